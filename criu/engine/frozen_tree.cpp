@@ -5,9 +5,11 @@
 
 #include <compel/error.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
@@ -33,6 +35,20 @@ void refuseUntraceable(const FrozenTask& task) {
     constexpr std::uint32_t kKernelThread = 0x00200000;  // PF_KTHREAD
     if ((task.stat.flags & kKernelThread) != 0)
         fail("is a kernel thread");
+}
+
+/// A process whose first thread has ended looks like a zombie while others run on. Those of one that is being killed
+/// are there for a moment, too.
+void requireEnded(FrozenTask& task, StopRequest& stop, kernel::ProcBuffer& buffer) {
+    constexpr std::chrono::seconds kPatience{2};
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (task.stat.threads > 1) {
+        stop.throwIfRequested();
+        if (std::chrono::steady_clock::now() >= deadline)
+            fail("{}: its main thread has ended while others live on, which can't be dumped", task.status.name);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        task.stat = kernel::readStat(task.dir, buffer);
+    }
 }
 
 /// Calls `before` for all processes of a cgroup and of those below it.
@@ -105,6 +121,7 @@ void FrozenTree::add(HostPid pid) {
     const std::size_t levels = tasks_.empty() ? task->status.nsPid.size() : tasks_.front()->status.nsPid.size();
     task->pidLevel = levels > 0 ? levels - 1 : 0;
     if (isDead(task->stat)) {
+        requireEnded(*task, stop_, buffer_);
         task->state = model::TaskState::Dead;
     } else {
         refuseUntraceable(*task);

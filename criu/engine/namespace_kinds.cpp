@@ -10,6 +10,7 @@
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/namespaces/network_restore.hpp"
 #include "criu/namespaces/pid_restore.hpp"
+#include "criu/namespaces/shared_outside.hpp"
 #include "criu/namespaces/time_restore.hpp"
 #include "criu/namespaces/user_restore.hpp"
 #include "criu/namespaces/uts_restore.hpp"
@@ -30,6 +31,7 @@ namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inpu
     kinds.push_back(namespaces::makeTimeDump(inputs));
     kinds.push_back(namespaces::makeMountDump(inputs));
     kinds.push_back(namespaces::makeIpcDump(inputs));
+    namespaces::requireUnsharedOutside(inputs);
     kinds.push_back(namespaces::makeNetworkDump(inputs));  // the calling thread goes there: last
     return kinds;
 }

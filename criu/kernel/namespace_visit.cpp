@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -120,12 +122,14 @@ void becomeUntouchable(std::span<const int> spaces, std::span<const int> needed,
     closeAllBut(std::move(spared));
 }
 
-/// Who enters a pid namespace isn't there itself, only its children are (setns(2)). Comes back in a child; the caller
-/// ends with its status.
+/// Who enters a pid namespace isn't there itself, only its children are (setns(2)). Comes back in a child, which ends
+/// with the caller; the caller ends with its status.
 void goOnInChild() {
     const pid_t child = sys(::fork(), "create a process in a pid namespace");
-    if (child == 0)
+    if (child == 0) {
+        sys(::prctl(PR_SET_PDEATHSIG, SIGKILL), "have a process end with its parent");
         return;
+    }
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
@@ -161,8 +165,26 @@ void goOnInChild() {
 
 }  // namespace
 
+bool awaitHelper(int channel, pid_t child, std::chrono::milliseconds patience) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        pollfd waiting{channel, POLLIN, 0};
+        const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        if (ready > 0)
+            return true;
+        if (ready < 0 && errno != EINTR)
+            failErrno("wait for a child process");
+        if (ready == 0)
+            break;
+    }
+    ::kill(child, SIGKILL);
+    return false;
+}
+
 std::map<int, UniqueFd> openWithin(std::span<const int> spaces, std::span<const int> needed,
-                                   const std::function<std::map<int, UniqueFd>()>& work) {
+                                   const std::function<std::map<int, UniqueFd>()>& work,
+                                   std::chrono::milliseconds patience) {
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to a child process");
     const UniqueFd here(ends[0]);
@@ -175,6 +197,13 @@ std::map<int, UniqueFd> openWithin(std::span<const int> spaces, std::span<const 
     Found message;
     std::string problem;
     for (;;) {
+        if (!awaitHelper(here.get(), child, patience)) {
+            problem = fmt::format(
+                "the process that was to open things in namespaces says nothing for {} s; somebody in "
+                "there may have stopped it",
+                patience.count() / 1000);
+            break;
+        }
         ReceivedMessage received = receiveMessage(here.get(), std::as_writable_bytes(std::span(&message, 1)));
         if (received.size != sizeof(message))
             break;

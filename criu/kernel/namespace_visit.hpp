@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <functional>
 #include <map>
 #include <span>
@@ -35,12 +38,21 @@ void inOwnThread(const std::function<void()>& work);
 /// The user namespace that another namespace belongs to, if it isn't that of the caller. Throws Error.
 [[nodiscard]] UniqueFd foreignOwner(int space);
 
+/// How long a process is waited for that others may stop.
+inline constexpr std::chrono::seconds kHelperPatience{60};
+
+/// Waits until something can be read from a channel to a child process, or its other end is shut. Otherwise ends the
+/// child and returns false.
+[[nodiscard]] bool awaitHelper(int channel, pid_t child, std::chrono::milliseconds patience = kHelperPatience);
+
 /// Runs `work`, which opens things, in a child process that has entered these namespaces, in this order; into a user
 /// namespace nobody with threads can go, and into a pid namespace only a further child can. It has no descriptors but
 /// those of `spaces` and `needed`, and can't be traced by who is in these namespaces. Returns what it has opened; what
 /// it throws is thrown here, as text.
+/// Who has rights there may stop it: if it says nothing for as long as `patience`, it is ended, and Error thrown.
 [[nodiscard]] std::map<int, UniqueFd> openWithin(std::span<const int> spaces, std::span<const int> needed,
-                                                 const std::function<std::map<int, UniqueFd>()>& work);
+                                                 const std::function<std::map<int, UniqueFd>()>& work,
+                                                 std::chrono::milliseconds patience = kHelperPatience);
 
 /// The namespace of the calling thread.
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/securebits.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -180,7 +181,10 @@ void FurtherUsers::make(const Space& space, const model::IdMap& ofTree) const {
     }
     there.reset();
     Answer answer;
-    const kernel::ReceivedMessage received = kernel::receiveMessage(here.get(), bytesOf(answer));
+    // Its user may have stopped it.
+    kernel::ReceivedMessage received;
+    if (kernel::awaitHelper(here.get(), child))
+        received = kernel::receiveMessage(here.get(), bytesOf(answer));
     answer.problem.back() = '\0';
     if (received.size == sizeof(answer) && answer.self > 0) {
         if (parent != nullptr)
@@ -190,6 +194,7 @@ void FurtherUsers::make(const Space& space, const model::IdMap& ofTree) const {
         sys(::dup3(received.fd.get(), space.fd.get(), O_CLOEXEC), "hold a namespace");
     }
     here.reset();
+    ::kill(child, SIGKILL);
     while (::waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
     }
     if (received.size != sizeof(answer) || answer.self <= 0)

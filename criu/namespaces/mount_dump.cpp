@@ -48,6 +48,24 @@ kernel::MountTable mountsOf(const kernel::ProcPid& task) {
     return kernel::readMountInfo(task, buffer);
 }
 
+/// criu's own mounts as they are seen from a cgroup namespace, to be compared with others that are: which part of a
+/// hierarchy is mounted, the kernel tells by the way there from the root of who asks.
+kernel::MountTable mountsSeenFrom(int cgroups) {
+    const kernel::ProcDir proc;
+    std::optional<kernel::MountTable> table;
+    kernel::inOwnThread([&] {
+        sys(::setns(cgroups, CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
+        table.emplace(mountsHere(proc));
+    });
+    return std::move(*table);
+}
+
+/// Whether a way from the root of a hierarchy, or from one directory to another, leads further up first.
+bool leadsUp(std::string_view path) {
+    path.remove_prefix(path.starts_with('/') ? 1 : 0);
+    return path == ".." || path.starts_with("../");
+}
+
 /// What the files of a file system take.
 std::uint64_t usedBytes(int directory) {
     struct statvfs system {};
@@ -240,25 +258,29 @@ bool ExternalMounts::withMasters() const {
 
 MountDump::MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen,
                      const SeenTree& tree, Log& log, const Plugins& plugins)
-    : options_(options), first_(first), externals_(options), log_(log), automounts_(tree) {
+    : options_(options),
+      first_(first),
+      externals_(options),
+      log_(log),
+      automounts_(tree),
+      cgroups_(tree.root().dir.open("ns/cgroup", O_RDONLY)) {
     for (const SeenNamespace& one : seen)
         spaces_.push_back(look(one));
     markExternal(plugins);
     check(plugins);
 }
 
-/// From within, so that nothing is left out if the process has another root, and in the cgroup namespace of the tree,
-/// where mounts of its hierarchies begin at "/".
+/// From within, so that nothing is left out if the process has another root, and in the cgroup namespace of the tree's
+/// root, where mounts of its hierarchies begin at "/". Whoever makes them again is in that one, for all namespaces.
 MountDump::Space MountDump::look(const SeenNamespace& seen) const {
     Space space;
     space.number = seen.number;
     space.fd = seen.process->open("ns/mnt", O_RDONLY);
     const kernel::ProcDir proc;
-    const UniqueFd cgroups = seen.process->open("ns/cgroup", O_RDONLY);
     std::optional<kernel::MountTable> table;
     kernel::insideMountNamespace(space.fd.get(), [&] {
         space.root.reset(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root of the mount namespace"));
-        sys(::setns(cgroups.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
+        sys(::setns(cgroups_.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
         table.emplace(mountsHere(proc));
     });
     space.table = std::move(*table);
@@ -359,7 +381,7 @@ files::TreeRoot MountDump::treeRoot() const {
 }
 
 void MountDump::markExternal(const Plugins& plugins) {
-    const MountTree outside = MountTree::fromKernel(mountsOf(kernel::ProcDir().self()), {});
+    const MountTree outside = MountTree::fromKernel(mountsSeenFrom(cgroups_.get()), {});
     for (const Mount& mount : outside.all())
         rootOutside_ = rootOutside_ || isOnRoot(mount);
     const MountPaths paths(outside);
@@ -386,7 +408,7 @@ void MountDump::markExternal(const Plugins& plugins) {
             mount.kind.code = FSTYPE__AUTO;
             continue;
         }
-        if (automatic && matchOutside(mount, reachable[mount.device]))
+        if (automatic && matchOutside(mount, paths, reachable[mount.device]))
             mount.externalName = kFoundByItself;
     }
     if (first_ == FirstProcess::WithCriu)
@@ -431,8 +453,8 @@ void MountDump::makePartsWhole(const MountTree& outside, const Plugins& plugins)
     }
 }
 
-/// What is covered outside, and came from there with what covers it, can be reached neither here nor there (the kernel
-/// locks it): nobody misses it.
+/// What is covered outside, and came from there with what covers it, can't be reached outside, and in a namespace of
+/// another user namespace not here either (the kernel locks it): there nobody misses it.
 void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
     std::set<std::uint32_t> devices;
     for (const Mount& mount : outside.all())
@@ -446,8 +468,20 @@ void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
     }
     if (covered.empty())
         return;
+    std::map<int, std::string> names;
+    for (const int id : covered)
+        names.emplace(id, space.mounts.find(id)->describe());
     const std::set<int> out = space.mounts.takeOut([&](const Mount& mount) { return covered.contains(mount.id); });
-    log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number, out.size());
+    if (out.empty())
+        return;
+    if (kernel::foreignOwner(space.fd.get()))
+        log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number,
+                  out.size());
+    else  // where the kernel hasn't locked what covers them
+        log_.warn(
+            "{} mounts of mount namespace {} are covered, as they are outside, and aren't dumped: {} is one. After a "
+            "restore they aren't there when what covers them is taken off",
+            out.size(), space.number, names.at(*out.begin()));
     std::vector<kernel::MountInfo> left;
     for (const kernel::MountInfo& mount : space.table.all())
         if (!out.contains(mount.id))
@@ -457,11 +491,27 @@ void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
 
 /// Whether criu's own namespace has the same directory; then its path becomes the mount's source. `outside`: mounts
 /// there of the same file system that paths lead to.
-bool MountDump::matchOutside(Mount& mount, std::span<const Mount* const> outside) const {
+bool MountDump::matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const {
     const Mount* best = nullptr;
-    for (const Mount* const other : outside)
-        if (other->covers(mount) && (best == nullptr || other->root.size() > best->root.size()))
-            best = other;
+    std::string source;
+    for (const Mount* const other : outside) {
+        if (!other->covers(mount) || (best != nullptr && other->root.size() <= best->root.size()))
+            continue;
+        const std::string below = *pathBelow(other->root, mount.root);
+        // A group that isn't there any more is made by the restore, which hasn't done it when it looks outside.
+        const bool ofGroups = mount.kind.code == FSTYPE__CGROUP || mount.kind.code == FSTYPE__CGROUP2;
+        const bool made = ofGroups && mount.shared == 0 && mount.master == 0;
+        if (leadsUp(below) || (made && !below.empty()))
+            continue;
+        std::string path = below.empty()
+                               ? other->mountPoint
+                               : fmt::format("{}/{}", other->mountPoint == "/" ? "" : other->mountPoint, below);
+        // Something else may be mounted on the way.
+        if (&paths.lookUp(path) != other)
+            continue;
+        best = other;
+        source = std::move(path);
+    }
     if (best == nullptr || mount.rootDeleted)
         return false;
     // Whose first process is with criu gets events from there anyway.
@@ -472,9 +522,7 @@ bool MountDump::matchOutside(Mount& mount, std::span<const Mount* const> outside
         ((!together && !externals_.withMasters()) || (mount.master != best->shared && mount.master != best->master)))
         return false;
     mount.sharedInsideOnly = mount.shared != 0 && mount.shared != best->shared;
-    const std::string below = *pathBelow(best->root, mount.root);
-    mount.source =
-        below.empty() ? best->mountPoint : fmt::format("{}/{}", best->mountPoint == "/" ? "" : best->mountPoint, below);
+    mount.source = std::move(source);
     log_.info("{} is {} outside", mount.describe(), mount.source);
     return true;
 }
@@ -570,7 +618,8 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
     const bool covered = std::any_of(prefixes.begin(), prefixes.end(), [&](const PathPrefix& prefix) {
         return sources.find(mount.device, mount.root, prefix) != nullptr;
     });
-    const bool shared = mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View;
+    const bool shared =
+        (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View) && !leadsUp(mount.root);
     if (covered || (shared && !mount.rootDeleted && mount.options.find(kNewInstance) == std::string::npos)) {
         if (mount.rootDeleted)
             checkDeleted(mount);
@@ -665,7 +714,7 @@ std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, cons
     return sockets;
 }
 
-void MountDump::write(const DumpOutputs& outputs, const model::IdMap& ids, StopRequest& stop) {
+void MountDump::write(const DumpOutputs& outputs, const DumpSurroundings& around, StopRequest& stop) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin && mount.kind.mustBeEmpty;
     };
@@ -678,7 +727,7 @@ void MountDump::write(const DumpOutputs& outputs, const model::IdMap& ids, StopR
     writeAutomounts(outputs.images);
     const std::map<int, UniqueFd> opened = openAll(wanted);
     for (const Space& space : spaces_)
-        writeSpace(outputs, space, ids, opened, stop);
+        writeSpace(outputs, space, around, opened, stop);
 }
 
 void MountDump::writeAutomounts(const ImageDir& images) const {
@@ -696,8 +745,9 @@ void MountDump::writeAutomounts(const ImageDir& images) const {
     }
 }
 
-void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,
+void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const DumpSurroundings& around,
                            const std::map<int, UniqueFd>& opened, StopRequest& stop) const {
+    const model::IdMap& ids = around.ids;
     Arena arena;
     ImageWriter image = outputs.images.create(ImageKind::Mountpoints, space.number);
     for (const Mount& mount : space.mounts.all()) {
@@ -706,6 +756,11 @@ void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const
             entry.options = arena.string(innerOptions(entry.options, ids));
         if (space.lacksProc && mount.id == space.mounts.root().id)
             entry.has_lacks_proc = entry.lacks_proc = 1;
+        const auto network = networks_.find(mount.device);
+        if (network != networks_.end() && !mount.externalName && !mount.ofPlugin) {
+            entry.has_network_of = 1;
+            entry.network_of = around.numberOf(kernel::NamespaceKind::Net, network->second);
+        }
         if (deletedFiles_.contains(mount.id)) {
             const ErrorContext context([&] { return mount.describe(); });
             entry.deleted_file = describeDeletedFile(opened.at(mount.id).get(), ids, arena);

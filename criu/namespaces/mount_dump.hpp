@@ -23,6 +23,7 @@
 namespace criu::namespaces {
 
 struct DumpOutputs;
+struct DumpSurroundings;
 struct SeenTree;
 
 /// What stands for mounts that aren't the tree's own: --external, --ext-mount-map.
@@ -74,13 +75,17 @@ public:
     /// treeRoot(). Throws Error for those that can't be restored.
     void noteProcsOf(const SeenTree& tree);
 
+    /// Finds the sysfs file systems that show other network namespaces than that of the tree's root, and warns of those
+    /// that show none of the tree's, as far as paths lead to them.
+    void noteNetworksOf(const SeenTree& tree);
+
     /// Where the paths of the tree begin.
     [[nodiscard]] files::TreeRoot treeRoot() const;
 
     /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
-    /// when all else has been dumped. `ids`: how the tree calls owners. Throws Error, also as soon as `stop` is
-    /// requested.
-    void write(const DumpOutputs& outputs, const model::IdMap& ids, StopRequest& stop);
+    /// when all else has been dumped. `around`: how the tree calls owners and namespaces. Throws Error, also as soon as
+    /// `stop` is requested.
+    void write(const DumpOutputs& outputs, const DumpSurroundings& around, StopRequest& stop);
 
 private:
     struct Space {
@@ -108,7 +113,7 @@ private:
     void markExternal(const Plugins& plugins);
     void makePartsWhole(const MountTree& outside, const Plugins& plugins);
     void takeOutCovered(Space& space, const MountTree& outside) const;
-    bool matchOutside(Mount& mount, std::span<const Mount* const> outside) const;
+    bool matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const;
     void check(const Plugins& plugins);
     [[nodiscard]] PathMap<bool> sourcesOnRestore();
     void checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins);
@@ -119,7 +124,7 @@ private:
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     void writeAutomounts(const ImageDir& images) const;
-    void writeSpace(const DumpOutputs& outputs, const Space& space, const model::IdMap& ids,
+    void writeSpace(const DumpOutputs& outputs, const Space& space, const DumpSurroundings& around,
                     const std::map<int, UniqueFd>& opened, StopRequest& stop) const;
     [[nodiscard]] static std::vector<SocketFile> writeContent(const DumpOutputs& outputs, const Mount& mount,
                                                               const model::IdMap& ids, int opened, StopRequest& stop);
@@ -129,10 +134,12 @@ private:
     ExternalMounts externals_;
     Log& log_;
     AutofsDump automounts_;
+    UniqueFd cgroups_;  ///< the cgroup namespace of the tree's root
     std::vector<Space> spaces_;
     std::set<int> deletedFiles_;  ///< mounts of files that nobody else has
     files::TreeRoot::ProcMounts procs_;
-    bool rootOutside_ = false;  ///< criu's own namespace has the file system of the root mounted
+    std::map<std::uint32_t, HostPid> networks_;  ///< by the device of a sysfs: a process in the namespace that it shows
+    bool rootOutside_ = false;                   ///< criu's own namespace has the file system of the root mounted
 };
 
 }  // namespace criu::namespaces

@@ -42,6 +42,7 @@ public:
                          besideCriu_ ? MountDump::FirstProcess::WithCriu : MountDump::FirstProcess::InItsOwn, seen,
                          with.tree, with.log, with.takeMount);
         content_->noteProcsOf(with.tree);
+        content_->noteNetworksOf(with.tree);
         with.surroundings.root = content_->treeRoot();
     }
 
@@ -57,7 +58,7 @@ public:
 
     void write(const DumpOutputs& outputs) override {
         if (content_)
-            content_->write(outputs, inputs().surroundings.ids, inputs().stop);
+            content_->write(outputs, inputs().surroundings, inputs().stop);
         auto& names = outputs.extensions;
         if (content_ && besideCriu_ && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
             names.emplace_back(kFurtherNamespaces);

@@ -173,6 +173,7 @@ MountTree MountTree::fromImage(std::span<const MntEntry* const> entries, std::sp
         mount.sharedInsideOnly = entry->has_internal_sharing != 0 && entry->internal_sharing != 0;
         if (entry->has_pids_of != 0)
             mount.pidsOf = TreePid(static_cast<pid_t>(entry->pids_of));
+        mount.networkOf = entry->has_network_of != 0 ? entry->network_of : 0;
         mount.ofPlugin = entry->has_with_plugin != 0 && entry->with_plugin != 0;
         for (const std::string& path : {mount.root, mount.mountPoint})
             if (!mount.externalName && (path + '/').find("/../") != std::string::npos)

@@ -74,6 +74,8 @@ struct Mount {
     bool sharedInsideOnly = false;  ///< external, but its peers are of the namespace
     /// Of a proc file system that shows a pid namespace below that of the tree's root: the first process there.
     TreePid pidsOf;
+    /// Of a sysfs that shows another network namespace than that of the tree's root: its number in images. 0: none.
+    std::uint32_t networkOf = 0;
 
     /// An overlay of directories of the tree. It is made when these are in their places.
     [[nodiscard]] bool isOverlay() const noexcept {

@@ -62,6 +62,7 @@ MountYard::MountYard(const MountImages& mounts, const RestoreInputs& inputs, con
       pages_(inputs.pages),
       options_(inputs.options),
       helpers_(helpers),
+      surroundings_(inputs.surroundings),
       automounts_(inputs.images, mounts, inputs.tree) {
     // Where the archives are unpacked, paths may lead to the tree's files already.
     const auto all = mounts_.all();
@@ -215,11 +216,23 @@ UniqueFd MountYard::makeFileSystem(const Mount& mount) {
         parts.superFlags = 0;
     if (filled)
         parts.superFlags &= ~std::uint64_t{MS_RDONLY};
-    UniqueFd fd = kernel::mountFileSystem(parts);
+    UniqueFd fd = mountWhereItShows(mount, parts);
     if (filled) {
         fillFileSystem(mount, fd.get());
         filled_.insert(mount.device);
     }
+    return fd;
+}
+
+/// A new file system, by who is in the network namespace that it is to show.
+UniqueFd MountYard::mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const {
+    UniqueFd fd;
+    const auto make = [&] { fd = kernel::mountFileSystem(parts); };
+    if (mount.networkOf != 0)
+        surroundings_.whereSocketsAre(
+            mount.networkOf, [](UniqueFd home) { return home; }, make);
+    else
+        make();
     return fd;
 }
 
@@ -273,7 +286,7 @@ UniqueFd MountYard::makeWhole(const Mount& mount) const {
     if (const Mount* const made = sources_->find(mount.device, sources_->commonOf(mount)); made != nullptr)
         whole = kernel::cloneMount(made_.at(made->id).get());
     else if (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View)
-        whole = kernel::mountFileSystem({mount.fsType, mount.source, optionsOf(mount), mount.superFlags});
+        whole = mountWhereItShows(mount, {mount.fsType, mount.source, optionsOf(mount), mount.superFlags});
     else
         fail("no mount shows all of its file system");
     const std::string name = fmt::format("whole-{}", mount.id);

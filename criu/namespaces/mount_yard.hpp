@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/kernel/mount_calls.hpp"
 #include "criu/namespaces/autofs_restore.hpp"
 #include "criu/namespaces/file_archive.hpp"
 #include "criu/namespaces/mount_deleted.hpp"
@@ -21,6 +22,8 @@ class PageSources;
 }
 
 namespace criu::namespaces {
+
+struct Surroundings;
 
 /// Makes each mount of the images by itself: anew, from another one, or of what is outside. Until they are put together
 /// all lie beside each other, private, in a file system of criu's own, the yard.
@@ -69,6 +72,7 @@ public:
     void forget() noexcept { made_.clear(); }
 
 private:
+    [[nodiscard]] UniqueFd mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const;
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     void makeOnes();
     bool make(const Mount& mount);
@@ -89,6 +93,7 @@ private:
     const memory::PageSources& pages_;
     const model::Options& options_;
     const MountHelpers& helpers_;
+    const Surroundings& surroundings_;
     AutofsRestore automounts_;
     std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
     UniqueFd yard_;

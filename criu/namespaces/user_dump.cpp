@@ -211,8 +211,10 @@ private:
             const std::string_view name = kernel::namespaceName(other);
             const UniqueFd space = process.dir.open(fmt::format("ns/{}", name), O_RDONLY);
             UniqueFd owner(::ioctl(space.get(), NS_GET_USERNS));
-            if (!owner && errno == EPERM)
-                continue;  // that is one above criu's
+            if (!owner && errno == EPERM) {  // that is one above criu's
+                noteAbove(process, other);
+                continue;
+            }
             if (!owner)
                 failErrno("ask who owns a {} namespace", name);
             const std::uint32_t ofOwner = inodeOf(owner.get());
@@ -221,8 +223,10 @@ private:
             const std::string whose = fmt::format("the owner of the {} namespace of {}", name, process.describe());
             if (!isFurther(ofOwner)) {
                 const UniqueFd above(::ioctl(owner.get(), NS_GET_PARENT));
-                if (!above && errno == EPERM)
-                    continue;  // nobody of the tree has rights there
+                if (!above && errno == EPERM) {
+                    noteAbove(process, other);
+                    continue;
+                }
                 if (!above)
                     failErrno("ask what is above {}", whose);
                 addEmpty(std::move(owner), whose);
@@ -232,6 +236,15 @@ private:
                     return one.inode == ofOwner;
                 }));
         }
+    }
+
+    /// Nobody of the tree has rights there, which root of its user namespace gets by a restore.
+    void noteAbove(const SeenProcess& process, kernel::NamespaceKind other) const {
+        if (ownPids_ && isMadeByOwner(other))
+            inputs().log.warn(
+                "The {} namespace of {} belongs to a user namespace above that of the tree; a restore makes one that "
+                "belongs to the latter, whose root may change it",
+                kernel::namespaceName(other), process.describe());
     }
 
     void own(const SeenProcess& process, kernel::NamespaceKind other, Further& owner) const {

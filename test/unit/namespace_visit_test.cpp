@@ -15,6 +15,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <map>
 #include <new>
 
 #include "criu/base/unique_fd.hpp"
@@ -82,4 +84,14 @@ TEST_CASE("who is root in a user namespace can't trace what criu has enter it, a
     ::close(ends[0]);
     ::close(ends[1]);
     ::munmap(room, sizeof(Shared));
+}
+
+TEST_CASE("a process of criu that somebody stops in a namespace isn't waited for without end") {
+    const auto stopped = [] {
+        ::raise(SIGSTOP);
+        return std::map<int, UniqueFd>();
+    };
+    CHECK_THROWS_WITH(kernel::openWithin({}, {}, stopped, std::chrono::milliseconds(50)),
+                      Catch::Matchers::Contains("may have stopped it"));
+    CHECK(::waitpid(-1, nullptr, WNOHANG) < 0);  // nobody is left
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes refused
+// zdtm: strangers yes
+// zdtm: refused in it, too, which isn't part of the tree
+#include "mounts.hpp"
+#include "outsiders.hpp"
+#include "zdtm.hpp"
+
+ZDTM("a mount namespace of a child in which somebody is who isn't part of the tree is refused") {
+    const pid_t child = me.start_child([](zdtm::Task& task) {
+        zdtm::enter_small_root();
+        const pid_t outsider = zdtm::leave_outsider();
+        task.wait_for_check();
+        SYS(kill(outsider, SIGKILL));
+    });
+    me.wait_for_check();
+    me.finish(child);
+}
