@@ -23,6 +23,8 @@ CRIU_MODES = {
     "small_buffer": ["kfd_memory", "render_buffers"],
     "stored": ["kfd_memory", "mesa_buffers"],
     "compat": ["kfd_memory", "render_buffers"],
+    "encrypted": ["kfd_memory", "render_buffers"],
+    "signed": ["kfd_processes", "mesa_buffers"],
     "streamed": ["kfd_memory", "render_buffers"],
     "pre_dumped": ["kfd_processes"],
     "no_engine": ["kfd_memory", "kfd_processes", "render_buffers"],

@@ -328,11 +328,12 @@ mode_refused() {
 # What other clients of the GPU have and can't be dumped is named.
 mode_refused_kind() {
     start
+    whose="buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program)"
     case $arguments in
-        userptr) said="is memory of a process" ;;
-        *) said="is always valid in its address space, and hidden from processors" ;;
+        userptr) said="$whose is memory of a process" ;;
+        *) said="$whose is always valid in its address space, and hidden from processors" ;;
     esac
-    refused_dump "buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program) $said"
+    refused_dump "$said"
 }
 
 # As in images of CRIU 4.2, nothing says which render file the driver was given: the field's number, 4202, is made another.
@@ -742,13 +743,17 @@ has_form() {
     [ $? = "$3" ] || fail "there are files of another form in $1"
 }
 
+# usage: flip FILE PLACE: changes a byte
+flip() {
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
+    # shellcheck disable=SC2059
+    printf "\\$(printf %o $(((byte + 1) % 256)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
 # Changes a byte of the largest pages file, which contents of GPUs are in. usage: damage FOLDER
 damage() {
     largest=$(ls -S "$dir/$1"/pages-*.img | head -n 1)
-    at=$(($(stat -c %s "$largest") / 8192 * 4096))
-    byte=$(od -An -tu1 -j $at -N 1 "$largest" | tr -d ' ')
-    # shellcheck disable=SC2059
-    printf "\\$(printf %o $(((byte + 1) % 256)))" | dd of="$largest" bs=1 seek=$at conv=notrunc 2>/dev/null
+    flip "$largest" $(($(stat -c %s "$largest") / 8192 * 4096))
 }
 
 # Contents are in pages as those of memory are: striped, compressed, with checksums, or plain.
@@ -791,6 +796,88 @@ mode_stored() {
     gone "$pid" || fail "a restore without contents left the program behind"
     mv "$dir"/away/* "$dir/images"
     restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+keys=/guest/keys
+both="--decrypt $keys/recipient.key --signed-by $keys/signer.pub"
+
+# usage: refused_restore FOLDER PATTERN [OPTION]...: a restore says why it makes nothing, and doesn't ask a driver for anything
+refused_restore() {
+    from=$1
+    said=$2
+    shift 2
+    echo >$controls/clear
+    restore "$from" restore-refused "$@"
+    [ $code = 1 ] || fail "a restore of $from with '$*' ended with $code"
+    grep -q "Error.*$said" "$dir/restore-refused.log" ||
+        fail "a restore of $from with '$*' says: $(errors "$dir/restore-refused.log")"
+    ! hits | grep -q -e kfd.criu -e drm.gem_create || fail "a restore of $from that was refused began: $(hits | tr '\n' ' ')"
+    gone "$pid" || fail "a restore of $from that was refused left the program behind"
+}
+
+# Changes the largest file of a kind, which contents of GPUs are in, and sets $damaged to its name. usage: damage_one FOLDER KIND WAY
+damage_one() {
+    largest=$(ls -S "$dir/$1"/$2 | head -n 1)
+    damaged=${largest##*/}
+    size=$(stat -c %s "$largest")
+    case $3 in
+        removed) rm "$largest" ;;
+        cut) truncate -s $((size - 1)) "$largest" ;;
+        *) flip "$largest" $((size / 2)) ;;
+    esac
+}
+
+# usage: contents_are_hidden FOLDER: nothing but what is encrypted, and what says so
+contents_are_hidden() {
+    others=$(cd "$dir/$1" && find . -name '*.img' ! -name 'encrypted-*' ! -name encryption.img ! -name inventory.img ! -name signature.img)
+    [ -z "$others" ] || fail "$1 has $others, which isn't encrypted"
+    [ -e "$dir/$1/encrypted-1.img" ] || fail "$1 isn't encrypted"
+}
+
+# Contents of GPUs are encrypted and signed as everything is: who has the key gets them back, in each way of a restore, and
+# whatever was changed is noticed before anything is made.
+mode_encrypted() {
+    start
+    dump_well images --encrypt $keys/stranger.pub --encrypt $keys/recipient.pub --sign $keys/signer.key
+    contents_are_hidden images
+    refused_restore images "are encrypted"
+    refused_restore images "by somebody else" --decrypt $keys/recipient.key --signed-by $keys/forger.pub
+    for way in changed cut removed; do
+        cp -a "$dir/images" "$dir/images-bad"
+        damage_one images-bad 'encrypted-*.img' $way
+        # shellcheck disable=SC2086
+        refused_restore images-bad "$damaged" $both
+        refused_restore images-bad "$damaged" --decrypt $keys/recipient.key
+        rm -rf "$dir/images-bad"
+    done
+    # shellcheck disable=SC2086
+    restore_well images restore-parallel $both --parallel
+    still_works "the restore"
+    end_program
+    # shellcheck disable=SC2086
+    restore_well images restore-sequential $both --no-parallel
+    still_works "the restore by the processes themselves"
+    dump_well images-compressed --encrypt $keys/recipient.pub --compress --checksum
+    contents_are_hidden images-compressed
+    restore_well images-compressed restore-compressed --decrypt $keys/recipient.key
+    still_works "the restore of compressed images"
+    verify
+}
+
+# Signed only.
+mode_signed() {
+    start
+    dump_well images --sign $keys/signer.key --pages-files 3
+    for way in changed cut removed; do
+        cp -a "$dir/images" "$dir/images-bad"
+        damage_one images-bad 'pages-*.img' $way
+        refused_restore images-bad "$damaged" --signed-by $keys/signer.pub
+        rm -rf "$dir/images-bad"
+    done
+    refused_restore images "by somebody else" --signed-by $keys/forger.pub
+    restore_well images restore --signed-by $keys/signer.pub
     still_works "the restore"
     verify
 }
@@ -1248,6 +1335,7 @@ run_case() {
     arguments=$*
     parameters=
     dir=/work/$mode-$program
+    rm -rf "$dir" # of other arguments, with --keep
     mkdir -p "$dir"
     loaded amdgpu_sim || loaded amdgpu || load_simulator || echo "the simulator can't be loaded" >"$dir/why"
     "mode_$mode"
