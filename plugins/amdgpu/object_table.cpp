@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/object_table.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/fd_store.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -18,29 +16,34 @@ constexpr useconds_t kPause = 1000;
 
 }  // namespace
 
-ObjectTable::ObjectTable(const std::set<std::uint64_t>& wanted) {
-    for (const std::uint64_t object : wanted)
-        places_.emplace(object, places_.size());
+NumberTable::NumberTable(const std::set<std::uint64_t>& wanted) {
+    for (const std::uint64_t key : wanted)
+        places_.emplace(key, places_.size());
     slots_ = Mapping::anonymous(pageAlignUp((places_.size() + 1) * sizeof(Slot)), MAP_SHARED);
 }
 
-void ObjectTable::publish(std::uint64_t object, int fd) const {
-    Slot& to = slot(object);
-    to.pid = ::getpid();
-    to.fd = fd;
+void NumberTable::publish(std::uint64_t key, std::uint64_t number) const {
+    Slot& to = slot(key);
+    to.number = number;
     to.ready.store(1, std::memory_order_release);
 }
 
-UniqueFd ObjectTable::fetch(std::uint64_t object) const {
-    const Slot& from = slot(object);
+std::uint64_t NumberTable::fetch(std::uint64_t key) const {
+    const Slot& from = slot(key);
     for (int tries = 0; from.ready.load(std::memory_order_acquire) == 0; ++tries) {
         if (tries == kTries)
-            fail("GPU buffer {} wasn't made by its owner", object);
+            fail("GPU buffer {:#x} wasn't made by its owner", key);
         ::usleep(kPause);
     }
-    if (from.pid == ::getpid())
-        return UniqueFd(sys(::fcntl(from.fd, F_DUPFD_CLOEXEC, 0), "copy the DMA-BUF of GPU buffer {}", object));
-    return kernel::PidFd(from.pid).getFd(from.fd);
+    return from.number;
+}
+
+void ObjectTable::publish(std::uint64_t object, int fd) const {
+    numbers_.publish(object, store_->add(fd).value);
+}
+
+UniqueFd ObjectTable::fetch(std::uint64_t object) const {
+    return store_->get({static_cast<std::uint32_t>(numbers_.fetch(object))});
 }
 
 }  // namespace criu::amdgpu

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/maps.hpp"
 #include "criu/kernel/scan.hpp"
 #include "plugins/amdgpu/drm.hpp"
@@ -36,6 +37,11 @@ std::uint64_t alignmentOf(const DrmBoEntry& entry) {
     return entry.alignment < kGpuPageSize ? entry.alignment * kGpuPageSize : entry.alignment;
 }
 
+/// A buffer of a render node, among those of all.
+std::uint64_t bufferKey(FileId node, std::size_t index) {
+    return std::uint64_t{node.value} << 32 | index;
+}
+
 }  // namespace
 
 AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules,
@@ -50,7 +56,19 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
         return;
     contents_.prepare(plan_.images());
     kernel_.loadLibraries();  // processes that fill their own buffers have other paths
-    objects_.emplace(plan_.imported());
+    const RestoreImages& images = plan_.images();
+    std::set<std::uint64_t> nodes;
+    std::set<std::uint64_t> buffers;
+    for (const auto& [id, image] : images.nodes) {
+        nodes.insert(id.value);
+        for (std::size_t at = 0; at < image->n_bo_entries; ++at)
+            buffers.insert(bufferKey(id, at));
+    }
+    if (context_.store != nullptr)
+        context_.store->openQueue();
+    objects_.emplace(plan_.imported(), context_.store);
+    renderFiles_.emplace(nodes, context_.store);
+    mmapOffsets_.emplace(buffers);
 }
 
 void AmdgpuRestore::visitGroups(const device::ProcessGroups& groups) {
@@ -66,7 +84,7 @@ std::size_t AmdgpuRestore::descriptors() const {
     }
     if (!plan_.images().kfds.empty())
         own += plan_.here().gpus().size();
-    return own + plan_.imported().size() + plan_.images().nodes.size();
+    return own + plan_.images().nodes.size();
 }
 
 void AmdgpuRestore::share(kernel::FdStore& store) {
@@ -96,12 +114,13 @@ void AmdgpuRestore::forked() {
 }
 
 /// A child begins with a copy of what its creator has. Render nodes may be meant for both, compute state is not: there
-/// doorbells and the like have the same offsets in all processes.
+/// doorbells and the like have the same offsets in all processes, and memory may still have to be exchanged for that of
+/// others.
 AmdgpuRestore::Own& AmdgpuRestore::own() {
     if (own_.pid != ::getpid()) {
         own_.pid = ::getpid();
         own_.kfd = -1;
-        std::erase_if(own_.moved, [](const Moved& moved) { return moved.oldMinor == 0; });
+        std::erase_if(own_.moved, [](const Moved& moved) { return moved.compute; });
         own_.imports.clear();
     }
     return own_;
@@ -183,7 +202,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         const KfdBoEntry& entry = *image.bo_entries[at];
         const uapi::KfdBuffer& buffer = state.buffers[at];
         const bool content = hasContent(entry);
-        own().moved.push_back({content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
+        own().moved.push_back({true, content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
                                buffer.restoredOffset, content ? drmFds.at(entry.gpu_id) : kfdHeld});
         if (!content)
             continue;
@@ -197,7 +216,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
                 {{entry.gpu_id, to.gpuId, entry.addr, made, entry.object}, own().moved.size() - 1, to.renderMinor});
         } else {
             if (const std::uint64_t object = entry.object; objects_->wants(object))
-                objects_->publish(object, holdOpen(opener, copyOf(dmabufs[at].get())));
+                objects_->publish(object, dmabufs[at].get());
             contents.push_back({to.renderMinor, RestoreContents::placeOf(id, image, entry, filePosition), entry.size,
                                 std::move(dmabufs[at])});
         }
@@ -231,6 +250,8 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         }
     UniqueFd file = kernel_.open(renderPath(to.renderMinor), O_RDWR);
     const int fd = own().renderFds[id] = holdOpen(opener, copyOf(file.get()));
+    if (image.n_bo_entries != 0)
+        renderFiles_->publish(id.value, fd);
     const Drm drm(kernel_, fd);
     std::vector<device::ContentRequest> contents;
     // A new buffer gets the lowest handle that is free (drm_gem.c). The call that would give it another one was taken
@@ -268,7 +289,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         }
         UniqueFd dmabuf = drm.exportBuffer(entry.handle);
         if (const std::uint64_t object = entry.object; objects_->wants(object))
-            objects_->publish(object, holdOpen(opener, copyOf(dmabuf.get())));
+            objects_->publish(object, dmabuf.get());
         restoreBuffer(id, image, at, fd, {});
         contents.push_back({to.renderMinor, RestoreContents::placeOf(id, image, at), entry.size, std::move(dmabuf)});
     }
@@ -307,8 +328,10 @@ void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::s
     }
     for (const DrmVmEntry* const vm : list(entry.vm_entries, entry.n_vm_entries))
         drm.mapVa(entry.handle, vm->addr, vm->offset, vm->size, static_cast<std::uint32_t>(vm->flags));
-    if (const auto offset = drm.tryMmapOffset(entry.handle))
-        own().moved.push_back({image.drm_render_minor, entry.offset, entry.size, *offset, fd});
+    const auto offset = drm.tryMmapOffset(entry.handle);
+    if (offset)
+        own().moved.push_back({false, image.drm_render_minor, entry.offset, entry.size, *offset, fd});
+    mmapOffsets_->publish(bufferKey(id, index), offset.value_or(0));
 }
 
 /// Buffers of the compute driver that others have made.
@@ -365,10 +388,32 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
     for (const Moved& moved : own().moved)
         if (moved.oldMinor == minor && mapping.offset >= moved.offset && mapping.offset - moved.offset < moved.size)
             return device::Relocated{moved.newOffset + (mapping.offset - moved.offset), copyOf(moved.fd)};
+    if (auto found = minor != 0 ? findElsewhere(minor, mapping.offset) : std::nullopt)
+        return found;
     if (minor == 0 && own().kfd >= 0 && (mapping.offset & uapi::kKfdMmapTypeMask) == uapi::kKfdMmapEvents)
         return device::Relocated{mapping.offset, copyOf(own().kfd)};
     fail("memory at {:#x} maps offset {:#x} of {}, where no buffer of the process was", mapping.start, mapping.offset,
          path);
+}
+
+/// A buffer that several files have is one on its GPU, with one offset. By a file that this process has, if there is
+/// one.
+std::optional<device::Relocated> AmdgpuRestore::findElsewhere(std::uint32_t minor, std::uint64_t offset) {
+    for (const bool has : {true, false})
+        for (const auto& [id, image] : plan_.images().nodes) {
+            const auto file = own().renderFds.find(id);
+            if (image->drm_render_minor != minor || (file != own().renderFds.end()) != has)
+                continue;
+            for (std::size_t at = 0; at < image->n_bo_entries; ++at) {
+                const DrmBoEntry& entry = *image->bo_entries[at];
+                if (entry.offset == 0 || offset < entry.offset || offset - entry.offset >= entry.size)
+                    continue;
+                if (const std::uint64_t now = mmapOffsets_->fetch(bufferKey(id, at)); now != 0)
+                    return device::Relocated{now + (offset - entry.offset),
+                                             has ? copyOf(file->second) : renderFiles_->fetch(id.value)};
+            }
+        }
+    return std::nullopt;
 }
 
 void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {

@@ -51,6 +51,7 @@ public:
 private:
     /// Where a range of mmap offsets has gone.
     struct Moved {
+        bool compute = false;        ///< of the compute driver's memory
         std::uint32_t oldMinor = 0;  ///< 0: of /dev/kfd
         std::uint64_t offset = 0;
         std::uint64_t size = 0;
@@ -74,6 +75,8 @@ private:
     void dropPlaceholders(const Drm& drm, FileId id);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void importShared(FileId id);
+    /// Where memory of a render node is that this process has mapped, and that others have made or imported.
+    [[nodiscard]] std::optional<device::Relocated> findElsewhere(std::uint32_t minor, std::uint64_t offset);
     /// The descriptor stays open, out of the numbers of restored files, until all of those are closed together.
     int holdOpen(files::FileOpener& opener, UniqueFd fd);
     void closeHeld(int fd);
@@ -83,6 +86,8 @@ private:
     RestorePlan plan_;
     std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes where criu is, by minor (O_PATH)
     std::optional<ObjectTable> objects_;
+    std::optional<ObjectTable> renderFiles_;  ///< by number of the file
+    std::optional<NumberTable> mmapOffsets_;  ///< of buffers of render nodes; 0: it can't be mapped
     RestoreContents contents_;
     UniqueFd masterKfd_;
 

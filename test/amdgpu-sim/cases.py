@@ -75,6 +75,11 @@ SHARED = [(mode, "kfd_shared", arguments) for mode, arguments in
           [("alone", ""), ("once", ""), ("once", "render"), ("again", ""), ("twice", ""), ("swapped", ""), ("mapped", ""),
            ("contained", ""), ("linux_6_8", ""), ("no_parallel", ""), ("leave_running", "")]]
 
+# Memory of a render node that another process has mapped than the one that has made or imported it. And several descriptors
+# of /dev/kfd.
+PASSED = [("alone", "render_passed", ""), ("once", "render_passed", ""), ("once", "render_passed", "closed"), ("again", "render_passed", ""),
+          ("contained", "render_passed", "closed"), ("once", "kfd_context", "")]
+
 # Images that don't say which render file the driver was given.
 UNNOTED = [("unnoted", "kfd_other_files", "any")]
 
@@ -101,7 +106,7 @@ def all_cases(with_criu, with_other):
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
         cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
-        cases += BULK + SHARED + UNNOTED + REFUSED
+        cases += BULK + SHARED + PASSED + UNNOTED + REFUSED
     if with_other:
         cases += [("to_other", program, "") for program in TO_OTHER]
         cases += [("other_refuses", program, "") for program in OTHER_REFUSES]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <signal.h>
+#include <sys/wait.h>
 #include <catch2/catch.hpp>
 
 #include <compel/process.hpp>
@@ -9,6 +10,7 @@
 #include "amdgpu_fake_kernel.hpp"
 #include "criu/base/error.hpp"
 #include "criu/device/content_channel.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/memory/read_watch.hpp"
 #include "images/criu-amdgpu.hpp"
@@ -280,17 +282,37 @@ TEST_CASE("amdgpu: images are a length and a message") {
 }
 
 TEST_CASE("amdgpu: buffers are handed on from whoever made them") {
-    const ObjectTable table({5, 9});
+    kernel::FdStore store;
+    store.openQueue();
+    const ObjectTable table({5, 9}, &store);
     CHECK(table.wants(5));
     CHECK_FALSE(table.wants(6));
     const UniqueFd buffer = FakeKernel::makeBuffer(10);
-    table.publish(9, buffer.get());
-    const UniqueFd got = table.fetch(9);
     struct stat one {};
     struct stat other {};
-    REQUIRE(::fstat(got.get(), &one) == 0);
     REQUIRE(::fstat(buffer.get(), &other) == 0);
+    {
+        const UniqueFd lent(::dup(buffer.get()));
+        table.publish(9, lent.get());
+    }
+    const UniqueFd got = table.fetch(9);
+    REQUIRE(::fstat(got.get(), &one) == 0);
     CHECK(one.st_ino == other.st_ino);
+}
+
+TEST_CASE("amdgpu: who waits for a number gets it from another process") {
+    const NumberTable table({3, 4});
+    CHECK_FALSE(table.wants(5));
+    table.publish(3, 30);
+    CHECK(table.fetch(3) == 30);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::usleep(20'000);
+        table.publish(4, std::uint64_t{1} << 40);
+        ::_exit(0);
+    }
+    CHECK(table.fetch(4) == std::uint64_t{1} << 40);
+    ::waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("amdgpu: sizes of the environment") {
