@@ -51,8 +51,11 @@ bool RestorePlan::prepare(files::FileRestore& files) {
         allowed_.emplace(id, here_);
         const std::vector<TreePid> users = files.users(id);
         const TreePid noted(static_cast<pid_t>(image->pid));
-        holders_.emplace(id, users.empty() ? noted : users.front());
-        pids_.insert(noted);
+        // In a pid namespace of its own the process calls itself otherwise than the tree does.
+        const bool known = users.empty() || std::find(users.begin(), users.end(), noted) != users.end();
+        const TreePid holder = known ? noted : users.front();
+        holders_.emplace(id, holder);
+        pids_.insert(holder);
     }
     chooseGpus();  // those that fit nowhere are refused before anything is made
     numberObjects(images_, context_.log);

@@ -158,7 +158,13 @@ TEST_CASE("amdgpu: images that have nothing of a GPU ask for nothing") {
 TEST_CASE("amdgpu: a driver that knows nothing of a process is an error if images say that it should") {
     FakeImages images;
     const Machine machine = Machine::make(kMi100, 1, 1);
-    images.addKfd(1, machine, 5);
+    std::uint32_t ownNumber = 5;
+    SECTION("whom the tree calls as the process itself does") {}
+    SECTION("who is the first process of a pid namespace") {
+        ownNumber = 1;
+    }
+    images.addKfd(1, machine, ownNumber);
+    images.holders_.emplace(FileId{1}, TreePid(5));
     Plan plan(images, machine);
     const pid_t child = ::fork();
     if (child == 0)
