@@ -128,8 +128,7 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     for (DumpedProcess& known : tree_.processes)
         if (known.pid == file.pid) {
             tree_.further.push_back({id, file.pid, known.id});
-            if (version >= kFirstWithContexts)
-                refuseContext(known, file);
+            refuseContext(known, file);
             return;
         }
     // RESTORE is for those who may do that in the initial user namespace (kfd_chardev.c); a restored process opens its
@@ -183,16 +182,20 @@ void AmdgpuDump::stopAndRead(DumpedProcess& process, const Kfd& kfd) {
 void AmdgpuDump::refuseContext(DumpedProcess& known, const files::OpenFd& file) {
     const Kfd other(kernel_, file.copy.get());
     if (!other.unpauseLeftOver())
-        fail("{} has {} twice, each with a context of its own: a restore would make them one", nameOf(known.pid),
-             kKfdPath);
+        fail("{} has {} twice, {}: a restore would make them one", nameOf(known.pid), kKfdPath,
+             known.version >= kFirstWithContexts ? "each with a context of its own" : "once of another process");
     known.paused = false;
     stopAndRead(known, other);
 }
 
 /// A descriptor of /dev/kfd stands for the state of the process that opened it, also in a child that has inherited it.
-void AmdgpuDump::checkOwner(const DumpedProcess& process) const {
+void AmdgpuDump::checkOwner(DumpedProcess& process) {
     if (process.info.pid == statusOf(process.pid).innermostPid())
         return;
+    // Nobody could do it afterwards by the process that was noted: the driver answers who traces the other one.
+    unpause(process);
+    process.paused = false;
+    stopped_.removeLast();
     fail("{} has {} of the process that is {} in its pid namespace, and which has closed it", nameOf(process.pid),
          kKfdPath, process.info.pid);
 }

@@ -40,7 +40,7 @@ private:
 
     void stopAndRead(DumpedProcess& process, const Kfd& kfd);
     void refuseContext(DumpedProcess& known, const files::OpenFd& file);
-    void checkOwner(const DumpedProcess& process) const;
+    void checkOwner(DumpedProcess& process);
     /// Starts the queues again that were stopped. Returns the first failure; the others are in the log.
     std::exception_ptr restartQueues() noexcept;
     void unpause(const DumpedProcess& process);

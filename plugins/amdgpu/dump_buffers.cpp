@@ -172,16 +172,25 @@ void dropComputeMappings(DumpedTree& tree) {
 
 void checkMappings(const DumpedTree& tree, const Topology& topology) {
     for (const MappedRange& mapped : tree.mapped) {
-        if (mapped.minor == 0) {
-            if (std::none_of(tree.processes.begin(), tree.processes.end(),
-                             [&](const DumpedProcess& process) { return process.pid == mapped.pid; }))
-                fail("memory at {:#x} of process {} is of {}, which the process has closed", mapped.start, mapped.pid,
-                     kKfdPath);
-            continue;
-        }
         const auto within = [&](std::uint64_t offset, std::uint64_t size) {
             return mapped.offset >= offset && mapped.offset - offset < size;
         };
+        if (mapped.minor == 0) {
+            const auto process = std::find_if(tree.processes.begin(), tree.processes.end(),
+                                              [&](const DumpedProcess& one) { return one.pid == mapped.pid; });
+            if (process == tree.processes.end())
+                fail("memory at {:#x} of process {} is of {}, which the process has closed", mapped.start, mapped.pid,
+                     kKfdPath);
+            // Older drivers let doorbells and the like of integrated GPUs be mapped that are no buffers.
+            if ((mapped.offset & uapi::kKfdMmapTypeMask) != uapi::kKfdMmapEvents &&
+                std::none_of(process->state.buffers.begin(), process->state.buffers.end(),
+                             [&](const uapi::KfdBuffer& buffer) {
+                                 return !hasContent(buffer) && within(buffer.offset, buffer.size);
+                             }))
+                fail("memory at {:#x} of {} maps offset {:#x} of {}, which the driver has in none of its lists",
+                     mapped.start, nameOf(mapped.pid), mapped.offset, kKfdPath);
+            continue;
+        }
         const bool known =
             std::any_of(tree.processes.begin(), tree.processes.end(),
                         [&](const DumpedProcess& process) {

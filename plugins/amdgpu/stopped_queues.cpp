@@ -54,6 +54,11 @@ void StoppedQueues::clear() noexcept {
     page().count = 0;
 }
 
+void StoppedQueues::removeLast() noexcept {
+    if (page().count != 0)
+        --page().count;
+}
+
 void StoppedQueues::startAll(Kernel& kernel, Log& log) noexcept {
     for (const Entry& entry : std::span(page().entries).first(std::min<std::uint32_t>(page().count, kMost))) {
         try {

@@ -27,6 +27,8 @@ public:
     void add(HostPid pid, int fd) noexcept;
     /// All queues go on, or their processes are gone.
     void clear() noexcept;
+    /// The last one that was added isn't stopped after all.
+    void removeLast() noexcept;
 
     /// In the watching process: the queues that are still stopped go on. The log is told what fails.
     void startAll(Kernel& kernel, Log& log) noexcept;

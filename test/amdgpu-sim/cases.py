@@ -84,7 +84,7 @@ PASSED = [("alone", "render_passed", ""), ("once", "render_passed", ""), ("once"
 UNNOTED = [("unnoted", "kfd_other_files", "any")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
-           ("refused", "closed_files", "inherited"),
+           ("refused", "closed_files", "inherited"), ("refused", "closed_files", "doorbells"), ("refused", "closed_files", "twice"),
            ("refused_handles", "far_handles", ""), ("refused_context", "kfd_context", "context"), ("refused_sharing", "kfd_shared", "604"),
            ("refused_sharing", "kfd_shared", "604 render"), ("refused_sharing", "kfd_shared", "compat"),
            ("refused_kind", "mesa_buffers", "userptr"),

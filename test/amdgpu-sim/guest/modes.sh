@@ -320,9 +320,12 @@ mode_refused() {
     case $arguments in
         kfd) said="process $pid.*which the process has closed" ;;
         render) said="process $pid maps.*no buffer" ;;
+        doorbells) said="of process $pid ($program) maps offset 0x[cdef].* of /dev/kfd, which the driver has in none" ;;
+        twice) said="process $(cat "/proc/$pid/task/$pid/children")(.*) has /dev/kfd twice, once of another process" ;;
         *) said="process $(cat "/proc/$pid/task/$pid/children")(.*) has /dev/kfd of the process that is $pid" ;;
     esac
     refused_dump "$said"
+    ! grep -q "stays without its GPU queues" "$dir/dump-images.log" || fail "queues were forgotten"
 }
 
 # What other clients of the GPU have and can't be dumped is named.
