@@ -3,6 +3,9 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <span>
+
 namespace criu::amdgpu {
 namespace {
 
@@ -158,6 +161,40 @@ void Drm::close(std::uint32_t handle) const noexcept {
     drm_gem_close args{};
     args.handle = handle;
     kernel_.tryIoctl(fd_, DRM_IOCTL_GEM_CLOSE, &args);
+}
+
+BufferNotes Drm::notes(std::uint32_t handle) const {
+    drm_amdgpu_gem_metadata args{};
+    args.handle = handle;
+    args.op = AMDGPU_GEM_METADATA_OP_GET_METADATA;
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_METADATA, &args, fmt::format("ask for the metadata of buffer {}", handle));
+    if (args.data.data_size_bytes > sizeof(args.data.data))
+        fail("buffer {} has {} bytes of metadata", handle, args.data.data_size_bytes);
+    const auto data = std::as_bytes(std::span(args.data.data)).first(args.data.data_size_bytes);
+    return {args.data.tiling_info, args.data.flags, {data.begin(), data.end()}};
+}
+
+void Drm::setNotes(std::uint32_t handle, const BufferNotes& notes) const {
+    drm_amdgpu_gem_metadata args{};
+    if (notes.data.size() > sizeof(args.data.data))
+        fail("buffer {} has {} bytes of metadata", handle, notes.data.size());
+    args.handle = handle;
+    args.op = AMDGPU_GEM_METADATA_OP_SET_METADATA;
+    args.data.tiling_info = notes.tiling;
+    args.data.flags = notes.flags;
+    args.data.data_size_bytes = static_cast<std::uint32_t>(notes.data.size());
+    std::copy(notes.data.begin(), notes.data.end(), std::as_writable_bytes(std::span(args.data.data)).begin());
+    kernel_.ioctl(fd_, DRM_IOCTL_AMDGPU_GEM_METADATA, &args, fmt::format("set the metadata of buffer {}", handle));
+}
+
+bool Drm::hasContext(std::uint32_t number) const {
+    drm_amdgpu_ctx args{};
+    args.in.op = AMDGPU_CTX_OP_QUERY_STATE2;
+    args.in.ctx_id = number;
+    const int code = kernel_.tryIoctl(fd_, DRM_IOCTL_AMDGPU_CTX, &args);
+    if (code != 0 && code != EINVAL)
+        failWith(code, "ask whether a render node has context {}", number);
+    return code == 0;
 }
 
 }  // namespace criu::amdgpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,14 @@ namespace criu::amdgpu {
 /// So many handles below others may be free: a restore takes them by buffers of a page each meanwhile, if the kernel
 /// can't change a handle.
 inline constexpr std::size_t kMostFreeHandles = 4096;
+
+struct BufferNotes {
+    std::uint64_t tiling = 0;
+    std::uint64_t flags = 0;
+    std::vector<std::byte> data;
+
+    [[nodiscard]] bool empty() const noexcept { return tiling == 0 && flags == 0 && data.empty(); }
+};
 
 /// An open render node of a process, or for its buffers; the descriptor stays the caller's. By ioctls, since
 /// libdrm_amdgpu has no words for most of it: buffers of a file that others opened, with handles and addresses that
@@ -45,6 +54,11 @@ public:
     [[nodiscard]] UniqueFd tryExport(std::uint32_t handle) const;
     [[nodiscard]] std::uint32_t importBuffer(int dmabuf) const;
     void close(std::uint32_t handle) const noexcept;
+    /// What programs have noted of a buffer for each other: how it is tiled, and whatever else.
+    [[nodiscard]] BufferNotes notes(std::uint32_t handle) const;
+    void setNotes(std::uint32_t handle, const BufferNotes& notes) const;
+    /// Whether the file has a context for submissions of this number.
+    [[nodiscard]] bool hasContext(std::uint32_t number) const;
 
 private:
     [[nodiscard]] std::optional<std::uint32_t> tryList(std::vector<uapi::GemListEntry>& entries) const;

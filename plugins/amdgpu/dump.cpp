@@ -178,7 +178,8 @@ void AmdgpuDump::stopAndRead(DumpedProcess& process, const Kfd& kfd) {
 }
 
 /// Since Linux 6.19 a descriptor may have a context of its own (AMDKFD_IOC_CREATE_PROCESS), of which there is no word
-/// in the checkpoint calls. But its queues were not stopped with those of the process: UNPAUSE finds nothing to undo.
+/// in the checkpoint calls, and in any version it may be that of a creator who has closed it. But then its queues were
+/// not stopped with those of the process: UNPAUSE finds nothing to undo.
 void AmdgpuDump::refuseContext(DumpedProcess& known, const files::OpenFd& file) {
     const Kfd other(kernel_, file.copy.get());
     if (!other.unpauseLeftOver())
@@ -212,7 +213,13 @@ void AmdgpuDump::dumpLate(HostPid) {
         warnOfDies(process, topology, context_.log);
     }
     const bool killed = context_.options.finalState == model::FinalState::Default;
+    // They hang on the driver's own memory of a GPU, which it leaves out (criu_checkpoint_bos() of kfd_chardev.c).
+    if (!tree_.processes.empty())
+        context_.log.warn(
+            "amdgpu: trap handlers, by which GPUs report asserts and stop for debuggers, aren't in what the driver "
+            "saves: restored queues have none");
     for (RenderNode& node : tree_.nodes) {
+        refuseContexts(kernel_, node);
         listBuffers(kernel_, node, objects, context_.log);
         checkHandles(kernel_, node, killed, context_.log);
     }

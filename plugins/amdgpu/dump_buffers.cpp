@@ -29,6 +29,9 @@ void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
     fail("buffer {} of {} in {} {}", buffer.entry.handle, renderPath(node.minor), nameOf(node.pid), what);
 }
 
+// AMDGPU_VM_MAX_NUM_CTX of Linux.
+constexpr std::uint32_t kMostContexts = 4096;
+
 /// Linux has the call in the first versions of 6.18 only.
 bool canChangeHandles(Kernel& kernel, std::uint32_t minor) {
     constexpr std::uint32_t kOther = 1000;
@@ -79,6 +82,7 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
                 return fmt::format("buffer {} of {} in process {}", entry.handle, renderPath(node.minor), node.pid);
             });
             buffer.mappings = drm.mappings(entry.handle);
+            buffer.notes = drm.notes(entry.handle);
             buffer.mmapOffset = drm.tryMmapOffset(entry.handle);
             buffer.dmabuf = drm.tryExport(entry.handle);
             refuseUnreachable(node, buffer);
@@ -91,6 +95,20 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
     }
     std::sort(node.buffers.begin(), node.buffers.end(),
               [](const RenderBuffer& one, const RenderBuffer& other) { return one.entry.handle < other.entry.handle; });
+}
+
+/// Nobody lists them, but numbers are the lowest free ones and have a limit (amdgpu_ctx_alloc() of amdgpu_ctx.c).
+/// Programs that only compute have none; graphics and video clients have, and remember numbers of what they have
+/// submitted, which a new context wouldn't know.
+void refuseContexts(Kernel& kernel, const RenderNode& node) {
+    const Drm drm(kernel, node.fd.get());
+    for (std::uint32_t number = 1; number < kMostContexts; ++number)
+        if (drm.hasContext(number)) {
+            Error error(0, fmt::format("{} has context {} of {} for graphics or video, whose state can't be read out",
+                                       nameOf(node.pid), number, renderPath(node.minor)));
+            error.addHint("have the program end its use of OpenGL, Vulkan or VA-API before the dump");
+            throw error;
+        }
 }
 
 void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log) {

@@ -14,6 +14,9 @@ void findDrmFiles(Kernel& kernel, DumpedProcess& process, const std::vector<Rend
 /// Lists the buffers of a render node. Throws Error if one of them can't be dumped.
 void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& log);
 
+/// Throws Error if a render node has contexts for submissions: how far these have come is in the driver alone.
+void refuseContexts(Kernel& kernel, const RenderNode& node);
+
 /// Throws Error if a buffer's handle couldn't be restored on this machine. `killed`: the processes won't go on after
 /// the dump; otherwise it is said in the log only.
 void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log);

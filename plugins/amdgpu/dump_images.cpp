@@ -121,6 +121,12 @@ void DumpImages::writeRender(const RenderNode& node) const {
         entry.object = buffer.object;
         entry.has_content_position = node.contentObject != 0 && !buffer.imported;
         entry.content_position = buffer.contentPosition;
+        if (!buffer.notes.empty()) {
+            entry.has_tiling = entry.has_metadata_flags = entry.has_metadata = 1;
+            entry.tiling = buffer.notes.tiling;
+            entry.metadata_flags = buffer.notes.flags;
+            entry.metadata = arena.bytes(buffer.notes.data);
+        }
         entry.num_of_vms = static_cast<std::uint32_t>(buffer.mappings.size());
         entry.n_vm_entries = buffer.mappings.size();
         entry.vm_entries = arena.messages<DrmVmEntry>(buffer.mappings.size());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
+#include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/kfd.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
@@ -45,6 +46,7 @@ struct FurtherKfd {
 struct RenderBuffer {
     uapi::GemListEntry entry{};
     std::vector<uapi::VmEntry> mappings;
+    BufferNotes notes;
     std::optional<std::uint64_t> mmapOffset;  ///< none if processors may not touch it
     UniqueFd dmabuf;                          ///< empty if it can't be exported, being valid in one address space only
     Object object = 0;

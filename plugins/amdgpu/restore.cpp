@@ -281,6 +281,10 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         drm.changeHandle(
             drm.create(entry.size, alignmentOf(entry), entry.preferred_domains, entry.alloc_flags & uapi::kCreateFlags),
             entry.handle);
+        if (entry.has_metadata != 0) {
+            const auto data = bytesOf(entry.metadata);
+            drm.setNotes(entry.handle, {entry.tiling, entry.metadata_flags, {data.begin(), data.end()}});
+        }
         if (!canExport(entry)) {
             // Nobody else can be given the buffer.
             contents_.load({fd, drm.mmapOffset(entry.handle), entry.size}, RestoreContents::placeOf(id, image, at));

@@ -87,7 +87,7 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
            ("refused", "closed_files", "inherited"), ("refused", "closed_files", "doorbells"), ("refused", "closed_files", "twice"),
            ("refused_handles", "far_handles", ""), ("refused_context", "kfd_context", "context"), ("refused_sharing", "kfd_shared", "604"),
            ("refused_sharing", "kfd_shared", "604 render"), ("refused_sharing", "kfd_shared", "compat"),
-           ("refused_kind", "mesa_buffers", "userptr"),
+           ("refused_kind", "mesa_buffers", "userptr"), ("refused_kind", "mesa_buffers", "context"),
            ("refused_kind", "mesa_buffers", "always_hidden")]
 
 # Those that need no GPU support in criu.

@@ -333,6 +333,7 @@ mode_refused_kind() {
     start
     whose="buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program)"
     case $arguments in
+        context) said="process $pid ($program) has context 1 of /dev/dri/renderD128 for graphics or video" ;;
         userptr) said="$whose is memory of a process" ;;
         *) said="$whose is always valid in its address space, and hidden from processors" ;;
     esac

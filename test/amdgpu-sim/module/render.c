@@ -122,19 +122,37 @@ static int gem_va(struct drm_device* drm, void* data, struct drm_file* file) {
     return result;
 }
 
+/* amdgpu_gem_metadata_ioctl() of Linux 6.1: the driver keeps it, and does nothing with most of it. */
 static int gem_metadata(struct drm_device* drm, void* data, struct drm_file* file) {
     struct drm_amdgpu_gem_metadata* arguments = data;
     struct sim_bo* bo = lookup(file, arguments->handle);
+    int result = 0;
 
     if (!bo) {
         return -ENOENT;
     }
-    sim_bo_put(bo);
-    if (arguments->op != AMDGPU_GEM_METADATA_OP_GET_METADATA) {
-        return -EINVAL;
+    switch (arguments->op) {
+        case AMDGPU_GEM_METADATA_OP_GET_METADATA:
+            arguments->data.tiling_info = bo->tiling;
+            arguments->data.flags = bo->note_flags;
+            arguments->data.data_size_bytes = bo->note_size;
+            memcpy(arguments->data.data, bo->note, sizeof(bo->note));
+            break;
+        case AMDGPU_GEM_METADATA_OP_SET_METADATA:
+            if (arguments->data.data_size_bytes > sizeof(bo->note)) {
+                result = -EINVAL;
+                break;
+            }
+            bo->tiling = arguments->data.tiling_info;
+            bo->note_flags = arguments->data.flags;
+            bo->note_size = arguments->data.data_size_bytes;
+            memcpy(bo->note, arguments->data.data, bo->note_size);
+            break;
+        default:
+            result = -EINVAL;
     }
-    memset(&arguments->data, 0, sizeof(arguments->data));
-    return 0;
+    sim_bo_put(bo);
+    return result;
 }
 
 static int answer(const struct drm_amdgpu_info* arguments, const void* data, size_t size) {

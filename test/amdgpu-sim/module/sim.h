@@ -99,6 +99,8 @@ struct sim_bo {
     struct mm_struct* user_mm;
     bool pinned;
     struct list_head movable; /* of video memory; empty: it stays where it is */
+    u64 tiling, note_flags;   /* what programs have noted of it */
+    u32 note_size, note[64];
 };
 
 static inline struct sim_bo* sim_bo_of(struct drm_gem_object* object) {

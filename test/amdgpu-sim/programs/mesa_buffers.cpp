@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Buffers as graphics and video clients make them: such as processors may not touch, such as are always valid in their
-// own address space and can't be exported, with an alignment of their own, and in the high half of GPU addresses. With
-// the argument "userptr" or "always_hidden" one of a kind that can't be dumped.
+// own address space and can't be exported, with an alignment and metadata of their own, and in the high half of GPU
+// addresses. With
+// the argument "userptr" or "always_hidden" one of a kind that can't be dumped; with "context" a context for
+// submissions.
 #include <sys/mman.h>
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -38,6 +41,10 @@ public:
         if (more == "userptr") {
             void* place = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             render_.userptr({static_cast<std::byte*>(place), kSize});
+        } else if (more == "context") {
+            drm_amdgpu_ctx context{};
+            context.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
+            gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_CTX, &context) == 0, "CTX alloc");
         } else if (more == "always_hidden") {
             make("hidden and always valid memory", AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_NO_CPU_ACCESS,
                  0x40000000);
@@ -46,6 +53,7 @@ public:
 
     void check() {
         for (const Piece& piece : pieces_) {
+            check_notes(piece);
             gpu::fill(staging_.bytes, 0);
             const std::array handles{piece.buffer.handle, staging_.handle};
             render_.copy(kStaging, piece.buffer.address, kSize, kCommands, handles);
@@ -62,12 +70,38 @@ public:
     }
 
 private:
+    // How the buffer is tiled, and what else a program has noted for others: none for the first one.
+    static drm_amdgpu_gem_metadata notes(const Piece& piece, std::uint32_t operation) {
+        drm_amdgpu_gem_metadata arguments{};
+        arguments.handle = piece.buffer.handle;
+        arguments.op = operation;
+        if (piece.seed % 3 != 1) {
+            arguments.data.flags = piece.seed;
+            arguments.data.tiling_info = piece.seed << 40;
+            arguments.data.data_size_bytes = piece.seed % 3 == 0 ? 256 : 12;
+            for (std::uint32_t at = 0; at < arguments.data.data_size_bytes / 4; ++at)
+                arguments.data.data[at] = static_cast<std::uint32_t>(piece.seed) + at;
+        }
+        return arguments;
+    }
+
+    void check_notes(const Piece& piece) const {
+        const drm_amdgpu_gem_metadata wanted = notes(piece, AMDGPU_GEM_METADATA_OP_GET_METADATA);
+        drm_amdgpu_gem_metadata got{};
+        got.handle = piece.buffer.handle;
+        got.op = AMDGPU_GEM_METADATA_OP_GET_METADATA;
+        gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_GEM_METADATA, &got) == 0, "GEM_METADATA");
+        gpu::expect(std::memcmp(&got, &wanted, sizeof(got)) == 0, piece.name + " has other metadata");
+    }
+
     void make(const std::string& name, std::uint64_t flags, std::uint64_t address) {
         gpu::Buffer buffer = render_.create(kSize, AMDGPU_GEM_DOMAIN_VRAM, flags, kAlignment);
         render_.map_gpu(buffer, address);
         gpu::fill(staging_.bytes, ++seed_);
         render_.copy(address, kStaging, kSize, kCommands, std::array{buffer.handle, staging_.handle});
         pieces_.push_back({name, buffer, seed_});
+        drm_amdgpu_gem_metadata metadata = notes(pieces_.back(), AMDGPU_GEM_METADATA_OP_SET_METADATA);
+        gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_GEM_METADATA, &metadata) == 0, "GEM_METADATA set");
         // A number that is free afterwards.
         render_.close_handle(render_.create(4096, AMDGPU_GEM_DOMAIN_GTT).handle);
     }
