@@ -20,6 +20,7 @@
 #include "criu/engine/restore_prepared.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/engine/resumed_devices.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -86,6 +87,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
 
     // From here on nothing may fail: first one goes, then they are on their own.
     planned.devices.finish();
+    planned.store.closeQueue();  // criu may stay, and what processes give up shall be gone
     orWarn(planned.log(),
            [&] { planned.surroundings.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
     parking.tree.letGo(prepared.run, planned.options().finalState == model::FinalState::Stopped);

@@ -107,6 +107,11 @@ void FdStore::openQueue() {
         reserve(first_, last_);
 }
 
+void FdStore::closeQueue() noexcept {
+    sending_.reset();
+    queue_.reset();
+}
+
 FdStore::Id FdStore::add(int fd) const {
     if (!queue_)
         fail("descriptors can't be stored: the store isn't open");

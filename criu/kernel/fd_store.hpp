@@ -59,6 +59,9 @@ public:
 
     /// Makes the queue. Before processes that shall use it are created; does nothing if it is there.
     void openQueue();
+    /// Gives up all that is stored, in this process. To be called when nobody will get it any more: it stays open as
+    /// long as one process has the queue.
+    void closeQueue() noexcept;
     /// Puts a copy of a descriptor, which stays the caller's, into the queue. Throws Error.
     Id add(int fd) const;
     /// A copy of a stored descriptor (close-on-exec). Throws Error if there is none of this id.

@@ -431,4 +431,10 @@ void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
         fail("the driver doesn't know of the process' compute state");
 }
 
+/// Criu may stay until the root ends.
+void AmdgpuRestore::finish() noexcept {
+    masterKfd_.reset();
+    hostNodes_.clear();
+}
+
 }  // namespace criu::amdgpu

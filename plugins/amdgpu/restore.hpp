@@ -47,6 +47,7 @@ public:
     void complete(FileId id, files::PlacedFiles& files) override;
     std::optional<device::Relocated> relocate(const device::DeviceMapping& mapping) override;
     void resume(compel::FrozenProcess& process, TreePid pid) override;
+    void finish() noexcept override;
 
 private:
     /// Where a range of mmap offsets has gone.

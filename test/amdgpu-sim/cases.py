@@ -78,7 +78,7 @@ SHARED = [(mode, "kfd_shared", arguments) for mode, arguments in
 # Memory of a render node that another process has mapped than the one that has made or imported it. And several descriptors
 # of /dev/kfd.
 PASSED = [("alone", "render_passed", ""), ("once", "render_passed", ""), ("once", "render_passed", "closed"), ("again", "render_passed", ""),
-          ("contained", "render_passed", "closed"), ("once", "kfd_context", "")]
+          ("contained", "render_passed", "closed"), ("attended", "render_passed", ""), ("attended", "kfd_shared", ""), ("once", "kfd_context", "")]
 
 # Images that don't say which render file the driver was given.
 UNNOTED = [("unnoted", "kfd_other_files", "any")]

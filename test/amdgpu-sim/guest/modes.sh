@@ -584,6 +584,45 @@ mode_background() {
     verify
 }
 
+# criu stays until the program ends: meanwhile it has no memory of a GPU, also not what the program gives up.
+mode_attended() {
+    start
+    dump_well images
+    restore_well images restore
+    still_works "the restore"
+    usual=$(counted buffers)
+    dump_well images
+    # shellcheck disable=SC2046
+    /bin/criu restore -D "$dir/images" -v4 -o "$dir/attended.log" $(cat /guest/criu-arguments 2>/dev/null) \
+        </dev/null >"$dir/attended.log.out" 2>&1 &
+    attending=$!
+    until_true $limit restored_or_gone $attending
+    ! gone $attending || fail "criu has ended: $(errors "$dir/attended.log")"
+    still_works "a restore that stays"
+    [ "$(counted buffers)" = "$usual" ] || fail "while criu stays there are $(counted buffers) buffers, not $usual"
+    if [ "$program" = render_passed ]; then
+        for child in $(children_of "$pid"); do
+            kill -KILL "$child"
+        done
+        until_true 5 no_buffers || fail "criu keeps $(counted buffers) buffers that nobody has"
+        kill -KILL "$pid"
+    else
+        verify
+    fi
+    until_true $limit gone $attending || fail "criu stays when the program has ended"
+}
+
+restored_or_gone() { grep -q "Restore finished: " "$dir/attended.log" 2>/dev/null || gone "$1"; }
+no_buffers() { [ "$(counted buffers)" = 0 ]; }
+
+# usage: children_of PID: they, theirs, and so on
+children_of() {
+    for child in $(cat "/proc/$1/task/$1/children"); do
+        echo "$child"
+        (children_of "$child")
+    done
+}
+
 mode_leave_running() {
     start
     dump_well images --leave-running
