@@ -101,6 +101,18 @@ PLAIN = [
 ]
 
 
+# How long a case takes, about, where that isn't the usual time.
+SECONDS = {"interrupted": 34, "dump_faults": 28, "grouped": 11, "stuck_queues": 9, "restore_faults": 9, "ended_copy": 9, "encrypted": 6,
+           "hardware_check": 12, "watched": 12, "background": 5, "again": 4, "stored": 5, "vendors": 6, "vendor_faults": 6, "unfit": 5,
+           "refused": 1, "refused_kind": 1, "alone": 1}
+USUAL_SECONDS = 2
+
+
+def seconds_of(case):
+    """An estimate, to share cases among machines."""
+    return SECONDS.get(case[0], USUAL_SECONDS)
+
+
 def all_cases(with_criu, with_other):
     """(mode, program, arguments) of every case, in the order in which they are run."""
     cases = [("alone", program, "") for program in PROGRAMS]

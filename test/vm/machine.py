@@ -217,6 +217,7 @@ class Machine:
         self.memory = memory  # MiB
         self.cpus = cpus
         self.results = os.path.join(work, "results.tar")
+        self.process = None
 
     def argv(self):
         """QEMU's command line: a serial console, a disk for results, further disks, nothing else."""
@@ -241,8 +242,8 @@ class Machine:
         """
         with open(self.results, "wb") as disk:
             disk.truncate(RESULTS_SIZE)
-        process = subprocess.Popen(["timeout", "--kill-after=5", str(limit), *self.argv()], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        process = self.process = subprocess.Popen(["timeout", "--kill-after=5", str(limit), *self.argv()], stdin=subprocess.DEVNULL,
+                                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
             with process.stdout as console:
                 for line in console:
@@ -257,6 +258,11 @@ class Machine:
         if status % 2 == 0:
             raise Crashed(f"the guest's kernel or QEMU ended (QEMU's exit status {status})")
         return status // 2
+
+    def end(self):
+        """Ends a boot that another thread waits for."""
+        if self.process:
+            self.process.terminate()
 
     def shell(self):
         """Boots with this terminal as the guest's console."""
