@@ -94,6 +94,7 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
 PLAIN = [
     ("interface", "interface_check", ""),
     ("interface_versions", "interface_rules", ""),
+    ("interface_groups", "interface_groups", ""),
     ("once", "plain", ""),
     ("hardware_check", "plain", ""),
     ("no_driver", "plain", ""),

@@ -104,6 +104,22 @@ TEST_CASE("descriptor store: stored descriptors are had by every process, again 
     ::munmap(made, sizeof(ino_t));
 }
 
+TEST_CASE("descriptor store: what is stored is gone when nobody will get it any more") {
+    FdStore store;
+    store.openQueue();
+    int ends[2] = {-1, -1};
+    REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    (void)store.add(writing.get());
+    writing.reset();
+    char byte = 0;
+    CHECK((::read(reading.get(), &byte, 1) == -1 && errno == EAGAIN));
+    store.closeQueue();
+    CHECK(::read(reading.get(), &byte, 1) == 0);
+    CHECK_THROWS_WITH(store.get({}), Catch::Contains("isn't open"));
+}
+
 TEST_CASE("descriptor store: many processes at the same time") {
     FdStore store;
     store.openQueue();

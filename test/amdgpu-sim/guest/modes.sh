@@ -141,6 +141,20 @@ mode_interface_versions() {
     done
 }
 
+# The driver's own rule of control groups: as many GPUs as there were, not more and not fewer.
+mode_interface_groups() {
+    reload_simulator gpus=3
+    make_group two 128 129
+    in_group two "/programs/$program" "$dir" save >"$dir/out" 2>&1 || fail "$(tail -n 3 "$dir/out")"
+    for case in "128 129:0" "128 129 130:22" "128:22" "129 130:0"; do
+        # shellcheck disable=SC2086
+        allow_gpus two ${case%:*}
+        in_group two "/programs/$program" "$dir" "${case#*:}" >"$dir/out" 2>&1 ||
+            fail "with GPUs ${case%:*}: $(tail -n 3 "$dir/out")"
+    done
+    remove_groups
+}
+
 mode_once() {
     start
     dump_well images
@@ -233,12 +247,14 @@ gpu_of() {
     done
 }
 
-# Runs a command in a control group. usage: in_group NAME COMMAND...
+# Runs a command in a control group; its status. usage: in_group NAME COMMAND...
 in_group() {
     echo 0 >"$groups/$1/cgroup.procs"
     shift
     "$@"
+    ended=$?
     echo 0 >$groups/cgroup.procs
+    return $ended
 }
 
 # A process that was given one of eight GPUs by its control group, restored by a criu that sees them all (as plain criu and

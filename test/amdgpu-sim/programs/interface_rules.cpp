@@ -33,6 +33,13 @@ struct ListEntry {
     std::uint64_t size, preferred_domains, alloc_flags, alignment;
 };
 constexpr unsigned long kListHandles = _IOWR('d', 0x59, ListHandles);
+struct GemOp {
+    std::uint32_t handle, op;
+    std::uint64_t value;
+    std::uint32_t count, padding;
+};
+constexpr unsigned long kGemOp = _IOWR('d', 0x50, GemOp);
+constexpr std::uint32_t kGetMappingInfo = 2;
 struct ExportDmabuf {
     std::uint64_t handle;
     std::uint32_t flags, dmabuf_fd;
@@ -154,6 +161,10 @@ void check_handles(const gpu::Render& render, int version) {
         gpu::expect(entries[0].alignment == 16, "GEM_LIST_HANDLES has an alignment of " +
                                                     std::to_string(entries[0].alignment) + ", which isn't in pages");
     }
+    std::array<std::uint64_t, 8> mappings{};
+    GemOp op{buffer.handle, kGetMappingInfo, reinterpret_cast<std::uint64_t>(mappings.data()), 2, 0};
+    expect_errno(render.attempt(kGemOp, &op), version >= 618 ? 0 : EINVAL, "GEM_OP about mappings");
+    gpu::expect(version < 618 || op.count == 0, "a buffer that isn't mapped has mappings");
     // Taken back in Linux 6.18.36.
     gpu::expect(render.change_handle(buffer.handle, 77) != 0, "there is GEM_CHANGE_HANDLE");
     render.close_handle(buffer.handle);

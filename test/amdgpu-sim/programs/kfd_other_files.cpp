@@ -18,6 +18,14 @@
 namespace {
 
 constexpr std::uint64_t kOwnAddress = 0x20000000;
+constexpr std::uint64_t kVirtualAddress = 0x30000000;
+
+// Newer than the kernel headers of Debian 12: AMDKFD_IOC_EXPORT_DMABUF.
+struct Export {
+    std::uint64_t handle;
+    std::uint32_t flags;
+    std::uint32_t dmabuf_fd;
+};
 
 std::vector<gpu::Render> open_all() {
     std::vector<gpu::Render> files;
@@ -35,13 +43,14 @@ public:
             queues_.emplace_back(kfd_, gpu, gpu::Queue::Kind::kSdma);
             memory_.push_back(kfd_.allocate(gpu, kSize, gpu::kVisibleVram));
             gpu::fill(memory_.back().bytes(), at + 1);
-            // As hipMemCreate() does: a buffer of the render node in the address space that queues use.
+            // A buffer of the render node in the address space that queues use.
             const gpu::Render render(gpu.render_fd);
             gpu::Buffer buffer = render.create(kSize, AMDGPU_GEM_DOMAIN_VRAM);
             render.map(buffer);
             render.map_gpu(buffer, kOwnAddress);
             gpu::fill(buffer.bytes, at + 10);
             buffers_.push_back(buffer);
+            virtual_.push_back(make_virtual(gpu, render, at + 20));
         }
         works();
     }
@@ -52,12 +61,31 @@ public:
             const std::string which = " of GPU " + std::to_string(at);
             gpu::check(memory_[at].bytes(), at + 1, "memory" + which);
             gpu::check(buffers_[at].bytes, at + 10, "the render node's buffer" + which);
+            gpu::check(virtual_[at].bytes, at + 20, "memory without an address" + which);
             check_new_memory(gpu, at);
         }
     }
 
 private:
     static constexpr std::size_t kSize = 16 * gpu::kPage;
+
+    // As hipMemCreate() and hipMemMap() do: memory of the compute driver that has no address, which the render node has
+    // imported and put into the address space.
+    gpu::Buffer make_virtual(const gpu::Gpu& gpu, const gpu::Render& render, std::uint64_t seed) const {
+        kfd_ioctl_alloc_memory_of_gpu_args arguments{};
+        arguments.size = kSize;
+        arguments.gpu_id = gpu.id;
+        arguments.flags = gpu::kVisibleVram;
+        kfd_.call(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, arguments, "ALLOC_MEMORY_OF_GPU without an address");
+        Export exported{arguments.handle, 0, 0};
+        kfd_.call(_IOWR(AMDKFD_IOCTL_BASE, 0x24, Export), exported, "EXPORT_DMABUF");
+        gpu::Buffer buffer = render.import_fd(static_cast<int>(exported.dmabuf_fd));
+        close(static_cast<int>(exported.dmabuf_fd));
+        render.map(buffer);
+        render.map_gpu(buffer, kVirtualAddress);
+        gpu::fill(buffer.bytes, seed);
+        return buffer;
+    }
 
     void check_new_memory(const gpu::Gpu& gpu, std::size_t at) {
         kfd_ioctl_alloc_memory_of_gpu_args arguments{};
@@ -83,6 +111,9 @@ private:
         queues_[at].copy(memory.address, kOwnAddress, kSize);
         queues_[at].finish();
         gpu::check(memory.bytes(), at + 10, "what a queue has copied from the render node's buffer");
+        queues_[at].copy(memory.address, kVirtualAddress, kSize);
+        queues_[at].finish();
+        gpu::check(memory.bytes(), at + 20, "what a queue has copied from memory without an address");
         kfd_.free(memory);
     }
 
@@ -93,6 +124,7 @@ private:
     std::vector<gpu::Queue> queues_;
     std::vector<gpu::Memory> memory_;
     std::vector<gpu::Buffer> buffers_;
+    std::vector<gpu::Buffer> virtual_;
 };
 
 }  // namespace
