@@ -65,12 +65,12 @@ public:
         staging_ = kfd_.allocate(gpu(), kSize, gpu::kGtt);
         memory_ = import_memory(kfd_, dmabuf);
         mapped_ = map_imported(gpu(), dmabuf);
-        kfd_.free(before);
         own_ = kfd_.allocate(gpu(), kSize, gpu::kVisibleVram);
         const int exported = export_memory(kfd_, own_);
         again_ = import_memory(kfd_, exported);
         close(exported);
         close(dmabuf);
+        kfd_.free(before);  // its number stays free
     }
 
     void write(unsigned char what) {
