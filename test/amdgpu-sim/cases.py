@@ -27,6 +27,7 @@ CRIU_MODES = {
     "signed": ["kfd_processes", "mesa_buffers"],
     "streamed": ["kfd_memory", "render_buffers"],
     "pre_dumped": ["kfd_processes"],
+    "runtime_files": ["kfd_events"],
     "no_engine": ["kfd_memory", "kfd_processes", "render_buffers"],
     "old_family": ["kfd_memory", "render_buffers"],
     "mapped": ["kfd_memory"],
@@ -73,7 +74,7 @@ BULK = [("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4")
 # Memory that processes share; "render" is made by a render node.
 SHARED = [(mode, "kfd_shared", arguments) for mode, arguments in
           [("alone", ""), ("once", ""), ("once", "render"), ("again", ""), ("twice", ""), ("swapped", ""), ("mapped", ""),
-           ("contained", ""), ("linux_6_8", ""), ("no_parallel", ""), ("leave_running", "")]]
+           ("contained", ""), ("linux_6_8", ""), ("no_parallel", ""), ("shared_contents", ""), ("leave_running", "")]]
 
 # Memory of a render node that another process has mapped than the one that has made or imported it. And several descriptors
 # of /dev/kfd.
@@ -81,7 +82,7 @@ PASSED = [("alone", "render_passed", ""), ("once", "render_passed", ""), ("once"
           ("contained", "render_passed", "closed"), ("attended", "render_passed", ""), ("attended", "kfd_shared", ""), ("once", "kfd_context", "")]
 
 # Images that don't say which render file the driver was given.
-UNNOTED = [("unnoted", "kfd_other_files", "any")]
+UNNOTED = [("unnoted", "kfd_other_files", "any"), ("unnoted", "kfd_other_files", "any bare")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
            ("refused", "closed_files", "inherited"), ("refused", "closed_files", "doorbells"), ("refused", "closed_files", "twice"),

@@ -990,6 +990,45 @@ traced() {
     [ "$bytes" = "$3" ] || fail "the trace has $bytes bytes of '$2', not $3"
 }
 
+queue_bytes=$((16384 + 4096)) # of gpu/queue.hpp
+
+# Memory that processes share is in the images once: two processes' own 2 MiB each, and what one queue of each has.
+mode_shared_contents() {
+    start
+    dump_well images --trace "$dir/dump.trace"
+    traced dump "save device memory" $((4 * 1048576 + 2 * queue_bytes))
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+# The file and the semaphore that all of ROCm's programs of a machine share come back, for all users, and what is there
+# already stays as it is.
+mode_runtime_files() {
+    file=/dev/shm/hsakmt_shared_mem
+    semaphore=/dev/shm/sem.hsakmt_semaphore
+    printf 'ROCm and more' >$file
+    truncate -s 8192 $file
+    start
+    dump_well images
+    for way in gone there; do
+        if [ $way = gone ]; then
+            rm -f $file $semaphore
+        else
+            printf 'here' >$file
+        fi
+        restore_well images "restore-$way"
+        still_works "the restore where the files were $way"
+        end_program
+        [ "$(stat -c %a:%s $file)" = 666:8192 ] || [ $way = there ] || fail "$file is $(stat -c %a:%s $file)"
+        [ "$(head -c 4 $file)" = "$([ $way = gone ] && echo ROCm || echo here)" ] || fail "$file begins with $(head -c 4 $file)"
+        [ "$(stat -c %a $semaphore)" = 666 ] || fail "$semaphore has mode $(stat -c %a $semaphore)"
+    done
+    restore_well images restore
+    verify
+    rm -f $file $semaphore
+}
+
 # Contents count in the line on the terminal and in the trace: 100 MiB, over a slow link.
 mode_watched() {
     start

@@ -2,7 +2,8 @@
 // Other files of the render nodes than those that the compute runtime has given the driver: one opened before, as tools
 // do that ask for temperatures, and one opened later. Only the runtime's own maps new memory of the compute driver,
 // before and after a restore, and what is put into its address space there is seen by queues.
-// With an argument it doesn't matter whether others can, as where criu can't know which file is the right one.
+// With an argument it doesn't matter whether others can, as where criu can't know which file is the right one; with
+// another one ("bare") no file has buffers, by which criu could.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,12 +38,14 @@ std::vector<gpu::Render> open_all() {
 class Test {
 public:
     // `exact`: no other file than the runtime's may map memory.
-    explicit Test(bool exact) : exact_(exact) {
+    Test(bool exact, bool bare) : exact_(exact) {
         for (std::size_t at = 0; at < kfd_.gpus().size(); ++at) {
             const gpu::Gpu& gpu = kfd_.gpus()[at];
             queues_.emplace_back(kfd_, gpu, gpu::Queue::Kind::kSdma);
             memory_.push_back(kfd_.allocate(gpu, kSize, gpu::kVisibleVram));
             gpu::fill(memory_.back().bytes(), at + 1);
+            if (bare)
+                continue;
             // A buffer of the render node in the address space that queues use.
             const gpu::Render render(gpu.render_fd);
             gpu::Buffer buffer = render.create(kSize, AMDGPU_GEM_DOMAIN_VRAM);
@@ -60,8 +63,10 @@ public:
             const gpu::Gpu& gpu = kfd_.gpus()[at];
             const std::string which = " of GPU " + std::to_string(at);
             gpu::check(memory_[at].bytes(), at + 1, "memory" + which);
-            gpu::check(buffers_[at].bytes, at + 10, "the render node's buffer" + which);
-            gpu::check(virtual_[at].bytes, at + 20, "memory without an address" + which);
+            if (at < buffers_.size()) {
+                gpu::check(buffers_[at].bytes, at + 10, "the render node's buffer" + which);
+                gpu::check(virtual_[at].bytes, at + 20, "memory without an address" + which);
+            }
             check_new_memory(gpu, at);
         }
     }
@@ -108,13 +113,21 @@ private:
             gpu::fail_errno("mmap of new memory by the runtime's own file");
         const gpu::Memory memory{arguments.handle, arguments.va_addr, kSize, true};
         kfd_.map(memory, {gpu.id});
+        queues_[at].copy(memory.address, memory_[at].address, kSize);
+        queues_[at].finish();
+        gpu::check(memory.bytes(), at + 1, "what a queue has copied from other memory");
+        if (at < buffers_.size())
+            check_buffers(at, memory);
+        kfd_.free(memory);
+    }
+
+    void check_buffers(std::size_t at, const gpu::Memory& memory) {
         queues_[at].copy(memory.address, kOwnAddress, kSize);
         queues_[at].finish();
         gpu::check(memory.bytes(), at + 10, "what a queue has copied from the render node's buffer");
         queues_[at].copy(memory.address, kVirtualAddress, kSize);
         queues_[at].finish();
         gpu::check(memory.bytes(), at + 20, "what a queue has copied from memory without an address");
-        kfd_.free(memory);
     }
 
     bool exact_;
@@ -131,7 +144,7 @@ private:
 
 int main(int argc, char** argv) {
     return gpu::run(argc, argv, [&](gpu::Subject& subject) {
-        Test test(argc == 2);
+        Test test(argc == 2, argc == 4);
         subject.wait([&] { test.works(); });
         test.works();
     });

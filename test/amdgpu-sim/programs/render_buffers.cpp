@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/kfd.hpp"
@@ -32,12 +33,14 @@ public:
         files_ = {gpu::Render(nodes[0].render_path()), gpu::Render(nodes[1].render_path()),
                   gpu::Render(nodes[0].render_path())};
         std::uint64_t address = 0x10000000;
+        std::vector<std::pair<std::size_t, std::uint32_t>> freed;  // numbers that are free afterwards
         for (std::size_t file = 0; file < files_.size(); ++file) {
             const std::string at = " of file " + std::to_string(file);
             make("VRAM" + at, file, 1 << 20, AMDGPU_GEM_DOMAIN_VRAM, address);
             make("system memory" + at, file, 300 * gpu::kPage, AMDGPU_GEM_DOMAIN_GTT, address);
-            // A number that is free afterwards.
-            files_[file].close_handle(files_[file].create(gpu::kPage, AMDGPU_GEM_DOMAIN_GTT).handle);
+            for (std::size_t count = 0; count < 3; ++count) {
+                freed.emplace_back(file, files_[file].create(gpu::kPage, AMDGPU_GEM_DOMAIN_GTT).handle);
+            }
             make("either" + at, file, gpu::kPage, AMDGPU_GEM_DOMAIN_VRAM | AMDGPU_GEM_DOMAIN_GTT, address);
         }
         const gpu::Buffer shared = pieces_.front().buffer;
@@ -49,6 +52,9 @@ public:
             files_[file].map(staging);
             files_[file].map_gpu(staging, kStagingAddress);
             staging_.push_back(staging);
+        }
+        for (const auto& [file, handle] : freed) {
+            files_[file].close_handle(handle);
         }
     }
 
