@@ -78,6 +78,7 @@ void DumpImages::writeKfd(const DumpedProcess& process) const {
         entry.alloc_flags = buffer.flags;
         entry.gpu_id = buffer.gpuId;
         const Object object = process.objects[at];
+        entry.has_handle = 1;
         entry.handle = object != 0 ? objects_.handleOf(object) : kNoDmabuf;
         entry.has_object = object != 0;
         entry.object = object;
@@ -99,6 +100,7 @@ void DumpImages::writeRender(const RenderNode& node) const {
     auto& image = *arena.make<CriuRenderNode>();
     const Node* const gpu = topology_.findMinor(node.minor);
     image.gpu_id = gpu != nullptr ? userId(gpu->gpuId) : 0;
+    image.has_id = image.has_drm_render_minor = image.has_num_of_bos = 1;
     image.id = node.id.value;
     image.drm_render_minor = node.minor;
     image.has_content_object = node.contentObject != 0;

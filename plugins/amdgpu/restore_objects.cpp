@@ -42,8 +42,11 @@ void numberObjects(RestoreImages& images, Log& log) {
     };
     for (auto& [id, image] : images.kfds)
         for (KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            if (buffer->has_object == 0)
+            if (buffer->has_object == 0) {
                 own(*buffer);
+                if (buffer->has_handle == 0)
+                    owners.pop_back();  // nothing can refer to it
+            }
     for (const bool imports : {false, true})
         for (auto& [id, image] : images.nodes)
             for (DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries)) {

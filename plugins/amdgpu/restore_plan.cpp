@@ -41,6 +41,7 @@ bool RestorePlan::prepare(files::FileRestore& files) {
     }
     if (images_.empty())
         return false;
+    completeNodes();
     chooseCompanions(files);
     here_ = Topology::read(kernel_.topology());
     for (const auto& [id, image] : images_.kfds) {
@@ -61,6 +62,20 @@ bool RestorePlan::prepare(files::FileRestore& files) {
     numberObjects(images_, context_.log);
     imported_ = importedObjects(images_);
     return true;
+}
+
+/// The plugin that CRIU 4.2 was released with notes of a render node whose GPU it is, and nothing else.
+void RestorePlan::completeNodes() {
+    for (auto& [id, node] : images_.nodes) {
+        if (node->has_drm_render_minor != 0)
+            continue;
+        for (const auto& [other, kfd] : images_.kfds)
+            for (const KfdDeviceEntry* const gpu : list(kfd->device_entries, kfd->n_device_entries))
+                if (gpu->gpu_id != 0 && gpu->gpu_id == node->gpu_id) {
+                    node->has_drm_render_minor = 1;
+                    node->drm_render_minor = gpu->drm_render_minor;
+                }
+    }
 }
 
 /// Which render node has the address space of a process' compute state is noted in images, if it was found out. Where

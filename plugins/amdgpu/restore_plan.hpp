@@ -52,6 +52,7 @@ public:
     [[nodiscard]] const std::set<TreePid>& pids() const noexcept { return pids_; }
 
 private:
+    void completeNodes();
     void chooseCompanions(files::FileRestore& files);
     void chooseGpus();
     [[nodiscard]] std::set<GpuId> gpusInGroupsOf(TreePid process, const device::ProcessGroups& groups) const;

@@ -67,15 +67,19 @@ public:
         image.gem_handle = 3;
         writeImage(*images_, dmabufImageName(FileId{id}), image.base);
     }
-    void addEmptyRender(std::uint32_t id, std::uint32_t minor) {
+    /// `minor`: 0 as the plugin that CRIU 4.2 was released with writes it, of the GPU `user`.
+    void addEmptyRender(std::uint32_t id, std::uint32_t minor, std::uint32_t user = 0) {
         add(id);
         CriuRenderNode image = CRIU_RENDER_NODE__INIT;
+        image.gpu_id = user;
+        image.has_drm_render_minor = minor != 0;
         image.drm_render_minor = minor;
         writeImage(*images_, renderImageName(FileId{id}), image.base);
     }
     void addRender(std::uint32_t id, std::uint32_t minor, std::uint32_t object, bool imported) {
         add(id);
         auto& image = *arena_.make<CriuRenderNode>();
+        image.has_drm_render_minor = 1;
         image.drm_render_minor = minor;
         image.num_of_bos = image.n_bo_entries = 1;
         image.bo_entries = arena_.messages<DrmBoEntry>(1);
@@ -218,6 +222,17 @@ TEST_CASE("amdgpu: where nobody knows which file of a render node the driver was
         CHECK(plan.restore.needs(FileId{2}, images).empty());
         CHECK(plan.restore.needs(FileId{3}, images).empty());
     }
+}
+
+TEST_CASE("amdgpu: a render node of which only the GPU is noted is that of this GPU") {
+    FakeImages images;
+    const Machine machine = Machine::make(kMi100, 1, 2);
+    const std::uint32_t second = machine.nodes.back().gpuId;
+    images.addKfd(1, machine, 10);
+    images.addEmptyRender(2, 0, second);
+    images.addEmptyRender(3, machine.nodes.back().renderMinor);
+    const Plan plan(images, machine);
+    CHECK(plan.restore.needs(FileId{3}, images) == std::vector<FileId>{FileId{2}});
 }
 
 TEST_CASE("amdgpu: an import without owner is refused before anything is made") {
