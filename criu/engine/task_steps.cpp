@@ -40,7 +40,7 @@ void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps)
     const CoreEntry& core = **thread.core;
     const ThreadCoreEntry& own = *core.thread_core;
     task::restoreThreadState(core, steps, data_);
-    task::restoreThreadControls(own, steps);
+    task::restoreThreadControls(own, steps, data_);
     task::restoreSignalStack(own, steps, data_);
     if (!run_.surroundings.ids.isOwnNamespace())  // else the master does it, who may
         task::restoreScheduling(own, run_.start.scheduling, steps, data_);

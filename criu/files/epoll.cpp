@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,25 @@
 namespace criu::files {
 namespace {
 
+/// struct epoll_params of <linux/eventpoll.h> (6.9): how long and how a wait polls network devices.
+struct BusyPolling {
+    std::uint32_t microseconds = 0;
+    std::uint16_t budget = 0;
+    std::uint8_t prefer = 0;
+    std::uint8_t padding = 0;
+};
+constexpr unsigned long kSetBusyPolling = _IOW(0x8a, 1, BusyPolling);  // EPIOCSPARAMS
+constexpr unsigned long kGetBusyPolling = _IOR(0x8a, 2, BusyPolling);  // EPIOCGPARAMS
+
+constexpr std::uint32_t kHow = EPOLLONESHOT | EPOLLET | EPOLLWAKEUP | EPOLLEXCLUSIVE;
+/// What a target may be ready for at once.
+constexpr std::uint32_t kAnyReadiness = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLRDNORM | EPOLLWRNORM;
+
+/// Whether a target has fired its one shot: it reports nothing then until epoll_ctl(2) arms it, not even errors.
+bool hasFired(const EventpollTfdEntry& target) {
+    return (target.events & EPOLLONESHOT) != 0 && (target.events & ~kHow) == 0;
+}
+
 class RestoredEpoll final : public RestoredFile {
 public:
     explicit RestoredEpoll(const EventpollFileEntry& entry) : entry_(entry) {}
@@ -42,14 +62,18 @@ public:
 
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
-        for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
-            const int fd = static_cast<int>(target->tfd);
-            const ErrorContext context([&] { return fmt::format("target fd {}", fd); });
-            if (target->id == 0)
-                add(self, *target);
-            else
-                addUnderOldNumber(self, *target, files);
-        }
+        // While the set has no others that could be ready.
+        for (const bool fired : {true, false})
+            for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
+                if (hasFired(*target) != fired)
+                    continue;
+                const ErrorContext context([&] { return fmt::format("target fd {}", target->tfd); });
+                if (target->id == 0)
+                    add(self, *target);
+                else
+                    addUnderOldNumber(self, *target, files);
+            }
+        setBusyPolling(self);
     }
 
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
@@ -59,8 +83,35 @@ private:
         epoll_event event{};
         event.events = target.events;
         event.data.u64 = target.data;
+        if (hasFired(target))
+            event.events |= kAnyReadiness;
         sys(::epoll_ctl(self, EPOLL_CTL_ADD, static_cast<int>(target.tfd), &event), "add events {:#x} to epoll fd {}",
             target.events, self);
+        if (hasFired(target))
+            fire(self, target);
+    }
+
+    /// epoll_ctl(2) always arms a target for errors and hang-ups, so that one that has fired its shot would report them
+    /// out of turn. It is let fire once more; what isn't ready for anything stays armed for those two.
+    static void fire(int self, const EventpollTfdEntry& target) {
+        epoll_event event{};
+        if (sys(::epoll_wait(self, &event, 1, 0), "wait for epoll fd {}", self) != 0)
+            return;
+        event.events = target.events;
+        event.data.u64 = target.data;
+        sys(::epoll_ctl(self, EPOLL_CTL_MOD, static_cast<int>(target.tfd), &event), "set events {:#x} of epoll fd {}",
+            target.events, self);
+    }
+
+    void setBusyPolling(int self) const {
+        BusyPolling wanted;
+        wanted.microseconds = entry_.has_busy_poll_usecs != 0 ? entry_.busy_poll_usecs : 0;
+        wanted.budget = static_cast<std::uint16_t>(entry_.has_busy_poll_budget != 0 ? entry_.busy_poll_budget : 0);
+        wanted.prefer = entry_.has_prefer_busy_poll != 0 && entry_.prefer_busy_poll != 0 ? 1 : 0;
+        // A kernel without it polls as it does; nothing else changes.
+        if ((wanted.microseconds != 0 || wanted.budget != 0 || wanted.prefer != 0) &&
+            ::ioctl(self, kSetBusyPolling, &wanted) != 0 && errno != ENOTTY && errno != EINVAL)
+            failErrno("set how an epoll file polls network devices");
     }
 
     /// A target belongs to the number under which it was added (epoll(7)), even when that number is closed or refers to
@@ -105,6 +156,14 @@ public:
         out.id = entry.id;
         out.flags = file.statusFlags();
         out.fown = dump.owner(file);
+        BusyPolling polling;
+        if (::ioctl(file.copy.get(), kGetBusyPolling, &polling) == 0) {
+            out.has_busy_poll_usecs = polling.microseconds != 0;
+            out.busy_poll_usecs = polling.microseconds;
+            out.has_busy_poll_budget = polling.budget != 0;
+            out.busy_poll_budget = polling.budget;
+            out.has_prefer_busy_poll = out.prefer_busy_poll = polling.prefer != 0;
+        }
         out.n_tfd = targets.size();
         out.tfd = dump.arena().messages<EventpollTfdEntry>(targets.size());
         for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -155,6 +155,7 @@ public:
             return;
         }
         paths_.fill(file, out.flags, false, out, dump);
+        warnOfLosses(file, out, dump.log());
     }
 
 private:
@@ -167,6 +168,18 @@ private:
         return S_ISCHR(stat.st_mode) &&
                (major(stat.st_rdev) == kMemoryMajor ||
                 (major(stat.st_rdev) == kMiscellaneousMajor && minor(stat.st_rdev) == kAutofsMinor));
+    }
+
+    static void warnOfLosses(const OpenFd& file, const RegFileEntry& out, Log& log) {
+        const dev_t messages = makedev(1, 11);  // /dev/kmsg
+        if (S_ISCHR(file.stat.st_mode) && file.stat.st_rdev == messages && (out.flags & O_ACCMODE) != O_WRONLY &&
+            (out.flags & O_PATH) == 0)
+            log.warn("{} will be read from the kernel's first message on: how far it was read can't be asked",
+                     file.describe());
+        // Directories have no other use for an owner, and F_NOTIFY makes the caller one.
+        if (S_ISDIR(file.stat.st_mode) && out.fown->pid != 0)
+            log.warn("If {} is watched by F_NOTIFY (dnotify), which the kernel doesn't tell, that will be lost",
+                     file.describe());
     }
 
     /// What --external on dump and --inherit-fd on restore call it: mount id and inode, both hexadecimal.

@@ -73,6 +73,8 @@ private:
             entry.has_lock_on_fault = 1;
             entry.lock_on_fault = 1;
         }
+        if (vma.flags.has(VmFlag::Sealed))
+            entry.has_sealed = entry.sealed = 1;
         if (vma.flags.has(VmFlag::Droppable))
             entry.flags = (entry.flags & ~static_cast<std::uint32_t>(MAP_TYPE)) | kMapDroppable;
         if (vma.flags.has(VmFlag::HugeTlb))

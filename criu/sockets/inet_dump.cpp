@@ -143,6 +143,26 @@ bool hasAuthenticationKeys(int fd) {
     throw error;
 }
 
+/// The error queue of a socket can't be looked into without taking from it, nor the counter of its messages.
+void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& log) {
+    const auto has = [](std::span<SkMoreOpt* const> options, int level, int name) {
+        return std::ranges::any_of(options, [&](const SkMoreOpt* option) {
+            return option->level == static_cast<std::uint32_t>(level) &&
+                   option->name == static_cast<std::uint32_t>(name);
+        });
+    };
+    const std::span<SkMoreOpt* const> own = list(entry.more, entry.n_more);
+    const bool counts = has(list(entry.opts->more, entry.opts->n_more), SOL_SOCKET, SO_ZEROCOPY);
+    if (counts)
+        log.warn("{} (SO_ZEROCOPY) will number what it sends without a copy from 0 on", file.describe());
+    if (!counts && !has(own, SOL_SOCKET, SO_TIMESTAMPING) && !has(own, IPPROTO_IP, IP_RECVERR) &&
+        !has(own, IPPROTO_IPV6, IPV6_RECVERR))
+        return;
+    pollfd errors{file.copy.get(), 0, 0};
+    if (::poll(&errors, 1, 0) > 0 && (errors.revents & POLLERR) != 0)
+        log.warn("Messages that wait in the error queue of {} are dropped", file.describe());
+}
+
 }  // namespace
 
 const kernel::InetSocketInfo* InetDump::find(const files::OpenFd& file, const InetType& type, std::uint32_t inode) {
@@ -196,6 +216,7 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     out.ns_id = file.network;
     const InetConnection ends{InetEndpoint::fromImage(type.family, {out.src_addr, out.n_src_addr}, out.src_port),
                               InetEndpoint::fromImage(type.family, {out.dst_addr, out.n_dst_addr}, out.dst_port)};
+    warnOfErrorQueue(file, out, dump.log());
     if (type.type == SOCK_STREAM)
         addTcp(file, out, ends, dump);
     else

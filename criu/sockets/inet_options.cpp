@@ -28,6 +28,11 @@ constexpr int kTcpTxDelay = 37;
 constexpr int kTcpRtoMaxMs = 44;
 constexpr int kTcpRtoMinUs = 45;
 constexpr int kTcpDelayedAckMaxUs = 46;
+constexpr int kTimestampingNew = 65;  // SO_TIMESTAMPING_NEW
+constexpr int kTxTime = 61;
+constexpr int kPreferBusyPoll = 69;
+constexpr int kIpv6RouterAlertIsolate = 30;
+constexpr int kMptcp = 262;  // IPPROTO_MPTCP
 constexpr int kUdpLiteSendCoverage = 10;
 constexpr int kUdpLiteReceiveCoverage = 11;
 constexpr int kRawIcmpFilter = 1;
@@ -115,11 +120,23 @@ constexpr Row kRows[] = {
     {"IPV6_ADDR_PREFERENCES", IPPROTO_IPV6, IPV6_ADDR_PREFERENCES, V6 | All},
     {"IPV6_MINHOPCOUNT", IPPROTO_IPV6, IPV6_MINHOPCOUNT, V6 | All},
 
+    {"IPV6_ROUTER_ALERT_ISOLATE", IPPROTO_IPV6, kIpv6RouterAlertIsolate, V6 | All},
+    {"IPV6_2292PKTINFO", IPPROTO_IPV6, IPV6_2292PKTINFO, V6 | All},
+    {"IPV6_2292HOPOPTS", IPPROTO_IPV6, IPV6_2292HOPOPTS, V6 | All},
+    {"IPV6_2292DSTOPTS", IPPROTO_IPV6, IPV6_2292DSTOPTS, V6 | All},
+    {"IPV6_2292RTHDR", IPPROTO_IPV6, IPV6_2292RTHDR, V6 | All},
+    {"IPV6_2292HOPLIMIT", IPPROTO_IPV6, IPV6_2292HOPLIMIT, V6 | All},
+    {"IPV6_RTHDR", IPPROTO_IPV6, IPV6_RTHDR, V6 | All},  // before the next, which need it
+    {"IPV6_HOPOPTS", IPPROTO_IPV6, IPV6_HOPOPTS, V6 | All},
+    {"IPV6_RTHDRDSTOPTS", IPPROTO_IPV6, IPV6_RTHDRDSTOPTS, V6 | All},
+    {"IPV6_DSTOPTS", IPPROTO_IPV6, IPV6_DSTOPTS, V6 | All},
+
     {"TCP_MAXSEG", IPPROTO_TCP, TCP_MAXSEG, Dual | Tcp, When::NotConnected},
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::NotConnected},
     {"TCP_SAVE_SYN", IPPROTO_TCP, TCP_SAVE_SYN, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN_CONNECT", IPPROTO_TCP, TCP_FASTOPEN_CONNECT, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN", IPPROTO_TCP, TCP_FASTOPEN, Dual | Tcp, When::NotConnected},
+    {"TCP_FASTOPEN_KEY", IPPROTO_TCP, TCP_FASTOPEN_KEY, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN_NO_COOKIE", IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, Dual | Tcp},
     {"TCP_CONGESTION", IPPROTO_TCP, TCP_CONGESTION, Dual | Tcp},
     {"TCP_SYNCNT", IPPROTO_TCP, TCP_SYNCNT, Dual | Tcp},
@@ -145,9 +162,12 @@ constexpr Row kRows[] = {
     {"SO_MAX_PACING_RATE", SOL_SOCKET, SO_MAX_PACING_RATE, Dual | All},
     {"SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, Dual | All},
     {"SO_TIMESTAMPING", SOL_SOCKET, SO_TIMESTAMPING, Dual | All},
+    {"SO_TIMESTAMPING_NEW", SOL_SOCKET, kTimestampingNew, Dual | All},
+    {"SO_TXTIME", SOL_SOCKET, kTxTime, Dual | All},
+    {"SO_PREFER_BUSY_POLL", SOL_SOCKET, kPreferBusyPoll, Dual | All},
 };
 
-constexpr std::size_t kLongest = 64;  // bytes of a value; that of IP_OPTIONS has at most 40
+constexpr std::size_t kLongest = 2048;  // bytes of a value: headers of IPv6 can have nearly as many
 
 unsigned bitsOf(const InetType& type) {
     const unsigned family = type.family == AF_INET ? V4 : V6;
@@ -174,7 +194,7 @@ bool applies(const Row& row, const InetType& type) {
 }
 
 std::optional<std::vector<std::byte>> read(int socket, const Row& row) {
-    std::array<std::byte, kLongest> value{};
+    std::array<std::byte, kLongest> value;
     socklen_t size = value.size();
     if (::getsockopt(socket, row.level, row.option, value.data(), &size) == 0)
         return std::vector<std::byte>(value.begin(), value.begin() + size);
@@ -314,8 +334,9 @@ void InetOptionsDump::read(std::uint32_t network, int socket, const InetType& ty
         out.has_v6only = 1;
         out.v6only = readInt(socket, IPPROTO_IPV6, IPV6_V6ONLY, "IPV6_V6ONLY") != 0;
     }
-    out.tcp_opts =
-        type.protocol == IPPROTO_TCP && type.type == SOCK_STREAM ? readTcp(socket, arena) : arena.make<TcpOptsEntry>();
+    out.tcp_opts = (type.protocol == IPPROTO_TCP || type.protocol == kMptcp) && type.type == SOCK_STREAM
+                       ? readTcp(socket, arena)
+                       : arena.make<TcpOptsEntry>();
     const std::vector<Value>& standard = usual(network, type);
     out.more = arena.array<SkMoreOpt*>(std::size(kRows));
     for (std::size_t i = 0; i < std::size(kRows); ++i) {

@@ -21,9 +21,10 @@ namespace criu::sockets {
 namespace {
 
 // Newer than the headers of some systems.
+constexpr int kTimestampNew = 63;    // SO_TIMESTAMP_NEW: with 64-bit seconds for 32-bit programs
+constexpr int kTimestampNsNew = 64;  // SO_TIMESTAMPNS_NEW
 constexpr int kBufLock = 72;
 constexpr int kReserveMemory = 73;
-constexpr int kTxRehash = 74;
 constexpr int kRcvMark = 75;
 constexpr int kPassPidFd = 76;
 constexpr int kRcvPriority = 82;
@@ -110,6 +111,8 @@ constexpr MoreOption kMoreOptions[] = {
     {"SO_DEBUG", SO_DEBUG, 0},
     {"SO_TIMESTAMP", SO_TIMESTAMP, 0},
     {"SO_TIMESTAMPNS", SO_TIMESTAMPNS, 0},
+    {"SO_TIMESTAMP_NEW", kTimestampNew, 0},
+    {"SO_TIMESTAMPNS_NEW", kTimestampNsNew, 0},
     {"SO_RXQ_OVFL", SO_RXQ_OVFL, 0},
     {"SO_WIFI_STATUS", SO_WIFI_STATUS, 0},
     {"SO_PEEK_OFF", SO_PEEK_OFF, -1},

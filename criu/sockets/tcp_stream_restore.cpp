@@ -22,6 +22,7 @@ constexpr std::uint32_t kPiece = 64 << 10;
 constexpr std::uint8_t kLargestScale = 14;
 constexpr std::uint32_t kLargestSegment = 32767;  // that TCP_MAXSEG takes
 constexpr std::uint32_t kSmallestSegment = 88;
+constexpr std::uint32_t kUsualSegment = 536;  // TCP_MSS_DEFAULT
 
 /// A forged packet arrives through the loopback device; a socket that is bound to another one wouldn't see it.
 class UnboundMeanwhile {
@@ -49,6 +50,17 @@ private:
 /// What the program wants at most; 0: as large as the peer takes.
 void setSegmentSize(int socket, std::uint32_t size) {
     sys(::setsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &size, sizeof(size)), "set the segment size to {}", size);
+}
+
+/// The size of segments that the peer takes and that its windows have room for. The kernel sends none of more than half
+/// the largest window it has seen (tcp_bound_to_half_wnd() in include/net/tcp.h), and it works that out when it
+/// connects or sees a larger one. A sender with larger segments would wait for a window that never comes, and its data
+/// would go out in window probes only, some kilobytes in a second.
+std::uint32_t usableSegment(const TcpStreamEntry& stream) {
+    std::uint32_t size = stream.mss_clamp;
+    if (stream.has_max_window != 0 && stream.max_window != 0)
+        size = std::min(size, stream.max_window > kUsualSegment ? stream.max_window / 2 : stream.max_window);
+    return std::clamp(size, kSmallestSegment, kLargestSegment);
 }
 
 void setSequence(int socket, RepairQueue queue, std::uint32_t value) {
@@ -110,7 +122,7 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
     setSequences(socket);
     // The kernel works out the size of segments once, when it connects, from the size the peer takes; and that it would
     // know only later. Without this it would send small ones for the rest of the connection.
-    setSegmentSize(socket, std::clamp(stream_->mss_clamp, kSmallestSegment, kLargestSegment));
+    setSegmentSize(socket, usableSegment(*stream_));
 
     length = connection.remote.store(address, device);
     const bool handshake = state_ == TcpState::SynSent;

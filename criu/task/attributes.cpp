@@ -2,17 +2,22 @@
 #include "criu/task/attributes.hpp"
 
 #include <linux/prctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
 
 #include "criu/base/error.hpp"
+#include "criu/image/record.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
+#include "images/vma.hpp"
 
 namespace criu::task {
 namespace {
@@ -23,7 +28,9 @@ constexpr int kSetDenyWritableExec = 65;  // PR_SET_MDWE (6.3)
 constexpr int kGetDenyWritableExec = 66;
 constexpr int kSetMemoryMerge = 67;  // PR_SET_MEMORY_MERGE (6.4)
 constexpr int kGetMemoryMerge = 68;
-constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
+constexpr std::uint64_t kHugePagesOff = 1;  // PR_GET_THP_DISABLE; flags of PR_SET_THP_DISABLE beside it (6.18)
+constexpr int kSealMemory = 462;            // mseal(2) (6.10)
+constexpr int kGetRegistrations = 1 << 9;   // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
 
 /// Writes a number to a file of a process unless it holds that number already.
 void writeUnlessSame(const kernel::ProcPid& process, const char* name, std::int64_t wanted) {
@@ -47,7 +54,8 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
       noHugePagesAt_(data.reserve(sizeof(std::uint64_t))),
       membarrierAt_(data.reserve(sizeof(std::uint64_t))),
       denyWritableExecAt_(data.reserve(sizeof(std::uint64_t))),
-      mergeMemoryAt_(data.reserve(sizeof(std::uint64_t))) {
+      mergeMemoryAt_(data.reserve(sizeof(std::uint64_t))),
+      lockedAt_(data.reserve(sizeof(std::uint64_t))) {
     steps.call(pie::Subject::Subreaper, 0, SYS_prctl, PR_GET_CHILD_SUBREAPER, subreaperAt_, 0, 0, 0);
     steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::Dumpable, 0, dumpableAt_);
@@ -63,6 +71,11 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, denyWritableExecAt_).judge = pie::Judge::Any;
     steps.call(pie::Subject::Query, 0, SYS_prctl, kGetMemoryMerge, 0, 0, 0, 0).judge = pie::Judge::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, mergeMemoryAt_).judge = pie::Judge::Any;
+    // Whether new mappings are locked (MCL_FUTURE) isn't told. But the steps lie in a new mapping, and what is locked
+    // can't be invalidated (EBUSY).
+    const std::uint64_t page = lockedAt_ & ~(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) - 1);
+    steps.call(pie::Subject::LockMemory, page, SYS_msync, page, 1, MS_INVALIDATE).judge = pie::Judge::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::LockMemory, 0, lockedAt_).judge = pie::Judge::Any;
 }
 
 void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEntry& mm) const {
@@ -84,7 +97,14 @@ void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEnt
     if (answers.local<std::int64_t>(mergeMemoryAt_) > 0)
         mm.has_merge_memory = mm.merge_memory = 1;
     mm.has_thp_disabled = 1;
-    mm.thp_disabled = answers.local<std::uint64_t>(noHugePagesAt_) != 0;
+    const auto noHugePages = answers.local<std::uint64_t>(noHugePagesAt_);
+    mm.thp_disabled = noHugePages != 0;
+    if ((noHugePages & ~kHugePagesOff) != 0) {
+        mm.has_thp_disabled_flags = 1;
+        mm.thp_disabled_flags = static_cast<std::uint32_t>(noHugePages & ~kHugePagesOff);
+    }
+    if (answers.local<std::int64_t>(lockedAt_) == -EBUSY)
+        mm.has_lock_future = mm.lock_future = 1;
 }
 
 std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool leadsSession) {
@@ -119,12 +139,21 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
         if ((core.membarrier_registration_mask >> command & 1U) != 0)
             steps.call(pie::Subject::Other, command, SYS_membarrier, 1U << command, 0, 0);
     if (mm.has_thp_disabled != 0 && mm.thp_disabled != 0)
-        steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_SET_THP_DISABLE, 1, 0, 0, 0);
+        steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_SET_THP_DISABLE, 1, mm.thp_disabled_flags, 0, 0);
     if (mm.has_merge_memory != 0 && mm.merge_memory != 0)
         steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, kSetMemoryMerge, 1, 0, 0, 0);
     if (mm.has_deny_writable_exec != 0)
         steps.call(pie::Subject::ProtectMemory, mm.deny_writable_exec, SYS_prctl, kSetDenyWritableExec,
                    mm.deny_writable_exec, 0, 0, 0);
+    const auto vmas = list(mm.vmas, mm.n_vmas);
+    if (mm.has_lock_future != 0 && mm.lock_future != 0) {
+        // The mappings made since that was asked for show whether they are to be locked when they are touched only.
+        const bool onFault = std::ranges::any_of(vmas, [](const VmaEntry* vma) { return vma->lock_on_fault != 0; });
+        steps.call(pie::Subject::LockMemory, 0, SYS_mlockall, MCL_FUTURE | (onFault ? MCL_ONFAULT : 0));
+    }
+    for (const VmaEntry* const vma : vmas)
+        if (vma->has_sealed != 0 && vma->sealed != 0)
+            steps.call(pie::Subject::ProtectMemory, vma->start, kSealMemory, vma->start, vma->end - vma->start, 0);
 }
 
 Dumpable Dumpable::ofSelf(bool changes) {

@@ -26,6 +26,7 @@ private:
     std::uint64_t membarrierAt_;
     std::uint64_t denyWritableExecAt_;
     std::uint64_t mergeMemoryAt_;
+    std::uint64_t lockedAt_;
 };
 
 /// Done by the restored process itself, in ordinary code, before its memory changes. A value the kernel refuses is an

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/task/thread_controls.hpp"
 
+#include <linux/mempolicy.h>
 #include <linux/prctl.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
+#include "criu/kernel/memory_policy.hpp"
 #include "images/core.hpp"
 
 namespace criu::task {
 namespace {
+
+using kernel::MemoryPolicy;
 
 /// Kinds of speculation are numbered from 0.
 constexpr std::uint32_t kSpeculations = PR_SPEC_L1D_FLUSH + 1;
@@ -24,7 +29,9 @@ constexpr std::uint32_t kSpeculationChoices =
 ThreadControlsQuery::ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& data)
     : timestampsAt_(data.reserve(sizeof(std::uint64_t))),
       machineCheckAt_(data.reserve(sizeof(std::uint64_t))),
-      speculationAt_(data.reserve(kSpeculations * sizeof(std::uint64_t))) {
+      speculationAt_(data.reserve(kSpeculations * sizeof(std::uint64_t))),
+      memoryPolicyAt_(data.reserve(sizeof(std::uint64_t))),
+      memoryNodesAt_(data.reserve(sizeof(MemoryPolicy::Nodes))) {
     // Processors and kernels without such a thing answer with an error.
     const auto ask = [&](std::uint64_t at, int what, std::uint64_t which) {
         steps.call(pie::Subject::Query, which, SYS_prctl, what, which, 0, 0, 0).judge = pie::Judge::Any;
@@ -34,6 +41,10 @@ ThreadControlsQuery::ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& 
     ask(machineCheckAt_, PR_MCE_KILL_GET, 0);
     for (std::uint32_t kind = 0; kind < kSpeculations; ++kind)
         ask(speculationAt_ + kind * sizeof(std::uint64_t), PR_GET_SPECULATION_CTRL, kind);
+    steps
+        .call(pie::Subject::Query, 0, SYS_get_mempolicy, memoryPolicyAt_, memoryNodesAt_, MemoryPolicy::kMostNodes, 0,
+              0)
+        .judge = pie::Judge::Any;
 }
 
 void ThreadControlsQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, Arena& arena) const {
@@ -45,6 +56,17 @@ void ThreadControlsQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core,
     if (machineCheck >= 0 && machineCheck != PR_MCE_KILL_DEFAULT) {
         core.has_machine_check = 1;
         core.machine_check = static_cast<std::uint32_t>(machineCheck);
+    }
+    if (const auto policy = answers.local<std::uint32_t>(memoryPolicyAt_); policy != MPOL_DEFAULT) {
+        const auto& nodes = answers.local<MemoryPolicy::Nodes>(memoryNodesAt_);
+        core.has_memory_policy = 1;
+        core.memory_policy = policy;
+        std::size_t words = nodes.size();
+        while (words != 0 && nodes[words - 1] == 0)
+            --words;
+        core.n_memory_nodes = words;
+        core.memory_nodes = arena.array<std::uint64_t>(words);
+        std::copy_n(nodes.begin(), words, core.memory_nodes);
     }
     std::array<std::uint32_t, kSpeculations> chosen{};
     bool any = false;
@@ -61,7 +83,7 @@ void ThreadControlsQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core,
     }
 }
 
-void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps) {
+void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps, pie::RemoteData& data) {
     if (core.has_timestamp_counter != 0)
         steps.call(pie::Subject::Other, core.timestamp_counter, SYS_prctl, PR_SET_TSC, core.timestamp_counter, 0, 0, 0);
     if (core.has_machine_check != 0)
@@ -73,6 +95,15 @@ void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps) {
             steps
                 .call(pie::Subject::Other, kind, SYS_prctl, PR_SET_SPECULATION_CTRL, kind, core.speculation[kind], 0, 0)
                 .judge = pie::Judge::Any;
+    if (core.has_memory_policy == 0)
+        return;
+    MemoryPolicy::Nodes nodes{};
+    std::copy_n(core.memory_nodes, std::min(core.n_memory_nodes, nodes.size()), nodes.begin());
+    // A machine without those nodes is no reason to fail.
+    steps
+        .call(pie::Subject::Other, core.memory_policy, SYS_set_mempolicy, core.memory_policy, data.put(nodes),
+              MemoryPolicy::kMostNodes)
+        .judge = pie::Judge::Any;
 }
 
 }  // namespace criu::task

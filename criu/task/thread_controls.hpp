@@ -19,9 +19,11 @@ private:
     std::uint64_t timestampsAt_;
     std::uint64_t machineCheckAt_;
     std::uint64_t speculationAt_;
+    std::uint64_t memoryPolicyAt_;
+    std::uint64_t memoryNodesAt_;
 };
 
 /// Steps of the thread itself.
-void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps);
+void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
 }  // namespace criu::task

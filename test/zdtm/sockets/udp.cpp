@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it leaves out some options
 #include <linux/udp.h>
+#include <time.h>
 
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
 namespace {
+constexpr int kTxTime = 61;          // SO_TXTIME
+constexpr int kTimestampNsNew = 64;  // SO_TIMESTAMPNS_NEW
+
+struct SendTimes {  // struct sock_txtime
+    int clock = 0;
+    unsigned flags = 0;
+};
+
 int bound(int family) {
     const int fd = SYS(socket(family, SOCK_DGRAM, 0));
     if (family == AF_INET6) {
@@ -36,6 +45,13 @@ ZDTM("UDP sockets: bound, connected, connected to each other, shut down, with op
     zdtm::set_option(six, IPPROTO_IPV6, IPV6_UNICAST_HOPS, 7);
     zdtm::set_option(six, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
     zdtm::set_option(six, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+    zdtm::set_option(six, IPPROTO_IPV6, IPV6_2292PKTINFO, 1);
+    const unsigned char padding[8] = {0, 0, 1, 4, 0, 0, 0, 0};  // a header of destination options with nothing in it
+    SYS(setsockopt(six, IPPROTO_IPV6, IPV6_DSTOPTS, padding, sizeof padding));
+    zdtm::set_option(six, SOL_SOCKET, kTimestampNsNew, 1);
+    const int timed = SYS(socket(AF_INET, SOCK_DGRAM, 0));
+    const SendTimes times{CLOCK_MONOTONIC, 2};
+    SYS(setsockopt(timed, SOL_SOCKET, kTxTime, &times, sizeof times));
     const int mapped = SYS(socket(AF_INET6, SOCK_DGRAM, 0));
     const zdtm::Inet towards = zdtm::Inet::mapped(there.port());
     SYS(connect(mapped, towards.get(), towards.length));
@@ -60,6 +76,16 @@ ZDTM("UDP sockets: bound, connected, connected to each other, shut down, with op
     CHECK(zdtm::get_option(six, IPPROTO_IPV6, IPV6_UNICAST_HOPS) == 7, "IPV6_UNICAST_HOPS");
     CHECK(zdtm::get_option(six, IPPROTO_IPV6, IPV6_RECVPKTINFO) == 1, "IPV6_RECVPKTINFO");
     CHECK(zdtm::get_option(six, IPPROTO_IPV6, IPV6_RECVHOPLIMIT) == 1, "IPV6_RECVHOPLIMIT");
+    CHECK(zdtm::get_option(six, IPPROTO_IPV6, IPV6_2292PKTINFO) == 1, "IPV6_2292PKTINFO");
+    unsigned char header[16] = {};
+    socklen_t size = sizeof header;
+    SYS(getsockopt(six, IPPROTO_IPV6, IPV6_DSTOPTS, header, &size));
+    CHECK(size == sizeof padding && memcmp(header, padding, size) == 0, "IPV6_DSTOPTS: %u bytes", size);
+    CHECK(zdtm::get_option(six, SOL_SOCKET, kTimestampNsNew) == 1, "SO_TIMESTAMPNS_NEW");
+    SendTimes now;
+    size = sizeof now;
+    SYS(getsockopt(timed, SOL_SOCKET, kTxTime, &now, &size));
+    CHECK(now.clock == times.clock && now.flags == times.flags, "SO_TXTIME: %d, %u", now.clock, now.flags);
     zdtm::set_option(other, IPPROTO_UDP, UDP_GRO, 0);
     zdtm::check_flows(one, other, "datagram");
     zdtm::check_flows(mapped, other, "datagram from a mapped address");

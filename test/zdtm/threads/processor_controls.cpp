@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it doesn't keep them
+#include <linux/mempolicy.h>
 #include <linux/prctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -17,6 +18,8 @@ struct Controls {
     int machine_check = 0;
     int speculation[kinds] = {};
     long io_priority = 0;
+    int memory_policy = 0;
+    unsigned long memory_nodes[16] = {};
 
     static Controls now() {
         Controls found;
@@ -25,6 +28,8 @@ struct Controls {
         for (int kind = 0; kind < kinds; ++kind) {
             found.speculation[kind] = prctl(PR_GET_SPECULATION_CTRL, kind, 0, 0, 0);
         }
+        // A kernel may lack it.
+        syscall(SYS_get_mempolicy, &found.memory_policy, found.memory_nodes, 1024, 0, 0);
         found.io_priority = SYS(syscall(SYS_ioprio_get, io_of_process, 0));
         return found;
     }
@@ -32,13 +37,17 @@ struct Controls {
 
 }  // namespace
 
-ZDTM("threads forbid themselves time stamps and speculation, choose machine checks and I/O priorities") {
+ZDTM(
+    "threads forbid themselves time stamps and speculation, choose machine checks, I/O priorities and a memory "
+    "policy") {
     Controls before[4];
     zdtm::Threads threads(
         4,
         [&](unsigned index) {
             if (index == 0) {
                 SYS(prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
+                const unsigned long first = 1;
+                syscall(SYS_set_mempolicy, MPOL_INTERLEAVE | MPOL_F_STATIC_NODES, &first, 64);
                 SYS(prctl(PR_MCE_KILL, PR_MCE_KILL_SET, PR_MCE_KILL_EARLY, 0, 0));
             } else if (index < 3) {
                 for (int kind = 0; kind < kinds; ++kind) {
@@ -56,6 +65,9 @@ ZDTM("threads forbid themselves time stamps and speculation, choose machine chec
                   old.timestamps);
             CHECK(after.machine_check == old.machine_check, "thread %u: machine checks %d, were %d", index,
                   after.machine_check, old.machine_check);
+            CHECK(after.memory_policy == old.memory_policy && after.memory_nodes[0] == old.memory_nodes[0],
+                  "thread %u: memory policy 0x%x of nodes 0x%lx, was 0x%x of 0x%lx", index, after.memory_policy,
+                  after.memory_nodes[0], old.memory_policy, old.memory_nodes[0]);
             CHECK(after.io_priority == old.io_priority, "thread %u: I/O priority 0x%lx, was 0x%lx", index,
                   after.io_priority, old.io_priority);
             for (int kind = 0; kind < kinds; ++kind) {

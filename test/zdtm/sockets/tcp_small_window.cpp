@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 its connections have segments that the window has no room for
+// zdtm: dump-options --tcp-established
+// zdtm: restore-options --tcp-established
+#include <fcntl.h>
+#include <poll.h>
+#include <time.h>
+
+#include "inet_sockets.hpp"
+#include "patience.hpp"
+#include "zdtm.hpp"
+
+namespace {
+constexpr std::size_t kMost = 1 << 20;
+
+double seconds() {
+    timespec now{};
+    SYS(clock_gettime(CLOCK_MONOTONIC, &now));
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+struct Full {
+    zdtm::Connection pair;
+    zdtm::Stream sent;
+    zdtm::Stream received;
+};
+
+// A connection whose receiver never offers more than a few kilobytes, far less than a segment of the loopback device.
+Full full(int family, std::uint64_t seed) {
+    const int listener = zdtm::tcp_listener(family);
+    zdtm::set_option(listener, SOL_SOCKET, SO_RCVBUF, 3000);
+    const int client = zdtm::tcp_connected(zdtm::Inet::of(listener));
+    const int server = SYS(accept(listener, nullptr, nullptr));
+    SYS(close(listener));
+    SYS(fcntl(client, F_SETFL, O_NONBLOCK));
+    zdtm::Stream sent(seed);
+    while (sent.send(client, kMost) > 0) {
+    }
+    CHECK(errno == EAGAIN, "send: %s", strerror(errno));
+    return {{client, server}, sent, zdtm::Stream(seed)};
+}
+
+void check_drains(Full& one, const char* what) {
+    const double start = seconds();
+    while (one.received.at() < one.sent.at()) {
+        pollfd wait{one.pair.server, POLLIN, 0};
+        CHECK(poll(&wait, 1, zdtm::kPatience) == 1, "%s stands still at %llu of %llu: sender %s, receiver %s", what,
+              static_cast<unsigned long long>(one.received.at()), static_cast<unsigned long long>(one.sent.at()),
+              zdtm::tcp_condition(one.pair.client).c_str(), zdtm::tcp_condition(one.pair.server).c_str());
+        CHECK(one.received.receive(one.pair.server, kMost) > 0, "%s: %s", what, strerror(errno));
+        // Window probes alone move a few kilobytes in a second or so.
+        CHECK(seconds() - start < 30, "%s crawls: %llu of %llu, sender %s", what,
+              static_cast<unsigned long long>(one.received.at()), static_cast<unsigned long long>(one.sent.at()),
+              zdtm::tcp_condition(one.pair.client).c_str());
+    }
+}
+}  // namespace
+
+ZDTM("a full connection whose receiver's window is smaller than a segment") {
+    Full four = full(AF_INET, 4);
+    Full six = full(AF_INET6, 6);
+    me.wait_for_check();
+
+    check_drains(four, "IPv4");
+    check_drains(six, "IPv6");
+}
