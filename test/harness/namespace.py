@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 INSIDE = "--inside-namespace"
+MNT_DETACH = 2
 
 
 class Died(Exception):
@@ -67,13 +68,15 @@ def request():
 
 def mount_own_devices(task):
     """Numbers of pseudoterminals are to be as free again after a dump as pids are, and /dev/shm is to hold nothing of the
-    machine's, which could be large, full or out of reach: unless the caller works there, as benchmarks do, which want
-    images in memory. No program is run for it: the first pid is the test's."""
+    machine's, which could be large, full, changing or out of reach: unless the caller works there, as benchmarks do, which want
+    images in memory. What was mounted there leaves this namespace: covered, it would be dumped with trees that have a copy of it. No program is run for it: the first pid is the test's."""
     libc = ctypes.CDLL(None, use_errno=True)
     for kind, where, options in ((b"devpts", b"/dev/pts", b"newinstance,mode=620,ptmxmode=666"),
                                  (b"tmpfs", b"/dev/shm", b"mode=1777")):
         if os.path.realpath(task).startswith(where.decode() + "/"):
             continue
+        while libc.umount2(where, MNT_DETACH) == 0:
+            pass  # of several that cover each other
         if os.path.isdir(where) and libc.mount(kind, where, kind, 0, options) != 0:
             raise OSError(ctypes.get_errno(), f"mount {where.decode()}")
 
