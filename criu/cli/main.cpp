@@ -52,9 +52,21 @@ void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// Replaces criu by the command given with --exec-cmd or in a request.
-[[noreturn]] void become(const std::vector<std::string>& command) {
+/// Remembers which process the restored root is.
+class RootNote final : public model::StageListener {
+public:
+    int reached(const model::StageEvent& event) override {
+        root = event.root;
+        return 0;
+    }
+    HostPid root;
+};
+
+/// Replaces criu by the command given with --exec-cmd or in a request, which learns who `root` is, its child from now
+/// on, as action scripts do: so 4.2 tells it, and virtual machines with checkpoints (CRaC) rely on it.
+[[noreturn]] void become(const std::vector<std::string>& command, HostPid root) {
     const ArgumentVector arguments(command);
+    sys(::setenv("CRTOOLS_INIT_PID", std::to_string(root.value).c_str(), 1), "set CRTOOLS_INIT_PID");
     ::signal(SIGPIPE, SIG_DFL);
     ::signal(SIGXFSZ, SIG_DFL);
     ::execvp(command.front().c_str(), arguments.data());
@@ -87,14 +99,14 @@ void writeToLog(const Log& log) {
 
 int serveRequests(const options::Invocation& invocation, Log& log, StopRequest& stop) {
     const service::Surroundings surroundings{invocation, log, stop, builtInDevices};
-    const auto [status, command] =
+    const auto [status, command, root] =
         invocation.command == options::Command::Swrk
             ? service::serve(takeSocket(invocation.requestSocket), service::Origin::Client, surroundings)
             : service::runDaemon(surroundings);
     if (status == 0 && !command.empty()) {
         stop.release();
         writeToLog(log);
-        become(command);
+        become(command, root);
     }
     return status;
 }
@@ -147,11 +159,12 @@ int run(std::vector<std::string> words, Log& log) {
         stop.stayBlocked();
         return status;
     }
-    const auto [status, answer] = engine::execute(invocation, log, stop, builtInDevices());
+    RootNote note;
+    const auto [status, answer] = engine::execute(invocation, log, stop, builtInDevices(), {&note});
     print(answer);
     if (status == 0 && !invocation.options.execCommand.empty()) {
         stop.release();
-        become(invocation.options.execCommand);
+        become(invocation.options.execCommand, note.root);
     }
     stop.stayBlocked();
     return status;

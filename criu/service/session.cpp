@@ -239,7 +239,7 @@ private:
         const bool told = send(reply);
         if (!result.success)
             return {kFailure, {}};
-        return {told ? 0 : kFailure, std::move(result.command)};
+        return {told ? 0 : kFailure, std::move(result.command), result.root};
     }
 
     SessionEnd simply(const CriuReq& request, Command command, int failure) {

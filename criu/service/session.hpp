@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/device/subsystems.hpp"
 #include "criu/options/invocation.hpp"
@@ -27,8 +28,9 @@ struct Surroundings {
 
 /// What is left to do when a session is over.
 struct SessionEnd {
-    int status = 0;                    ///< exit status of the process that served
-    std::vector<std::string> command;  ///< what that process is to become (exec_cmd), as parent of the restored root
+    int status = 0;                      ///< exit status of the process that served
+    std::vector<std::string> command{};  ///< what that process is to become (exec_cmd), as parent of the restored root
+    HostPid root{};                      ///< that root; none without a command
 };
 
 /// Exit status of a process that was asked for what can't be a request.
