@@ -13,6 +13,7 @@
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
+#include "criu/memory/mappings_apart.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_source.hpp"
 #include "criu/model/options.hpp"
@@ -181,6 +182,7 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     const auto pid = static_cast<std::uint64_t>(task.pid.value);
     task.ids = images.openRequired(ImageKind::Ids, pid).only<TaskKobjIdsEntry>();
     task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
+    memory::requireApart(**task.mm);
     task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
     for (const model::Thread& thread : task.threads) {
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
