@@ -160,9 +160,13 @@ int run(std::vector<std::string> words, Log& log) {
         return status;
     }
     RootNote note;
-    const auto [status, answer] = engine::execute(invocation, log, stop, builtInDevices(), {&note});
+    std::vector<model::StageListener*> listeners;
+    const bool becomes = !invocation.options.execCommand.empty();
+    if (becomes)
+        listeners.push_back(&note);
+    const auto [status, answer] = engine::execute(invocation, log, stop, builtInDevices(), std::move(listeners));
     print(answer);
-    if (status == 0 && !invocation.options.execCommand.empty()) {
+    if (status == 0 && becomes) {
         stop.release();
         become(invocation.options.execCommand, note.root);
     }

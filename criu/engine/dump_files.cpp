@@ -16,7 +16,6 @@
 #include "criu/engine/file_kinds_dump.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/rollback.hpp"
-#include "criu/engine/sharing.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_locks.hpp"
@@ -26,6 +25,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/sharing.hpp"
 #include "criu/kernel/tasks.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/options.hpp"
@@ -37,9 +37,10 @@ namespace criu::engine {
 struct FileCollector::Parts {
     Parts(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
           const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
-        : sharedTables(tree, kernel::KcmpType::Files), kinds(segments, devices, tree, around, ghostLimit) {}
+        : sharedTables(tree.livingPids(), kernel::KcmpType::Files),
+          kinds(segments, devices, tree, around, ghostLimit) {}
 
-    Sharing sharedTables;
+    kernel::Sharing sharedTables;
     FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;

@@ -10,8 +10,8 @@
 #include "criu/base/error.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/nested_pids.hpp"
-#include "criu/engine/sharing.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/kernel/sharing.hpp"
 #include "criu/task/compat.hpp"
 #include "criu/task/security_label.hpp"
 
@@ -57,7 +57,7 @@ void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelMod
 /// meanwhile, and so would the code that criu runs there, for which seccomp filters are suspended. It is looked for
 /// among all processes that criu sees and may compare; of the others none has been given the memory by a process of the
 /// tree.
-void refuseSharedOutside(FrozenTree& tree, const Sharing& memory) {
+void refuseSharedOutside(FrozenTree& tree, const kernel::Sharing& memory) {
     const auto own = static_cast<int>(::getpid());
     for (const int number : kernel::ProcDir().processes()) {
         const HostPid other(number);
@@ -74,7 +74,7 @@ void refuseSharedOutside(FrozenTree& tree, const Sharing& memory) {
 }
 
 /// Processes may share descriptors but nothing else.
-void refuseShared(const Sharing& sharing, const char* what) {
+void refuseShared(const kernel::Sharing& sharing, const char* what) {
     if (const auto pair = sharing.anyPair())
         fail("processes {} and {} share {}, which can't be dumped", pair->first, pair->second, what);
 }
@@ -107,10 +107,10 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
     requireNestedBirths(tree);
     // Nor do processes share signal handlers then: CLONE_SIGHAND wants CLONE_VM, and execve(2) makes an end of both
     // (copy_process() in kernel/fork.c, begin_new_exec() in fs/exec.c).
-    const Sharing memory(tree, kernel::KcmpType::Vm);
+    const kernel::Sharing memory(tree.livingPids(), kernel::KcmpType::Vm);
     refuseShared(memory, "their memory (CLONE_VM)");
     refuseSharedOutside(tree, memory);
-    refuseShared(Sharing(tree, kernel::KcmpType::Fs), "their working directory (CLONE_FS)");
+    refuseShared(kernel::Sharing(tree.livingPids(), kernel::KcmpType::Fs), "their working directory (CLONE_FS)");
 }
 
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {

@@ -113,6 +113,14 @@ void FrozenTree::stop(FrozenTask& task) {
     task.status = kernel::readStatus(task.dir, buffer_);
 }
 
+std::vector<HostPid> FrozenTree::livingPids() const {
+    std::vector<HostPid> pids;
+    for (const auto& task : tasks_)
+        if (task->alive())
+            pids.push_back(task->pid());
+    return pids;
+}
+
 void FrozenTree::add(HostPid pid) {
     auto task = std::make_unique<FrozenTask>(proc_.open(pid.value));
     const ErrorContext context([&] { return fmt::format("process {}", pid); });

@@ -99,6 +99,8 @@ public:
 
     /// Parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
+    /// Of the processes that are alive.
+    [[nodiscard]] std::vector<HostPid> livingPids() const;
     /// One of them; null if it isn't part of the tree.
     [[nodiscard]] FrozenTask* find(HostPid pid) const noexcept;
 

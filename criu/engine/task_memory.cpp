@@ -51,6 +51,9 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     const std::optional<memory::CloneFile> clones = run.lazy != nullptr ? run.lazy->fileOf(task) : std::nullopt;
     *space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, run.mappings,
                                           files, clones ? &*clones : nullptr, run.log);
+    late_ = std::make_unique<const memory::LateAreas>(clones                ? clones->areas
+                                                      : run.lazy != nullptr ? run.lazy->areasOf(task)
+                                                                            : memory::LateAreas());
     fill(run, task, forHeirs);
 }
 
@@ -60,10 +63,8 @@ void TaskMemory::complete(const RestoreRun& run, const Task& task) {
 
 void TaskMemory::fill(const RestoreRun& run, const Task& task, bool forHeirs) {
     using Content = memory::AddressSpace::Content;
-    const std::optional<memory::CloneFile> clones = run.lazy != nullptr ? run.lazy->fileOf(task) : std::nullopt;
-    const memory::LateAreas late = run.lazy != nullptr && !clones ? run.lazy->areasOf(task) : memory::LateAreas();
     space_->fill(*run.content.pages.at(task.pid),
-                 {clones ? clones->areas : late, freesWhatIsRead(run.options), run.control.watchReading(run.log)},
+                 {*late_, freesWhatIsRead(run.options), run.control.watchReading(run.log)},
                  forHeirs ? Content::ForHeirs : Content::All, run.log);
 }
 

@@ -10,7 +10,8 @@ class TaskFiles;
 
 namespace criu::memory {
 class AddressSpace;
-}
+class LateAreas;
+}  // namespace criu::memory
 
 namespace criu::model {
 struct Birth;
@@ -54,7 +55,8 @@ private:
     void fill(const RestoreRun& run, const model::Task& task, bool forHeirs);
 
     std::unique_ptr<memory::AddressSpace> space_;
-    const TaskMemory* creator_;  ///< null once it has been built
+    const TaskMemory* creator_;                      ///< null once it has been built
+    std::unique_ptr<const memory::LateAreas> late_;  ///< what of it may come late; null before
 };
 
 }  // namespace criu::engine

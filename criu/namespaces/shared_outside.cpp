@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -43,8 +44,10 @@ public:
     void require() const {
         if (further_.empty())
             return;
+        kernel::ProcBuffer buffer;
+        const kernel::MountTable mounts = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
         for (const auto& [space, member] : further_)
-            if (const auto name = nameOf(space))
+            if (const auto name = nameOf(space, mounts))
                 report(space.first, *member, fmt::format("is called {} outside", *name));
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes())
@@ -64,9 +67,9 @@ private:
     }
 
     /// A path in criu's mount namespace.
-    [[nodiscard]] std::optional<std::string> nameOf(const Space& space) const {
+    static std::optional<std::string> nameOf(const Space& space, const kernel::MountTable& mounts) {
         const std::string link = linkOf(space.first, space.second);
-        for (const kernel::MountInfo& mount : mounts_.all())
+        for (const kernel::MountInfo& mount : mounts.all())
             if (mount.fsType == "nsfs" && mount.root == link)
                 return mount.mountPoint;
         return std::nullopt;
@@ -96,7 +99,7 @@ private:
             fmt::format("the {} namespace of {} {}", kernel::namespaceName(kind), member.describe(), what);
         const bool needed = kind == NamespaceKind::Mount || kind == NamespaceKind::Net;
         if (!needed || inputs_.options.finalState == model::FinalState::Running) {
-            if (!std::exchange(warned_[{kind, member.ids.of(kind).value_or(0)}], true))
+            if (warned_.emplace(kind, member.ids.of(kind).value_or(0)).second)
                 inputs_.log.warn("A restore makes a namespace apart from what is outside: {}", text);
             return;
         }
@@ -108,14 +111,8 @@ private:
     }
 
     const DumpInputs& inputs_;
-    const kernel::MountTable mounts_ = ownMounts();
     std::map<Space, const SeenProcess*> further_;  ///< with a process that is in it
-    mutable std::map<Space, bool> warned_;
-
-    static kernel::MountTable ownMounts() {
-        kernel::ProcBuffer buffer;
-        return kernel::readMountInfo(kernel::ProcDir().self(), buffer);
-    }
+    mutable std::set<Space> warned_;
 };
 
 }  // namespace

@@ -10,15 +10,16 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
-#include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/kernel/sharing.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/further_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
@@ -298,27 +299,27 @@ private:
         requireOwnDescriptors();
     }
 
-    /// In the kernel's order of descriptor tables those who have one in common stand beside each other: all of them are
-    /// found with n log n questions, while the tree stands still.
     void requireOwnDescriptors() const {
-        const auto order = [](const SeenProcess* one, const SeenProcess* other) {
-            return kernel::kcmp(one->pid.value, other->pid.value, kernel::KcmpType::Files);
-        };
-        std::vector<const SeenProcess*> processes;
-        for (const SeenProcess& process : inputs().tree.processes)
-            processes.push_back(&process);
-        std::sort(processes.begin(), processes.end(),
-                  [&](const auto* one, const auto* other) { return order(one, other) < 0; });
-        for (std::size_t at = 1; at < processes.size(); ++at) {
-            const SeenProcess* process = processes[at];
-            const SeenProcess* another = processes[at - 1];
-            if (!isFurther(process->ids.of(kind())))
-                std::swap(process, another);
-            if (isFurther(process->ids.of(kind())) && order(process, another) == std::partial_ordering::equivalent)
+        const auto& processes = inputs().tree.processes;
+        std::unordered_map<HostPid, const SeenProcess*> byPid;
+        std::vector<HostPid> pids;
+        for (const SeenProcess& process : processes) {
+            byPid.emplace(process.pid, &process);
+            pids.push_back(process.pid);
+        }
+        const kernel::Sharing tables(std::move(pids), kernel::KcmpType::Files);
+        for (const SeenProcess& process : processes) {
+            const SeenProcess* one = &process;
+            const SeenProcess* other = byPid.at(tables.firstOf(process.pid));
+            if (one == other)
+                continue;
+            if (!isFurther(one->ids.of(kind())))
+                std::swap(one, other);
+            if (isFurther(one->ids.of(kind())))
                 fail(
                     "{} shares its descriptors with {}, and is in a user namespace other than that of the tree, which "
                     "can't be dumped yet",
-                    process->describe(), another->describe());
+                    one->describe(), other->describe());
         }
     }
 

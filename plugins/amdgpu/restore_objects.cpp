@@ -35,18 +35,16 @@ void numberObjects(RestoreImages& images, Log& log) {
     };
     std::vector<Owner> owners;
     std::uint32_t next = kFirstOwnNumber;
-    const auto own = [&](auto& buffer) {
+    const auto own = [&](auto& buffer, bool hasHandle) {
         buffer.has_object = 1;
         buffer.object = next++;
-        owners.push_back({buffer.handle, buffer.size, buffer.object});
+        if (hasHandle)  // else nothing can refer to it
+            owners.push_back({buffer.handle, buffer.size, buffer.object});
     };
     for (auto& [id, image] : images.kfds)
         for (KfdBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries))
-            if (buffer->has_object == 0) {
-                own(*buffer);
-                if (buffer->has_handle == 0)
-                    owners.pop_back();  // nothing can refer to it
-            }
+            if (buffer->has_object == 0)
+                own(*buffer, buffer->has_handle != 0);
     for (const bool imports : {false, true})
         for (auto& [id, image] : images.nodes)
             for (DrmBoEntry* const buffer : list(image->bo_entries, image->n_bo_entries)) {
@@ -57,7 +55,7 @@ void numberObjects(RestoreImages& images, Log& log) {
                 });
                 buffer->is_import = imports && owner != owners.end() ? 1 : 0;
                 if (buffer->is_import == 0) {
-                    own(*buffer);
+                    own(*buffer, true);
                     continue;
                 }
                 log.warn(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/sharing.hpp"
+#include "criu/kernel/sharing.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,8 +16,8 @@
 #include "criu/base/error.hpp"
 
 using criu::HostPid;
-using criu::engine::Sharing;
 using criu::kernel::KcmpType;
+using criu::kernel::Sharing;
 
 namespace {
 

@@ -1,20 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
-
+#include "frames.hpp"
 #include "zdtm.hpp"
-
-namespace {
-// The physical page behind an address, from /proc/self/pagemap.
-std::uint64_t frame(const std::byte* address) {
-    const int pagemap = SYS(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-    std::uint64_t entry = 0;
-    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(address) / zdtm::page_size() * sizeof entry);
-    CHECK(pread(pagemap, &entry, sizeof entry, at) == sizeof entry, "pagemap: %s", strerror(errno));
-    SYS(close(pagemap));
-    CHECK((entry >> 63) == 1, "%p is not present", static_cast<const void*>(address));
-    return entry & ((std::uint64_t{1} << 55) - 1);
-}
-}  // namespace
 
 ZDTM("pages that a parent and its children share copy-on-write are still shared, the others are not") {
     const std::size_t page = zdtm::page_size();
@@ -22,7 +8,7 @@ ZDTM("pages that a parent and its children share copy-on-write are still shared,
     const std::span<std::byte> memory = zdtm::map(pages * page);
     SYS(madvise(memory.data(), memory.size(), MADV_NOHUGEPAGE));
     zdtm::fill(memory, 1);
-    if (frame(memory.data()) == 0) {
+    if (zdtm::frame(memory.data()) == 0) {
         zdtm::skip("page frame numbers are hidden");
     }
     struct Report {
@@ -38,7 +24,7 @@ ZDTM("pages that a parent and its children share copy-on-write are still shared,
             task.wait_for_check();
             CHECK(memory[i * page] == std::byte{0xee}, "the child's own page is lost");
             for (std::size_t k = 0; k < pages; ++k) {
-                reports[i].frames[k] = frame(&memory[k * page]);
+                reports[i].frames[k] = zdtm::frame(&memory[k * page]);
             }
         });
     }
@@ -49,7 +35,7 @@ ZDTM("pages that a parent and its children share copy-on-write are still shared,
         me.finish(children[i]);
         unsigned common = 0;
         for (std::size_t k = 0; k < pages; ++k) {
-            common += reports[i].frames[k] == frame(&memory[k * page]) ? 1U : 0U;
+            common += reports[i].frames[k] == zdtm::frame(&memory[k * page]) ? 1U : 0U;
         }
         CHECK(common == pages - 1, "child %u shares %u pages instead of %zu", i, common, pages - 1);
     }

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
-
+#include "frames.hpp"
 #include "zdtm.hpp"
 
 namespace {
 
 constexpr std::size_t kSize = std::size_t{256} << 10;
-
-// The physical page behind an address, from /proc/self/pagemap; 0 if there is none.
-std::uint64_t frame(const std::byte* address) {
-    const int pagemap = SYS(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-    std::uint64_t entry = 0;
-    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(address) / zdtm::page_size() * sizeof entry);
-    CHECK(pread(pagemap, &entry, sizeof entry, at) == sizeof entry, "pagemap: %s", strerror(errno));
-    SYS(close(pagemap));
-    return (entry >> 63) == 0 ? 0 : entry & ((std::uint64_t{1} << 55) - 1);
-}
 
 std::span<std::byte> map_plain(int seed) {
     const auto memory = zdtm::map(kSize);
@@ -41,7 +30,7 @@ ZDTM("memory that one process has alone, where a relative has shared pages, or n
     const std::span<std::byte> emptied = map_plain(2);    // likewise, without any page
     const std::span<std::byte> common = map_plain(3);     // of all three
     const std::span<std::byte> parents = map_plain(4);    // the children have one page there, or none
-    if (frame(common.data()) == 0) {
+    if (zdtm::frame(common.data()) == 0) {
         zdtm::skip("page frame numbers are hidden");
     }
     struct Frames {
@@ -49,7 +38,9 @@ ZDTM("memory that one process has alone, where a relative has shared pages, or n
         std::uint64_t emptied = 0;
         std::uint64_t common = 0;
     };
-    const auto now = [&] { return Frames{frame(rewritten.data()), frame(emptied.data()), frame(common.data())}; };
+    const auto now = [&] {
+        return Frames{zdtm::frame(rewritten.data()), zdtm::frame(emptied.data()), zdtm::frame(common.data())};
+    };
     const std::span<std::byte> board =
         zdtm::map(2 * sizeof(Frames), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto* const seen = reinterpret_cast<Frames*>(board.data());

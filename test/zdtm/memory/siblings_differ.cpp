@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fcntl.h>
-
+#include "frames.hpp"
 #include "zdtm.hpp"
 
 namespace {
-
-// The physical page behind an address, from /proc/self/pagemap; 0 if there is none.
-std::uint64_t frame(const std::byte* address) {
-    const int pagemap = SYS(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-    std::uint64_t entry = 0;
-    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(address) / zdtm::page_size() * sizeof entry);
-    CHECK(pread(pagemap, &entry, sizeof entry, at) == sizeof entry, "pagemap: %s", strerror(errno));
-    SYS(close(pagemap));
-    return (entry >> 63) == 0 ? 0 : entry & ((std::uint64_t{1} << 55) - 1);
-}
 
 constexpr std::size_t kSize = std::size_t{8} << 20;
 
@@ -31,7 +20,7 @@ ZDTM("large memory of a child: another content than its parent's, half another, 
     zdtm::fill(other, 1);
     zdtm::fill(half, 2);
     zdtm::fill(holes, 3);
-    if (frame(half.data()) == 0) {
+    if (zdtm::frame(half.data()) == 0) {
         zdtm::skip("page frame numbers are hidden");
     }
     const std::span<std::byte> report =
@@ -50,7 +39,7 @@ ZDTM("large memory of a child: another content than its parent's, half another, 
         for (std::size_t at = kSize / 2; at < kSize; ++at) {
             CHECK(holes[at] == std::byte{0}, "a hole has %#x", static_cast<unsigned>(holes[at]));
         }
-        const std::uint64_t found = frame(last);
+        const std::uint64_t found = zdtm::frame(last);
         std::memcpy(report.data(), &found, sizeof(found));
     });
     me.wait_for_check();
@@ -61,5 +50,5 @@ ZDTM("large memory of a child: another content than its parent's, half another, 
     me.finish(child);
     std::uint64_t found = 0;
     std::memcpy(&found, report.data(), sizeof(found));
-    CHECK(found != 0 && found == frame(last), "a page that both had isn't shared any more");
+    CHECK(found != 0 && found == zdtm::frame(last), "a page that both had isn't shared any more");
 }

@@ -1,41 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/sharing.hpp"
+#include "criu/kernel/sharing.hpp"
 
 #include <algorithm>
 #include <atomic>
 
 #include "criu/base/thread_pool.hpp"
-#include "criu/engine/frozen_tree.hpp"
 
-namespace criu::engine {
+namespace criu::kernel {
 namespace {
 
 /// Sorting so many takes about as long as starting a thread does.
 constexpr std::ptrdiff_t kWorthThread = 64;
 constexpr std::ptrdiff_t kMostThreads = 16;
 
-std::vector<HostPid> alive(FrozenTree& tree) {
-    std::vector<HostPid> processes;
-    for (const auto& task : tree.tasks())
-        if (task->alive())
-            processes.push_back(task->pid());
-    return processes;
-}
-
 }  // namespace
 
-Sharing::Sharing(std::vector<HostPid> processes, kernel::KcmpType type) : type_(type), ordered_(std::move(processes)) {
+Sharing::Sharing(std::vector<HostPid> processes, KcmpType type) : type_(type), ordered_(std::move(processes)) {
     sort();
 }
-
-Sharing::Sharing(FrozenTree& tree, kernel::KcmpType type) : Sharing(alive(tree), type) {}
 
 /// Merging asks the kernel least often. Of equal ones at least two have been compared with each other, or no sort could
 /// know that their order doesn't matter.
 void Sharing::sort() {
     std::atomic<bool> shared = false;
     const auto before = [&](HostPid a, HostPid b) {
-        const std::partial_ordering order = kernel::kcmp(a.value, b.value, type_);
+        const std::partial_ordering order = kcmp(a.value, b.value, type_);
         if (order == std::partial_ordering::equivalent)
             shared = true;
         return order == std::partial_ordering::less;
@@ -64,7 +53,7 @@ void Sharing::sort() {
 
 void Sharing::group() {
     for (std::size_t i = 1; i < ordered_.size(); ++i)
-        if (kernel::kcmp(ordered_[i - 1].value, ordered_[i].value, type_) == std::partial_ordering::equivalent)
+        if (kcmp(ordered_[i - 1].value, ordered_[i].value, type_) == std::partial_ordering::equivalent)
             firstOf_.emplace(ordered_[i], firstOf(ordered_[i - 1]));
 }
 
@@ -84,7 +73,7 @@ std::optional<HostPid> Sharing::partnerOf(HostPid other) const {
     std::size_t first = 0;
     for (std::size_t last = ordered_.size(); first < last;) {
         const std::size_t middle = first + (last - first) / 2;
-        const std::partial_ordering order = kernel::kcmp(ordered_[middle].value, other.value, type_);
+        const std::partial_ordering order = kcmp(ordered_[middle].value, other.value, type_);
         if (order == std::partial_ordering::equivalent)
             return ordered_[middle];
         if (order == std::partial_ordering::less)
@@ -95,4 +84,4 @@ std::optional<HostPid> Sharing::partnerOf(HostPid other) const {
     return std::nullopt;
 }
 
-}  // namespace criu::engine
+}  // namespace criu::kernel

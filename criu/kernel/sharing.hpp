@@ -10,18 +10,14 @@
 #include "criu/base/ids.hpp"
 #include "criu/kernel/kcmp.hpp"
 
-namespace criu::engine {
-
-class FrozenTree;
+namespace criu::kernel {
 
 /// Which processes share what one type of kcmp(2) compares. The kernel is asked about 0.9 n log2 n pairs of n
 /// processes, by several threads if these are many: there is no other way to know that nobody shares anything.
 class Sharing {
 public:
     /// `processes` stand still. Throws Error.
-    Sharing(std::vector<HostPid> processes, kernel::KcmpType type);
-    /// All processes of a tree that are alive.
-    Sharing(FrozenTree& tree, kernel::KcmpType type);
+    Sharing(std::vector<HostPid> processes, KcmpType type);
 
     /// Two that share it; nothing if each has its own.
     [[nodiscard]] std::optional<std::pair<HostPid, HostPid>> anyPair() const;
@@ -35,9 +31,9 @@ private:
     void sort();
     void group();
 
-    kernel::KcmpType type_;
+    KcmpType type_;
     std::vector<HostPid> ordered_;                  ///< as the kernel orders what they have
     std::unordered_map<HostPid, HostPid> firstOf_;  ///< of those that share it
 };
 
-}  // namespace criu::engine
+}  // namespace criu::kernel
