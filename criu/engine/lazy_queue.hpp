@@ -26,7 +26,7 @@ public:
         memory::LatePages::Order order;
     };
     /// The most bytes of a job.
-    static constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+    static constexpr std::uint64_t kMost = std::uint64_t{2} << 20;
 
     /// Another process.
     void add(Memory memory);

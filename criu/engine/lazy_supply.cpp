@@ -19,8 +19,9 @@
 namespace criu::engine {
 namespace {
 
-/// More threads stand in each other's way in the kernel's tables of one process.
-constexpr unsigned kMostThreads = 8;
+/// So many put pages of one process there at once, in large pieces, without standing in each other's way: 16 cores took
+/// two thirds of the time of 8. In pieces of 256 KiB they took nine tenths.
+constexpr unsigned kMostThreads = 16;
 
 }  // namespace
 

@@ -88,7 +88,7 @@ std::unique_ptr<memory::WriteTracking> makeFor(FrozenTask& task, bool seccompSus
     }
 }
 
-struct Known {
+struct TaskTracking {
     std::uint64_t startTime = 0;
     bool wanted = false;
     std::unique_ptr<memory::WriteTracking> writes;
@@ -100,7 +100,7 @@ struct MemoryTracking::State {
     std::optional<TrackingLink> link;
     Use use;
     Log& log;
-    std::map<HostPid, Known> tasks = {};
+    std::map<HostPid, TaskTracking> tasks = {};
     bool parentIsKnown = false;
     std::uint64_t uptime = uptimeNow();
     TrackingId next = {};
@@ -164,12 +164,22 @@ memory::WriteTracking* MemoryTracking::add(FrozenTask& task, std::span<kernel::V
         state_->log.info("Memory of {} isn't tracked: devices or asynchronous I/O may write to it", task.describe());
         return nullptr;
     }
-    Known& known = tasks[task.pid()];
+    TaskTracking& known = tasks[task.pid()];
     known.startTime = task.stat.startTime;
     known.wanted = true;
     if (!known.writes && continues())
         known.writes = makeFor(task, seccompSuspended, state_->log);
     return known.writes.get();
+}
+
+std::optional<MemoryTracking::Known> MemoryTracking::find(FrozenTask& task, std::span<const kernel::Vma> maps) {
+    const auto found = state_->tasks.find(task.pid());
+    if (!parentIsKnown() || found == state_->tasks.end() || found->second.startTime != task.stat.startTime ||
+        memory::isWrittenUnseen(task.dir, maps))
+        return std::nullopt;
+    found->second.wanted = true;
+    memory::WriteTracking& writes = *found->second.writes;
+    return Known{&writes, writes.recognizeAgain(task.dir, maps)};
 }
 
 void MemoryTracking::begin() {

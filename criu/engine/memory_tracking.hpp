@@ -52,6 +52,15 @@ public:
     /// its own, which seccomp lets pass if it is suspended. To be called once for each process. Throws Error.
     memory::WriteTracking* add(FrozenTask& task, std::span<kernel::Vma> vmas, bool seccompSuspended);
 
+    /// What is known of a process since the parent of the images, and which of its mappings are tracked, by maps alone.
+    struct Known {
+        memory::WriteTracking* writes;
+        std::vector<kernel::Vma> tracked;
+    };
+    /// Nothing if the process is no longer, or wasn't, tracked: add() says more, and may be called afterwards. Throws
+    /// Error.
+    [[nodiscard]] std::optional<Known> find(FrozenTask& task, std::span<const kernel::Vma> maps);
+
     /// Processes that are tracked already.
     [[nodiscard]] std::vector<HostPid> processes() const;
 

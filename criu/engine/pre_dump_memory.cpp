@@ -5,10 +5,12 @@
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/base/machine.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dump_frozen.hpp"
 #include "criu/engine/frozen_tree.hpp"
@@ -17,6 +19,8 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/maps.hpp"
+#include "criu/kernel/pagemap.hpp"
 #include "criu/memory/page_dump.hpp"
 #include "criu/memory/parent_pages.hpp"
 #include "criu/memory/segments_dump.hpp"
@@ -25,6 +29,32 @@
 #include "images/inventory.hpp"
 
 namespace criu::engine {
+namespace {
+
+/// Whether a process has so many pages of its own in mappings that aren't tracked that these are worth to be.
+bool hasMuchBeside(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
+                   std::span<const kernel::Vma> tracked) {
+    constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
+    const kernel::PagemapScanner scanner(process, kernel::PagemapScanner::Mode::Scan);
+    std::uint64_t bytes = 0;
+    auto next = tracked.begin();
+    for (const kernel::Vma& vma : vmas) {
+        if (next != tracked.end() && next->start == vma.start) {
+            ++next;
+            continue;
+        }
+        if (vma.shared || vma.name.starts_with("[v") || vma.end > taskSize())
+            continue;
+        scanner.scanAtOnce(vma.start, vma.end,
+                           kernel::isAnonymous(vma) ? kernel::kAnonymousPages : kernel::kPrivatePages,
+                           [&bytes](const kernel::PageRange& found) { bytes += found.end - found.start; });
+        if (bytes > kMuch)
+            return true;
+    }
+    return false;
+}
+
+}  // namespace
 
 class PreDumpMemory::Work {
 public:
@@ -42,6 +72,9 @@ private:
     };
 
     void look(FrozenTask& task, const memory::VmaDumpRules& rules);
+    [[nodiscard]] bool lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item);
+    void lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item);
+    void findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item);
     void copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer);
     void writeInventory() const;
 
@@ -65,19 +98,50 @@ PreDumpMemory::Work::Work(FrozenPhase& frozen) : frozen_(frozen) {
 }
 
 void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
-    std::vector<kernel::Vma> vmas = [&] {
-        const TracedWork reading(frozen_.log(), "read mappings");
-        return kernel::readSmaps(task.dir);
-    }();
     Item& item = items_.emplace_back();
     item.pid = task.pid();
     item.imageId = task.treePid();
     item.memory = task.dir.open("mem", O_RDONLY);
+    if (!lookAgain(task, rules, item))
+        lookAtAll(task, rules, item);
+}
+
+/// For what the parent dump had tracked nobody needs smaps, which takes most of the time that the process stands still:
+/// the kernel counts all its pages for that. What else has come since is left to later dumps as long as it is little.
+/// Returns false where smaps has to be read nevertheless: it also tells what several processes have in common.
+bool PreDumpMemory::Work::lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
+    if (!frozen_.tracking().parentIsKnown() || frozen_.tree().tasks().size() > 1)
+        return false;
+    const std::vector<kernel::Vma> vmas = kernel::readMaps(task.dir);
+    const auto known = frozen_.tracking().find(task, vmas);
+    if (!known || hasMuchBeside(task.dir, vmas, known->tracked))
+        return false;
+    frozen_.log().debug("Of {} the {} mappings are looked at that were tracked before", task.describe(),
+                        known->tracked.size());
+    item.writes = known->writes;
+    NamelessFiles files(task.dir);
+    Arena arena;
+    findPages(task, memory::dumpVmas(known->tracked, rules, files, arena), item);
+    item.writes->restart(task.dir, known->tracked);
+    return true;
+}
+
+void PreDumpMemory::Work::lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
+    std::vector<kernel::Vma> vmas = [&] {
+        const TracedWork reading(frozen_.log(), "read mappings");
+        return kernel::readSmaps(task.dir);
+    }();
     item.writes = frozen_.tracking().add(task, vmas, frozen_.tree().seccompSuspended());
     NamelessFiles files(task.dir);
     Arena arena;
-    const memory::DumpedMemory mappings = memory::dumpVmas(vmas, rules, files, arena);
+    findPages(task, memory::dumpVmas(vmas, rules, files, arena), item);
+    if (item.writes != nullptr) {
+        const TracedWork protecting(frozen_.log(), "protect pages");
+        item.writes->restart(task.dir, vmas);
+    }
+}
 
+void PreDumpMemory::Work::findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item) {
     memory::PageDumpTask search{item.pid, item.imageId, task.dir};
     std::optional<memory::ParentPages> parent;
     if (item.writes != nullptr && frozen_.tracking().parentIsKnown())
@@ -86,14 +150,8 @@ void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rul
         search.tracking = item.writes;
         search.parent = &*parent;
     }
-    {
-        const TracedWork finding(frozen_.log(), "find pages");
-        item.pages = memory::findPages(search, mappings);
-    }
-    if (item.writes != nullptr) {
-        const TracedWork protecting(frozen_.log(), "protect pages");
-        item.writes->restart(task.dir, vmas);
-    }
+    const TracedWork finding(frozen_.log(), "find pages");
+    item.pages = memory::findPages(search, mappings);
 }
 
 void PreDumpMemory::Work::copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer) {

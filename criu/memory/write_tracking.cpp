@@ -87,14 +87,34 @@ void WriteTracking::recognize(std::span<Vma> vmas) {
     }
 }
 
+std::vector<Vma> WriteTracking::recognizeAgain(const kernel::ProcPid& process, std::span<const Vma> vmas) {
+    // Asked first, since a registration makes a tracked mapping of any that wasn't one. It holds for a mapping as a
+    // whole, and so for its first page.
+    constexpr PageQuery kRegistered{.all = PageIs::WpAllowed};
+    const kernel::PagemapScanner scanner(process, kernel::PagemapScanner::Mode::Scan);
+    std::vector<Vma> found;
+    for (const Vma& vma : vmas) {
+        if (!canBeTracked(vma) || scanner.scan(vma.start, vma.start + machinePageSize(), kRegistered).empty())
+            continue;
+        // Whatever forbids to track a mapping stays as long as that is there, and was looked for when it was registered
+        // by this descriptor first.
+        if (!registerArea(vma))
+            continue;
+        tracked_.add({vma.start, vma.end});
+        found.push_back(vma);
+    }
+    return found;
+}
+
 void WriteTracking::restart(const kernel::ProcPid& process, std::span<const Vma> vmas) {
     const kernel::PagemapScanner scanner(process, kernel::PagemapScanner::Mode::Scan);
     for (const Vma& vma : vmas) {
-        const bool hasPages = vma.anonymous != 0 || vma.swap != 0;
-        if (!hasPages || !canBeTracked(vma) || vma.flags.has(VmFlag::UffdWriteProtect))
+        const bool tracked = covers(vma.start, vma.end);
+        const bool mayHavePages = tracked || vma.anonymous != 0 || vma.swap != 0;
+        if (!mayHavePages || !canBeTracked(vma) || vma.flags.has(VmFlag::UffdWriteProtect))
             continue;
         const PageQuery& own = kernel::isAnonymous(vma) ? kernel::kAnonymousPages : kernel::kPrivatePages;
-        if (!covers(vma.start, vma.end)) {
+        if (!tracked) {
             if (!registerArea(vma))
                 continue;
             // Before 6.13 pages that mremap(2) moved out of a registered area kept the mark of protection, without

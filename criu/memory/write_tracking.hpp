@@ -27,10 +27,16 @@ public:
     /// `vmas`: nobody but criu handles faults there.
     void recognize(std::span<kernel::Vma> vmas);
 
-    /// Whether pages that are protected within the whole range are clean. After recognize().
+    /// The same for mappings without what smaps says of them, which the kernel has to count every page for. Returns
+    /// those that are tracked. Throws Error.
+    [[nodiscard]] std::vector<kernel::Vma> recognizeAgain(const kernel::ProcPid& process,
+                                                          std::span<const kernel::Vma> vmas);
+
+    /// Whether pages that are protected within the whole range are clean. After recognize() or recognizeAgain().
     [[nodiscard]] bool covers(std::uint64_t start, std::uint64_t end) const { return tracked_.covers({start, end}); }
 
-    /// From now on all pages of the stopped process that can be tracked are clean. Throws Error.
+    /// From now on all pages of the stopped process that can be tracked are clean. Of mappings that are tracked already
+    /// nothing has to be known by smaps. Throws Error.
     void restart(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas);
 
     /// These pages don't count as clean. May be called while the process runs, by several threads.
