@@ -220,10 +220,24 @@ void FrozenProcess::detach() {
 std::vector<Tracee*> FrozenProcess::sendKill() {
     if (::kill(pid_, SIGKILL) < 0 && errno != ESRCH)
         failErrno("kill process ", pid_);
+    if (leader().stoppedAtEnd())
+        leader().cont();
     std::vector<Tracee*> left;
     for (FrozenThread& thread : threads_)
         left.push_back(&thread.tracee);
     return left;
+}
+
+bool FrozenProcess::killWithMemory() {
+    SeizeOptions options = leader().options();
+    options.stopAtEnd = true;
+    leader().setOptions(options);
+    sendKill();
+    try {
+        return leader().waitStopAtEnd();
+    } catch (const TraceeGone&) {
+        return false;
+    }
 }
 
 void FrozenProcess::kill() {

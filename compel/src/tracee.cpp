@@ -42,6 +42,8 @@ std::uint64_t optionBits(SeizeOptions options) noexcept {
     std::uint64_t bits = PTRACE_O_TRACESYSGOOD;
     if (options.killOnExit)
         bits |= PTRACE_O_EXITKILL;
+    if (options.stopAtEnd)
+        bits |= PTRACE_O_TRACEEXIT;
     if (options.suspendSeccomp)
         bits |= optionSuspendSeccomp;
     return bits;
@@ -253,6 +255,20 @@ int Tracee::waitEnd() {
         if (info.kind == StopInfo::Kind::Exited)
             return info.status;
     }
+}
+
+bool Tracee::waitStopAtEnd() {
+    for (;;) {
+        stop_.reset();
+        if (pollStop(0).value().kind == StopInfo::Kind::Exited)
+            return false;
+        if (stoppedAtEnd())
+            return true;
+    }
+}
+
+bool Tracee::stoppedAtEnd() const noexcept {
+    return stop_ && stop_->kind == StopInfo::Kind::Event && stop_->event == PTRACE_EVENT_EXIT;
 }
 
 bool Tracee::hasEnded() {

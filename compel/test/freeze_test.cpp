@@ -21,6 +21,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -550,4 +551,29 @@ TEST_CASE(
     }
     CHECK(::waitpid(pid, nullptr, __WALL) == -1);
     CHECK(test::stateOf(pid) == '?');
+}
+
+TEST_CASE("a killed process keeps its memory until it is let go on to its end") {
+    Child child([](const Child::Talk& talk) {
+        std::thread other([] {
+            for (;;)
+                ::pause();
+        });
+        talk.say("ready");
+        other.join();
+        return 0;
+    });
+    CHECK(child.hear() == "ready");
+    std::optional<FrozenProcess> process = FrozenProcess::freeze(child.pid());
+    REQUIRE(process->threads().size() == 2);
+    CHECK(process->killWithMemory());
+    CHECK(test::mapsOf(child.pid()).find("[stack]") != std::string::npos);
+    SECTION("by being killed again") {
+        process->kill();
+        CHECK(test::stateOf(child.pid()) == '?');
+    }
+    SECTION("by being given up") {
+        process.reset();
+        CHECK(child.exitCode() == 128 + SIGKILL);
+    }
 }

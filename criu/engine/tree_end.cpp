@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <tuple>
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/engine/freed_memory.hpp"
 #include "criu/engine/frozen_tree.hpp"
 
 namespace criu::engine {
@@ -67,6 +69,8 @@ void haveParentReap(FrozenTree& tree, const FrozenTask& ended, Log& log) {
 
 void endFirst(FrozenTask& task, Log& log) {
     constexpr std::chrono::seconds kPatience{5};
+    FrozenTask* const only = &task;
+    killFreeingMemory({&only, 1});
     if (!task.process->killFirst(kPatience))
         log.warn(
             "{} is the first of a pid namespace, and was killed. It ends, and its pid becomes free, only when "
@@ -78,7 +82,12 @@ void endFirst(FrozenTask& task, Log& log) {
 }  // namespace
 
 bool endTasks(FrozenTree& tree, Log& log) {
-    for (FrozenTask* const task : inOrderOfEnds(tree)) {
+    const std::vector<FrozenTask*> order = inOrderOfEnds(tree);
+    std::vector<FrozenTask*> ordinary;
+    std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),
+                 [](const FrozenTask* task) { return task->pid() != kFirst && !isFirst(*task); });
+    killFreeingMemory(ordinary);
+    for (FrozenTask* const task : order) {
         if (task->pid() == kFirst) {
             task->process->killAtExit();
         } else if (isFirst(*task)) {

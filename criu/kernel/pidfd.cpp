@@ -32,6 +32,10 @@ bool PidFd::sendSignal(int signal, siginfo_t* info) const {
     failErrno("send signal {} to process {}", signal, pid_);
 }
 
+int PidFd::freeMemory() const noexcept {
+    return ::syscall(SYS_process_mrelease, fd_.get(), 0) == 0 ? 0 : errno;
+}
+
 bool PidFd::waitExit(std::optional<std::chrono::milliseconds> timeout) const {
     const auto deadline = std::chrono::steady_clock::now() + timeout.value_or(std::chrono::milliseconds(0));
     for (;;) {

@@ -33,6 +33,10 @@ public:
     /// True once the process has ended (all threads). Reaps nothing. Without a timeout it doesn't wait.
     [[nodiscard]] bool waitExit(std::optional<std::chrono::milliseconds> timeout = std::nullopt) const;
 
+    /// Frees the private memory of a process that has been killed, but still has it; several threads at once are faster
+    /// (process_mrelease(2), 5.15). Returns 0 or the error: EINVAL if others that live have the same memory.
+    int freeMemory() const noexcept;
+
     /// waitid(2) of a child: blocks for `options` (WEXITED…) and returns what it gives; with WNOHANG si_pid may be 0.
     [[nodiscard]] siginfo_t wait(int options) const;
 

@@ -61,6 +61,10 @@ public:
 
     /// Detaches every thread, the leader last; throws the first failure after having tried all.
     void detach();
+    /// Sends SIGKILL, and waits until the process would give up its memory: it does so when kill() or killFirst() is
+    /// called, or this object is destroyed. Nothing of it runs any more. False if it has ended. For whoever can free
+    /// memory faster than the process itself (process_mrelease(2)).
+    [[nodiscard]] bool killWithMemory();
     /// Ends the process with SIGKILL and waits until its threads are gone; its parent sees the usual zombie.
     void kill();
     /// The same for the first process of a pid namespace, which ends only when everybody else in there has been reaped,

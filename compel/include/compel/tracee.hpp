@@ -26,6 +26,8 @@ constexpr SignalMask signalBit(int signal) noexcept {
 struct SeizeOptions {
     /// The kernel kills the task if the tracer dies (PTRACE_O_EXITKILL).
     bool killOnExit = false;
+    /// The thread stops where it begins to end, with all it has (PTRACE_O_TRACEEXIT): an Event stop.
+    bool stopAtEnd = false;
     /// Seccomp filters and strict mode let everything pass while traced (PTRACE_O_SUSPEND_SECCOMP; the tracer needs
     /// CAP_SYS_ADMIN).
     bool suspendSeccomp = false;
@@ -111,6 +113,10 @@ public:
     std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit);
     /// For a thread that is being killed: passes over stops until it has ended. Returns the waitpid(2) status.
     int waitEnd();
+    /// The same, for one that was seized with `stopAtEnd`, until it stops there. False if it has ended.
+    bool waitStopAtEnd();
+    /// It is in that stop.
+    [[nodiscard]] bool stoppedAtEnd() const noexcept;
     /// The same without waiting: whether it has ended, which is taken notice of. Throws TraceeGone.
     bool hasEnded();
     /// A thread seen at a signal's delivery gives it back to the queue it came from, siginfo included, and ends up in
@@ -139,7 +145,7 @@ public:
     /// The signal of the present stop has been dealt with: detach() doesn't deliver it.
     void swallowSignal() noexcept;
 
-    /// May be used to change `suspendSeccomp` and `killOnExit` of a stopped thread.
+    /// May be used to change `suspendSeccomp`, `killOnExit` and `stopAtEnd` of a stopped thread.
     void setOptions(SeizeOptions options);
     [[nodiscard]] SeizeOptions options() const noexcept { return options_; }
 
