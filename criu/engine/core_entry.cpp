@@ -122,4 +122,16 @@ void addProcess(const FrozenTask& task, ThreadQuestions& questions, pie::RemoteD
     }
 }
 
+CoreEntry& deadEntry(const FrozenTask& task, Arena& arena) {
+    auto& core = *arena.make<CoreEntry>();
+    auto& process = *arena.make<TaskCoreEntry>();
+    core.mtype = task::coreMachine();
+    core.tc = &process;
+    process.task_state = static_cast<std::uint32_t>(model::TaskState::Dead);
+    process.exit_code = static_cast<std::uint32_t>(task.stat.exitCode);
+    process.flags = task.stat.flags;
+    process.comm = arena.string(task.status.name);
+    return core;
+}
+
 }  // namespace criu::engine

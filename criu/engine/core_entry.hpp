@@ -71,4 +71,7 @@ CoreEntry& threadEntry(const ThreadQuestions& questions, const TracedThread& tra
 void addProcess(const FrozenTask& task, ThreadQuestions& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
 
+/// The entry of a zombie.
+CoreEntry& deadEntry(const FrozenTask& task, Arena& arena);
+
 }  // namespace criu::engine

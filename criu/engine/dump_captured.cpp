@@ -15,6 +15,7 @@
 #include "criu/engine/dump_refusals.hpp"
 #include "criu/engine/dump_task.hpp"
 #include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/landlock_check.hpp"
 #include "criu/engine/mapped_files.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
@@ -68,7 +69,7 @@ public:
 private:
     void captureTables();
     void captureProcesses();
-    void captureProcess(FrozenTask& task, std::uint32_t number);
+    void captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock);
     void writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const;
     void writePaths(const FrozenTask& task);
     void captureContents();
@@ -115,21 +116,23 @@ void CapturedPhase::Capture::captureTables() {
 }
 
 void CapturedPhase::Capture::captureProcesses() {
+    LandlockCheck landlock(frozen_.log());
     std::uint32_t number = 1;  // that of criu
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
         {
             const ErrorContext context([&] { return task->describe(); });
             if (task->alive())
-                captureProcess(*task, ++number);
+                captureProcess(*task, ++number, landlock);
             else
                 dumpDead(*task, frozen_.images());
         }
     }
+    landlock.finish();
 }
 
 /// `number`: of what the process shares with no other.
-void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number) {
+void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock) {
     frozen_.log().info("Dumping {}", task.describe());
     const std::uint32_t table = files_.addTable(task);  // which it knows already
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
@@ -142,7 +145,7 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     writePaths(task);
     const namespaces::DumpSurroundings& around = examined_.surroundings();
     dumpCores(task,
-              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *around.cgroups,
+              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, landlock, *around.cgroups,
                frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
                around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid())},
               mm);

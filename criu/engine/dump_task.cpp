@@ -12,13 +12,13 @@
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/adjustment_questions.hpp"
 #include "criu/engine/core_entry.hpp"
+#include "criu/engine/landlock_check.hpp"
 #include "criu/engine/step_results.hpp"
 #include "criu/engine/thread_questions.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "criu/task/registers.hpp"
 #include "criu/task/security_label.hpp"
 #include "images/core.hpp"
 
@@ -38,6 +38,7 @@ public:
         compel::Injection injection(task_.process->leader(), pie::interpreterBlob(),
                                     roomForQuestions(task_, std::min(threads.size(), kThreadsAtOnce), buffer_),
                                     task_.process->syscallInstruction());
+        context_.landlock.prepare(task_, injection);
         if (threads.size() > kThreadsAtOnce && availableCores() > 1)
             pool_.emplace(availableCores());
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
@@ -64,6 +65,7 @@ private:
             questions->dispatch = dispatch_.of(i);
             if (i == 0)
                 questions->process.emplace(task_, context_.pids, buffer_, steps, data);
+            questions->landlockAt = context_.landlock.ask(task_, steps, data);
             programs.push_back(placeProgram(steps, data, &questions->thread.tracee));
             asked.push_back(std::move(questions));
         }
@@ -71,6 +73,9 @@ private:
         for (std::size_t i = 0; i < asked.size(); ++i) {
             asked[i]->rings.refuse(data, HostPid(asked[i]->thread.tracee.tid()));
             const auto traced = lookAt(*asked[i], std::move(runs[i]));
+            const compel::RemoteAddress answerAt = asked[i]->landlockAt;
+            context_.landlock.judge(task_, asked[i]->thread.tracee,
+                                    answerAt == 0 ? -EPERM : data.local<std::int64_t>(answerAt), injection);
             finish(std::move(asked[i]), traced, answers);
         }
     }
@@ -157,15 +162,8 @@ void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm) {
 }
 
 void dumpDead(const FrozenTask& task, const ImageDir& images) {
-    CoreEntry core = CORE_ENTRY__INIT;
-    TaskCoreEntry process = TASK_CORE_ENTRY__INIT;
-    std::string name = task.status.name;
-    core.mtype = task::coreMachine();
-    core.tc = &process;
-    process.task_state = static_cast<std::uint32_t>(model::TaskState::Dead);
-    process.exit_code = static_cast<std::uint32_t>(task.stat.exitCode);
-    process.flags = task.stat.flags;
-    process.comm = name.data();
+    Arena arena;
+    const CoreEntry& core = deadEntry(task, arena);
     ImageWriter image = images.create(ImageKind::Core, static_cast<std::uint64_t>(task.treePid().value));
     image.write(core);
     image.finish();

@@ -20,8 +20,9 @@ enum class GroupView : std::uint32_t;
 }  // namespace criu::cgroup
 
 namespace criu::engine {
+class LandlockCheck;
 struct FrozenTask;
-}
+}  // namespace criu::engine
 
 namespace criu::model {
 class IdMap;
@@ -44,6 +45,7 @@ struct TaskDumpContext {
     Log& log;
     StopRequest& stop;
     task::SeccompDump& seccomp;
+    LandlockCheck& landlock;
     cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -17,146 +16,16 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
-#include "criu/base/log.hpp"
+#include "criu/engine/born_stopped.hpp"
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/thread_questions.hpp"
 #include "criu/kernel/tasks.hpp"
 
 namespace criu::engine {
-namespace {
-
-/// A page in the process for what its system calls take and give.
-struct Exchange {
-    static constexpr std::uint64_t kSize = 4096;
-    static constexpr std::uint64_t kOldAction = 0;
-    static constexpr std::uint64_t kIgnore = 128;
-    static constexpr std::uint64_t kSignal = 256;
-    static constexpr std::uint64_t kFolder = 512;
-
-    Exchange(FrozenTask& owner, compel::RemoteSyscalls& by)
-        : task(owner), calls(by), buffer(by, kSize), memory(owner.process->memory()) {}
-
-    [[nodiscard]] compel::RemoteAddress at(std::uint64_t offset) const noexcept { return buffer.address() + offset; }
-
-    FrozenTask& task;
-    compel::RemoteSyscalls& calls;
-    compel::RemoteBuffer buffer;
-    const compel::RemoteMemory& memory;
-};
-
-/// For as long as this lives a child of the process may end without a trace: while SIGCHLD is ignored, the kernel reaps
-/// children itself, sends no signal, and adds nothing to what getrusage(2) says of children.
-///
-/// Ignoring a signal also discards those that are pending, so these are put back.
-class UnnoticedEnds {
-public:
-    UnnoticedEnds(Exchange& exchange, TreePid pid) : exchange_(exchange), pid_(pid) {
-        check(action(0, exchange.at(Exchange::kOldAction)));
-        const auto handler = exchange.memory.readValue<std::uint64_t>(exchange.at(Exchange::kOldAction));
-        constexpr std::uint64_t kIgnored = 1;  // SIG_IGN
-        if (handler == kIgnored)
-            return;
-        for (const compel::FrozenThread& thread : exchange.task.process->threads())
-            if (!endsOf(thread.tracee.pendingSignals(compel::SignalQueue::Thread)).empty())
-                fail("a SIGCHLD for one of its threads is pending");
-        pending_ = endsOf(exchange.calls.tracee().pendingSignals(compel::SignalQueue::Process));
-        exchange.memory.writeValue(exchange.at(Exchange::kIgnore), kIgnored);  // all else of it is zero
-        check(action(exchange.at(Exchange::kIgnore), 0));
-        changed_ = true;
-    }
-    ~UnnoticedEnds() {
-        if (!changed_)
-            return;
-        try {
-            (void)action(exchange_.at(Exchange::kOldAction), 0);
-            for (const siginfo_t& info : pending_) {
-                exchange_.memory.writeValue(exchange_.at(Exchange::kSignal), info);
-                (void)exchange_.calls.call(SYS_rt_sigqueueinfo, pid_.value, SIGCHLD, exchange_.at(Exchange::kSignal));
-            }
-        } catch (const std::exception&) {
-            return;  // the process has been killed
-        }
-    }
-    UnnoticedEnds(const UnnoticedEnds&) = delete;
-    UnnoticedEnds& operator=(const UnnoticedEnds&) = delete;
-
-private:
-    static std::vector<siginfo_t> endsOf(std::vector<siginfo_t> signals) {
-        std::erase_if(signals, [](const siginfo_t& info) { return info.si_signo != SIGCHLD; });
-        return signals;
-    }
-    [[nodiscard]] std::int64_t action(compel::RemoteAddress set, compel::RemoteAddress old) const {
-        constexpr std::uint64_t kMaskSize = 8;
-        return exchange_.calls.call(SYS_rt_sigaction, SIGCHLD, set, old, kMaskSize);
-    }
-    static void check(std::int64_t result) {
-        if (compel::isSyscallError(result))
-            failWith(static_cast<int>(-result), "have SIGCHLD ignored for a moment");
-    }
-
-    Exchange& exchange_;
-    TreePid pid_;
-    std::vector<siginfo_t> pending_;
-    bool changed_ = false;
-};
-
-}  // namespace
-
-/// A clone that criu traces from its birth. Killed by the destructor: let go it would run.
-class MemoryClone::BornStopped {
-public:
-    /// Has the thread that `calls` are made in, of `process`, clone itself.
-    BornStopped(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags)
-        : tracee_(birth(calls, process, flags)) {
-        try {
-            if (tracee_.waitStop().kind != compel::StopInfo::Kind::Interrupted)
-                fail("a clone isn't stopped at its birth");
-            compel::SeizeOptions options = tracee_.options();
-            options.killOnExit = true;
-            tracee_.setOptions(options);
-        } catch (...) {
-            kill();
-            throw;
-        }
-    }
-    ~BornStopped() { kill(); }
-    BornStopped(const BornStopped&) = delete;
-    BornStopped& operator=(const BornStopped&) = delete;
-
-    [[nodiscard]] compel::Tracee& tracee() noexcept { return tracee_; }
-
-private:
-    void kill() noexcept {
-        if (tracee_.released())
-            return;
-        ::kill(tracee_.tid(), SIGKILL);
-        try {
-            tracee_.waitEnd();
-        } catch (const std::exception&) {
-            return;  // somebody else has reaped it
-        }
-    }
-
-    static compel::Tracee birth(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags) {
-        const pid_t parent = calls.tracee().tid();
-        // A clone that criu loses, by being killed before the kernel is told to kill the clone with it, faults at once:
-        // there is no stack at this address, and code around system calls doesn't go far without one.
-        constexpr std::uint64_t kNoStack = 8;
-        const std::uint64_t number = calls.checkedCall("clone", SYS_clone, {flags | CLONE_PTRACE | SIGCHLD, kNoStack});
-        kernel::ProcBuffer buffer;
-        const auto child =
-            kernel::findTracedChild(kernel::ProcDir(), process, parent, static_cast<pid_t>(number), buffer);
-        if (!child)
-            fail("a clone has vanished");
-        return compel::Tracee::bornTraced(*child, calls.tracee().options());
-    }
-
-    compel::Tracee tracee_;
-};
 
 /// The clone is made by an intermediate process, which ends at once, so that it is nobody's child. That one has the
 /// memory of the process itself: only one copy is made.
-std::unique_ptr<MemoryClone::BornStopped> MemoryClone::make(FrozenTask& task, TreePid pid) {
+std::unique_ptr<BornStopped> MemoryClone::make(FrozenTask& task, TreePid pid) {
     const DispatchPause pause(*task.process);
     const auto instruction = task.process->syscallInstruction();
     compel::RemoteSyscalls calls(task.process->leader(), instruction);

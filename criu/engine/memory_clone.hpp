@@ -11,6 +11,7 @@
 
 namespace criu::engine {
 
+class BornStopped;
 struct FrozenTask;
 class FrozenTree;
 
@@ -37,8 +38,6 @@ public:
     [[nodiscard]] std::uint64_t ownBytes() const;
 
 private:
-    class BornStopped;
-
     static std::unique_ptr<BornStopped> make(FrozenTask& task, TreePid pid);
 
     std::unique_ptr<BornStopped> process_;

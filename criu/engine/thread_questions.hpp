@@ -55,6 +55,7 @@ struct ThreadQuestions {
     task::ThreadStateQuery state;
     task::ThreadControlsQuery controls;
     task::SecureBitsQuery secureBits;
+    compel::RemoteAddress landlockAt = 0;  ///< the answer to LandlockCheck::ask()
     task::SeccompDump::Place seccomp;
     std::optional<compel::UserDispatch> dispatch;
     std::optional<ProcessQuestions> process;  ///< of the leader only
