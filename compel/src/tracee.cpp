@@ -379,7 +379,7 @@ std::vector<std::byte> Tracee::registerSet(unsigned note) const {
         iovec window{buffer.data(), buffer.size()};
         if (rawPtrace(PTRACE_GETREGSET, tid_, note, addressOf(&window)) < 0) {
             const int code = errno;
-            if (code == ENODEV || code == EINVAL)
+            if (code == ENODEV || code == EINVAL || code == ENXIO)
                 return {};
             failRequest("PTRACE_GETREGSET", code);
         }

@@ -13,6 +13,7 @@
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/sharing.hpp"
 #include "criu/task/compat.hpp"
+#include "criu/task/registers.hpp"
 #include "criu/task/security_label.hpp"
 
 namespace criu::engine {
@@ -103,6 +104,8 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
         if (!tree.seccompSuspended())
             refuseSeccomp(*task);
         task->compat = task::isCompat(*task->process, task->dir);
+        for (const compel::FrozenThread& thread : task->process->threads())
+            task::refusePortRights(thread.tracee);
     }
     requireNestedBirths(tree);
     // Nor do processes share signal handlers then: CLONE_SIGHAND wants CLONE_VM, and execve(2) makes an end of both

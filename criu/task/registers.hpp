@@ -9,6 +9,10 @@
 #include "criu/image/arena.hpp"
 #include "images/core.fwd.hpp"
 
+namespace compel {
+class Tracee;
+}
+
 /// The CPU state of a thread: between the kernel's register sets (as ptrace reads and writes them) and core images.
 /// Each architecture implements this header in task/arch/.
 namespace criu::task {
@@ -23,6 +27,9 @@ CoreEntry__March coreMachine() noexcept;
 void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> segments,
                     std::span<const std::byte> extended, std::uint64_t shadowStackPointer, CoreEntry& core,
                     Arena& arena);
+
+/// Throws Error if a thread has rights to ports of devices (ioperm(2) of x86), which core images have no place for.
+void refusePortRights(const compel::Tracee& thread);
 
 /// Whether a thread is one of a 32-bit task.
 bool isCompat(const CoreEntry& core) noexcept;

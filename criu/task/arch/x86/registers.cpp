@@ -5,6 +5,7 @@
 #include <sys/user.h>
 
 #include <compel/registers.hpp>
+#include <compel/tracee.hpp>
 
 #include <array>
 #include <bit>
@@ -502,6 +503,17 @@ std::uint64_t clearTidAddress(const CoreEntry& core) {
 
 void setClearTidAddress(CoreEntry& core, std::uint64_t address) {
     core.thread_info->clear_tid_addr = address;
+}
+
+void refusePortRights(const compel::Tracee& thread) {
+    constexpr unsigned kPortBitmap = 0x201;  // NT_386_IOPERM: a bit for each port that the thread may not use
+    constexpr std::byte kNone{0xff};
+    const std::vector<std::byte> bitmap = thread.registerSet(kPortBitmap);
+    for (std::size_t at = 0; at < bitmap.size(); ++at)
+        if (bitmap[at] != kNone)
+            fail("thread {} has rights to ports of devices (see ioperm(2)), from port {:#x} on, which can't be dumped",
+                 thread.tid(),
+                 8 * at + static_cast<std::size_t>(std::countr_one(std::to_integer<unsigned>(bitmap[at]))));
 }
 
 }  // namespace criu::task
