@@ -14,6 +14,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/network_ids.hpp"
+#include "criu/namespaces/shared_outside.hpp"
 #include "criu/sockets/network_lock.hpp"
 
 namespace criu::namespaces {
@@ -136,7 +137,25 @@ const NetworksDump::Space& NetworksDump::of(UniqueFd network, const std::functio
     if (inode == criu_)
         fail("{} is in the network namespace of criu, which can't be dumped together with the tree's own", whose());
     const ErrorContext context(whose);
+    if (!ofProcess)
+        requireUnsharedOutside(inode);
     return add(std::move(network), inode);
+}
+
+void NetworksDump::requireUnsharedOutside(std::uint64_t inode) const {
+    if (ruleOf(inode).externalName)
+        return;
+    const auto holder = holderOutside(NamespaceKind::Net, static_cast<std::uint32_t>(inode));
+    if (!holder)
+        return;
+    const std::string text = fmt::format("its network namespace {}", *holder);
+    if (options_.finalState == model::FinalState::Running) {
+        log_.warn("A restore makes a namespace apart from what is outside: {}", text);
+        return;
+    }
+    Error error(0, fmt::format("{}: it would be restored in another one, apart from that", text));
+    error.addHint(fmt::format("name it with --external net[{}]:NAME", inode));
+    throw error;
 }
 
 std::uint32_t NetworksDump::ofProcess(const kernel::ProcPid& process) {

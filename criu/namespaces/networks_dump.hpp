@@ -90,6 +90,8 @@ private:
     };
 
     const Space& of(UniqueFd network, const std::function<std::string()>& whose, bool ofProcess = false);
+    /// What only a socket or a descriptor holds in the tree is restored as a copy.
+    void requireUnsharedOutside(std::uint64_t inode) const;
     Space& add(UniqueFd network, std::uint64_t inode);
     [[nodiscard]] NetworkRule ruleOf(std::uint64_t inode) const;
     void check(Space& space);

@@ -30,6 +30,24 @@ std::string linkOf(NamespaceKind kind, std::uint32_t inode) {
     return fmt::format("{}:[{}]", kernel::namespaceName(kind), inode);
 }
 
+/// A path in criu's mount namespace.
+std::optional<std::string> nameOf(NamespaceKind kind, std::uint32_t inode, const kernel::MountTable& mounts) {
+    const std::string link = linkOf(kind, inode);
+    for (const kernel::MountInfo& mount : mounts.all())
+        if (mount.fsType == "nsfs" && mount.root == link)
+            return fmt::format("is called {} outside", mount.mountPoint);
+    return std::nullopt;
+}
+
+std::string describeProcess(pid_t pid) {
+    return fmt::format("has process {} in it, too, which isn't part of the tree", pid);
+}
+
+/// It has ended meanwhile, or criu has no rights over it, as it has over all that are with the tree.
+bool isNobody(const Error& error) {
+    return error.code() == ENOENT || error.code() == ESRCH || error.code() == EACCES || error.code() == EPERM;
+}
+
 class Sharing {
 public:
     explicit Sharing(const DumpInputs& inputs) : inputs_(inputs) {
@@ -47,8 +65,8 @@ public:
         kernel::ProcBuffer buffer;
         const kernel::MountTable mounts = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
         for (const auto& [space, member] : further_)
-            if (const auto name = nameOf(space, mounts))
-                report(space.first, *member, fmt::format("is called {} outside", *name));
+            if (const auto name = nameOf(space.first, space.second, mounts))
+                report(space.first, *member, *name);
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes())
             if (!inputs_.tree.pids.contains(HostPid(pid)))
@@ -66,15 +84,6 @@ private:
                });
     }
 
-    /// A path in criu's mount namespace.
-    static std::optional<std::string> nameOf(const Space& space, const kernel::MountTable& mounts) {
-        const std::string link = linkOf(space.first, space.second);
-        for (const kernel::MountInfo& mount : mounts.all())
-            if (mount.fsType == "nsfs" && mount.root == link)
-                return mount.mountPoint;
-        return std::nullopt;
-    }
-
     void compare(const kernel::ProcDir& proc, pid_t pid) const {
         try {
             const kernel::ProcPid process = proc.open(pid);
@@ -84,12 +93,10 @@ private:
                     continue;
                 const auto inode = kernel::readNamespaceId(process, kind);
                 if (const auto found = inode ? further_.find({kind, *inode}) : further_.end(); found != further_.end())
-                    report(kind, *found->second,
-                           fmt::format("has process {} in it, too, which isn't part of the tree", pid));
+                    report(kind, *found->second, describeProcess(pid));
             }
         } catch (const Error& error) {
-            // It has ended meanwhile, or criu has no rights over it, as it has over all that are with the tree.
-            if (error.code() != ENOENT && error.code() != ESRCH && error.code() != EACCES && error.code() != EPERM)
+            if (!isNobody(error))
                 throw;
         }
     }
@@ -119,6 +126,23 @@ private:
 
 void requireUnsharedOutside(const DumpInputs& inputs) {
     Sharing(inputs).require();
+}
+
+std::optional<std::string> holderOutside(kernel::NamespaceKind kind, std::uint32_t inode) {
+    kernel::ProcBuffer buffer;
+    const kernel::ProcDir proc;
+    if (auto name = nameOf(kind, inode, kernel::readMountInfo(proc.self(), buffer)))
+        return name;
+    for (const pid_t pid : proc.processes()) {
+        try {
+            if (kernel::readNamespaceId(proc.open(pid), kind) == inode)
+                return describeProcess(pid);
+        } catch (const Error& error) {
+            if (!isNobody(error))
+                throw;
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace criu::namespaces
