@@ -241,7 +241,7 @@ private:
 
     /// Nobody of the tree has rights there, which root of its user namespace gets by a restore.
     void noteAbove(const SeenProcess& process, kernel::NamespaceKind other) const {
-        if (ownPids_ && isMadeByOwner(other))
+        if (ownPids_)
             inputs().log.warn(
                 "The {} namespace of {} belongs to a user namespace above that of the tree; a restore makes one that "
                 "belongs to the latter, whose root may change it",
