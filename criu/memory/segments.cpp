@@ -10,6 +10,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
+#include "criu/base/names.hpp"
+#include "criu/base/nanoseconds.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/memory/page_reader.hpp"
@@ -205,6 +207,9 @@ void Segments::finish() const {
     for (const auto& [inode, segment] : byInode_)
         if (segment.sealLate)
             seal(segment);
+    for (const auto& [inode, segment] : byInode_)
+        if (segment.memfd->has_atime != 0 && segment.memfd->has_mtime != 0)
+            changeTimes(segment.fd.get(), timespecOf(segment.memfd->atime), timespecOf(segment.memfd->mtime));
 }
 
 int Segments::descriptorFor(const VmaEntry& vma) const {

@@ -13,6 +13,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
+#include "criu/base/nanoseconds.hpp"
 #include "criu/base/sparse_file.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/open_fd.hpp"
@@ -187,9 +188,13 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks,
         if (segment.size() != 0) {
             result.pagesScanned += pageAlignUp(segment.size()) / kImagePageSize;
             UniqueFd opened;
-            if (!segment.kept)
-                opened.reset(sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name,
-                                 segment.path));
+            if (!segment.kept) {
+                // That somebody reads it is nothing that the process should see.
+                opened.reset(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));
+                if (!opened)
+                    opened.reset(sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name,
+                                     segment.path));
+            }
             const int fd = segment.kept ? segment.kept.get() : opened.get();
             result.pagesWritten += writeSharedContent(fd, segment.name, shmid, segment.size(), sinks, drainer);
         }
@@ -206,6 +211,9 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks,
         entry.hugetlb_flag = segment.hugeFlag;
         entry.has_mode = 1;
         entry.mode = segment.stat.st_mode;
+        entry.has_atime = entry.has_mtime = 1;
+        entry.atime = nanosecondsOf(segment.stat.st_atim);
+        entry.mtime = nanosecondsOf(segment.stat.st_mtim);
         image.write(entry);
     }
     image.finish();

@@ -31,6 +31,7 @@ constexpr int kTcpDelayedAckMaxUs = 46;
 constexpr int kTimestampingNew = 65;  // SO_TIMESTAMPING_NEW
 constexpr int kTxTime = 61;
 constexpr int kPreferBusyPoll = 69;
+constexpr int kTxRehash = 74;
 constexpr int kIpv6RouterAlertIsolate = 30;
 constexpr int kMptcp = 262;  // IPPROTO_MPTCP
 constexpr int kUdpLiteSendCoverage = 10;
@@ -56,6 +57,7 @@ enum class When : std::uint8_t {
     Late,
     Early,         ///< restored before the socket gets an address
     NotConnected,  ///< early, too; not of connections, where getsockopt(2) returns something else
+    Lowered,       ///< of connections only, which get it if what they have is more
 };
 
 struct Row {
@@ -133,6 +135,8 @@ constexpr Row kRows[] = {
 
     {"TCP_MAXSEG", IPPROTO_TCP, TCP_MAXSEG, Dual | Tcp, When::NotConnected},
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::NotConnected},
+    // The kernel chooses one for a connection, and raises it as the buffer grows.
+    {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::Lowered},
     {"TCP_SAVE_SYN", IPPROTO_TCP, TCP_SAVE_SYN, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN_CONNECT", IPPROTO_TCP, TCP_FASTOPEN_CONNECT, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN", IPPROTO_TCP, TCP_FASTOPEN, Dual | Tcp, When::NotConnected},
@@ -165,6 +169,7 @@ constexpr Row kRows[] = {
     {"SO_TIMESTAMPING_NEW", SOL_SOCKET, kTimestampingNew, Dual | All},
     {"SO_TXTIME", SOL_SOCKET, kTxTime, Dual | All},
     {"SO_PREFER_BUSY_POLL", SOL_SOCKET, kPreferBusyPoll, Dual | All},
+    {"SO_TXREHASH", SOL_SOCKET, kTxRehash, Dual | Tcp},
 };
 
 constexpr std::size_t kLongest = 2048;  // bytes of a value: headers of IPv6 can have nearly as many
@@ -289,13 +294,33 @@ void writeRaw(int socket, const InetType& type, const IpOptsRawEntry& raw) {
             "set the filter of an ICMP socket");
 }
 
+bool isEarly(const Row& row) {
+    return row.when == When::Early || row.when == When::NotConnected;
+}
+
+/// Whether an option is one of sockets in this state.
+bool fits(const Row& row, bool connected) {
+    return row.when == When::NotConnected ? !connected : row.when != When::Lowered || connected;
+}
+
+/// Whether a socket has no more than this already.
+bool isLow(int socket, const Row& row, const SkMoreOpt& wanted) {
+    std::uint32_t value = 0;
+    if (wanted.value.len != sizeof(value))
+        return false;
+    std::memcpy(&value, wanted.value.data, sizeof(value));
+    return static_cast<std::uint32_t>(readInt(socket, row.level, row.option, row.name)) <= value;
+}
+
 void writeMore(int socket, const InetSkEntry& entry, bool early, Log& log) {
     for (const Row& row : kRows) {
-        if ((row.when != When::Late) != early)
+        if (isEarly(row) != early || !fits(row, entry.dst_port != 0))
             continue;
         for (const SkMoreOpt* const more : list(entry.more, entry.n_more)) {
             if (more->level != static_cast<std::uint32_t>(row.level) ||
                 more->name != static_cast<std::uint32_t>(row.option))
+                continue;
+            if (row.when == When::Lowered && isLow(socket, row, *more))
                 continue;
             if (::setsockopt(socket, row.level, row.option, more->value.data,
                              static_cast<socklen_t>(more->value.len)) == 0)
@@ -341,7 +366,7 @@ void InetOptionsDump::read(std::uint32_t network, int socket, const InetType& ty
     out.more = arena.array<SkMoreOpt*>(std::size(kRows));
     for (std::size_t i = 0; i < std::size(kRows); ++i) {
         const Row& row = kRows[i];
-        if (!standard[i] || (connected && row.when == When::NotConnected))
+        if (!standard[i] || !fits(row, connected))
             continue;
         const std::optional<int> listed = findOption(known, row.level, row.option);
         const Value value = listed ? bytesOf(*listed) : sockets::read(socket, row);
