@@ -131,10 +131,10 @@ GroupView CgroupDump::addNamespace(const kernel::ProcPid& member) {
     return static_cast<GroupView>(views_.size() - 1);
 }
 
-std::uint32_t CgroupDump::setOf(const std::vector<kernel::CgroupLine>& groups, GroupView view) {
+std::uint32_t CgroupDump::setOf(std::string_view groups, GroupView view) {
     if (options_.cgroupMode == model::CgroupMode::Ignore || options_.unprivileged)
         return kOwnSet;
-    const Set set = setFrom(groups);
+    const Set set = setFrom(kernel::parseCgroups(groups));
     const std::lock_guard lock(guard_);
     const auto [at, fresh] = sets_.try_emplace({view, set}, static_cast<std::uint32_t>(sets_.size() + 1));
     if (fresh)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,9 +59,9 @@ public:
     /// groups aren't dumped.
     GroupView addNamespace(const kernel::ProcPid& member);
 
-    /// The number of the set a thread is in. May be called by several threads at once. Throws Error for groups outside
-    /// of criu's cgroup namespace.
-    std::uint32_t setOf(const std::vector<kernel::CgroupLine>& groups, GroupView view);
+    /// The number of the set a thread is in. `groups`: text of its /proc/PID/cgroup. May be called by several threads
+    /// at once. Throws Error for groups outside of criu's cgroup namespace.
+    std::uint32_t setOf(std::string_view groups, GroupView view);
 
     /// Reads the groups of all sets, and writes cgroup.img if there is any.
     void write(const ImageDir& images);

@@ -15,6 +15,7 @@
 #include "criu/task/registers.hpp"
 #include "criu/task/scheduling.hpp"
 #include "criu/task/seccomp.hpp"
+#include "criu/task/security_label.hpp"
 #include "images/core.hpp"
 
 namespace criu::engine {
@@ -120,6 +121,13 @@ void addProcess(const FrozenTask& task, ThreadQuestions& questions, pie::RemoteD
         process.has_stop_signo = 1;
         process.stop_signo = static_cast<std::uint32_t>(task.stopSignal);
     }
+}
+
+void addLabel(const FrozenTask& task, HostPid tid, CoreEntry& core, Arena& arena) {
+    if (task.labels == task::LabelModule::None)
+        return;
+    if (const auto label = task::securityLabel(task.dir.thread(tid.value)))
+        task::storeLabel(*label, task.labels, *core.thread_core->creds, arena);
 }
 
 CoreEntry& deadEntry(const FrozenTask& task, Arena& arena) {

@@ -71,6 +71,9 @@ CoreEntry& threadEntry(const ThreadQuestions& questions, const TracedThread& tra
 void addProcess(const FrozenTask& task, ThreadQuestions& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
 
+/// Adds the label of a thread to its entry.
+void addLabel(const FrozenTask& task, HostPid tid, CoreEntry& core, Arena& arena);
+
 /// The entry of a zombie.
 CoreEntry& deadEntry(const FrozenTask& task, Arena& arena);
 

@@ -138,17 +138,17 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
     if (task.hasRings && task.compat)
         fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
-    MmEntry& mm = memory_.collect(task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()),
-                                  frozen_.tree().seccompSuspended());
-    mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
+    const DumpMemory::Collected memory = memory_.collect(
+        task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()), frozen_.tree().seccompSuspended());
+    memory.mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
     writeIds(task, number, table);
     writePaths(task);
     const namespaces::DumpSurroundings& around = examined_.surroundings();
     dumpCores(task,
               {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, landlock, *around.cgroups,
                frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
-               around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid())},
-              mm);
+               around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory.policies},
+              memory.mm);
 }
 
 void CapturedPhase::Capture::writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const {

@@ -20,6 +20,7 @@
 #include "criu/engine/memory_layout.hpp"
 #include "criu/engine/memory_snapshots.hpp"
 #include "criu/engine/memory_tracking.hpp"
+#include "criu/engine/policy_questions.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
@@ -58,7 +59,7 @@ public:
         : pages(parts.pages), parts_(parts), snapshots_(parts.tree, parts.options.backgroundMemory, parts.log) {}
 
     void lookAhead(FrozenTree& tree);
-    MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
+    Collected collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
     void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
     void runInBackground(Amounts& amounts, StopRequest& stop);
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
@@ -120,7 +121,8 @@ void DumpMemory::Work::lookAhead(FrozenTree& tree) {
     }
 }
 
-MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended) {
+DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& files,
+                                                bool seccompSuspended) {
     Item& item = items_.emplace_back();
     item.task = &task;
     item.pid = task.pid();
@@ -135,13 +137,15 @@ MmEntry& DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& fil
     rules.allowUprobes = parts_.options.allowUprobes;
     item.memory = memory::dumpVmas(item.vmas, rules, files, arena_);
     std::vector<const VmaEntry*> entries;
+    std::vector<VmaEntry*> asked;
     for (const memory::DumpedVma& vma : item.memory.vmas) {
         entries.push_back(vma.entry);
+        asked.push_back(vma.entry);
         if (is(*vma.entry, memory::VmaStatus::SysvIpc))
             sysvShm_.add(*vma.entry);
     }
     fillMemoryLayout(task, entries, *item.mm, arena_);
-    return *item.mm;
+    return {*item.mm, std::make_shared<PolicyQuestions>(std::move(asked), arena_)};
 }
 
 /// About so much, before it is known which pages are in a parent dump.
@@ -352,7 +356,7 @@ void DumpMemory::lookAhead(FrozenTree& tree) {
     work_->lookAhead(tree);
 }
 
-MmEntry& DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended) {
+DumpMemory::Collected DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended) {
     return work_->collect(task, files, seccompSuspended);
 }
 

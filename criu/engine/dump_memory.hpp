@@ -35,6 +35,7 @@ struct DumpStatistics;
 struct FrozenTask;
 class FrozenTree;
 class MemoryTracking;
+class PolicyQuestions;
 
 /// The memory of all processes of a dump: mappings are collected first, contents are moved when all processes have been
 /// looked at. Of files it knows only what whoever collects a process' mappings says of those behind them.
@@ -69,10 +70,14 @@ public:
     /// when all are frozen.
     void lookAhead(FrozenTree& tree);
 
-    /// Takes up a process' mappings; `files` answers for those behind them and is used during the call only. Returns
-    /// the mm entry, in which others fill what they know; it is written by run().
+    /// The mm entry, in which others fill what they know and which is written by run(), and questions to the process.
+    struct Collected {
+        MmEntry& mm;
+        std::shared_ptr<PolicyQuestions> policies;
+    };
+    /// Takes up a process' mappings; `files` answers for those behind them and is used during the call only.
     /// `seccompSuspended`: see FrozenTree.
-    MmEntry& collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
+    Collected collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
 
     /// How far run() is, for who watches; any thread may read them.
     struct Amounts {

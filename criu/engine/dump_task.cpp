@@ -12,14 +12,14 @@
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/engine/adjustment_questions.hpp"
 #include "criu/engine/core_entry.hpp"
+#include "criu/engine/dispatch_pause.hpp"
 #include "criu/engine/landlock_check.hpp"
+#include "criu/engine/policy_questions.hpp"
 #include "criu/engine/step_results.hpp"
 #include "criu/engine/thread_questions.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/attributes.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
-#include "criu/task/security_label.hpp"
 #include "images/core.hpp"
 
 namespace criu::engine {
@@ -34,15 +34,17 @@ public:
         auto& threads = task_.process->threads();
         readSeccomp();
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
-        leaderSet_ = context_.cgroups.setOf(kernel::parseCgroups(leaderGroups_), context_.cgroupView);
-        compel::Injection injection(task_.process->leader(), pie::interpreterBlob(),
-                                    roomForQuestions(task_, std::min(threads.size(), kThreadsAtOnce), buffer_),
-                                    task_.process->syscallInstruction());
+        leaderSet_ = context_.cgroups.setOf(leaderGroups_, context_.cgroupView);
+        compel::Injection injection(
+            task_.process->leader(), pie::interpreterBlob(),
+            roomForQuestions(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room(),
+            task_.process->syscallInstruction());
         context_.landlock.prepare(task_, injection);
         if (threads.size() > kThreadsAtOnce && availableCores() > 1)
             pool_.emplace(availableCores());
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
             ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
+        context_.policies.askRest(task_.process->leader(), injection, context_.stop);
         if (context_.semaphores != nullptr)
             askAdjustments(task_, context_, injection);
         injection.cure();
@@ -63,8 +65,10 @@ private:
             auto questions = std::make_unique<ThreadQuestions>(task_.process->threads()[i], task_, steps, data);
             questions->seccomp = places_[i];
             questions->dispatch = dispatch_.of(i);
-            if (i == 0)
+            if (i == 0) {
                 questions->process.emplace(task_, context_.pids, buffer_, steps, data);
+                context_.policies.ask(steps, data);
+            }
             questions->landlockAt = context_.landlock.ask(task_, steps, data);
             programs.push_back(placeProgram(steps, data, &questions->thread.tracee));
             asked.push_back(std::move(questions));
@@ -91,6 +95,7 @@ private:
         if (asked->process) {
             Arena arena;
             CoreEntry& core = threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
+            context_.policies.store(*answers);
             addProcess(task_, *asked, *answers, traced->mask, core_, buffer_, core, mm_, arena);
             writeThread(traced->tid, core, arena);
             return;
@@ -116,14 +121,11 @@ private:
         if (leaderGroups_.empty())
             return leaderSet_;
         const std::string_view groups = task_.dir.read(fmt::format("task/{}/cgroup", tid), buffer);
-        return groups == leaderGroups_ ? leaderSet_
-                                       : context_.cgroups.setOf(kernel::parseCgroups(groups), context_.cgroupView);
+        return groups == leaderGroups_ ? leaderSet_ : context_.cgroups.setOf(groups, context_.cgroupView);
     }
 
     void writeThread(HostPid tid, CoreEntry& core, Arena& arena) const {
-        if (task_.labels != task::LabelModule::None)
-            if (const auto label = task::securityLabel(task_.dir.thread(tid.value)))
-                task::storeLabel(*label, task_.labels, *core.thread_core->creds, arena);
+        addLabel(task_, tid, core, arena);
         const auto name = static_cast<std::uint64_t>(context_.pids.inside(tid).value);
         ImageWriter image = context_.images.create(ImageKind::Core, name);
         image.write(core);

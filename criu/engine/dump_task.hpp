@@ -21,6 +21,7 @@ enum class GroupView : std::uint32_t;
 
 namespace criu::engine {
 class LandlockCheck;
+class PolicyQuestions;
 struct FrozenTask;
 }  // namespace criu::engine
 
@@ -54,6 +55,7 @@ struct TaskDumpContext {
     /// Of the IPC namespace that the process is in; takes up its adjustments. Null if that is criu's.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
     cgroup::GroupView cgroupView{};  ///< from where the process sees its groups
+    PolicyQuestions& policies;       ///< of its memory
 };
 
 /// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core

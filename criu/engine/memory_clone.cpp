@@ -17,8 +17,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/born_stopped.hpp"
+#include "criu/engine/dispatch_pause.hpp"
 #include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/thread_questions.hpp"
 #include "criu/kernel/tasks.hpp"
 
 namespace criu::engine {

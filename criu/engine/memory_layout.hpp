@@ -4,7 +4,8 @@
 #include <span>
 
 #include "images/mm.fwd.hpp"
-#include "images/vma.fwd.hpp"
+
+struct VmaEntry;
 
 namespace criu {
 class Arena;

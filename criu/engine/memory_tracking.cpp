@@ -12,8 +12,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/engine/dispatch_pause.hpp"
 #include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/thread_questions.hpp"
 #include "criu/engine/tracking_keeper.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/maps.hpp"

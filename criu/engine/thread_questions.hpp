@@ -6,8 +6,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "criu/engine/frozen_tree.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -64,23 +62,5 @@ struct ThreadQuestions {
 /// Bytes of the process' memory that the questions to this many of its threads take, with those to the process itself,
 /// and their answers.
 [[nodiscard]] std::size_t roomForQuestions(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer);
-
-/// Switches syscall user dispatch off in all threads for as long as it lives: it would catch the system calls that
-/// criu makes in them.
-class DispatchPause {
-public:
-    explicit DispatchPause(compel::FrozenProcess& process);
-    ~DispatchPause();
-    DispatchPause(const DispatchPause&) = delete;
-    DispatchPause& operator=(const DispatchPause&) = delete;
-
-    /// What it was set to, by the thread's place in the process.
-    [[nodiscard]] const std::optional<compel::UserDispatch>& of(std::size_t thread) const {
-        return all_[thread].second;
-    }
-
-private:
-    std::vector<std::pair<compel::Tracee*, std::optional<compel::UserDispatch>>> all_;
-};
 
 }  // namespace criu::engine

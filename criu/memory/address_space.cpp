@@ -4,12 +4,15 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <unordered_set>
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/memory/clone_file.hpp"
 #include "criu/memory/mapping_kind.hpp"
+#include "criu/memory/mapping_policies.hpp"
 #include "criu/memory/own_mappings.hpp"
 #include "criu/memory/vma_pages.hpp"
 #include "images/mm.hpp"
@@ -58,7 +61,8 @@ bool AddressSpace::takeOver(const VmaEntry& vma, const AddressSpace& previous) {
         return false;
     const VmaEntry& other = *at->vma;
     const bool same = other.start == vma.start && other.end == vma.end && other.flags == vma.flags &&
-                      other.shmid == vma.shmid && other.pgoff == vma.pgoff && other.status == vma.status;
+                      other.shmid == vma.shmid && other.pgoff == vma.pgoff && other.status == vma.status &&
+                      samePolicy(other, vma);
     if (!same || !isPrivate(vma) || isHuge(vma))
         return false;
     PlacedVma taken = *at;
@@ -185,6 +189,9 @@ void AddressSpace::addPlaced(PlacedVma placed, Log& log) {
     placed.mapped = true;
     if (placed.moved())
         log.debug("memory of {:#x} is built at {:#x}", placed.vma->start, placed.at);
+    if (!setPolicy(*placed.vma, placed.at))
+        log.warn("Memory at {:#x} can't have its policy (mbind(2)) on this machine: {}", placed.vma->start,
+                 std::strerror(errno));
     vmas_.push_back(placed);
 }
 
