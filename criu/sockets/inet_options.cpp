@@ -91,6 +91,7 @@ constexpr Row kRows[] = {
     {"IP_MULTICAST_TTL", IPPROTO_IP, IP_MULTICAST_TTL, Dual | Packets},
     {"IP_MULTICAST_LOOP", IPPROTO_IP, IP_MULTICAST_LOOP, Dual | Packets},
     {"IP_MULTICAST_ALL", IPPROTO_IP, IP_MULTICAST_ALL, Dual | Packets},
+    {"IP_ROUTER_ALERT", IPPROTO_IP, IP_ROUTER_ALERT, V4 | Raw},
     {"IP_TOS", IPPROTO_IP, IP_TOS, V6 | All},  // of IPv4 sockets images have fields for these three
     {"IP_TTL", IPPROTO_IP, IP_TTL, V6 | All},
     {"IP_PKTINFO", IPPROTO_IP, IP_PKTINFO, V6 | All},

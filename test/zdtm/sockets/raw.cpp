@@ -17,6 +17,10 @@ ZDTM("raw sockets: protocol, address, peer, filter and headers included") {
     const int own = SYS(socket(AF_INET, SOCK_RAW, 253));
     zdtm::set_option(own, IPPROTO_IP, IP_HDRINCL, 1);
     const int six = socket(AF_INET6, SOCK_RAW, 254);
+    // Older kernels don't tell it.
+    const int alerted = SYS(socket(AF_INET, SOCK_RAW, 252));
+    zdtm::set_option(alerted, IPPROTO_IP, IP_ROUTER_ALERT, 1);
+    const int alert = zdtm::get_option(alerted, IPPROTO_IP, IP_ROUTER_ALERT);
     me.wait_for_check();
 
     icmp_filter now{};
@@ -27,6 +31,7 @@ ZDTM("raw sockets: protocol, address, peer, filter and headers included") {
     CHECK(zdtm::Inet::of(icmp).text().starts_with("127.0.0.1:"), "bound to %s", zdtm::Inet::of(icmp).text().c_str());
     CHECK(zdtm::get_option(own, IPPROTO_IP, IP_HDRINCL) == 1, "IP_HDRINCL is lost");
     CHECK(zdtm::get_option(own, SOL_SOCKET, SO_PROTOCOL) == 253, "another protocol");
+    CHECK(zdtm::get_option(alerted, IPPROTO_IP, IP_ROUTER_ALERT) == alert, "IP_ROUTER_ALERT is lost");
     CHECK(six < 0 || zdtm::get_option(six, SOL_SOCKET, SO_PROTOCOL) == 254, "another protocol");
     icmphdr request{};
     request.type = ICMP_ECHO;
