@@ -65,9 +65,9 @@ std::optional<kernel::PidFd> killWithMemory(FrozenTask& task) noexcept {
 
 }  // namespace
 
-void killFreeingMemory(std::span<FrozenTask* const> tasks) noexcept {
-    const unsigned cores = availableCores();
-    if (cores == 1)
+void killFreeingMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexcept {
+    constexpr unsigned kWorthwhile = 4;
+    if (cores < kWorthwhile)
         return;
     try {
         std::vector<kernel::PidFd> killed;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "criu/base/log.hpp"
+#include "criu/base/thread_pool.hpp"
 #include "criu/engine/freed_memory.hpp"
 #include "criu/engine/frozen_tree.hpp"
 
@@ -70,7 +71,7 @@ void haveParentReap(FrozenTree& tree, const FrozenTask& ended, Log& log) {
 void endFirst(FrozenTask& task, Log& log) {
     constexpr std::chrono::seconds kPatience{5};
     FrozenTask* const only = &task;
-    killFreeingMemory({&only, 1});
+    killFreeingMemory({&only, 1}, availableCores());
     if (!task.process->killFirst(kPatience))
         log.warn(
             "{} is the first of a pid namespace, and was killed. It ends, and its pid becomes free, only when "
@@ -86,7 +87,7 @@ bool endTasks(FrozenTree& tree, Log& log) {
     std::vector<FrozenTask*> ordinary;
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),
                  [](const FrozenTask* task) { return task->pid() != kFirst && !isFirst(*task); });
-    killFreeingMemory(ordinary);
+    killFreeingMemory(ordinary, availableCores());
     for (FrozenTask* const task : order) {
         if (task->pid() == kFirst) {
             task->process->killAtExit();
