@@ -240,6 +240,10 @@ bool FrozenProcess::killWithMemory() {
     }
 }
 
+void FrozenProcess::beginKill() {
+    (void)sendKill();
+}
+
 void FrozenProcess::kill() {
     std::vector<Tracee*> left = sendKill();
     while (std::erase_if(left, hasEnded), left.size() > 1)

@@ -80,6 +80,17 @@ void endFirst(FrozenTask& task, Log& log) {
             task.describe());
 }
 
+/// Has processes end at the same time where nobody has to be there for the end of another: it takes a tenth of a dump
+/// of many small ones to wait for each before the next is killed. The root stays, for whoever waits for it.
+void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
+    const std::size_t level = levelOf(*tree.tasks().front());
+    if (std::any_of(tasks.begin(), tasks.end(), [&](const FrozenTask* task) { return levelOf(*task) != level; }))
+        return;
+    for (FrozenTask* const task : tasks)
+        if (task->pid() != tree.rootPid())
+            task->process->beginKill();
+}
+
 }  // namespace
 
 bool endTasks(FrozenTree& tree, Log& log) {
@@ -88,6 +99,7 @@ bool endTasks(FrozenTree& tree, Log& log) {
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),
                  [](const FrozenTask* task) { return task->pid() != kFirst && !isFirst(*task); });
     killFreeingMemory(ordinary, availableCores());
+    beginEnds(tree, ordinary);
     for (FrozenTask* const task : order) {
         if (task->pid() == kFirst) {
             task->process->killAtExit();

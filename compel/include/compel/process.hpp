@@ -65,6 +65,8 @@ public:
     /// called, or this object is destroyed. Nothing of it runs any more. False if it has ended. For whoever can free
     /// memory faster than the process itself (process_mrelease(2)).
     [[nodiscard]] bool killWithMemory();
+    /// Sends SIGKILL, and returns at once: the process ends while others are dealt with. To be followed by kill().
+    void beginKill();
     /// Ends the process with SIGKILL and waits until its threads are gone; its parent sees the usual zombie.
     void kill();
     /// The same for the first process of a pid namespace, which ends only when everybody else in there has been reaped,
