@@ -25,7 +25,8 @@ std::vector<crypto::PublicKey> recipientsOf(const std::vector<std::string>& give
 }  // namespace
 
 ImageKeys::ImageKeys(Command command, const model::Options& options, StopRequest& stop) {
-    const bool reads = command == Command::Restore || command == Command::Explain || command == Command::Verify;
+    const bool reads = command == Command::Restore || command == Command::Explain || command == Command::Verify ||
+                       command == Command::LazyPages;
     if (command == Command::Dump || command == Command::PreDump) {
         recipients = recipientsOf(options.encrypt, stop);
         const ErrorContext context([] { return "--sign"; });

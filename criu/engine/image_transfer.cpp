@@ -221,6 +221,8 @@ void IncomingImages::move(const std::function<UniqueFd(UniqueFd)>& mover) {
 void IncomingImages::dismiss() noexcept {
     if (supply)
         supply->close();
+    for (const ImageDir* each = place ? &images : nullptr; each != nullptr; each = each->parent())
+        emptySpool(*each);
 }
 
 IncomingImages openIncoming(Run& run) {

@@ -66,7 +66,8 @@ struct IncomingImages {
 
     /// Moves all descriptors that images are found by.
     void move(const std::function<UniqueFd(UniqueFd)>& mover);
-    /// No more images are wanted: the other side of --stream may end.
+    /// No more images are wanted: the other side of --stream may end, and what is here in memory goes. With pages that
+    /// come later that is most of it, and criu may stay as long as the restored processes do.
     void dismiss() noexcept;
     /// What users know as the images directory.
     [[nodiscard]] int placeFd() const noexcept { return place ? place->fd() : images.fd(); }

@@ -16,6 +16,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/image_transfer.hpp"
 #include "criu/engine/lazy_link.hpp"
 #include "criu/engine/lazy_processes.hpp"
 #include "criu/engine/lazy_restore.hpp"
@@ -23,7 +24,7 @@
 #include "criu/engine/page_server_connection.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/server_start.hpp"
-#include "criu/image/image_dir.hpp"
+#include "criu/image/image_streamer.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/memory/late_areas.hpp"
 #include "criu/memory/late_memory.hpp"
@@ -58,13 +59,12 @@ struct Completion {
 /// The process that does the work. What it fails of it says itself, and ends the processes.
 class Worker {
 public:
-    Worker(Run& run, LazyLink link, LazyProcesses& processes, const UniqueFd& watcher)
-        : run_(run), link_(std::move(link)), processes_(processes), watcher_(watcher) {}
+    Worker(Run& run, ImageDir& images, LazyLink link, LazyProcesses& processes, const UniqueFd& watcher)
+        : run_(run), images_(images), link_(std::move(link)), processes_(processes), watcher_(watcher) {}
 
     void run() {
-        ImageDir images = takeImages(run_);
-        const memory::FilePageSources sources(images, run_.options.checksum.value_or(true));
-        const RestoreImages content = readImages(images, sources, run_.log);
+        const memory::FilePageSources sources(images_, run_.options.checksum.value_or(true));
+        const RestoreImages content = readImages(images_, sources, run_.log);
         std::optional<memory::RemotePages> remote;
         if (run_.options.pageServer)
             remote.emplace(connectToPageServer(run_.options, run_.stop));
@@ -125,6 +125,7 @@ private:
     void report(const Completion& done) const noexcept { (void)!::write(watcher_.get(), &done, sizeof(done)); }
 
     Run& run_;
+    ImageDir& images_;
     LazyLink link_;
     LazyProcesses& processes_;
     const UniqueFd& watcher_;
@@ -133,12 +134,12 @@ private:
     std::vector<TreePid> complete_;
 };
 
-[[noreturn]] void work(Run& run, LazyLink link, LazyProcesses processes, const UniqueFd& watcher) {
+[[noreturn]] void work(Run& run, ImageDir& images, LazyLink link, LazyProcesses processes, const UniqueFd& watcher) {
     leaveProcessGroup();
     setProcessTitle("lazy pages: supply");
     ::signal(SIGPIPE, SIG_IGN);
     try {
-        Worker(run, std::move(link), processes, watcher).run();
+        Worker(run, images, std::move(link), processes, watcher).run();
         ::_exit(0);
     } catch (const std::exception& error) {
         run.log.failure(error);
@@ -201,7 +202,7 @@ void finishWithoutPages(Run& run, LazyLink& link) {
     run.log.info("All pages were restored at once");
 }
 
-int serve(Run& run, LazyListener listener) {
+int serve(Run& run, ImageDir& images, LazyListener listener) {
     kernel::raiseFileLimit();  // each process has two descriptors here, and each file of pages one
     announceReady(run);
     LazyLink link = listener.accept(run.stop);
@@ -218,7 +219,7 @@ int serve(Run& run, LazyListener listener) {
     const pid_t worker = sys(::fork(), "create the process that supplies pages");
     if (worker == 0) {
         reading.reset();
-        work(run, std::move(link), std::move(processes), writing);
+        work(run, images, std::move(link), std::move(processes), writing);
     }
     writing.reset();
     { const LazyLink closed = std::move(link); }
@@ -228,16 +229,18 @@ int serve(Run& run, LazyListener listener) {
 }  // namespace
 
 int lazyPages(Run& run) {
+    // What isn't as it was written is found before a restore can connect, which would have made processes by then.
+    IncomingImages incoming = openIncoming(run);
     LazyListener listener;
     if (!run.options.detached)
-        return serve(run, std::move(listener));
+        return serve(run, incoming.images, std::move(listener));
     if (goToBackground(run, "lazy pages")) {
         listener.leave();
         return 0;
     }
     int status = 1;
     try {
-        status = serve(run, std::move(listener));
+        status = serve(run, incoming.images, std::move(listener));
     } catch (const std::exception& error) {
         run.log.failure(error);
     }

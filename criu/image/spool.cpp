@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
+#include "criu/image/old_images.hpp"
 #include "criu/kernel/mount_calls.hpp"
 
 namespace criu {
@@ -14,6 +16,16 @@ ImageDir makeSpool(std::optional<std::uint64_t> limit, std::string name) {
     if (limit)
         parts.options += fmt::format(",size={}", *limit);
     return {kernel::mountFileSystem(parts), std::move(name)};
+}
+
+void emptySpool(const ImageDir& spool) noexcept {
+    try {
+        for (const std::string& name : namesIn(spool))
+            if (name != "." && name != "..")
+                (void)removeFile(spool.fd(), name.c_str());
+    } catch (const std::exception&) {
+        return;  // the files go with the directory
+    }
 }
 
 }  // namespace criu

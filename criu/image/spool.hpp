@@ -14,4 +14,7 @@ namespace criu {
 /// half of the machine's memory. `name`: in messages. Needs Linux 5.2 and CAP_SYS_ADMIN. Throws Error.
 [[nodiscard]] ImageDir makeSpool(std::optional<std::uint64_t> limit, std::string name = "the stream");
 
+/// Removes all files of such a directory, whose memory is free when nobody has them open any more.
+void emptySpool(const ImageDir& spool) noexcept;
+
 }  // namespace criu

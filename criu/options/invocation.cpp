@@ -160,7 +160,7 @@ static void requireStreamable(const Invocation& invocation) {
 static void requireSecrecyFits(const Invocation& invocation) {
     const model::Options& options = invocation.options;
     const bool dumps = invocation.command == Command::Dump || invocation.command == Command::PreDump;
-    const bool reads = invocation.command == Command::Restore;
+    const bool reads = invocation.command == Command::Restore || invocation.command == Command::LazyPages;
     const bool encrypts = dumps && !options.encrypt.empty();
     const std::string_view name = encrypts                    ? "--encrypt"
                                   : dumps && options.sign     ? "--sign"
@@ -173,12 +173,14 @@ static void requireSecrecyFits(const Invocation& invocation) {
         fail("--encrypt and --compat 4.2 exclude each other: CRIU 4.2 decrypts nothing");
     if (options.stream)
         fail("{} and --stream exclude each other: criu-image-streamer takes images as they are", name);
-    if (options.lazyPages)
-        fail("{} and --lazy-pages exclude each other: all images are read before anything is made", name);
     if (options.autoDedup)
         fail("{} and --auto-dedup exclude each other: earlier images would be changed", name);
+    if (invocation.command == Command::LazyPages && options.pageServer && options.signedBy)
+        fail("--signed-by and --page-server exclude each other: nobody has signed what a page server has");
     if (!dumps)
         return;
+    if (options.lazyPages)
+        fail("{} and --lazy-pages exclude each other: pages that are left out are in no image", name);
     if (options.pageServer)
         fail("{} and --page-server exclude each other: a page server gets pages as they are", name);
     if (encrypts && (options.trackMemory || options.previousImages))

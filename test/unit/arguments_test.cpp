@@ -141,9 +141,16 @@ TEST_CASE("what encrypted and signed images don't go with is refused") {
     CHECK_THROWS_WITH(validated({"pre-dump", "-t", "5", "--sign", "key", "--page-server"}),
                       Contains("exclude each other"));
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign", "key", "--stream-to", "-"}), Contains("stream pack"));
-    for (const char* const name : {"--decrypt=key", "--signed-by=key"})
-        for (const char* const other : {"--lazy-pages", "--auto-dedup", "--stream"})
+    for (const char* const name : {"--decrypt=key", "--signed-by=key"}) {
+        for (const char* const other : {"--auto-dedup", "--stream"})
             CHECK_THROWS_WITH(validated({"restore", name, other}), Contains("exclude each other"));
+        CHECK_NOTHROW(validated({"restore", name, "--lazy-pages"}));
+        CHECK_NOTHROW(validated({"lazy-pages", name}));
+    }
+    const Words remote{"lazy-pages", "--page-server", "--address=there", "--port=7", "--decrypt=key"};
+    CHECK_NOTHROW(validated(remote));
+    CHECK_THROWS_WITH(validated({"lazy-pages", "--page-server", "--address=there", "--port=7", "--signed-by=key"}),
+                      Contains("nobody has signed"));
 }
 
 TEST_CASE("what can't go through a stream is refused with it") {
