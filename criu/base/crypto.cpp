@@ -36,6 +36,19 @@ void SecretBytes::lock() const noexcept {
 }
 
 SecretBytes::~SecretBytes() {
+    erase();
+}
+
+SecretBytes& SecretBytes::operator=(SecretBytes&& other) noexcept {
+    if (this != &other) {
+        erase();
+        memory_ = std::move(other.memory_);
+        size_ = other.size_;
+    }
+    return *this;
+}
+
+void SecretBytes::erase() noexcept {
     if (memory_.data() != nullptr)
         ::explicit_bzero(memory_.data(), memory_.size());
 }

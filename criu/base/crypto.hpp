@@ -30,7 +30,7 @@ public:
     explicit SecretBytes(std::size_t size);
     ~SecretBytes();
     SecretBytes(SecretBytes&&) noexcept = default;
-    SecretBytes& operator=(SecretBytes&&) noexcept = default;
+    SecretBytes& operator=(SecretBytes&& other) noexcept;
     SecretBytes(const SecretBytes&) = delete;
     SecretBytes& operator=(const SecretBytes&) = delete;
 
@@ -42,6 +42,8 @@ public:
     }
 
 private:
+    void erase() noexcept;
+
     Mapping memory_;
     std::size_t size_;
 };

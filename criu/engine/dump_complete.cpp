@@ -123,7 +123,7 @@ void CompletePhase::resume(model::FinalState state) {
 void CompletePhase::concludeTracking() {
     try {
         if (frozen_.options().trackMemory)
-            frozen_.tracking().commit();
+            frozen_.commitTracking();
         else
             frozen_.tracking().finish();
     } catch (const std::exception& error) {

@@ -115,7 +115,7 @@ std::vector<HostPid> runningTree(HostPid root) {
 struct FrozenPhase::Parts {
     Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
-          outgoing(openOutgoing(run)),
+          outgoing(openOutgoing(run, link ? &*link : nullptr)),
           pages(openPages(purpose, run, images)),
           lateServer(listenForLate(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
@@ -207,6 +207,10 @@ memory::PageSinks& FrozenPhase::pages() noexcept {
 
 ListeningPageServer* FrozenPhase::lateServer() noexcept {
     return parts_->lateServer ? &*parts_->lateServer : nullptr;
+}
+
+void FrozenPhase::commitTracking() {
+    tracking().commit(parts_->outgoing.takeKey());
 }
 
 MemoryTracking& FrozenPhase::tracking() noexcept {

@@ -85,6 +85,8 @@ public:
     [[nodiscard]] FrozenTree& tree() noexcept;
     [[nodiscard]] device::DumpDevices& devices() noexcept;
     [[nodiscard]] MemoryTracking& tracking() noexcept;
+    /// The images are complete: what is tracked from now on is what changes after them. Throws Error.
+    void commitTracking();
     /// Where pages go: into the images directory, or to a page server.
     [[nodiscard]] memory::PageSinks& pages() noexcept;
     /// Where pages are asked for that the dump leaves where they are; null without --lazy-pages.

@@ -16,10 +16,10 @@
 #include "criu/engine/dump_images.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/image_keys.hpp"
+#include "criu/engine/secret_images.hpp"
 #include "criu/engine/stream_end.hpp"
 #include "criu/image/directory_outlet.hpp"
 #include "criu/image/encrypting_outlet.hpp"
-#include "criu/image/encryption.hpp"
 #include "criu/image/image_outlet.hpp"
 #include "criu/image/image_streamer.hpp"
 #include "criu/image/old_images.hpp"
@@ -59,98 +59,15 @@ ImageDir receive(Run& run) {
     return spool;
 }
 
-/// Images that are signed by whom the user trusts, and those that they build on; with copies of all, if they are
-/// wanted: nobody can exchange these between the look at their signature and their use.
-std::vector<ImageDir> requireSignedChain(Run& run, ImageDir& images, bool copies) {
-    run.log.stage("signature");
-    images.openParents();
-    std::vector<ImageDir> made;
-    std::optional<SignedId> expected;
-    for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
-        if (copies)
-            made.push_back(makeSpool(run.options.streamMemory, each->name()));
-        const SignedLink link = requireSigned(*each, run.keys.signers, copies ? &made.back() : nullptr,
-                                              [&run] { run.stop.throwIfRequested(); });
-        if (expected && link.id != *expected)
-            fail("the images in {} are signed, but aren't those that the next ones build on", each->name());
-        if (each->parent() != nullptr && !link.parent)
-            fail("the images in {} build on earlier ones, which their signature doesn't know", each->name());
-        if (each->parent() == nullptr && link.parent)
-            fail("the images in {} build on earlier ones, but have no link to them", each->name());
-        expected = link.parent;
-        run.log.info("The images in {} are as they were signed", each->name());
-    }
-    return made;
-}
-
-/// Whether the user wants signatures to be looked at.
-bool verifiesSignature(Run& run, const ImageDir& images) {
-    if (run.keys.signers.empty() && images.exists(ImageKind::Signature))
-        run.log.info("The images in {} are signed; --signed-by compares that", images.name());
-    return !run.keys.signers.empty();
-}
-
-/// The key of encrypted images; nothing if they aren't encrypted. The user's secret keys are gone then, before any
-/// process is made that would have a copy of them.
-std::optional<DumpKey> keyOf(Run& run, const ImageDir& images) {
-    const std::vector<crypto::SecretKey> identities = std::exchange(run.keys.identities, {});
-    if (!areEncrypted(images)) {
-        if (!identities.empty())
-            fail("the images in {} aren't encrypted, but --decrypt is given", images.name());
-        return std::nullopt;
-    }
-    if (identities.empty()) {
-        Error error(0, fmt::format("the images in {} are encrypted", images.name()));
-        error.addHint("--decrypt names a file with the secret key of a recipient");
-        throw error;
-    }
-    return std::optional<DumpKey>(std::in_place, images, identities);
-}
-
-/// What encrypted images are in clear, in memory; nothing if they aren't encrypted.
-std::optional<ImageDir> decrypted(Run& run, const ImageDir& images) {
-    const std::optional<DumpKey> key = keyOf(run, images);
-    if (!key)
-        return std::nullopt;
-    if (images.parent() != nullptr)
-        fail("the images in {} are encrypted, and build on earlier ones", images.name());
-    run.log.stage("decrypt");
-    ImageDir spool = makeSpool(run.options.streamMemory, images.name());
-    const DecryptedAmounts amounts = decryptImages(images, *key, &spool, [&run] { run.stop.throwIfRequested(); });
-    run.log.info("{} has {} encrypted files of {} bytes", images.name(), amounts.files, amounts.bytes);
-    return spool;
-}
-
-/// A copy in memory of images that somebody has signed whom the user trusts, and of those that they build on; nothing
-/// if no signature is asked for.
-std::optional<ImageDir> copyOfSigned(Run& run, ImageDir& images) {
-    if (!verifiesSignature(run, images))
-        return std::nullopt;
-    std::vector<ImageDir> chain = requireSignedChain(run, images, true);
-    for (; chain.size() > 1; chain.pop_back())
-        chain[chain.size() - 2].adoptParent(std::move(chain.back()));
-    return std::move(chain.front());
-}
-
-/// What a dump that is to be signed reads of the images it builds on, and which they are. They have to be signed with
-/// the same key, and what is read of them is copied first: so an id of tracked memory is that of the dump that has it.
-SignedParent takeSignedParent(Run& run, ImageDir& images) {
-    if (!run.keys.signer || images.parent() == nullptr)
-        return std::nullopt;
-    const ErrorContext context([] { return "what signed images build on"; });
-    const Signers own{{crypto::X509().signerOfSecret(run.keys.signer->key.bytes())}, {}, {}};
-    ImageDir records = makeSpool(run.options.streamMemory, images.parent()->name());
-    const SignedLink link = requireSigned(
-        *images.parent(), own, &records, [&run] { run.stop.throwIfRequested(); }, SignedPart::Records);
-    images.adoptParent(std::move(records));
-    return link.id;
-}
-
 }  // namespace
 
 OutgoingImages::OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> at,
-                               SignedParent signedParent)
-    : place(std::move(at)), outlet(std::move(to)), images(std::move(made)), signedParent_(signedParent) {
+                               SignedParent signedParent, std::optional<crypto::SecretBytes> key)
+    : place(std::move(at)),
+      outlet(std::move(to)),
+      images(std::move(made)),
+      signedParent_(signedParent),
+      key_(std::move(key)) {
     images.setOutlet(outlet.get());
     reachable_ = isReachable(directory());
 }
@@ -176,15 +93,18 @@ void OutgoingImages::revoke(const Run& run) {
         place->unlink(ImageKind::Inventory);
 }
 
-OutgoingImages openOutgoing(Run& run) {
+OutgoingImages openOutgoing(Run& run, TrackingLink* tracking) {
     const model::Options& options = run.options;
     const bool encrypted = !run.keys.recipients.empty();
     if (!options.stream && !options.streamTo && !encrypted) {
         ImageDir images = openDumpImages(run);
-        const SignedParent parent = takeSignedParent(run, images);
+        const SignedParent parent = takePlainParent(run, images);
         return {std::move(images), nullptr, nullptr, parent};
     }
     auto place = std::make_unique<ImageDir>(takeImages(run));
+    EncryptedParent parent;
+    if (encrypted && !options.streamTo)
+        parent = takeEncryptedParent(run, *place, tracking);
     std::unique_ptr<ImageOutlet> outlet;
     if (options.stream) {
         outlet = std::make_unique<StreamerOutlet>(*place, StreamerConnection{run.stop, options.timeout});
@@ -194,12 +114,18 @@ OutgoingImages openOutgoing(Run& run) {
         removeOldImages(*place);
         outlet = std::make_unique<DirectoryOutlet>(*place);
     }
-    if (encrypted)
-        outlet = std::make_unique<EncryptingOutlet>(std::move(outlet), run.keys.recipients);
+    std::optional<crypto::SecretBytes> key;
+    if (encrypted) {
+        auto encrypting = std::make_unique<EncryptingOutlet>(std::move(outlet), run.keys.recipients, parent.id);
+        key = keptKey(encrypting->key(), run.keys.recipients);
+        outlet = std::move(encrypting);
+    }
     ImageDir spool = makeSpool(options.streamMemory);
     if (options.checksum.value_or(false))
         spool.takeChecksums();
-    return {std::move(spool), std::move(outlet), std::move(place)};
+    if (parent.records)
+        spool.adoptParent(std::move(*parent.records));
+    return {std::move(spool), std::move(outlet), std::move(place), parent.signedId, std::move(key)};
 }
 
 IncomingImages::IncomingImages(ImageDir found, std::unique_ptr<StreamerSupply> from, std::optional<ImageDir> at)
@@ -242,20 +168,6 @@ IncomingImages openIncoming(Run& run) {
     if (!spool)
         return {std::move(place), nullptr, std::nullopt};
     return {std::move(*spool), nullptr, std::move(place)};
-}
-
-std::vector<std::string> verifySecrecy(Run& run, ImageDir& images) {
-    std::vector<std::string> found;
-    if (verifiesSignature(run, images)) {
-        (void)requireSignedChain(run, images, false);
-        found.push_back(fmt::format("{}: all files are as they were signed", images.name()));
-    }
-    if (const std::optional<DumpKey> key = keyOf(run, images)) {
-        const DecryptedAmounts amounts = decryptImages(images, *key, nullptr, [&run] { run.stop.throwIfRequested(); });
-        found.push_back(fmt::format("{}: {} files of {} bytes are as they were encrypted", images.name(), amounts.files,
-                                    amounts.bytes));
-    }
-    return found;
 }
 
 bool freesWhatIsRead(const model::Options& options) noexcept {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
+#include <utility>
 
+#include "criu/base/crypto.hpp"
+#include "criu/engine/earlier_images.hpp"
 #include "criu/image/image_dir.hpp"
 
 namespace criu {
@@ -24,13 +23,10 @@ namespace criu::engine {
 
 struct Run;
 
-/// SignedId of what a dump builds on (image/signature.hpp); nothing if it isn't to be signed, or builds on nothing.
-using SignedParent = std::optional<std::array<std::byte, 32>>;
-
 /// Images of a dump: where they are made, and where they go.
 struct OutgoingImages {
     OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> place,
-                   SignedParent signedParent = std::nullopt);
+                   SignedParent signedParent = std::nullopt, std::optional<crypto::SecretBytes> key = std::nullopt);
     ~OutgoingImages();
     OutgoingImages(const OutgoingImages&) = delete;
     OutgoingImages& operator=(const OutgoingImages&) = delete;
@@ -41,12 +37,16 @@ struct OutgoingImages {
     /// The dump has failed: what there is is no checkpoint. Throws Error.
     void revoke(const Run& run);
 
+    /// What the next dump needs to build on these, if they are encrypted (keptKey()). To be taken once.
+    [[nodiscard]] std::optional<crypto::SecretBytes> takeKey() noexcept { return std::exchange(key_, std::nullopt); }
+
     std::unique_ptr<ImageDir> place;      ///< the images directory, if images are made elsewhere
     std::unique_ptr<ImageOutlet> outlet;  ///< null: they stay where they are made
     ImageDir images;
 
 private:
     SignedParent signedParent_;
+    std::optional<crypto::SecretBytes> key_;
 
     [[nodiscard]] const ImageDir& directory() const noexcept { return place ? *place : images; }
 
@@ -54,8 +54,8 @@ private:
 };
 
 /// Of a dump or pre-dump, as its options say (--stream, --stream-to, or just the images directory with its parents).
-/// Throws Error.
-[[nodiscard]] OutgoingImages openOutgoing(Run& run);
+/// `tracking`: who keeps the key of earlier images that are encrypted; may be null. Throws Error.
+[[nodiscard]] OutgoingImages openOutgoing(Run& run, TrackingLink* tracking = nullptr);
 
 /// Images of a restore: where they come from, and where they are found.
 struct IncomingImages {
@@ -80,10 +80,6 @@ struct IncomingImages {
 /// Of a restore. With --stream-from it returns when the stream has come to its end; encrypted images are decrypted, and
 /// signatures verified, all of them. Throws Error.
 [[nodiscard]] IncomingImages openIncoming(Run& run);
-
-/// Verifies signature and encryption of what is in the images directory, as far as keys are given, and says what was
-/// found, a line each; none if the images have neither. Throws Error, also where a key is missing.
-[[nodiscard]] std::vector<std::string> verifySecrecy(Run& run, ImageDir& images);
 
 /// Whether a restore frees content of memory in images as soon as it has read it (--auto-dedup). What a stream has
 /// brought, or what was decrypted, is there for this restore only, and in memory.

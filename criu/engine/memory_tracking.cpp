@@ -191,11 +191,12 @@ std::string MemoryTracking::nextId() const {
     return continues() ? describe(state_->next) : std::string();
 }
 
-void MemoryTracking::commit() {
+void MemoryTracking::commit(std::optional<crypto::SecretBytes> key) {
     if (!continues())
         return;
     TrackedTree tree;
     tree.id = state_->next;
+    tree.imagesKey = std::move(key);
     for (auto& [pid, known] : state_->tasks)
         if (known.wanted && known.writes && !known.writes->broken())
             tree.tasks.push_back({pid, known.startTime, known.writes->takeFd()});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/crypto.hpp"
 #include "criu/base/ids.hpp"
 
 namespace criu {
@@ -77,8 +78,8 @@ public:
     void begin();
     /// The id of the state that commit() leaves; empty if there won't be one.
     [[nodiscard]] std::string nextId() const;
-    /// The images are complete. Throws Error.
-    void commit();
+    /// The images are complete. `key`: for the next dump to read them, if they are encrypted. Throws Error.
+    void commit(std::optional<crypto::SecretBytes> key);
     /// The tree goes on, and no dump will come that relies on this one: nothing is tracked any more.
     void finish();
 

@@ -192,7 +192,7 @@ void PreDumpMemory::Work::write() {
         frozen_.revokeImages();
         throw;
     }
-    frozen_.tracking().commit();
+    frozen_.commitTracking();
 }
 
 void PreDumpMemory::Work::writeInventory() const {

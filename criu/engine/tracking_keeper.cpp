@@ -20,6 +20,7 @@
 #include "criu/engine/keeper_process.hpp"
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/procdir.hpp"
+#include "criu/kernel/process_vm.hpp"
 #include "criu/kernel/stat.hpp"
 #include "criu/kernel/userfaultfd.hpp"
 
@@ -33,15 +34,29 @@ enum class Word : std::uint32_t {
     Begin,   ///< to the keeper; what it holds is void
     Commit,  ///< to the keeper, with the id; answered by End
     Finish,  ///< to the keeper
+    Key,     ///< to the keeper: say where the key of the images lies; answered by Key, or End if there is none
+    Keep,    ///< to the keeper, behind Begin: where one lies; answered by End when the keeper has read it
 };
 
 /// One packet.
 struct Message {
     Word word{};
     std::int32_t pid = 0;
-    std::uint64_t startTime = 0;
+    std::uint64_t number = 0;  ///< of a Task its start time, of a key its address in this process
     TrackingId id{};
 };
+
+/// Where a key of this process lies.
+Message placeOf(Word word, const crypto::SecretBytes& key) {
+    return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(key.bytes().data()), {}};
+}
+
+/// Reads the other side's key.
+crypto::SecretBytes readKey(const Message& place) {
+    crypto::SecretBytes key(kImagesKeySize);
+    kernel::readMemory(place.pid, place.number, key.bytes());
+    return key;
+}
 
 /// How long the other side may take for an answer: it has nothing else to do.
 constexpr timeval kPatience{10, 0};
@@ -141,7 +156,7 @@ private:
                 next_ = {};
                 return;
             case Word::Task:
-                next_.tasks.push_back({HostPid(message->pid), message->startTime, std::move(fd)});
+                next_.tasks.push_back({HostPid(message->pid), message->number, std::move(fd)});
                 return;
             case Word::Commit:
                 tree_ = std::move(next_);
@@ -149,6 +164,12 @@ private:
                 next_ = {};
                 valid_ = true;
                 return send(client_.get(), {Word::End, 0, 0, tree_.id});
+            case Word::Key:
+                return send(client_.get(),
+                            tree_.imagesKey ? placeOf(Word::Key, *tree_.imagesKey) : Message{Word::End, 0, 0, {}});
+            case Word::Keep:
+                next_.imagesKey = readKey(*message);
+                return send(client_.get(), {Word::End, 0, 0, {}});
             case Word::End:
             case Word::Finish:
                 ends_ = true;
@@ -239,8 +260,20 @@ TrackedTree TrackingLink::list() {
         }
         if (message->word != Word::Task || !fd || !kernel::isUserfaultfd(fd.get()))
             fail("the process that tracks memory sends something else than a userfaultfd");
-        tree.tasks.push_back({HostPid(message->pid), message->startTime, std::move(fd)});
+        tree.tasks.push_back({HostPid(message->pid), message->number, std::move(fd)});
     }
+}
+
+std::optional<crypto::SecretBytes> TrackingLink::imagesKey() {
+    const ErrorContext context([] { return "the key of the earlier images"; });
+    send(socket_.get(), {Word::Key, 0, 0, {}});
+    UniqueFd none;
+    const std::optional<Message> answer = receive(socket_.get(), none);
+    if (!answer)
+        fail("the process that tracks memory doesn't answer");
+    if (answer->word != Word::Key)
+        return std::nullopt;
+    return readKey(*answer);
 }
 
 void TrackingLink::begin() {
@@ -250,8 +283,13 @@ void TrackingLink::begin() {
 void TrackingLink::commit(const TrackedTree& tree) {
     for (const TrackedTask& task : tree.tasks)
         send(socket_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
-    send(socket_.get(), {Word::Commit, 0, 0, tree.id});
     UniqueFd none;
+    if (tree.imagesKey) {
+        send(socket_.get(), placeOf(Word::Keep, *tree.imagesKey));
+        if (const auto kept = receive(socket_.get(), none); !kept || kept->word != Word::End)
+            fail("the process that tracks memory can't take the key of the images");
+    }
+    send(socket_.get(), {Word::Commit, 0, 0, tree.id});
     const std::optional<Message> answer = receive(socket_.get(), none);
     if (!answer || answer->word != Word::End || answer->id != tree.id)
         fail("the process that tracks memory is gone");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "criu/base/crypto.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 
@@ -33,16 +34,24 @@ struct TrackedTask {
     UniqueFd userfaultfd;
 };
 
+/// Bytes of TrackedTree::imagesKey.
+inline constexpr std::size_t kImagesKeySize = 80;
+
 /// What a keeper holds.
 struct TrackedTree {
     TrackingId id{};
     std::vector<TrackedTask> tasks;
+    std::optional<crypto::SecretBytes> imagesKey;  ///< of the images that have this state, if these are encrypted
 };
 
 /// The connection to a keeper: the process of criu that holds the userfaultfds of a tree between two dumps, since the
 /// kernel stops tracking when the last descriptor is closed. It holds nothing else: no image, no file or memory of the
-/// tree, no secret key. It ends with the root of the tree, when it is told to, and when a dump fails that has begun to
-/// track anew: what was clean before needn't be any more.
+/// tree, no secret key of the user's. It ends with the root of the tree, when it is told to, and when a dump fails that
+/// has begun to track anew: what was clean before needn't be any more.
+///
+/// The key of encrypted images is never sent: whoever is to have it reads it out of the other's memory, which the
+/// kernel allows those only who may trace the other (ptrace(2)). That is more than to be the same user, as a process of
+/// a container may be; and who may do that to the keeper may do it to the tree, whose memory is what the images have.
 ///
 /// It is found by an abstract socket whose name tells of the root's pid and start time. Both ends look at the other's
 /// user (SO_PEERCRED), which nobody can fake; an id of the images says whether its state is the one that they mean.
@@ -54,8 +63,10 @@ public:
     /// doesn't get. None, with a warning, if that can't be done.
     static std::optional<TrackingLink> start(const GuardedRoot& root, ImageKeys& keys, Log& log);
 
-    /// What it holds.
+    /// What it holds, without the key of images.
     [[nodiscard]] TrackedTree list();
+    /// That key; nothing if it has none. Throws Error.
+    [[nodiscard]] std::optional<crypto::SecretBytes> imagesKey();
     /// What it holds says nothing any more, until commit(). If this process ends before, so does the keeper.
     void begin();
     /// It holds this from now on, and nothing else. Throws Error.

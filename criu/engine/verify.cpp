@@ -7,7 +7,7 @@
 #include "criu/base/printable.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/engine.hpp"
-#include "criu/engine/image_transfer.hpp"
+#include "criu/engine/secret_images.hpp"
 #include "criu/image/checksum_list.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/pagemap.hpp"

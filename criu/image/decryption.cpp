@@ -163,10 +163,15 @@ public:
 
     [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
 
+    /// Whether it is there, as long as it was written.
+    void look() {
+        std::call_once(opened_, [this] { open(); });
+    }
+
     /// By any thread.
     void decrypt(const Part& part, std::span<std::byte> sealed, std::span<std::byte> plain,
                  const CheckStop& checkStop) {
-        std::call_once(opened_, [this] { open(); });
+        look();
         readAt(file_.get(), sealed.first(part.bytes), part.place);
         std::size_t done = 0;
         for (std::size_t i = part.first; i < part.first + part.count; ++i) {
@@ -222,10 +227,15 @@ private:
     UniqueFd plain_;
 };
 
+/// What a dump that builds on others reads of them.
+bool isRecord(std::string_view name) {
+    return name == imageName(ImageKind::Inventory) || name.starts_with("pagemap-");
+}
+
 }  // namespace
 
 DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
-                               const CheckStop& checkStop) {
+                               const CheckStop& checkStop, DecryptedPart part) {
     const std::string list = fmt::format("{}/{}", images.name(), imageName(ImageKind::Encrypted, encrypted::kListFile));
     const std::vector<Entry> entries =
         ImageReader(decryptList(images, key, list), ImageKind::Encrypted, list).all<EncryptedFileEntry>();
@@ -242,12 +252,17 @@ DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const
     BufferPool plain(kEncryptedBlock);
     ThreadPool pool(availableCores());  // last: its threads use the others
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        const auto file = std::make_shared<Decrypting>(images, key, into, i + 1, *entries[i]);
-        for (const Part& part : file->parts())
-            pool.submit([file, part, &sealed, &plain, &checkStop] {
+        const bool wanted = part == DecryptedPart::All || isRecord(entries[i]->name);
+        const auto file = std::make_shared<Decrypting>(images, key, wanted ? into : nullptr, i + 1, *entries[i]);
+        if (!wanted) {
+            file->look();
+            continue;
+        }
+        for (const Part& piece : file->parts())
+            pool.submit([file, piece, &sealed, &plain, &checkStop] {
                 BufferPool::Use from(sealed);
                 BufferPool::Use to(plain);
-                file->decrypt(part, from.first(kEncryptedBlock + kTagSize), to.first(kEncryptedBlock), checkStop);
+                file->decrypt(piece, from.first(kEncryptedBlock + kTagSize), to.first(kEncryptedBlock), checkStop);
             });
     }
     pool.wait();

@@ -65,8 +65,9 @@ private:
     std::uint64_t end_ = encrypted::head().size();  ///< of the encrypted file
 };
 
-EncryptingOutlet::EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients)
-    : to_(std::move(to)), recipients_(std::move(recipients)), buffers_(kEncryptedBlock + kTagSize) {
+EncryptingOutlet::EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients,
+                                   std::optional<EncryptedId> parent)
+    : to_(std::move(to)), recipients_(std::move(recipients)), key_(parent), buffers_(kEncryptedBlock + kTagSize) {
     if (to_->inOrder())
         fail("encrypted images can't go where bytes have to come in order");
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,17 @@ namespace criu {
 /// what they write.
 class EncryptingOutlet final : public ImageOutlet {
 public:
-    /// `to` takes bytes in any order. Throws Error if the libraries for it aren't installed.
-    EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients);
+    /// `to` takes bytes in any order. `parent`: of the images that these build on. Throws Error if the libraries for it
+    /// aren't installed.
+    EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients,
+                     std::optional<EncryptedId> parent = std::nullopt);
     ~EncryptingOutlet() override;
 
     [[nodiscard]] std::unique_ptr<File> create(const std::string& name) override;
     [[nodiscard]] bool inOrder() const noexcept override { return false; }
     void finish() override;
+
+    [[nodiscard]] const DumpKey& key() const noexcept { return key_; }
 
 private:
     class EncryptedFile;

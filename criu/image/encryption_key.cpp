@@ -26,6 +26,8 @@ using crypto::SecretKey;
 constexpr std::uint32_t kFirstVersion = 1;
 /// Recipients of all kinds.
 constexpr std::uint32_t kVersion = 2;
+/// These, and images that build on others.
+constexpr std::uint32_t kChainVersion = 3;
 constexpr std::size_t kWrappedSize = kKeySize + kTagSize;
 /// More than anybody has; each costs a multiplication on a curve.
 constexpr std::size_t kMostRecipients = 256;
@@ -98,8 +100,11 @@ SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& s
 }
 
 /// What the MAC of a head is of.
-std::vector<std::byte> authenticated(Bytes id, std::span<const Recipient> recipients, std::uint32_t version) {
-    std::vector<std::byte> all(id.begin(), id.end());
+std::vector<std::byte> authenticated(Bytes id, const std::optional<EncryptedId>& parent,
+                                     std::span<const Recipient> recipients, std::uint32_t version) {
+    const Bytes earlier = parent ? Bytes(*parent) : Bytes();
+    std::vector<std::byte> all(id.size() + earlier.size());
+    std::copy(earlier.begin(), earlier.end(), std::copy(id.begin(), id.end(), all.begin()));
     for (const Recipient& each : recipients) {
         if (version != kFirstVersion) {
             append(all, static_cast<std::uint32_t>(each.type));
@@ -112,9 +117,11 @@ std::vector<std::byte> authenticated(Bytes id, std::span<const Recipient> recipi
 }
 
 SecretBytes macKeyOf(const crypto::Symmetric& symmetric, const SecretBytes& key, Bytes id, std::uint32_t version) {
+    std::string purpose = "criu images: head";
+    if (version != kFirstVersion)
+        purpose += fmt::format(", version {}", version);
     SecretBytes macKey(kKeySize);
-    symmetric.derive(key.bytes(), id, version == kFirstVersion ? "criu images: head" : "criu images: head, version 2",
-                     macKey.bytes());
+    symmetric.derive(key.bytes(), id, purpose, macKey.bytes());
     return macKey;
 }
 
@@ -144,28 +151,44 @@ bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symm
 
 }  // namespace
 
-DumpKey::DumpKey() : key_(kKeySize) {
+/// encryption.img, as far as it can be read without a key.
+struct DumpKey::Head {
+    explicit Head(const ImageDir& images) {
+        ImageReader image = images.openRequired(ImageKind::Encryption);
+        name = fmt::format("{}/{}", images.name(), image.name());
+        const auto head = image.only<EncryptionHead>();
+        version = head->version;
+        if (version < kFirstVersion || version > kChainVersion)
+            fail("{}: images are encrypted in a way that this criu doesn't know: {}", name, version);
+        copyTo(id, head->id, name, "id");
+        if (head->n_recipients > kMostRecipients)
+            fail("{}: it has {} recipients", name, head->n_recipients);
+        for (std::size_t i = 0; i < head->n_recipients; ++i)
+            recipients.push_back(recipientIn(*head->recipients[i], version, name));
+        copyTo(mac, head->mac, name, "MAC");
+        if (version == kChainVersion)
+            copyTo(parent.emplace(), head->parent, name, "parent's id");
+    }
+
+    std::string name;
+    std::uint32_t version = 0;
+    std::array<std::byte, 16> id{};
+    std::vector<Recipient> recipients;
+    crypto::Hash mac{};
+    std::optional<EncryptedId> parent;
+};
+
+DumpKey::DumpKey(std::optional<EncryptedId> parent) : key_(kKeySize), parent_(parent) {
     crypto::randomize(id_);
     crypto::randomize(key_.bytes());
 }
 
 DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities) : key_(kKeySize) {
-    ImageReader image = images.openRequired(ImageKind::Encryption);
-    const std::string name = fmt::format("{}/{}", images.name(), image.name());
-    const auto head = image.only<EncryptionHead>();
-    if (head->version != kFirstVersion && head->version != kVersion)
-        fail("{}: images are encrypted in a way that this criu doesn't know: {}", name, head->version);
-    copyTo(id_, head->id, name, "id");
-    if (head->n_recipients > kMostRecipients)
-        fail("{}: it has {} recipients", name, head->n_recipients);
-    std::vector<Recipient> recipients;
-    for (std::size_t i = 0; i < head->n_recipients; ++i)
-        recipients.push_back(recipientIn(*head->recipients[i], head->version, name));
-    crypto::Hash mac{};
-    copyTo(mac, head->mac, name, "MAC");
-
-    const ErrorContext context([&] { return name; });
-    const bool found = std::any_of(recipients.begin(), recipients.end(), [&](const Recipient& each) {
+    const Head head(images);
+    id_ = head.id;
+    parent_ = head.parent;
+    const ErrorContext context([&] { return head.name; });
+    const bool found = std::any_of(head.recipients.begin(), head.recipients.end(), [&](const Recipient& each) {
         return unwrap(agreement_, symmetric_, each, identities, id_, key_.bytes());
     });
     if (!found) {
@@ -173,9 +196,33 @@ DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities) 
         error.addHint("--decrypt names a file with the secret key of a recipient");
         throw error;
     }
-    if (!symmetric_.isMac(macKeyOf(symmetric_, key_, id_, head->version).bytes(),
-                          authenticated(id_, recipients, head->version), mac))
+    requireMade(head);
+}
+
+DumpKey::DumpKey(const ImageDir& images, std::span<const std::byte, kKeptSize> kept) : key_(kKeySize) {
+    const Head head(images);
+    std::ranges::copy(kept.first<sizeof(id_)>(), id_.begin());
+    std::ranges::copy(kept.last<kKeySize>(), key_.bytes().begin());
+    parent_ = head.parent;
+    const ErrorContext context([&] { return head.name; });
+    requireMade(head);
+}
+
+/// Whoever has made a head has had the key.
+void DumpKey::requireMade(const Head& head) const {
+    if (head.id != id_ || !symmetric_.isMac(macKeyOf(symmetric_, key_, id_, head.version).bytes(),
+                                            authenticated(id_, head.parent, head.recipients, head.version), head.mac))
         fail("it isn't what was written: damaged, or changed");
+}
+
+bool DumpKey::isKept(const ImageDir& images, std::span<const std::byte, kKeptSize> kept) {
+    const Head head(images);
+    return std::equal(head.id.begin(), head.id.end(), kept.begin());
+}
+
+void DumpKey::keep(std::span<std::byte, kKeptSize> into) const {
+    std::ranges::copy(id_, into.begin());
+    std::ranges::copy(key_.bytes().first<kKeySize>(), into.subspan<sizeof(id_)>().begin());
 }
 
 std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
@@ -192,7 +239,7 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
     }
     const bool allX25519 = std::all_of(recipients.begin(), recipients.end(),
                                        [](const Recipient& each) { return each.type == KeyType::X25519; });
-    const std::uint32_t version = allX25519 ? kFirstVersion : kVersion;
+    const std::uint32_t version = parent_ ? kChainVersion : allX25519 ? kFirstVersion : kVersion;
     std::vector<EncryptionRecipient> entries(recipients.size(), ENCRYPTION_RECIPIENT__INIT);
     std::vector<EncryptionRecipient*> pointers(recipients.size());
     for (std::size_t i = 0; i < recipients.size(); ++i) {
@@ -202,14 +249,17 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
         entries[i].kind = static_cast<std::uint32_t>(recipients[i].type);
         pointers[i] = &entries[i];
     }
-    const crypto::Hash mac =
-        symmetric_.mac(macKeyOf(symmetric_, key_, id_, version).bytes(), authenticated(id_, recipients, version));
+    const crypto::Hash mac = symmetric_.mac(macKeyOf(symmetric_, key_, id_, version).bytes(),
+                                            authenticated(id_, parent_, recipients, version));
     EncryptionHead message = ENCRYPTION_HEAD__INIT;
     message.version = version;
     message.id = fieldOf(id_);
     message.n_recipients = pointers.size();
     message.recipients = pointers.data();
     message.mac = fieldOf(mac);
+    message.has_parent = parent_ ? 1 : 0;
+    if (parent_)
+        message.parent = fieldOf(*parent_);
     return imageOf(ImageKind::Encryption, message.base);
 }
 
@@ -217,6 +267,12 @@ SecretBytes DumpKey::ofFile(std::uint64_t file) const {
     SecretBytes key(kKeySize);
     symmetric_.derive(key_.bytes(), id_, fmt::format("criu images: file {}", file), key.bytes());
     return key;
+}
+
+EncryptedId DumpKey::id() const {
+    EncryptedId id{};
+    symmetric_.derive(key_.bytes(), id_, "criu images: what builds on them", id);
+    return id;
 }
 
 bool areEncrypted(const ImageDir& images) {

@@ -119,14 +119,19 @@ void ImageDir::openParents() {
     }
 }
 
-void ImageDir::linkParent(const std::string& target) const {
+void ImageDir::unlinkParent() const {
     const auto rights = takeRights();
     struct stat before {};
-    if (::fstatat(fd(), kParentLink, &before, AT_SYMLINK_NOFOLLOW) == 0) {
-        const int code = S_ISLNK(before.st_mode) ? removeIfSame(fd(), kParentLink, Inode::of(before)) : EEXIST;
-        if (code != 0)
-            failWith(code, "replace the parent link of {}", name_);
-    }
+    if (::fstatat(fd(), kParentLink, &before, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    const int code = S_ISLNK(before.st_mode) ? removeIfSame(fd(), kParentLink, Inode::of(before)) : EEXIST;
+    if (code != 0)
+        failWith(code, "remove the parent link of {}", name_);
+}
+
+void ImageDir::linkParent(const std::string& target) const {
+    unlinkParent();
+    const auto rights = takeRights();
     const ErrorContext context([&] { return fmt::format("link {} as the parent of {}", target, name_); });
     makeLink(fd(), kParentLink, target);
 }

@@ -48,6 +48,8 @@ public:
 
     /// Makes the link "parent" with the given text, relative to this directory. An existing one is replaced.
     void linkParent(const std::string& target) const;
+    /// Removes that link, if there is one: of an earlier dump. Throws Error.
+    void unlinkParent() const;
 
     [[nodiscard]] bool exists(ImageKind kind, std::uint64_t id = 0) const;
 

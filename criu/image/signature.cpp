@@ -299,7 +299,8 @@ std::vector<PresentFile> requireSameFiles(const ImageDir& images, std::span<cons
 }
 
 bool isRecord(std::string_view name) {
-    return name == imageName(ImageKind::Inventory) || name.starts_with("pagemap-");
+    return name == imageName(ImageKind::Inventory) || name == imageName(ImageKind::Encryption) ||
+           name.starts_with("pagemap-");
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ void signImages(const ImageDir& images, const Signer& signer, const std::optiona
 /// What is looked at of images that a dump builds on.
 enum class SignedPart {
     All,
-    Records,  ///< what the next dump reads: the inventory and what pages there are, but not the pages
+    Records,  ///< what the next dump reads: the inventory and what pages there are, but not the pages; of encrypted
+              ///< images what their key is proved by
 };
 
 /// One dump of a chain.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/memory_object.hpp"
@@ -119,6 +120,9 @@ std::uint64_t freeReplacedPages(const ImageDir& images, const std::function<void
     for (const ImageDir* each = images.parent(); each != nullptr; each = each->parent())
         if (each->exists(ImageKind::Signature))
             fail("the images in {} are signed: with holes they wouldn't be what was signed", each->name());
+    for (const ImageDir* each = &images; each != nullptr; each = each->parent())
+        if (areEncrypted(*each))
+            fail("the images in {} are encrypted: with holes they wouldn't be what was written", each->name());
     std::uint64_t freed = 0;
     for (const MemoryObject& object : objectsIn(images))
         // A dump has all files and all contents of devices itself.

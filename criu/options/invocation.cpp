@@ -183,9 +183,6 @@ static void requireSecrecyFits(const Invocation& invocation) {
         fail("{} and --lazy-pages exclude each other: pages that are left out are in no image", name);
     if (options.pageServer)
         fail("{} and --page-server exclude each other: a page server gets pages as they are", name);
-    if (encrypts && (options.trackMemory || options.previousImages))
-        fail("--encrypt goes with whole dumps only, not with {}",
-             options.trackMemory ? "--track-mem" : "--prev-images-dir");
     if (options.sign && options.streamTo)
         fail(
             "--sign and --stream-to exclude each other: sign images in a directory, and send that by criu stream pack");

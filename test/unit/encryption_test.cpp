@@ -5,7 +5,10 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -210,7 +213,8 @@ TEST_CASE("a head of encrypted images that nobody has made is refused") {
     CHECK_THAT(refused(16, 1, 32, 0, 32), Contains("its wrapped key has 0 bytes"));
     CHECK_THAT(refused(16, 1, 32, 48, 64), Contains("its MAC has 64 bytes"));
     CHECK_THAT(refused(16, 257, 32, 48, 32), Contains("it has 257 recipients"));
-    CHECK_THAT(refused(16, 1, 32, 48, 32, 3), Contains("in a way that this criu doesn't know: 3"));
+    CHECK_THAT(refused(16, 1, 32, 48, 32, 4), Contains("in a way that this criu doesn't know: 4"));
+    CHECK_THAT(refused(16, 1, 32, 48, 32, 0), Contains("in a way that this criu doesn't know: 0"));
     CHECK_THAT(refused(16, 1, 65, 48, 32, 1, 1), Contains("its share has 65 bytes"));
     CHECK_THAT(refused(16, 1, 65, 48, 32, 2, 5), Contains("a key of a kind that this criu doesn't know: 5"));
     for (const auto& [kind, size] : std::vector<std::pair<std::uint32_t, std::size_t>>{
@@ -288,4 +292,108 @@ TEST_CASE("images are encrypted for keys of every kind") {
         CAPTURE(at);
         CHECK_FALSE(errorOf([&] { decryptImages(from, DumpKey(from, identities), nullptr, kGoOn); }).empty());
     }
+}
+
+namespace {
+
+using Kept = std::array<std::byte, DumpKey::kKeptSize>;
+
+/// Images of a dump that has what a next one reads.
+void dumpRecords(const ImageDir& into, const crypto::PublicKey& recipient, std::optional<EncryptedId> parent,
+                 Kept& kept, EncryptedId& id) {
+    EncryptingOutlet out(std::make_unique<DirectoryOutlet>(into), {recipient}, parent);
+    for (const char* const name : {"pages-1.img", "pagemap-7.img", "inventory.img"}) {
+        const auto file = out.create(name);
+        file->write(0, bytesOf(name));
+        file->finish(std::string_view(name).size());
+    }
+    out.finish();
+    out.key().keep(kept);
+    id = out.key().id();
+}
+
+}  // namespace
+
+TEST_CASE("encrypted images say what they build on, and nobody changes that") {
+    const crypto::SecretKey identity = newIdentity();
+    TemporaryDir first;
+    TemporaryDir second;
+    Kept kept{};
+    EncryptedId id{};
+    EncryptedId other{};
+    dumpRecords(first.images(), identity.own, std::nullopt, kept, id);
+    dumpRecords(second.images(), identity.own, id, kept, other);
+    CHECK(id != other);
+    const ImageDir from = second.images();
+    const std::span<const crypto::SecretKey> identities(&identity, 1);
+    CHECK(DumpKey(first.images(), identities).id() == id);
+    CHECK_FALSE(DumpKey(first.images(), identities).parent());
+    CHECK(DumpKey(from, identities).id() == other);
+    CHECK(DumpKey(from, identities).parent() == id);
+    const std::string path = second.path() + "/encryption.img";
+    const std::string whole = contentOf(path);
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        std::string changed = whole;
+        changed[at] = static_cast<char>(changed[at] ^ 1);
+        write(path, changed);
+        CAPTURE(at);
+        CHECK_FALSE(errorOf([&] { (void)DumpKey(from, identities); }).empty());
+        CHECK_FALSE(
+            errorOf([&] { (void)DumpKey(from, std::span<const std::byte, DumpKey::kKeptSize>(kept)); }).empty());
+    }
+    // Without the field, and as if there had never been one.
+    for (const std::uint32_t version : {1U, 2U, 3U}) {
+        write(path, whole);
+        const auto head = from.openRequired(ImageKind::Encryption).only<EncryptionHead>();
+        EncryptionHead without = *head;
+        without.version = version;
+        without.has_parent = 0;
+        const std::vector<std::byte> image = imageOf(ImageKind::Encryption, without.base);
+        write(path, std::string(reinterpret_cast<const char*>(image.data()), image.size()));
+        CHECK_THAT(errorOf([&] { (void)DumpKey(from, identities); }),
+                   Contains(version == 3 ? "its parent's id has 0 bytes" : "it isn't what was written"));
+    }
+}
+
+TEST_CASE("the key that was kept of a dump opens its images and no others, and of them what is asked for") {
+    const crypto::SecretKey identity = newIdentity();
+    TemporaryDir folder;
+    TemporaryDir other;
+    Kept kept{};
+    Kept keptOfOther{};
+    EncryptedId id{};
+    EncryptedId idOfOther{};
+    dumpRecords(folder.images(), identity.own, std::nullopt, kept, id);
+    dumpRecords(other.images(), identity.own, std::nullopt, keptOfOther, idOfOther);
+    const ImageDir from = folder.images();
+    CHECK(DumpKey::isKept(from, kept));
+    CHECK_FALSE(DumpKey::isKept(from, keptOfOther));
+    const DumpKey key(from, std::span<const std::byte, DumpKey::kKeptSize>(kept));
+    CHECK(key.id() == id);
+    Kept forged = kept;
+    forged.back() ^= std::byte{1};
+    CHECK(DumpKey::isKept(from, forged));
+    CHECK_THAT(errorOf([&] { (void)DumpKey(from, std::span<const std::byte, DumpKey::kKeptSize>(forged)); }),
+               Contains("encryption.img") && Contains("it isn't what was written"));
+    CHECK_THAT(errorOf([&] { (void)DumpKey(from, std::span<const std::byte, DumpKey::kKeptSize>(keptOfOther)); }),
+               Contains("it isn't what was written"));
+
+    TemporaryDir target;
+    const ImageDir to = target.images();
+    const auto take = [&] { decryptImages(from, key, &to, kGoOn, DecryptedPart::Records); };
+    CHECK(errorOf(take).empty());
+    CHECK(contentOf(target.path() + "/inventory.img") == "inventory.img");
+    CHECK(contentOf(target.path() + "/pagemap-7.img") == "pagemap-7.img");
+    CHECK_FALSE(fs::exists(target.path() + "/pages-1.img"));
+    const std::string pages = folder.path() + "/encrypted-1.img";
+    const std::string whole = contentOf(pages);
+    write(pages, whole.substr(0, whole.size() - 1));
+    CHECK_THAT(errorOf(take), Contains("encrypted-1.img (pages-1.img): it has"));
+    REQUIRE(::unlink(pages.c_str()) == 0);
+    CHECK_THAT(errorOf(take), Contains("encrypted-1.img (pages-1.img)"));
+    write(pages, whole);
+    std::string pagemap = contentOf(folder.path() + "/encrypted-2.img");
+    pagemap.back() = static_cast<char>(pagemap.back() ^ 1);
+    write(folder.path() + "/encrypted-2.img", pagemap);
+    CHECK_THAT(errorOf(take), Contains("encrypted-2.img (pagemap-7.img)") && Contains("aren't what was written"));
 }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/earlier_images.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/image_keys.hpp"
+#include "criu/engine/tracking_keeper.hpp"
+#include "criu/image/signature.hpp"
+#include "criu/image/spool.hpp"
+#include "criu/kernel/file_rights.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+static_assert(kImagesKeySize == DumpKey::kKeptSize + crypto::kHashSize);
+
+/// Which recipients there are, whatever their order.
+crypto::Hash describe(std::span<const crypto::PublicKey> recipients) {
+    std::set<std::string> all;
+    for (const crypto::PublicKey& each : recipients) {
+        std::string text = fmt::format("{}", static_cast<std::uint32_t>(each.type));
+        for (const auto& part : {each.bytes, each.exponent}) {
+            text += ' ';
+            for (const std::byte byte : part)
+                text += fmt::format("{:02x}", static_cast<unsigned>(byte));
+        }
+        all.insert(std::move(text));
+    }
+    std::string joined;
+    for (const std::string& each : all)
+        joined += each + '\n';
+    return crypto::Symmetric().hash(std::as_bytes(std::span(joined)));
+}
+
+/// Looks at the signature of earlier images, of which a copy is made: of what the dump reads. It has to be of the key
+/// that signs the dump.
+SignedParent copySigned(Run& run, const ImageDir& images, const ImageDir& copy) {
+    const ErrorContext context([] { return "what signed images build on"; });
+    const Signers own{{crypto::X509().signerOfSecret(run.keys.signer->key.bytes())}, {}, {}};
+    const SignedLink link = requireSigned(
+        images, own, &copy, [&run] { run.stop.throwIfRequested(); }, SignedPart::Records);
+    return link.id;
+}
+
+}  // namespace
+
+void linkEarlier(Run& run, ImageDir& images) {
+    const std::string& previous = *run.options.previousImages;
+    if (previous.starts_with('/'))
+        run.log.warn("The earlier images {} are found by an absolute path: they can't be moved any more", previous);
+    {
+        const auto rights = images.takeRights();
+        const UniqueFd there(sys(::openat(images.fd(), previous.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC),
+                                 "open the earlier images {} (relative to {})", previous, images.name()));
+    }
+    images.linkParent(previous);
+    images.openParents();
+}
+
+SignedParent takePlainParent(Run& run, ImageDir& images) {
+    if (images.parent() != nullptr && areEncrypted(*images.parent()))
+        fail("the images in {} are encrypted: what builds on them has to be, too (--encrypt)", images.parent()->name());
+    if (!run.keys.signer)
+        return std::nullopt;
+    if (images.parent() == nullptr) {
+        images.unlinkParent();  // restores refuse one that no signature knows of
+        return std::nullopt;
+    }
+    ImageDir records = makeSpool(run.options.streamMemory, images.parent()->name());
+    const SignedParent id = copySigned(run, *images.parent(), records);
+    images.adoptParent(std::move(records));
+    return id;
+}
+
+EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tracking) {
+    if (!run.options.previousImages) {
+        place.unlinkParent();  // restores refuse one that the images don't know of
+        return {};
+    }
+    linkEarlier(run, place);
+    const ImageDir& earlier = *place.parent();
+    if (!areEncrypted(earlier))
+        fail("the images in {} aren't encrypted: what builds on them can't be either", earlier.name());
+    const std::optional<crypto::SecretBytes> kept = tracking != nullptr ? tracking->imagesKey() : std::nullopt;
+    const auto key =
+        kept ? std::optional(std::span<const std::byte>(kept->bytes()).first<DumpKey::kKeptSize>()) : std::nullopt;
+    if (!key || !DumpKey::isKept(earlier, *key)) {
+        run.log.warn("The writes since the images in {} weren't tracked: memory is dumped whole, and without them",
+                     earlier.name());
+        place.unlinkParent();
+        return {};
+    }
+    if (!std::ranges::equal(kept->bytes().subspan(DumpKey::kKeptSize), describe(run.keys.recipients)))
+        fail(
+            "the images in {} are encrypted for other recipients: whoever is to restore a chain has to be one of each "
+            "of its images",
+            earlier.name());
+    EncryptedParent parent;
+    ImageDir records = makeSpool(run.options.streamMemory, earlier.name());
+    if (!run.keys.signer) {
+        const DumpKey own(earlier, *key);
+        parent.id = own.id();
+        decryptImages(
+            earlier, own, &records, [&run] { run.stop.throwIfRequested(); }, DecryptedPart::Records);
+    } else {
+        // The key is proved by the copy that was signed: so both name the same images.
+        const ImageDir copy = makeSpool(run.options.streamMemory, earlier.name());
+        parent.signedId = copySigned(run, earlier, copy);
+        const DumpKey own(copy, *key);
+        parent.id = own.id();
+        decryptImages(
+            earlier, own, &records, [&run] { run.stop.throwIfRequested(); }, DecryptedPart::Records);
+    }
+    parent.records = std::move(records);
+    return parent;
+}
+
+crypto::SecretBytes keptKey(const DumpKey& key, std::span<const crypto::PublicKey> recipients) {
+    crypto::SecretBytes kept(kImagesKeySize);
+    key.keep(kept.bytes().first<DumpKey::kKeptSize>());
+    const crypto::Hash whom = describe(recipients);
+    std::copy(whom.begin(), whom.end(), kept.bytes().begin() + DumpKey::kKeptSize);
+    return kept;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Encrypted images that build on others."""
+
+import os
+import re
+import shutil
+import signal
+
+from harness import processes
+from secrecy import Keys, flip, pre_dump, require_forgotten, require_refused, require_restored
+from subject import Failed
+import modes
+
+
+def sizes(folder):
+    """Bytes of encrypted files."""
+    return sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if name.startswith("encrypted-"))
+
+
+def chain(subject, name, options):
+    """Two pre-dumps and a dump, each of which builds on the one before; the names of their directories, the last one first."""
+    names = [name, f"{name}-2", f"{name}-1"]
+    pre_dump(subject, names[2], options)
+    require_forgotten(subject, "recipient")
+    pre_dump(subject, names[1], [*options, "--prev-images-dir", f"../{names[2]}"])
+    subject.dump(subject.ours, name, [*options, "--track-mem", "--prev-images-dir", f"../{names[1]}"])
+    if sizes(subject.images(name)) > sizes(subject.images(names[2])) * 3 / 4:
+        raise Failed(f"{name} has all pages itself")
+    return names
+
+
+class Attacked:
+    """A chain that is changed, and then as it was."""
+
+    def __init__(self, subject, names, options):
+        self.subject = subject
+        self.names = names
+        self.options = options
+
+    def require_refused(self, what, change, pattern):
+        """A restore and criu verify see what was changed."""
+        folders = [self.subject.images(name) for name in self.names]
+        for folder in folders:
+            shutil.copytree(folder, folder + "-kept", symlinks=True)
+        change(*folders)
+        require_refused(self.subject, self.names[0], self.options, pattern)
+        if self.subject.ours.run("verify", folders[0], "verify.log", self.options).code == 0:
+            raise Failed(f"criu verify doesn't see that {what}")
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.rename(folder + "-kept", folder)
+
+
+def replace(folder, other):
+    """A directory of images in place of another, whose link it gets."""
+    link = os.readlink(os.path.join(folder, "parent")) if os.path.islink(os.path.join(folder, "parent")) else None
+    shutil.rmtree(folder)
+    shutil.copytree(other, folder, symlinks=True)
+    relink(folder, link)
+
+
+def relink(folder, target):
+    """Another parent, or none."""
+    path = os.path.join(folder, "parent")
+    if os.path.islink(path):
+        os.unlink(path)
+    if target:
+        os.symlink(target, path)
+
+
+def largest(folder):
+    """The file with the pages."""
+    return max((os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("encrypted-")), key=os.path.getsize)
+
+
+def require_not_built(subject, earlier, options, pattern):
+    """Dumps and pre-dumps that can't build on earlier images, and say so, before the tree has noticed."""
+    for command in ("pre-dump", "dump"):
+        run = subject.ours.run(command, subject.images("refused"), "refused.log",
+                               ["-t", str(subject.root), *options, "--track-mem", "--prev-images-dir", f"../{earlier}"])
+        if run.code != 1 or not any(re.search(pattern, line) for line in modes.criu_runs.error_lines(run.log)):
+            raise Failed(f"{command} should fail with \"{pattern}\": {run.describe()}")
+        subject.require_running(f"after a {command} that was refused")
+
+
+def whole(subject, name, earlier, options):
+    """A dump that builds on nothing, since nobody has the key of the earlier images any more."""
+    subject.dump(subject.ours, name, [*options, "--track-mem", "--prev-images-dir", f"../{earlier}"])
+    if os.path.lexists(os.path.join(subject.images(name), "parent")):
+        raise Failed(f"{name} has a link to images that it can't build on")
+    with open(os.path.join(subject.images(name), "dump.log"), encoding="utf-8") as log:
+        if "memory is dumped whole, and without them" not in log.read():
+            raise Failed("the dump doesn't say that it is a whole one")
+
+
+def keepers():
+    """Processes that track memory."""
+    return [pid for pid in processes.pids() if "tracks the memory" in (processes.text(f"/proc/{pid}/cmdline") or "")]
+
+
+def encrypted_chain(subject, _task):
+    """None of a chain of encrypted images can be changed, exchanged or left out, and nothing else is built on than what is
+    encrypted for the same recipients."""
+    own = Keys(subject)
+    encrypt = [*own.encrypt(), *own.encrypt("stranger")]
+    names = chain(subject, "images", encrypt)
+    require_restored(subject, names[0], own.decrypt("stranger"))
+    require_restored_again(subject, own, encrypt)
+    other = chain(subject, "other", encrypt)
+    attacked = Attacked(subject, other, own.decrypt())
+    plain = subject.images("plain")
+    os.makedirs(plain)
+    attacked.require_refused("the parent is of another chain", lambda _, parent, __: replace(parent, subject.images(names[1])),
+                             "aren't those that the next ones build on")
+    attacked.require_refused("the first is of another chain", lambda _, __, first: replace(first, subject.images(names[2])),
+                             "aren't those that the next ones build on")
+    attacked.require_refused("one was left out", lambda last, _, __: relink(last, f"../{other[2]}"),
+                             "aren't those that the next ones build on")
+    attacked.require_refused("the parent was changed", lambda _, parent, __: flip(largest(parent)), r"encrypted-\d+\.img .*bytes at offset")
+    attacked.require_refused("the first was changed", lambda _, __, first: flip(largest(first)), r"encrypted-\d+\.img .*bytes at offset")
+    attacked.require_refused("what the parent builds on was changed", lambda _, parent, __: flip(os.path.join(parent, "encryption.img")),
+                             r"encryption\.img")
+    attacked.require_refused("the link is gone", lambda last, _, __: relink(last, None), "have no link to them")
+    attacked.require_refused("a link is gone", lambda _, parent, __: relink(parent, None), "have no link to them")
+    attacked.require_refused("the first is gone", lambda _, __, first: shutil.rmtree(first), "parent")
+    attacked.require_refused("there is one more", lambda _, __, first: relink(first, f"../{names[0]}"), "but have a link to earlier ones")
+    attacked.require_refused("the parent is in clear", lambda _, parent, __: replace(parent, plain), "aren't encrypted, but those")
+    require_refused(subject, other[0], [], "are encrypted")
+    require_restored(subject, other[0], own.decrypt())
+    subject.check()
+
+
+def require_restored_again(subject, own, encrypt):
+    """Of a tree that was restored a dump that builds on what it was restored from is a whole one."""
+    whole(subject, "again", "images-2", encrypt)
+    require_restored(subject, "again", own.decrypt())
+
+
+def encrypted_chain_dumps(subject, _task):
+    """What a dump that is encrypted builds on, and what it refuses to."""
+    own = Keys(subject)
+    encrypt = own.encrypt()
+    pre_dump(subject, "plain", [])
+    require_not_built(subject, "plain", encrypt, "aren't encrypted: what builds on them")
+    pre_dump(subject, "early", encrypt)
+    require_not_built(subject, "early", [], "are encrypted: what builds on them")
+    require_not_built(subject, "early", [*encrypt, *own.encrypt("stranger")], "for other recipients")
+    require_not_built(subject, "early", own.encrypt("stranger"), "for other recipients")
+    require_not_built(subject, "early", [*encrypt, *own.sign()], "aren't signed")
+    early = subject.images("early")
+    for name in ("encryption.img", "encrypted-0.img"):
+        shutil.copyfile(os.path.join(early, name), subject.images(name))
+        flip(os.path.join(early, name))
+        require_not_built(subject, "early", encrypt, re.escape(name))
+        shutil.copyfile(subject.images(name), os.path.join(early, name))
+    run = subject.ours.run("pre-dump", subject.images("late"), "pre-dump.log",
+                           ["-t", str(subject.root), *encrypt, "--prev-images-dir", "../early"])
+    subject.require_success(run)
+    if sizes(subject.images("late")) > sizes(early) / 2:
+        raise Failed("the second pre-dump has all pages itself")
+    dedup = subject.ours.run("dedup", subject.images("late"), "dedup.log")
+    if dedup.code != 1 or not any("are encrypted: with holes" in line for line in modes.criu_runs.error_lines(dedup.log)):
+        raise Failed(f"dedup should leave encrypted images as they are: {dedup.describe()}")
+    # Whoever has the key is gone, or has that of other images: the next dump has all itself.
+    for pid in keepers():
+        os.kill(pid, signal.SIGKILL)
+    subject.init.until(lambda: not keepers(), processes.PATIENCE, "the end of the keeper")
+    whole(subject, "whole", "late", encrypt)
+    require_refused(subject, "late", own.decrypt(), "of a pre-dump")
+    require_restored(subject, "whole", own.decrypt())
+    pre_dump(subject, "one", encrypt)
+    pre_dump(subject, "two", encrypt)
+    whole(subject, "instead", "one", encrypt)
+    require_restored(subject, "instead", own.decrypt())
+    # A checkpoint of a tree that goes on is one to build on, too; what is signed besides is verified besides.
+    both = [*encrypt, *own.sign()]
+    subject.dump(subject.ours, "running", [*both, "--track-mem", "--leave-running"])
+    subject.dump(subject.ours, "signed", [*both, "--track-mem", "--prev-images-dir", "../running"])
+    trusted = [*own.decrypt(), *own.signed_by()]
+    attacked = Attacked(subject, ["signed", "running"], trusted)
+    attacked.require_refused("the parent was changed", lambda _, parent: flip(largest(parent)), "isn't what was signed")
+    attacked.require_refused("the link is gone", lambda last, _: relink(last, None), "have no link to them")
+    require_restored(subject, "signed", trusted)
+    subject.check()
+
+
+MODES = [
+    modes.Mode("encrypted-chain", encrypted_chain, scenario=True, beyond_42=True),
+    modes.Mode("encrypted-chain-dumps", encrypted_chain_dumps, scenario=True, beyond_42=True),
+]
