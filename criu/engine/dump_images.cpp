@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump_images.hpp"
 
+#include "criu/base/error.hpp"
 #include "criu/engine/earlier_images.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/model/options.hpp"
@@ -11,8 +12,12 @@ ImageDir openDumpImages(Run& run) {
     ImageDir images = takeImages(run);
     if (run.options.checksum.value_or(false))
         images.takeChecksums();
-    if (run.options.previousImages)
+    if (run.options.previousImages) {
         linkEarlier(run, images);
+        if (areEncrypted(*images.parent()))
+            fail("the images in {} are encrypted: what builds on them has to be, too (--encrypt)",
+                 images.parent()->name());
+    }
     return images;
 }
 

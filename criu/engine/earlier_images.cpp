@@ -68,8 +68,6 @@ void linkEarlier(Run& run, ImageDir& images) {
 }
 
 SignedParent takePlainParent(Run& run, ImageDir& images) {
-    if (images.parent() != nullptr && areEncrypted(*images.parent()))
-        fail("the images in {} are encrypted: what builds on them has to be, too (--encrypt)", images.parent()->name());
     if (!run.keys.signer)
         return std::nullopt;
     if (images.parent() == nullptr) {
@@ -91,7 +89,7 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tra
     const ImageDir& earlier = *place.parent();
     if (!areEncrypted(earlier))
         fail("the images in {} aren't encrypted: what builds on them can't be either", earlier.name());
-    const std::optional<crypto::SecretBytes> kept = tracking != nullptr ? tracking->imagesKey() : std::nullopt;
+    const std::shared_ptr<crypto::SecretBytes> kept = tracking != nullptr ? tracking->imagesKey() : nullptr;
     const auto key =
         kept ? std::optional(std::span<const std::byte>(kept->bytes()).first<DumpKey::kKeptSize>()) : std::nullopt;
     if (!key || !DumpKey::isKept(earlier, *key)) {
@@ -125,11 +123,10 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tra
     return parent;
 }
 
-crypto::SecretBytes keptKey(const DumpKey& key, std::span<const crypto::PublicKey> recipients) {
-    crypto::SecretBytes kept(kImagesKeySize);
-    key.keep(kept.bytes().first<DumpKey::kKeptSize>());
-    const crypto::Hash whom = describe(recipients);
-    std::copy(whom.begin(), whom.end(), kept.bytes().begin() + DumpKey::kKeptSize);
+std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key, std::span<const crypto::PublicKey> recipients) {
+    auto kept = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
+    key.keep(kept->bytes().first<DumpKey::kKeptSize>());
+    std::ranges::copy(describe(recipients), kept->bytes().subspan(DumpKey::kKeptSize).begin());
     return kept;
 }
 

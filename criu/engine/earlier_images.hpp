@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <array>
-#include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "criu/base/key_agreement.hpp"
+#include "criu/engine/image_transfer.hpp"
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 
 namespace criu::engine {
-
-class TrackingLink;
-struct Run;
-
-/// SignedId of what a dump builds on (image/signature.hpp); nothing if it isn't to be signed, or builds on nothing.
-using SignedParent = std::optional<std::array<std::byte, 32>>;
 
 /// Earlier images (--prev-images-dir) that a dump which is to be encrypted builds on.
 struct EncryptedParent {
@@ -40,6 +33,7 @@ void linkEarlier(Run& run, ImageDir& images);
 [[nodiscard]] EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tracking);
 
 /// What `tracking` is to keep of a dump for that.
-[[nodiscard]] crypto::SecretBytes keptKey(const DumpKey& key, std::span<const crypto::PublicKey> recipients);
+[[nodiscard]] std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key,
+                                                           std::span<const crypto::PublicKey> recipients);
 
 }  // namespace criu::engine

@@ -26,7 +26,7 @@ std::vector<crypto::PublicKey> recipientsOf(const std::vector<std::string>& give
 
 ImageKeys::ImageKeys(Command command, const model::Options& options, StopRequest& stop) {
     const bool reads = command == Command::Restore || command == Command::Explain || command == Command::Verify ||
-                       command == Command::LazyPages;
+                       command == Command::LazyPages || (command == Command::PageServer && options.lazyPages);
     if (command == Command::Dump || command == Command::PreDump) {
         recipients = recipientsOf(options.encrypt, stop);
         const ErrorContext context([] { return "--sign"; });

@@ -14,6 +14,7 @@
 #include "criu/base/names.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dump_images.hpp"
+#include "criu/engine/earlier_images.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/image_keys.hpp"
 #include "criu/engine/secret_images.hpp"
@@ -62,7 +63,7 @@ ImageDir receive(Run& run) {
 }  // namespace
 
 OutgoingImages::OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> at,
-                               SignedParent signedParent, std::optional<crypto::SecretBytes> key)
+                               SignedParent signedParent, std::shared_ptr<crypto::SecretBytes> key)
     : place(std::move(at)),
       outlet(std::move(to)),
       images(std::move(made)),
@@ -73,6 +74,10 @@ OutgoingImages::OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, s
 }
 
 OutgoingImages::~OutgoingImages() = default;
+
+std::shared_ptr<crypto::SecretBytes> OutgoingImages::takeKey() noexcept {
+    return std::move(key_);
+}
 
 void OutgoingImages::complete(Run& run) {
     if (outlet) {
@@ -114,7 +119,7 @@ OutgoingImages openOutgoing(Run& run, TrackingLink* tracking) {
         removeOldImages(*place);
         outlet = std::make_unique<DirectoryOutlet>(*place);
     }
-    std::optional<crypto::SecretBytes> key;
+    std::shared_ptr<crypto::SecretBytes> key;
     if (encrypted) {
         auto encrypting = std::make_unique<EncryptingOutlet>(std::move(outlet), run.keys.recipients, parent.id);
         key = keptKey(encrypting->key(), run.keys.recipients);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <utility>
 
-#include "criu/base/crypto.hpp"
-#include "criu/engine/earlier_images.hpp"
 #include "criu/image/image_dir.hpp"
 
 namespace criu {
@@ -15,18 +14,26 @@ class ImageOutlet;
 class StreamerSupply;
 }  // namespace criu
 
+namespace criu::crypto {
+class SecretBytes;
+}
+
 namespace criu::model {
 struct Options;
 }
 
 namespace criu::engine {
 
+class TrackingLink;
 struct Run;
+
+/// SignedId of what a dump builds on (image/signature.hpp); nothing if it isn't to be signed, or builds on nothing.
+using SignedParent = std::optional<std::array<std::byte, 32>>;
 
 /// Images of a dump: where they are made, and where they go.
 struct OutgoingImages {
     OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> place,
-                   SignedParent signedParent = std::nullopt, std::optional<crypto::SecretBytes> key = std::nullopt);
+                   SignedParent signedParent = std::nullopt, std::shared_ptr<crypto::SecretBytes> key = nullptr);
     ~OutgoingImages();
     OutgoingImages(const OutgoingImages&) = delete;
     OutgoingImages& operator=(const OutgoingImages&) = delete;
@@ -38,7 +45,7 @@ struct OutgoingImages {
     void revoke(const Run& run);
 
     /// What the next dump needs to build on these, if they are encrypted (keptKey()). To be taken once.
-    [[nodiscard]] std::optional<crypto::SecretBytes> takeKey() noexcept { return std::exchange(key_, std::nullopt); }
+    [[nodiscard]] std::shared_ptr<crypto::SecretBytes> takeKey() noexcept;
 
     std::unique_ptr<ImageDir> place;      ///< the images directory, if images are made elsewhere
     std::unique_ptr<ImageOutlet> outlet;  ///< null: they stay where they are made
@@ -46,7 +53,7 @@ struct OutgoingImages {
 
 private:
     SignedParent signedParent_;
-    std::optional<crypto::SecretBytes> key_;
+    std::shared_ptr<crypto::SecretBytes> key_;
 
     [[nodiscard]] const ImageDir& directory() const noexcept { return place ? *place : images; }
 

@@ -24,7 +24,6 @@
 #include "criu/engine/page_server_connection.hpp"
 #include "criu/engine/restore_images.hpp"
 #include "criu/engine/server_start.hpp"
-#include "criu/image/image_streamer.hpp"
 #include "criu/kernel/limits.hpp"
 #include "criu/memory/late_areas.hpp"
 #include "criu/memory/late_memory.hpp"

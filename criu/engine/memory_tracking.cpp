@@ -10,6 +10,7 @@
 #include <compel/error.hpp>
 #include <compel/remote_syscalls.hpp>
 
+#include "criu/base/crypto.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/dispatch_pause.hpp"
@@ -191,7 +192,7 @@ std::string MemoryTracking::nextId() const {
     return continues() ? describe(state_->next) : std::string();
 }
 
-void MemoryTracking::commit(std::optional<crypto::SecretBytes> key) {
+void MemoryTracking::commit(std::shared_ptr<crypto::SecretBytes> key) {
     if (!continues())
         return;
     TrackedTree tree;

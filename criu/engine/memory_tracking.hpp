@@ -8,13 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
 #include "criu/base/ids.hpp"
 
 namespace criu {
 class ImageDir;
 class Log;
 }  // namespace criu
+
+namespace criu::crypto {
+class SecretBytes;
+}
 
 namespace criu::kernel {
 struct Vma;
@@ -79,7 +82,7 @@ public:
     /// The id of the state that commit() leaves; empty if there won't be one.
     [[nodiscard]] std::string nextId() const;
     /// The images are complete. `key`: for the next dump to read them, if they are encrypted. Throws Error.
-    void commit(std::optional<crypto::SecretBytes> key);
+    void commit(std::shared_ptr<crypto::SecretBytes> key);
     /// The tree goes on, and no dump will come that relies on this one: nothing is tracked any more.
     void finish();
 

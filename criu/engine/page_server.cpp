@@ -10,6 +10,7 @@
 #include "criu/engine/dedup.hpp"
 #include "criu/engine/dump_images.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/image_transfer.hpp"
 #include "criu/engine/late_page_server.hpp"
 #include "criu/engine/page_server_connection.hpp"
 #include "criu/engine/server_start.hpp"
@@ -254,10 +255,7 @@ void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     dedupParents(images, run);
 }
 
-}  // namespace
-
-int pageServer(Run& run) {
-    ImageDir images = run.options.lazyPages ? takeImages(run) : openDumpImages(run);
+int listenAndServe(Run& run, ImageDir& images) {
     ListeningPageServer listening;
     if (run.options.pageServerSocket < 0) {
         listening = listenForPages(run.options);
@@ -277,6 +275,17 @@ int pageServer(Run& run) {
         ::_exit(1);
     }
     ::_exit(0);
+}
+
+}  // namespace
+
+int pageServer(Run& run) {
+    if (run.options.lazyPages) {
+        IncomingImages stored = openIncoming(run);
+        return listenAndServe(run, stored.images);
+    }
+    ImageDir images = openDumpImages(run);
+    return listenAndServe(run, images);
 }
 
 }  // namespace criu::engine

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <span>
 
+#include "criu/base/crypto.hpp"
 #include "criu/base/descriptors.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
@@ -52,9 +53,9 @@ Message placeOf(Word word, const crypto::SecretBytes& key) {
 }
 
 /// Reads the other side's key.
-crypto::SecretBytes readKey(const Message& place) {
-    crypto::SecretBytes key(kImagesKeySize);
-    kernel::readMemory(place.pid, place.number, key.bytes());
+std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
+    auto key = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
+    kernel::readMemory(place.pid, place.number, key->bytes());
     return key;
 }
 
@@ -264,7 +265,7 @@ TrackedTree TrackingLink::list() {
     }
 }
 
-std::optional<crypto::SecretBytes> TrackingLink::imagesKey() {
+std::shared_ptr<crypto::SecretBytes> TrackingLink::imagesKey() {
     const ErrorContext context([] { return "the key of the earlier images"; });
     send(socket_.get(), {Word::Key, 0, 0, {}});
     UniqueFd none;
@@ -272,7 +273,7 @@ std::optional<crypto::SecretBytes> TrackingLink::imagesKey() {
     if (!answer)
         fail("the process that tracks memory doesn't answer");
     if (answer->word != Word::Key)
-        return std::nullopt;
+        return nullptr;
     return readKey(*answer);
 }
 

@@ -4,16 +4,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "criu/base/crypto.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 
 namespace criu {
 class Log;
+}
+
+namespace criu::crypto {
+class SecretBytes;
 }
 
 namespace criu::engine {
@@ -41,7 +45,7 @@ inline constexpr std::size_t kImagesKeySize = 80;
 struct TrackedTree {
     TrackingId id{};
     std::vector<TrackedTask> tasks;
-    std::optional<crypto::SecretBytes> imagesKey;  ///< of the images that have this state, if these are encrypted
+    std::shared_ptr<crypto::SecretBytes> imagesKey;  ///< of the images that have this state, if these are encrypted
 };
 
 /// The connection to a keeper: the process of criu that holds the userfaultfds of a tree between two dumps, since the
@@ -65,8 +69,8 @@ public:
 
     /// What it holds, without the key of images.
     [[nodiscard]] TrackedTree list();
-    /// That key; nothing if it has none. Throws Error.
-    [[nodiscard]] std::optional<crypto::SecretBytes> imagesKey();
+    /// That key; null if it has none. Throws Error.
+    [[nodiscard]] std::shared_ptr<crypto::SecretBytes> imagesKey();
     /// What it holds says nothing any more, until commit(). If this process ends before, so does the keeper.
     void begin();
     /// It holds this from now on, and nothing else. Throws Error.

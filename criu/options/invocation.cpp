@@ -156,12 +156,21 @@ static void requireStreamable(const Invocation& invocation) {
         fail("--stream-to - excludes messages on standard output (--log-file -, --display-stats)");
 }
 
+/// Pages that nobody else is to see don't go over a network as they are, nor to whoever else comes first to a port.
+static void requirePrivateWay(const model::Options& options, std::string_view what) {
+    if (!options.tls && options.pageServerSocket < 0)
+        fail("{} need --tls, or a connection of your own (--ps-socket): others could see the pages, or take them",
+             what);
+}
+
 /// What --encrypt and --sign don't go with: what leaves images in another directory, or what others change later.
 static void requireSecrecyFits(const Invocation& invocation) {
     const model::Options& options = invocation.options;
     const bool dumps = invocation.command == Command::Dump || invocation.command == Command::PreDump;
     const bool reads = invocation.command == Command::Restore || invocation.command == Command::LazyPages;
     const bool encrypts = dumps && !options.encrypt.empty();
+    if (invocation.command == Command::PageServer && options.lazyPages && options.decrypt)
+        requirePrivateWay(options, "--decrypt and --lazy-pages");
     const std::string_view name = encrypts                    ? "--encrypt"
                                   : dumps && options.sign     ? "--sign"
                                   : reads && options.decrypt  ? "--decrypt"
@@ -179,8 +188,10 @@ static void requireSecrecyFits(const Invocation& invocation) {
         fail("--signed-by and --page-server exclude each other: nobody has signed what a page server has");
     if (!dumps)
         return;
+    if (options.lazyPages && options.sign)
+        fail("--sign and --lazy-pages exclude each other: pages that are left out are in no image");
     if (options.lazyPages)
-        fail("{} and --lazy-pages exclude each other: pages that are left out are in no image", name);
+        requirePrivateWay(options, "--encrypt and --lazy-pages");
     if (options.pageServer)
         fail("{} and --page-server exclude each other: a page server gets pages as they are", name);
     if (options.sign && options.streamTo)

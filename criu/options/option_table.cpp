@@ -28,7 +28,7 @@ constexpr CommandSet Scripted{Dump, Restore, PageServer, Service, LazyPages};
 constexpr CommandSet CpuAware{Dump, Restore, CpuinfoCheck, Explain};
 constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
 constexpr CommandSet OnPreDump{PreDump};
-constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages};
+constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer};
 constexpr CommandSet Timed{Dump, PreDump, Restore, StreamPack, StreamUnpack};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};

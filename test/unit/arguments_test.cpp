@@ -130,9 +130,15 @@ TEST_CASE("what encrypted and signed images don't go with is refused") {
     CHECK_NOTHROW(validated({"restore", "--decrypt", "7", "--signed-by", "key", "--stream-from", "-"}));
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--encrypt", "key", "--compat", "4.2"}), Contains("--compat 4.2"));
     for (const char* const name : {"--encrypt=key", "--sign=key"}) {
-        for (const char* const other : {"--lazy-pages", "--auto-dedup", "--page-server", "--stream"})
+        for (const char* const other : {"--auto-dedup", "--page-server", "--stream"})
             CHECK_THROWS_WITH(validated({"dump", "-t", "5", name, other}), Contains("exclude each other"));
     }
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign=key", "--lazy-pages", "--tls"}), Contains("in no image"));
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--encrypt=key", "--lazy-pages"}), Contains("need --tls"));
+    CHECK_NOTHROW(validated({"dump", "-t", "5", "--encrypt=key", "--lazy-pages", "--tls"}));
+    CHECK_NOTHROW(validated({"dump", "-t", "5", "--encrypt=key", "--lazy-pages", "--ps-socket=7"}));
+    CHECK_THROWS_WITH(validated({"page-server", "--lazy-pages", "--decrypt=key"}), Contains("need --tls"));
+    CHECK_NOTHROW(validated({"page-server", "--lazy-pages", "--decrypt=key", "--tls"}));
     for (const char* const name : {"--encrypt=key", "--sign=key"})
         for (const char* const other : {"--track-mem", "--prev-images-dir=../1"}) {
             CHECK_NOTHROW(validated({"dump", "-t", "5", name, other}));

@@ -186,15 +186,15 @@ def content_cut(subject, _task):
 
 
 class PostCopy:
-    """A dump that leaves pages where they are, and serves them."""
+    """A dump that leaves pages where they are, and serves them. `options`: further ones of it."""
 
-    def __init__(self, subject, name=""):
+    def __init__(self, subject, name="", options=()):
         self.subject = subject
         self.original = subject.root
         self.images = subject.images(f"source{name}")
         self.pid = subject.ours.start("dump", self.images, "dump.log",
                                       ["-t", str(subject.root), *subject.dump_options, "--lazy-pages", "--address",
-                                       "127.0.0.1"])
+                                       "127.0.0.1", *options])
         subject.init.until(lambda: self.said("Waiting for requests") or self.pid in subject.init.ended, processes.PATIENCE,
                            "the dump to serve pages")
         if self.pid in subject.init.ended:
@@ -226,12 +226,12 @@ def remote_lazy_pages(subject, _task):
     subject.check()
 
 
-def start_page_server(subject, images):
+def start_page_server(subject, images, options=()):
     """Has criu serve pages of stored images: its pid and its port."""
     log = os.path.join(images, "page-server.log")
     if os.path.exists(log):
         os.unlink(log)
-    pid = subject.ours.start("page-server", images, "page-server.log", ["--lazy-pages", "--address", "127.0.0.1"])
+    pid = subject.ours.start("page-server", images, "page-server.log", ["--lazy-pages", "--address", "127.0.0.1", *options])
     subject.init.until(lambda: os.path.exists(log) and "listens at port" in text(log), processes.PATIENCE,
                        "the page server")
     return pid, int(re.search(r"listens at port (\d+)", text(log)).group(1))

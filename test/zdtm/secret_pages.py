@@ -5,9 +5,11 @@ import os
 import re
 import shutil
 
+from harness import processes
 import lazy
+from page_servers import Certificates
 from secrecy import Keys, flip, require_refused, require_restored
-from subject import Failed
+from subject import Failed, Skipped
 import modes
 
 
@@ -58,6 +60,61 @@ def encrypted_lazy(subject, task):
     subject.check()
 
 
+def require_encrypted(folder):
+    """There is nothing in a directory of images that could be read without a key."""
+    own = r"encrypted-(pages-)?\d+\.img|encryption(-pages)?\.img|inventory\.img|signature\.img"
+    if others := [name for name in os.listdir(folder) if name.endswith(".img") and not re.fullmatch(own, name)]:
+        raise Failed(f"not encrypted: {others}")
+
+
+def require_dump_refused(subject, options, pattern):
+    """A dump that can't be done, which the tree doesn't notice."""
+    run = subject.ours.dump(subject.root, subject.images("refused"), [*subject.dump_options, *options])
+    modes.require_refusal(subject, run, pattern)
+
+
+def encrypted_remote_lazy(subject, _task):
+    """Post-copy with encrypted images: pages that stay with the tree go over TLS. Without that they don't go at all, nor to
+    somebody who only has a way to the port."""
+    if not shutil.which("openssl"):
+        raise Skipped("openssl isn't installed")
+    own = Keys(subject)
+    made = Certificates(subject.images("certificates"))
+    require_dump_refused(subject, ["--lazy-pages", *own.encrypt()], "need --tls")
+    require_dump_refused(subject, ["--lazy-pages", *own.sign(), *made.options("good")], "pages that are left out are in no image")
+    source = lazy.PostCopy(subject, "", [*own.encrypt(), *made.options("good")])
+    require_encrypted(source.images)
+    require_daemon_refused(subject, "target", [*source.remote, *made.options("good")], "are encrypted")
+    require_daemon_refused(subject, "target", [*source.remote, *made.options("good"), *own.decrypt("stranger")], "for none of the keys given")
+    restore_late(subject, "target", own.decrypt(), [*source.remote, *made.options("good")])
+    if subject.init.wait(source.pid, processes.PATIENCE, "the end of the dump").code != 0:
+        raise Failed(f"the dump failed: {source.images}/dump.log")
+    subject.init.wait(source.original, processes.PATIENCE, "the end of the original")
+    subject.check()
+
+
+def encrypted_stored_lazy(subject, _task):
+    """A page server that has encrypted images serves their pages over TLS only."""
+    if not shutil.which("openssl"):
+        raise Skipped("openssl isn't installed")
+    own = Keys(subject)
+    made = Certificates(subject.images("certificates"))
+    subject.dump(subject.ours, "images", own.encrypt())
+    images = subject.images("images")
+    for options, pattern in ((made.options("good"), "are encrypted"), (own.decrypt(), "need --tls")):
+        run = subject.ours.run("page-server", images, "refused.log", ["--lazy-pages", "--address", "127.0.0.1", *options])
+        if run.code != 1 or not any(re.search(pattern, line) for line in modes.criu_runs.error_lines(run.log)):
+            raise Failed(f"the page server should fail with \"{pattern}\": {run.describe()}")
+    server, port = lazy.start_page_server(subject, images, [*own.decrypt(), *made.options("good")])
+    restore_late(subject, "images", own.decrypt(),
+                 ["--page-server", "--address", "127.0.0.1", "--port", str(port), *made.options("good")])
+    if subject.init.wait(server, processes.PATIENCE, "the end of the page server").code != 0:
+        raise Failed(f"the page server failed: {images}/page-server.log")
+    subject.check()
+
+
 MODES = [
+    modes.Mode("encrypted-remote-lazy", encrypted_remote_lazy, scenario=True, beyond_42=True),
+    modes.Mode("encrypted-stored-lazy", encrypted_stored_lazy, scenario=True, beyond_42=True),
     modes.Mode("encrypted-lazy", encrypted_lazy, scenario=True, beyond_42=True),
 ]
