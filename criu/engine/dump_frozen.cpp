@@ -54,12 +54,15 @@ memory::Compression compressionFor(const model::Options& options) {
     return {};
 }
 
-std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run, const ImageDir& images) {
+std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run,
+                                             const OutgoingImages& outgoing) {
     const model::Options& options = run.options;
     if (!options.pageServer)
-        return std::make_unique<memory::FilePageSinks>(images, stripingFor(purpose, options), kFirstPagesFile,
+        return std::make_unique<memory::FilePageSinks>(outgoing.images, stripingFor(purpose, options), kFirstPagesFile,
                                                        compressionFor(options));
     memory::PageConnection server = connectToPageServer(options, run.stop);
+    if (outgoing.serverKeys)
+        sendKeys(server, *outgoing.serverKeys);
     if (options.connections == 1)
         return std::make_unique<memory::RemotePageSinks>(std::move(server), options.pageServerSocket >= 0);
     std::uint64_t files = stripingFor(purpose, options).files;
@@ -116,7 +119,7 @@ struct FrozenPhase::Parts {
     Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
           outgoing(openOutgoing(run, link ? &*link : nullptr)),
-          pages(openPages(purpose, run, images)),
+          pages(openPages(purpose, run, outgoing)),
           lateServer(listenForLate(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
           tree(run.options.timeout, run.stop, run.log),

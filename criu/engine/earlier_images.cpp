@@ -24,8 +24,19 @@ namespace {
 
 static_assert(kImagesKeySize == DumpKey::kKeptSize + crypto::kHashSize);
 
-/// Which recipients there are, whatever their order.
-crypto::Hash describe(std::span<const crypto::PublicKey> recipients) {
+/// Looks at the signature of earlier images, of which a copy is made: of what the dump reads. It has to be of the key
+/// that signs the dump.
+SignedParent copySigned(Run& run, const ImageDir& images, const ImageDir& copy) {
+    const ErrorContext context([] { return "what signed images build on"; });
+    const Signers own{{crypto::X509().signerOfSecret(run.keys.signer->key.bytes())}, {}, {}};
+    const SignedLink link = requireSigned(
+        images, own, &copy, [&run] { run.stop.throwIfRequested(); }, SignedPart::Records);
+    return link.id;
+}
+
+}  // namespace
+
+crypto::Hash hashOf(std::span<const crypto::PublicKey> recipients) {
     std::set<std::string> all;
     for (const crypto::PublicKey& each : recipients) {
         std::string text = fmt::format("{}", static_cast<std::uint32_t>(each.type));
@@ -41,18 +52,6 @@ crypto::Hash describe(std::span<const crypto::PublicKey> recipients) {
         joined += each + '\n';
     return crypto::Symmetric().hash(std::as_bytes(std::span(joined)));
 }
-
-/// Looks at the signature of earlier images, of which a copy is made: of what the dump reads. It has to be of the key
-/// that signs the dump.
-SignedParent copySigned(Run& run, const ImageDir& images, const ImageDir& copy) {
-    const ErrorContext context([] { return "what signed images build on"; });
-    const Signers own{{crypto::X509().signerOfSecret(run.keys.signer->key.bytes())}, {}, {}};
-    const SignedLink link = requireSigned(
-        images, own, &copy, [&run] { run.stop.throwIfRequested(); }, SignedPart::Records);
-    return link.id;
-}
-
-}  // namespace
 
 void linkEarlier(Run& run, ImageDir& images) {
     const std::string& previous = *run.options.previousImages;
@@ -87,46 +86,48 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tra
     }
     linkEarlier(run, place);
     const ImageDir& earlier = *place.parent();
+    const auto withoutParent = [&](std::string_view why) {
+        run.log.warn("{} {}: memory is dumped whole, and without them", why, earlier.name());
+        place.unlinkParent();
+        return EncryptedParent();
+    };
     if (!areEncrypted(earlier))
         fail("the images in {} aren't encrypted: what builds on them can't be either", earlier.name());
     const std::shared_ptr<crypto::SecretBytes> kept = tracking != nullptr ? tracking->imagesKey() : nullptr;
-    const auto key =
-        kept ? std::optional(std::span<const std::byte>(kept->bytes()).first<DumpKey::kKeptSize>()) : std::nullopt;
-    if (!key || !DumpKey::isKept(earlier, *key)) {
-        run.log.warn("The writes since the images in {} weren't tracked: memory is dumped whole, and without them",
-                     earlier.name());
-        place.unlinkParent();
-        return {};
-    }
-    if (!std::ranges::equal(kept->bytes().subspan(DumpKey::kKeptSize), describe(run.keys.recipients)))
+    const auto key = kept ? std::optional(DumpKey::Kept(kept->bytes().first<DumpKey::kKeptSize>())) : std::nullopt;
+    if (!key || !DumpKey::isKept(earlier, *key))
+        return withoutParent("Nobody has tracked what was written since the images in");
+    if (!std::ranges::equal(kept->bytes().subspan(DumpKey::kKeptSize), hashOf(run.keys.recipients)))
         fail(
             "the images in {} are encrypted for other recipients: whoever is to restore a chain has to be one of each "
             "of its images",
             earlier.name());
     EncryptedParent parent;
-    ImageDir records = makeSpool(run.options.streamMemory, earlier.name());
-    if (!run.keys.signer) {
-        const DumpKey own(earlier, *key);
-        parent.id = own.id();
-        decryptImages(
-            earlier, own, &records, [&run] { run.stop.throwIfRequested(); }, DecryptedPart::Records);
-    } else {
-        // The key is proved by the copy that was signed: so both name the same images.
-        const ImageDir copy = makeSpool(run.options.streamMemory, earlier.name());
-        parent.signedId = copySigned(run, earlier, copy);
-        const DumpKey own(copy, *key);
-        parent.id = own.id();
-        decryptImages(
-            earlier, own, &records, [&run] { run.stop.throwIfRequested(); }, DecryptedPart::Records);
+    // With a signature the key is proved by the copy that was signed: so both name the same images.
+    std::optional<ImageDir> copy;
+    if (run.keys.signer) {
+        copy = makeSpool(run.options.streamMemory, earlier.name());
+        parent.signedId = copySigned(run, earlier, *copy);
     }
-    parent.records = std::move(records);
+    const DumpKey own(copy ? *copy : earlier, *key);
+    if (own.pagesApart() != run.options.pageServer)
+        return withoutParent(own.pagesApart() ? "A page server has the pages of the images in"
+                                              : "No page server has the pages of the images in");
+    parent.id = own.id();
+    if (own.pagesApart()) {
+        parent.pagesKey = std::make_shared<crypto::SecretBytes>(DumpKey::kKeptSize);
+        own.keepOfPages(parent.pagesKey->bytes().first<DumpKey::kKeptSize>());
+    }
+    parent.records = makeSpool(run.options.streamMemory, earlier.name());
+    decryptImages(
+        earlier, own, &*parent.records, [&run] { run.stop.throwIfRequested(); }, DecryptedPart::Records);
     return parent;
 }
 
 std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key, std::span<const crypto::PublicKey> recipients) {
     auto kept = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
     key.keep(kept->bytes().first<DumpKey::kKeptSize>());
-    std::ranges::copy(describe(recipients), kept->bytes().subspan(DumpKey::kKeptSize).begin());
+    std::ranges::copy(hashOf(recipients), kept->bytes().subspan(DumpKey::kKeptSize).begin());
     return kept;
 }
 

@@ -16,8 +16,12 @@ namespace criu::engine {
 struct EncryptedParent {
     std::optional<EncryptedId> id;  ///< nothing: it builds on nothing
     SignedParent signedId;
-    std::optional<ImageDir> records;  ///< in clear, in memory: their inventory, and what pages they have
+    std::shared_ptr<crypto::SecretBytes> pagesKey;  ///< DumpKey::keepOfPages(), if a page server has their pages
+    std::optional<ImageDir> records;                ///< in clear, in memory: their inventory, and what pages they have
 };
+
+/// Which recipients there are, whatever their order.
+[[nodiscard]] crypto::Hash hashOf(std::span<const crypto::PublicKey> recipients);
 
 /// Makes the link to earlier images, as --prev-images-dir says, and opens them. Throws Error.
 void linkEarlier(Run& run, ImageDir& images);

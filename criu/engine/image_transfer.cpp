@@ -15,6 +15,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dump_images.hpp"
 #include "criu/engine/earlier_images.hpp"
+#include "criu/engine/encrypted_pages.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/image_keys.hpp"
 #include "criu/engine/secret_images.hpp"
@@ -63,10 +64,12 @@ ImageDir receive(Run& run) {
 }  // namespace
 
 OutgoingImages::OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> at,
-                               SignedParent signedParent, std::shared_ptr<crypto::SecretBytes> key)
+                               SignedParent signedParent, std::shared_ptr<crypto::SecretBytes> key,
+                               std::shared_ptr<crypto::SecretBytes> forServer)
     : place(std::move(at)),
       outlet(std::move(to)),
       images(std::move(made)),
+      serverKeys(std::move(forServer)),
       signedParent_(signedParent),
       key_(std::move(key)) {
     images.setOutlet(outlet.get());
@@ -119,18 +122,23 @@ OutgoingImages openOutgoing(Run& run, TrackingLink* tracking) {
         removeOldImages(*place);
         outlet = std::make_unique<DirectoryOutlet>(*place);
     }
-    std::shared_ptr<crypto::SecretBytes> key;
+    std::shared_ptr<crypto::SecretBytes> kept;
+    std::shared_ptr<crypto::SecretBytes> forServer;
     if (encrypted) {
-        auto encrypting = std::make_unique<EncryptingOutlet>(std::move(outlet), run.keys.recipients, parent.id);
-        key = keptKey(encrypting->key(), run.keys.recipients);
-        outlet = std::move(encrypting);
+        // The pages build on earlier ones, wherever they are.
+        auto key = std::make_unique<const DumpKey>(options.pageServer ? std::nullopt : parent.id, options.pageServer);
+        kept = keptKey(*key, run.keys.recipients);
+        if (options.pageServer)
+            forServer = keysForServer(*key, run.keys.recipients, parent.pagesKey.get());
+        outlet = std::make_unique<EncryptingOutlet>(std::move(outlet), run.keys.recipients, std::move(key));
     }
     ImageDir spool = makeSpool(options.streamMemory);
     if (options.checksum.value_or(false))
         spool.takeChecksums();
     if (parent.records)
         spool.adoptParent(std::move(*parent.records));
-    return {std::move(spool), std::move(outlet), std::move(place), parent.signedId, std::move(key)};
+    return {std::move(spool), std::move(outlet), std::move(place),
+            parent.signedId,  std::move(kept),   std::move(forServer)};
 }
 
 IncomingImages::IncomingImages(ImageDir found, std::unique_ptr<StreamerSupply> from, std::optional<ImageDir> at)

@@ -33,7 +33,8 @@ using SignedParent = std::optional<std::array<std::byte, 32>>;
 /// Images of a dump: where they are made, and where they go.
 struct OutgoingImages {
     OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> place,
-                   SignedParent signedParent = std::nullopt, std::shared_ptr<crypto::SecretBytes> key = nullptr);
+                   SignedParent signedParent = std::nullopt, std::shared_ptr<crypto::SecretBytes> key = nullptr,
+                   std::shared_ptr<crypto::SecretBytes> forServer = nullptr);
     ~OutgoingImages();
     OutgoingImages(const OutgoingImages&) = delete;
     OutgoingImages& operator=(const OutgoingImages&) = delete;
@@ -50,6 +51,8 @@ struct OutgoingImages {
     std::unique_ptr<ImageDir> place;      ///< the images directory, if images are made elsewhere
     std::unique_ptr<ImageOutlet> outlet;  ///< null: they stay where they are made
     ImageDir images;
+    std::shared_ptr<crypto::SecretBytes>
+        serverKeys;  ///< for a page server, which is to encrypt pages, too (sendKeys())
 
 private:
     SignedParent signedParent_;

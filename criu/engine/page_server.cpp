@@ -9,7 +9,10 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/dedup.hpp"
 #include "criu/engine/dump_images.hpp"
+#include "criu/engine/earlier_images.hpp"
+#include "criu/engine/encrypted_pages.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/image_keys.hpp"
 #include "criu/engine/image_transfer.hpp"
 #include "criu/engine/late_page_server.hpp"
 #include "criu/engine/page_server_connection.hpp"
@@ -37,9 +40,9 @@ constexpr std::size_t kBuffer = std::size_t{1} << 20;
 class Session {
 public:
     /// `listening`: where the sender came from, for more connections of it; closed as soon as none will come.
-    Session(Run& run, const ImageDir& images, memory::PageConnection& sender, ListeningPageServer& listening)
-        : run_(run), images_(images), sender_(sender), listening_(listening) {
-        sinks_.emplace(images_, memory::Striping{}, kFirstNumber);
+    Session(Run& run, ImageDir& images, memory::PageConnection& sender, ListeningPageServer& listening)
+        : run_(run), place_(images), sender_(sender), listening_(listening) {
+        sinks_.emplace(place_, memory::Striping{}, kFirstNumber);
     }
 
     /// Returns when all was sent and stored. Throws Error.
@@ -57,9 +60,9 @@ public:
 private:
     void takeMessages() {
         for (bool first = true; !closed_; first = false) {
-            PageMessage message;
-            if (!sender_.receive(std::as_writable_bytes(std::span(&message, 1))))
-                fail("the sender has gone before it had sent all pages");
+            PageMessage message = receiveMessage();
+            if (first && encryptsWith(message))
+                message = receiveMessage();
             const ErrorContext context([&] {
                 return fmt::format("message {} about pages at {:#x} of object {:#x}", message.word & 0xffff,
                                    message.address, message.object);
@@ -75,14 +78,38 @@ private:
         }
     }
 
+    PageMessage receiveMessage() {
+        PageMessage message;
+        if (!sender_.receive(std::as_writable_bytes(std::span(&message, 1))))
+            fail("the sender has gone before it had sent all pages");
+        return message;
+    }
+
+    /// Whether the first message is about keys. Either both sides encrypt, or none does.
+    bool encryptsWith(const PageMessage& message) {
+        const bool encrypts = message.command() == PageCommand::Encrypt;
+        if (encrypts && run_.keys.recipients.empty())
+            fail("the sender encrypts its images, and this server doesn't (--encrypt)");
+        if (!encrypts && !run_.keys.recipients.empty())
+            fail("this server encrypts pages (--encrypt), and the sender doesn't encrypt its images");
+        if (!encrypts)
+            return false;
+        store_.emplace(run_, place_, sender_, message);
+        sinks_.emplace(images(), memory::Striping{}, kFirstNumber);
+        reply(std::int32_t{0});
+        return true;
+    }
+
+    [[nodiscard]] const ImageDir& images() const noexcept { return store_ ? store_->images() : place_; }
+
     void openStreams(const PageMessage& message) {
         // The connections' threads are there before anything is stored, and end before the sinks do.
         receivers_.emplace(acceptStreams(sender_, listening_, message.pages, run_.options, run_.stop), sender_);
         run_.log.info("Accepted {} connections for content", receivers_->count());
         if (message.address == memory::kFilesAsPaysOff)
-            sinks_.emplace(images_, memory::Striping::usual(), kFirstNumber);
+            sinks_.emplace(images(), memory::Striping::usual(), kFirstNumber);
         else if (message.address > 1)
-            sinks_.emplace(images_,
+            sinks_.emplace(images(),
                            memory::Striping::asWished(std::min<unsigned>(
                                static_cast<unsigned>(message.address & 0xffff), memory::kMostStreams)),
                            kFirstNumber);
@@ -113,6 +140,8 @@ private:
                 complete();
                 if (receivers_)
                     receivers_->finish();
+                if (store_)
+                    store_->finish();
                 closed_ = true;
                 return reply(std::int32_t{0});
             case PageCommand::Get:
@@ -120,6 +149,7 @@ private:
             case PageCommand::Streams:
             case PageCommand::Join:
             case PageCommand::Content:
+            case PageCommand::Encrypt:
                 break;
         }
         fail("a message of an unknown kind");
@@ -220,9 +250,10 @@ private:
     }
 
     Run& run_;
-    const ImageDir& images_;
+    ImageDir& place_;
     memory::PageConnection& sender_;
     ListeningPageServer& listening_;
+    std::optional<EncryptedStore> store_;  ///< absent: pages are stored as they are
     std::optional<memory::FilePageSinks> sinks_;
     std::unique_ptr<memory::PageSink> sink_;
     std::optional<memory::ContentReceivers> receivers_;  // after the sink: its threads use that
@@ -280,6 +311,12 @@ int listenAndServe(Run& run, ImageDir& images) {
 }  // namespace
 
 int pageServer(Run& run) {
+    if (!run.keys.recipients.empty()) {
+        ImageDir place = takeImages(run);
+        if (run.options.previousImages)
+            linkEarlier(run, place);
+        return listenAndServe(run, place);
+    }
     if (run.options.lazyPages) {
         IncomingImages stored = openIncoming(run);
         return listenAndServe(run, stored.images);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "criu/base/crypto.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/ready_wait.hpp"
 #include "criu/base/stop_request.hpp"
@@ -145,6 +146,20 @@ memory::PageConnection connectToPageServer(const model::Options& options, StopRe
     if (!options.address || !options.port)
         fail("--page-server needs --address and --port, or --ps-socket");
     return connectAnew(options, stop);
+}
+
+void sendKeys(memory::PageConnection& server, const crypto::SecretBytes& keys) {
+    const ErrorContext context([] { return "have a page server encrypt pages"; });
+    const PageMessage message{wordOf(PageCommand::Encrypt), 0, keys.bytes().size(), 0, 0};
+    try {
+        server.send(std::as_bytes(std::span(&message, 1)), true);
+        server.send(keys.bytes());
+        if (server.receiveNumber<std::int32_t>() != 0)
+            fail("it says that it doesn't");
+    } catch (Error& error) {
+        error.addHint("it has to be a criu page-server --encrypt with the same recipients; its log says more");
+        throw;
+    }
 }
 
 std::vector<memory::PageConnection> connectStreams(memory::PageConnection& control, std::uint64_t files,

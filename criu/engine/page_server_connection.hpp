@@ -11,6 +11,10 @@ namespace criu {
 class StopRequest;
 }
 
+namespace criu::crypto {
+class SecretBytes;
+}
+
 namespace criu::model {
 struct Options;
 }
@@ -21,6 +25,10 @@ namespace criu::engine {
 /// The sender's: what --ps-socket names, or a new connection to --address and --port. No wait for the server, that for
 /// the connection included, is longer than --timeout. Throws Error.
 [[nodiscard]] memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop);
+
+/// Has the server encrypt what it gets, with these keys (engine/encrypted_pages.hpp): before anything else is sent, and
+/// over a connection that nobody else sees. Returns when it is going to. Throws Error.
+void sendKeys(memory::PageConnection& server, const crypto::SecretBytes& keys);
 
 /// The server's socket, which listens at --address and --port. Throws Error.
 struct ListeningPageServer {

@@ -55,30 +55,67 @@ ImageDir joined(std::vector<ImageDir> chain) {
     return std::move(chain.front());
 }
 
-using Keys = std::vector<std::unique_ptr<const DumpKey>>;
+/// One directory of encrypted images.
+struct Link {
+    const ImageDir& images;
+    std::unique_ptr<const DumpKey> dump;   ///< null: only the pages that a page server has stored are wanted of it
+    std::unique_ptr<const DumpKey> pages;  ///< of those; null: there are none
 
-/// The keys of encrypted images and of those that they build on, which are the ones that they mean.
-Keys keysOfChain(const ImageDir& images, std::span<const crypto::SecretKey> identities) {
-    Keys keys;
-    std::optional<EncryptedId> expected;
+    /// What others build on.
+    [[nodiscard]] const DumpKey& key() const noexcept { return pages ? *pages : *dump; }
+};
+
+/// `first`: the youngest images, and not those that others build on. `apart`: a page server has the pages of those.
+Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identities, bool first, bool apart) {
+    Link link{images, nullptr, nullptr};
+    if (!areEncrypted(images))
+        fail("the images in {} aren't encrypted, but those that build on them are", images.name());
+    if (first || !apart)
+        link.dump = std::make_unique<const DumpKey>(images, identities);
+    if (!first && link.dump && link.dump->pagesApart())
+        fail("the images in {} are encrypted, but aren't those that the next ones build on", images.name());
+    if (apart || (link.dump && link.dump->pagesApart()))
+        link.pages = std::make_unique<const DumpKey>(images, identities, kPagesSet);
+    if (first && link.pages && link.pages->id() != link.dump->idOfPages())
+        fail("the pages in {}, which a page server has stored, are of another dump", images.name());
+    return link;
+}
+
+/// Encrypted images and those that they build on, which are the ones that they mean.
+std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::SecretKey> identities) {
+    std::vector<Link> chain;
     for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
-        if (!areEncrypted(*each))
-            fail("the images in {} aren't encrypted, but those that build on them are", each->name());
-        const DumpKey& key = *keys.emplace_back(std::make_unique<const DumpKey>(*each, identities));
-        if (expected && key.id() != *expected)
+        const bool first = chain.empty();
+        chain.push_back(openLink(*each, identities, first, !first && chain.front().pages != nullptr));
+        const DumpKey& key = chain.back().key();
+        if (!first && key.id() != chain[chain.size() - 2].key().parent())
             fail("the images in {} are encrypted, but aren't those that the next ones build on", each->name());
         if (each->parent() != nullptr && !key.parent())
             fail("the images in {} build on none, but have a link to earlier ones", each->name());
         if (each->parent() == nullptr && key.parent())
             fail("the images in {} build on earlier ones, but have no link to them", each->name());
-        expected = key.parent();
     }
-    return keys;
+    return chain;
 }
 
-/// The keys of encrypted images and of those that they build on; none if they aren't encrypted. The user's secret keys
-/// are gone then.
-Keys keysOf(Run& run, ImageDir& images) {
+/// Decrypts one; `into`: see decryptImages().
+DecryptedAmounts decryptLink(Run& run, const Link& link, const ImageDir* into) {
+    DecryptedAmounts all;
+    const auto add = [&](const DumpKey& key, const EncryptedSet& set) {
+        const DecryptedAmounts amounts = decryptImages(
+            link.images, key, into, [&run] { run.stop.throwIfRequested(); }, DecryptedPart::All, set);
+        all.files += amounts.files;
+        all.bytes += amounts.bytes;
+    };
+    if (link.dump)
+        add(*link.dump, kDumpSet);
+    if (link.pages)
+        add(*link.pages, kPagesSet);
+    return all;
+}
+
+/// Encrypted images and those that they build on; none if they aren't encrypted. The user's secret keys are gone then.
+std::vector<Link> chainOf(Run& run, ImageDir& images) {
     const std::vector<crypto::SecretKey> identities = std::exchange(run.keys.identities, {});
     images.openParents();
     if (!areEncrypted(images)) {
@@ -94,7 +131,7 @@ Keys keysOf(Run& run, ImageDir& images) {
         error.addHint("--decrypt names a file with the secret key of a recipient");
         throw error;
     }
-    return keysOfChain(images, identities);
+    return openChain(images, identities);
 }
 
 }  // namespace
@@ -106,17 +143,15 @@ std::optional<ImageDir> copyOfSigned(Run& run, ImageDir& images) {
 }
 
 std::optional<ImageDir> decrypted(Run& run, ImageDir& images) {
-    const Keys keys = keysOf(run, images);
-    if (keys.empty())
+    const std::vector<Link> chain = chainOf(run, images);
+    if (chain.empty())
         return std::nullopt;
     run.log.stage("decrypt");
     std::vector<ImageDir> made;
-    const ImageDir* each = &images;
-    for (auto key = keys.begin(); key != keys.end(); ++key, each = each->parent()) {
-        made.push_back(makeSpool(run.options.streamMemory, each->name()));
-        const DecryptedAmounts amounts =
-            decryptImages(*each, **key, &made.back(), [&run] { run.stop.throwIfRequested(); });
-        run.log.info("{} has {} encrypted files of {} bytes", each->name(), amounts.files, amounts.bytes);
+    for (const Link& link : chain) {
+        made.push_back(makeSpool(run.options.streamMemory, link.images.name()));
+        const DecryptedAmounts amounts = decryptLink(run, link, &made.back());
+        run.log.info("{} has {} encrypted files of {} bytes", link.images.name(), amounts.files, amounts.bytes);
     }
     return joined(std::move(made));
 }
@@ -127,12 +162,10 @@ std::vector<std::string> verifySecrecy(Run& run, ImageDir& images) {
         (void)requireSignedChain(run, images, false);
         found.push_back(fmt::format("{}: all files are as they were signed", images.name()));
     }
-    const ImageDir* each = &images;
-    for (const auto& key : keysOf(run, images)) {
-        const DecryptedAmounts amounts = decryptImages(*each, *key, nullptr, [&run] { run.stop.throwIfRequested(); });
-        found.push_back(fmt::format("{}: {} files of {} bytes are as they were encrypted", each->name(), amounts.files,
-                                    amounts.bytes));
-        each = each->parent();
+    for (const Link& link : chainOf(run, images)) {
+        const DecryptedAmounts amounts = decryptLink(run, link, nullptr);
+        found.push_back(fmt::format("{}: {} files of {} bytes are as they were encrypted", link.images.name(),
+                                    amounts.files, amounts.bytes));
     }
     return found;
 }

@@ -57,6 +57,8 @@ constexpr auto kCatalogue = std::to_array<ImageInfo>({
     {Checksums, "checksums-{}.img", "CHECKSUMS", 0x4c1d5e28, Common, of<ChecksumsHead>()},
     {Encryption, "encryption.img", "ENCRYPTION", 0x4c1d5e29, Common, of<EncryptionHead>()},
     {Encrypted, "encrypted-{}.img", "ENCRYPTED", 0x4c1d5e2a, Common, of<EncryptedFileEntry>()},
+    {PagesEncryption, "encryption-pages.img", "ENCRYPTION", 0x4c1d5e29, Common, of<EncryptionHead>()},
+    {EncryptedPages, "encrypted-pages-{}.img", "ENCRYPTED", 0x4c1d5e2a, Common, of<EncryptedFileEntry>()},
     {Signature, "signature.img", "SIGNATURE", 0x4c1d5e2b, Common, of<SignatureEntry>()},
     {StatsDump, "stats-dump", "STATS", 0x57093306, Service, of<StatsEntry>()},
     {StatsRestore, "stats-restore", "STATS", 0x57093306, Service, of<StatsEntry>()},

@@ -16,6 +16,8 @@ enum class ImageKind : std::uint8_t {
     Checksums,
     Encryption,
     Encrypted,
+    PagesEncryption,
+    EncryptedPages,
     Signature,
     StatsDump,
     StatsRestore,

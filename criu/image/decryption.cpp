@@ -37,9 +37,9 @@ struct OpenEncrypted {
     std::uint64_t size = 0;
 };
 
-OpenEncrypted openEncrypted(const ImageDir& images, std::uint64_t number, const std::string& what) {
+OpenEncrypted openEncrypted(const ImageDir& images, ImageKind kind, std::uint64_t number, const std::string& what) {
     OpenEncrypted opened;
-    auto file = images.openRaw(ImageKind::Encrypted, number, O_RDONLY);
+    auto file = images.openRaw(kind, number, O_RDONLY);
     if (!file)
         failWith(ENOENT, "open {}, which the dump has written", what);
     opened.file = std::move(*file);
@@ -64,8 +64,8 @@ void requireHead(const OpenEncrypted& opened, const std::string& what) {
 }
 
 /// The list as one image in memory.
-UniqueFd decryptList(const ImageDir& images, const DumpKey& key, const std::string& what) {
-    const OpenEncrypted opened = openEncrypted(images, encrypted::kListFile, what);
+UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key, const std::string& what) {
+    const OpenEncrypted opened = openEncrypted(images, kind, encrypted::kListFile, what);
     requireHead(opened, what);
     const crypto::SecretBytes fileKey = key.ofFile(encrypted::kListFile);
     UniqueFd list(sys(::memfd_create("criu-list", MFD_CLOEXEC), "make a file in memory"));
@@ -115,14 +115,21 @@ void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::les
 }
 
 /// What lies there must have been written by the dump: all images, and no others. But `criu cpuinfo dump` may have put
-/// its file there, before or since, which a restore of encrypted images doesn't look at.
-void requireNoOthers(const ImageDir& images, std::size_t files) {
-    std::set<std::string> known{imageName(ImageKind::Inventory), imageName(ImageKind::Encryption),
-                                imageName(ImageKind::Signature), imageName(ImageKind::Cpuinfo)};
+/// its file there, before or since, which a restore of encrypted images doesn't look at; and of two sets in one
+/// directory each is looked at by itself.
+void requireNoOthers(const ImageDir& images, std::size_t files, const EncryptedSet& set, const DumpKey& key) {
+    std::set<std::string> known{imageName(ImageKind::Inventory), imageName(set.head), imageName(ImageKind::Signature),
+                                imageName(ImageKind::Cpuinfo)};
     for (std::uint64_t number = 0; number <= files; ++number)
-        known.insert(imageName(ImageKind::Encrypted, number));
+        known.insert(imageName(set.files, number));
+    const bool ofPages = set.files == kPagesSet.files;
+    const EncryptedSet& other = ofPages ? kDumpSet : kPagesSet;
+    const auto isOthers = [&](const std::string& name) {
+        const auto kind = imageKindOf(name);
+        return (ofPages || key.pagesApart()) && (kind == other.head || kind == other.files);
+    };
     for (const std::string& name : namesIn(images))
-        if (name.ends_with(".img") && !known.contains(name))
+        if (name.ends_with(".img") && !known.contains(name) && !isOthers(name))
             fail("{}/{}: it isn't of this dump, whose images are encrypted", images.name(), name);
 }
 
@@ -150,16 +157,17 @@ std::vector<Part> partsOf(const EncryptedFileEntry& entry) {
 /// One file on its way, while blocks of it are decrypted.
 class Decrypting {
 public:
-    Decrypting(const ImageDir& images, const DumpKey& key, const ImageDir* into, std::uint64_t number,
+    Decrypting(const ImageDir& images, ImageKind kind, const DumpKey& key, const ImageDir* into, std::uint64_t number,
                const EncryptedFileEntry& entry)
         : images_(images),
+          kind_(kind),
           into_(into),
           key_(key),
           fileKey_(key.ofFile(number)),
           number_(number),
           entry_(entry),
           parts_(partsOf(entry)),
-          what_(fmt::format("{}/{} ({})", images.name(), imageName(ImageKind::Encrypted, number), entry.name)) {}
+          what_(fmt::format("{}/{} ({})", images.name(), imageName(kind, number), entry.name)) {}
 
     [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
 
@@ -188,7 +196,7 @@ public:
 
 private:
     void open() {
-        OpenEncrypted opened = openEncrypted(images_, number_, what_);
+        OpenEncrypted opened = openEncrypted(images_, kind_, number_, what_);
         const std::uint64_t end = parts_.back().place + parts_.back().bytes;
         if (opened.size != end)
             fail("{}: it has {} bytes, but {} were written", what_, opened.size, end);
@@ -199,6 +207,8 @@ private:
         file_ = std::move(opened.file);
         if (into_ == nullptr)
             return;
+        if (into_->openNamed(entry_.name, O_RDONLY))
+            fail("{}: {} is there twice", what_, entry_.name);
         plain_ = into_->createNamed(entry_.name);
         sys(::ftruncate(plain_.get(), static_cast<off_t>(entry_.size)), "size {} to {} bytes", entry_.name,
             entry_.size);
@@ -215,6 +225,7 @@ private:
     }
 
     const ImageDir& images_;
+    const ImageKind kind_;
     const ImageDir* const into_;  ///< null: nothing is stored
     const DumpKey& key_;
     const crypto::SecretBytes fileKey_;
@@ -235,10 +246,10 @@ bool isRecord(std::string_view name) {
 }  // namespace
 
 DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
-                               const CheckStop& checkStop, DecryptedPart part) {
-    const std::string list = fmt::format("{}/{}", images.name(), imageName(ImageKind::Encrypted, encrypted::kListFile));
+                               const CheckStop& checkStop, DecryptedPart part, const EncryptedSet& set) {
+    const std::string list = fmt::format("{}/{}", images.name(), imageName(set.files, encrypted::kListFile));
     const std::vector<Entry> entries =
-        ImageReader(decryptList(images, key, list), ImageKind::Encrypted, list).all<EncryptedFileEntry>();
+        ImageReader(decryptList(images, set.files, key, list), set.files, list).all<EncryptedFileEntry>();
     std::set<std::string, std::less<>> names;
     DecryptedAmounts amounts;
     for (const Entry& entry : entries) {
@@ -246,14 +257,15 @@ DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const
         amounts.bytes += entry->size;
     }
     amounts.files = entries.size();
-    requireNoOthers(images, entries.size());
+    requireNoOthers(images, entries.size(), set, key);
 
     BufferPool sealed(kEncryptedBlock + kTagSize);
     BufferPool plain(kEncryptedBlock);
     ThreadPool pool(availableCores());  // last: its threads use the others
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const bool wanted = part == DecryptedPart::All || isRecord(entries[i]->name);
-        const auto file = std::make_shared<Decrypting>(images, key, wanted ? into : nullptr, i + 1, *entries[i]);
+        const auto file =
+            std::make_shared<Decrypting>(images, set.files, key, wanted ? into : nullptr, i + 1, *entries[i]);
         if (!wanted) {
             file->look();
             continue;

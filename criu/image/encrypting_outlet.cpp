@@ -53,7 +53,7 @@ private:
             listed_.blocks.push_back({offset, static_cast<std::uint32_t>(plain.size())});
         }
         BufferPool::Use buffer(owner_.buffers_);
-        owner_.key_.ciphers().seal(key_.bytes(), {number, 0}, encrypted::placeOf(offset), plain, buffer.first(sealed));
+        owner_.key().ciphers().seal(key_.bytes(), {number, 0}, encrypted::placeOf(offset), plain, buffer.first(sealed));
         to_->write(place, buffer.first(sealed));
     }
 
@@ -66,8 +66,12 @@ private:
 };
 
 EncryptingOutlet::EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients,
-                                   std::optional<EncryptedId> parent)
-    : to_(std::move(to)), recipients_(std::move(recipients)), key_(parent), buffers_(kEncryptedBlock + kTagSize) {
+                                   std::unique_ptr<const DumpKey> key, const EncryptedSet& set)
+    : to_(std::move(to)),
+      recipients_(std::move(recipients)),
+      key_(std::move(key)),
+      set_(set),
+      buffers_(kEncryptedBlock + kTagSize) {
     if (to_->inOrder())
         fail("encrypted images can't go where bytes have to come in order");
 }
@@ -83,8 +87,8 @@ std::unique_ptr<ImageOutlet::File> EncryptingOutlet::create(const std::string& n
         listed->name = name;
         number = files_.size();
     }
-    return std::make_unique<EncryptedFile>(*this, to_->create(imageName(ImageKind::Encrypted, number)), *listed,
-                                           key_.ofFile(number));
+    return std::make_unique<EncryptedFile>(*this, to_->create(imageName(set_.files, number)), *listed,
+                                           key().ofFile(number));
 }
 
 std::vector<std::byte> EncryptingOutlet::list() const {
@@ -105,7 +109,7 @@ std::vector<std::byte> EncryptingOutlet::list() const {
         entry.offsets = offsets.data();
         entry.n_sizes = sizes.size();
         entry.sizes = sizes.data();
-        std::vector<std::byte> image = imageOf(ImageKind::Encrypted, entry.base);
+        std::vector<std::byte> image = imageOf(set_.files, entry.base);
         const auto from = bytes.empty() ? image.begin() : image.begin() + encrypted::head().size();
         bytes.insert(bytes.end(), from, image.end());
     }
@@ -114,8 +118,8 @@ std::vector<std::byte> EncryptingOutlet::list() const {
 
 void EncryptingOutlet::writeList() {
     const std::vector<std::byte> plain = list();
-    const crypto::SecretBytes key = key_.ofFile(encrypted::kListFile);
-    const auto file = to_->create(imageName(ImageKind::Encrypted, encrypted::kListFile));
+    const crypto::SecretBytes key = key_->ofFile(encrypted::kListFile);
+    const auto file = to_->create(imageName(set_.files, encrypted::kListFile));
     const auto head = encrypted::head();
     file->write(0, head);
     std::uint64_t place = head.size();
@@ -125,7 +129,7 @@ void EncryptingOutlet::writeList() {
         rest = rest.subspan(piece.size());
         BufferPool::Use buffer(buffers_);
         const auto sealed = buffer.first(piece.size() + kTagSize);
-        key_.ciphers().seal(key.bytes(), {number, rest.empty() ? encrypted::kLastOfList : 0}, {}, piece, sealed);
+        key_->ciphers().seal(key.bytes(), {number, rest.empty() ? encrypted::kLastOfList : 0}, {}, piece, sealed);
         file->write(place, sealed);
         place += sealed.size();
         if (rest.empty())
@@ -142,7 +146,13 @@ void EncryptingOutlet::writeWhole(const std::string& name, crypto::Bytes content
 
 void EncryptingOutlet::finish() {
     writeList();
-    writeWhole(imageName(ImageKind::Encryption), key_.head(recipients_));
+    writeWhole(imageName(set_.head), key_->head(recipients_, set_));
+    if (set_.head == kDumpSet.head)
+        writeInventory();
+    to_->finish();
+}
+
+void EncryptingOutlet::writeInventory() {
     InventoryEntry inventory = INVENTORY_ENTRY__INIT;
     std::string extension(kEncrypted);
     char* extensions[] = {extension.data()};
@@ -152,7 +162,6 @@ void EncryptingOutlet::finish() {
     inventory.n_extensions = std::size(extensions);
     inventory.extensions = extensions;
     writeWhole(imageName(ImageKind::Inventory), imageOf(ImageKind::Inventory, inventory.base));
-    to_->finish();
 }
 
 }  // namespace criu

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,21 +14,21 @@
 namespace criu {
 
 /// Encrypts images on their way to another outlet: encrypted-N.img are the files, encrypted-0.img lists them,
-/// encryption.img has the key for each recipient, and the inventory says no more than that. Threads that write encrypt
-/// what they write.
+/// encryption.img has the key for each recipient, and the inventory says no more than that. Another set has other
+/// names, and no inventory. Threads that write encrypt what they write.
 class EncryptingOutlet final : public ImageOutlet {
 public:
-    /// `to` takes bytes in any order. `parent`: of the images that these build on. Throws Error if the libraries for it
-    /// aren't installed.
+    /// `to` takes bytes in any order. Throws Error if the libraries for it aren't installed.
     EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients,
-                     std::optional<EncryptedId> parent = std::nullopt);
+                     std::unique_ptr<const DumpKey> key = std::make_unique<const DumpKey>(),
+                     const EncryptedSet& set = kDumpSet);
     ~EncryptingOutlet() override;
 
     [[nodiscard]] std::unique_ptr<File> create(const std::string& name) override;
     [[nodiscard]] bool inOrder() const noexcept override { return false; }
     void finish() override;
 
-    [[nodiscard]] const DumpKey& key() const noexcept { return key_; }
+    [[nodiscard]] const DumpKey& key() const noexcept { return *key_; }
 
 private:
     class EncryptedFile;
@@ -49,11 +48,13 @@ private:
 
     [[nodiscard]] std::vector<std::byte> list() const;
     void writeList();
+    void writeInventory();
     void writeWhole(const std::string& name, crypto::Bytes content);
 
     const std::unique_ptr<ImageOutlet> to_;
     const std::vector<crypto::PublicKey> recipients_;
-    const DumpKey key_;
+    const std::unique_ptr<const DumpKey> key_;
+    const EncryptedSet set_;
     BufferPool buffers_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<Listed>> files_;

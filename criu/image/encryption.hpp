@@ -12,12 +12,24 @@
 
 #include "criu/base/crypto.hpp"
 #include "criu/base/key_agreement.hpp"
+#include "criu/image/catalogue.hpp"
 
 /// The keys of encrypted images (Documentation/images.md): a dump has a key of its own, which encryption.img has once
 /// for each recipient, and each file has one that follows from it.
 namespace criu {
 
 class ImageDir;
+
+/// Files of encrypted images, each set with a key of its own. There may be two of them in one directory.
+struct EncryptedSet {
+    ImageKind head;   ///< who may decrypt it
+    ImageKind files;  ///< of which number 0 lists the others
+};
+
+/// What a dump writes.
+inline constexpr EncryptedSet kDumpSet{ImageKind::Encryption, ImageKind::Encrypted};
+/// What a page server writes of a dump. Its key follows from the dump's.
+inline constexpr EncryptedSet kPagesSet{ImageKind::PagesEncryption, ImageKind::EncryptedPages};
 
 /// What the inventory of encrypted images has in its extensions; it is the only file that isn't encrypted.
 inline constexpr std::string_view kEncrypted = "encrypted";
@@ -29,36 +41,46 @@ inline constexpr std::size_t kEncryptedBlock = std::size_t{1} << 20;
 /// nothing of the key.
 using EncryptedId = std::array<std::byte, 32>;
 
-/// The key of one dump. Several threads may use one object.
+/// The key of one dump, or of a page server's part of it. Several threads may use one object.
 class DumpKey {
 public:
     /// Bytes of keep().
     static constexpr std::size_t kKeptSize = 16 + crypto::kKeySize;
+    using Kept = std::span<const std::byte, kKeptSize>;
 
-    /// A new one. `parent`: of what the dump builds on.
-    explicit DumpKey(std::optional<EncryptedId> parent = std::nullopt);
+    /// A new one. `parent`: of what the dump builds on; `pagesApart`: a page server has its pages.
+    explicit DumpKey(std::optional<EncryptedId> parent = std::nullopt, bool pagesApart = false);
+    /// One that somebody else has made, for images that are yet to be written.
+    DumpKey(Kept kept, std::optional<EncryptedId> parent);
     /// That of encrypted images, if one of the identities is of a recipient. Throws Error if none is, and for images
     /// that aren't as they were written.
-    DumpKey(const ImageDir& images, std::span<const crypto::SecretKey> identities);
+    DumpKey(const ImageDir& images, std::span<const crypto::SecretKey> identities, const EncryptedSet& set = kDumpSet);
     /// That of images that have it, as somebody has kept it; isKept() is true of both. Throws Error for images that
     /// aren't as they were written.
-    DumpKey(const ImageDir& images, std::span<const std::byte, kKeptSize> kept);
+    DumpKey(const ImageDir& images, Kept kept, const EncryptedSet& set = kDumpSet);
 
     /// Whether a key that was kept says that it is of these images. Throws Error.
-    [[nodiscard]] static bool isKept(const ImageDir& images, std::span<const std::byte, kKeptSize> kept);
+    [[nodiscard]] static bool isKept(const ImageDir& images, Kept kept, const EncryptedSet& set = kDumpSet);
     /// All that the next dump needs to read what this one has written. Throws Error.
     void keep(std::span<std::byte, kKeptSize> into) const;
+    /// The same of what a page server writes of this dump.
+    void keepOfPages(std::span<std::byte, kKeptSize> into) const;
 
-    /// All of encryption.img. Throws Error.
-    [[nodiscard]] std::vector<std::byte> head(std::span<const crypto::PublicKey> recipients) const;
+    /// All of encryption.img, or of the file of another set. Throws Error.
+    [[nodiscard]] std::vector<std::byte> head(std::span<const crypto::PublicKey> recipients,
+                                              const EncryptedSet& set = kDumpSet) const;
 
     /// The key of one file, by the number that is in its name.
     [[nodiscard]] crypto::SecretBytes ofFile(std::uint64_t file) const;
 
     /// What these images are known by.
     [[nodiscard]] EncryptedId id() const;
+    /// What the part of a page server is known by.
+    [[nodiscard]] EncryptedId idOfPages() const;
     /// What those are known by that these build on; nothing if they don't.
     [[nodiscard]] const std::optional<EncryptedId>& parent() const noexcept { return parent_; }
+    /// Whether a page server has the pages: they are in another set.
+    [[nodiscard]] bool pagesApart() const noexcept { return pagesApart_; }
 
     [[nodiscard]] const crypto::Symmetric& ciphers() const noexcept { return symmetric_; }
 
@@ -72,6 +94,7 @@ private:
     std::array<std::byte, 16> id_{};
     crypto::SecretBytes key_;
     std::optional<EncryptedId> parent_;
+    bool pagesApart_ = false;
 };
 
 /// Whether a directory has encrypted images, or parts of such.
@@ -94,6 +117,7 @@ enum class DecryptedPart {
 /// isn't decrypted it is seen only whether it has its size. `checkStop` is called between blocks, from any thread, and
 /// throws if the work is to end.
 DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
-                               const std::function<void()>& checkStop, DecryptedPart part = DecryptedPart::All);
+                               const std::function<void()>& checkStop, DecryptedPart part = DecryptedPart::All,
+                               const EncryptedSet& set = kDumpSet);
 
 }  // namespace criu

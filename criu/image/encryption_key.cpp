@@ -26,8 +26,8 @@ using crypto::SecretKey;
 constexpr std::uint32_t kFirstVersion = 1;
 /// Recipients of all kinds.
 constexpr std::uint32_t kVersion = 2;
-/// These, and images that build on others.
-constexpr std::uint32_t kChainVersion = 3;
+/// These, and images that build on others, or whose pages a page server has.
+constexpr std::uint32_t kFurtherVersion = 3;
 constexpr std::size_t kWrappedSize = kKeySize + kTagSize;
 /// More than anybody has; each costs a multiplication on a curve.
 constexpr std::size_t kMostRecipients = 256;
@@ -99,12 +99,24 @@ SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& s
     return key;
 }
 
+/// What heads have from kFurtherVersion on.
+struct Further {
+    std::optional<EncryptedId> parent;
+    bool pagesApart = false;
+
+    [[nodiscard]] bool any() const noexcept { return parent || pagesApart; }
+};
+
 /// What the MAC of a head is of.
-std::vector<std::byte> authenticated(Bytes id, const std::optional<EncryptedId>& parent,
-                                     std::span<const Recipient> recipients, std::uint32_t version) {
-    const Bytes earlier = parent ? Bytes(*parent) : Bytes();
-    std::vector<std::byte> all(id.size() + earlier.size());
-    std::copy(earlier.begin(), earlier.end(), std::copy(id.begin(), id.end(), all.begin()));
+std::vector<std::byte> authenticated(Bytes id, const Further& further, std::span<const Recipient> recipients,
+                                     std::uint32_t version) {
+    std::vector<std::byte> all(id.size() + (version == kFurtherVersion ? sizeof(EncryptedId) + 1 : 0));
+    const auto end = std::copy(id.begin(), id.end(), all.begin());
+    if (version == kFurtherVersion) {
+        const EncryptedId parent = further.parent.value_or(EncryptedId{});
+        std::copy(parent.begin(), parent.end(), end);
+        all.back() = further.pagesApart ? std::byte{1} : std::byte{0};
+    }
     for (const Recipient& each : recipients) {
         if (version != kFirstVersion) {
             append(all, static_cast<std::uint32_t>(each.type));
@@ -151,14 +163,14 @@ bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symm
 
 }  // namespace
 
-/// encryption.img, as far as it can be read without a key.
+/// encryption.img, or that of another set, as far as it can be read without a key.
 struct DumpKey::Head {
-    explicit Head(const ImageDir& images) {
-        ImageReader image = images.openRequired(ImageKind::Encryption);
+    Head(const ImageDir& images, const EncryptedSet& set) {
+        ImageReader image = images.openRequired(set.head);
         name = fmt::format("{}/{}", images.name(), image.name());
         const auto head = image.only<EncryptionHead>();
         version = head->version;
-        if (version < kFirstVersion || version > kChainVersion)
+        if (version < kFirstVersion || version > kFurtherVersion)
             fail("{}: images are encrypted in a way that this criu doesn't know: {}", name, version);
         copyTo(id, head->id, name, "id");
         if (head->n_recipients > kMostRecipients)
@@ -166,8 +178,11 @@ struct DumpKey::Head {
         for (std::size_t i = 0; i < head->n_recipients; ++i)
             recipients.push_back(recipientIn(*head->recipients[i], version, name));
         copyTo(mac, head->mac, name, "MAC");
-        if (version == kChainVersion)
-            copyTo(parent.emplace(), head->parent, name, "parent's id");
+        if (version != kFurtherVersion)
+            return;
+        if (head->has_parent != 0)
+            copyTo(further.parent.emplace(), head->parent, name, "parent's id");
+        further.pagesApart = head->has_apart != 0 && head->apart != 0;
     }
 
     std::string name;
@@ -175,18 +190,26 @@ struct DumpKey::Head {
     std::array<std::byte, 16> id{};
     std::vector<Recipient> recipients;
     crypto::Hash mac{};
-    std::optional<EncryptedId> parent;
+    Further further;
 };
 
-DumpKey::DumpKey(std::optional<EncryptedId> parent) : key_(kKeySize), parent_(parent) {
+DumpKey::DumpKey(std::optional<EncryptedId> parent, bool pagesApart)
+    : key_(kKeySize), parent_(parent), pagesApart_(pagesApart) {
     crypto::randomize(id_);
     crypto::randomize(key_.bytes());
 }
 
-DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities) : key_(kKeySize) {
-    const Head head(images);
+DumpKey::DumpKey(Kept kept, std::optional<EncryptedId> parent) : key_(kKeySize), parent_(parent) {
+    std::ranges::copy(kept.first<sizeof(id_)>(), id_.begin());
+    std::ranges::copy(kept.last<kKeySize>(), key_.bytes().begin());
+}
+
+DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities, const EncryptedSet& set)
+    : key_(kKeySize) {
+    const Head head(images, set);
     id_ = head.id;
-    parent_ = head.parent;
+    parent_ = head.further.parent;
+    pagesApart_ = head.further.pagesApart;
     const ErrorContext context([&] { return head.name; });
     const bool found = std::any_of(head.recipients.begin(), head.recipients.end(), [&](const Recipient& each) {
         return unwrap(agreement_, symmetric_, each, identities, id_, key_.bytes());
@@ -199,11 +222,10 @@ DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities) 
     requireMade(head);
 }
 
-DumpKey::DumpKey(const ImageDir& images, std::span<const std::byte, kKeptSize> kept) : key_(kKeySize) {
-    const Head head(images);
-    std::ranges::copy(kept.first<sizeof(id_)>(), id_.begin());
-    std::ranges::copy(kept.last<kKeySize>(), key_.bytes().begin());
-    parent_ = head.parent;
+DumpKey::DumpKey(const ImageDir& images, Kept kept, const EncryptedSet& set) : DumpKey(kept, std::nullopt) {
+    const Head head(images, set);
+    parent_ = head.further.parent;
+    pagesApart_ = head.further.pagesApart;
     const ErrorContext context([&] { return head.name; });
     requireMade(head);
 }
@@ -211,12 +233,12 @@ DumpKey::DumpKey(const ImageDir& images, std::span<const std::byte, kKeptSize> k
 /// Whoever has made a head has had the key.
 void DumpKey::requireMade(const Head& head) const {
     if (head.id != id_ || !symmetric_.isMac(macKeyOf(symmetric_, key_, id_, head.version).bytes(),
-                                            authenticated(id_, head.parent, head.recipients, head.version), head.mac))
+                                            authenticated(id_, head.further, head.recipients, head.version), head.mac))
         fail("it isn't what was written: damaged, or changed");
 }
 
-bool DumpKey::isKept(const ImageDir& images, std::span<const std::byte, kKeptSize> kept) {
-    const Head head(images);
+bool DumpKey::isKept(const ImageDir& images, Kept kept, const EncryptedSet& set) {
+    const Head head(images, set);
     return std::equal(head.id.begin(), head.id.end(), kept.begin());
 }
 
@@ -225,7 +247,18 @@ void DumpKey::keep(std::span<std::byte, kKeptSize> into) const {
     std::ranges::copy(key_.bytes().first<kKeySize>(), into.subspan<sizeof(id_)>().begin());
 }
 
-std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
+void DumpKey::keepOfPages(std::span<std::byte, kKeptSize> into) const {
+    symmetric_.derive(key_.bytes(), id_, "criu images: id of pages", into.first<sizeof(id_)>());
+    symmetric_.derive(key_.bytes(), id_, "criu images: pages", into.last<kKeySize>());
+}
+
+EncryptedId DumpKey::idOfPages() const {
+    const SecretBytes kept(kKeptSize);
+    keepOfPages(kept.bytes().first<kKeptSize>());
+    return DumpKey(Kept(kept.bytes().first<kKeptSize>()), std::nullopt).id();
+}
+
+std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys, const EncryptedSet& set) const {
     if (keys.size() > kMostRecipients)
         fail("images can be encrypted for {} recipients, not {}", kMostRecipients, keys.size());
     std::vector<Recipient> recipients(keys.size());
@@ -239,7 +272,8 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
     }
     const bool allX25519 = std::all_of(recipients.begin(), recipients.end(),
                                        [](const Recipient& each) { return each.type == KeyType::X25519; });
-    const std::uint32_t version = parent_ ? kChainVersion : allX25519 ? kFirstVersion : kVersion;
+    const Further further{parent_, pagesApart_};
+    const std::uint32_t version = further.any() ? kFurtherVersion : allX25519 ? kFirstVersion : kVersion;
     std::vector<EncryptionRecipient> entries(recipients.size(), ENCRYPTION_RECIPIENT__INIT);
     std::vector<EncryptionRecipient*> pointers(recipients.size());
     for (std::size_t i = 0; i < recipients.size(); ++i) {
@@ -250,7 +284,7 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
         pointers[i] = &entries[i];
     }
     const crypto::Hash mac = symmetric_.mac(macKeyOf(symmetric_, key_, id_, version).bytes(),
-                                            authenticated(id_, parent_, recipients, version));
+                                            authenticated(id_, further, recipients, version));
     EncryptionHead message = ENCRYPTION_HEAD__INIT;
     message.version = version;
     message.id = fieldOf(id_);
@@ -260,7 +294,8 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys) const {
     message.has_parent = parent_ ? 1 : 0;
     if (parent_)
         message.parent = fieldOf(*parent_);
-    return imageOf(ImageKind::Encryption, message.base);
+    message.has_apart = message.apart = pagesApart_ ? 1 : 0;
+    return imageOf(set.head, message.base);
 }
 
 SecretBytes DumpKey::ofFile(std::uint64_t file) const {
@@ -276,7 +311,7 @@ EncryptedId DumpKey::id() const {
 }
 
 bool areEncrypted(const ImageDir& images) {
-    if (images.exists(ImageKind::Encryption))
+    if (images.exists(kDumpSet.head) || images.exists(kPagesSet.head))
         return true;
     auto image = images.openRead(ImageKind::Inventory);
     if (!image)

@@ -38,6 +38,9 @@ enum class PageCommand : std::uint16_t {
     /// In those: `pages` pages of an object's content follow, from the position `address` in it on (PageBlock). In a
     /// connection positions ascend. Close ends it, without an answer.
     Content = 4204,
+    /// Has the server encrypt what it stores. Comes before everything else, and is followed by `pages` bytes of keys.
+    /// The answer is an int32, 0.
+    Encrypt = 4205,
 };
 
 /// The header of every message.

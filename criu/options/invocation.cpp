@@ -168,8 +168,13 @@ static void requireSecrecyFits(const Invocation& invocation) {
     const model::Options& options = invocation.options;
     const bool dumps = invocation.command == Command::Dump || invocation.command == Command::PreDump;
     const bool reads = invocation.command == Command::Restore || invocation.command == Command::LazyPages;
-    const bool encrypts = dumps && !options.encrypt.empty();
-    if (invocation.command == Command::PageServer && options.lazyPages && options.decrypt)
+    const bool serves = invocation.command == Command::PageServer;
+    const bool encrypts = (dumps || serves) && !options.encrypt.empty();
+    if (serves && options.lazyPages && encrypts)
+        fail("--encrypt and --lazy-pages exclude each other: a page server that serves pages stores none");
+    if (serves && encrypts)
+        requirePrivateWay(options, "--encrypt and page-server");
+    if (serves && options.lazyPages && options.decrypt)
         requirePrivateWay(options, "--decrypt and --lazy-pages");
     const std::string_view name = encrypts                    ? "--encrypt"
                                   : dumps && options.sign     ? "--sign"
@@ -192,8 +197,10 @@ static void requireSecrecyFits(const Invocation& invocation) {
         fail("--sign and --lazy-pages exclude each other: pages that are left out are in no image");
     if (options.lazyPages)
         requirePrivateWay(options, "--encrypt and --lazy-pages");
+    if (options.pageServer && options.sign)
+        fail("--sign and --page-server exclude each other: nobody signs what a page server has");
     if (options.pageServer)
-        fail("{} and --page-server exclude each other: a page server gets pages as they are", name);
+        requirePrivateWay(options, "--encrypt and --page-server");
     if (options.sign && options.streamTo)
         fail(
             "--sign and --stream-to exclude each other: sign images in a directory, and send that by criu stream pack");

@@ -300,7 +300,7 @@ constexpr OptionRow kTable[] = {
      Required,
      "KEY",
      NoNo,
-     Dumps,
+     PageWriters,
      Built,
      "encrypt all images for this public key, given as age1… or by a file (age, PEM, certificate); may be repeated",
      append<&O::encrypt>,

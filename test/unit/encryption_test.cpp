@@ -301,7 +301,7 @@ using Kept = std::array<std::byte, DumpKey::kKeptSize>;
 /// Images of a dump that has what a next one reads.
 void dumpRecords(const ImageDir& into, const crypto::PublicKey& recipient, std::optional<EncryptedId> parent,
                  Kept& kept, EncryptedId& id) {
-    EncryptingOutlet out(std::make_unique<DirectoryOutlet>(into), {recipient}, parent);
+    EncryptingOutlet out(std::make_unique<DirectoryOutlet>(into), {recipient}, std::make_unique<DumpKey>(parent));
     for (const char* const name : {"pages-1.img", "pagemap-7.img", "inventory.img"}) {
         const auto file = out.create(name);
         file->write(0, bytesOf(name));
@@ -338,8 +338,7 @@ TEST_CASE("encrypted images say what they build on, and nobody changes that") {
         write(path, changed);
         CAPTURE(at);
         CHECK_FALSE(errorOf([&] { (void)DumpKey(from, identities); }).empty());
-        CHECK_FALSE(
-            errorOf([&] { (void)DumpKey(from, std::span<const std::byte, DumpKey::kKeptSize>(kept)); }).empty());
+        CHECK_FALSE(errorOf([&] { (void)DumpKey(from, DumpKey::Kept(kept)); }).empty());
     }
     // Without the field, and as if there had never been one.
     for (const std::uint32_t version : {1U, 2U, 3U}) {
@@ -350,8 +349,7 @@ TEST_CASE("encrypted images say what they build on, and nobody changes that") {
         without.has_parent = 0;
         const std::vector<std::byte> image = imageOf(ImageKind::Encryption, without.base);
         write(path, std::string(reinterpret_cast<const char*>(image.data()), image.size()));
-        CHECK_THAT(errorOf([&] { (void)DumpKey(from, identities); }),
-                   Contains(version == 3 ? "its parent's id has 0 bytes" : "it isn't what was written"));
+        CHECK_THAT(errorOf([&] { (void)DumpKey(from, identities); }), Contains("it isn't what was written"));
     }
 }
 
@@ -368,14 +366,14 @@ TEST_CASE("the key that was kept of a dump opens its images and no others, and o
     const ImageDir from = folder.images();
     CHECK(DumpKey::isKept(from, kept));
     CHECK_FALSE(DumpKey::isKept(from, keptOfOther));
-    const DumpKey key(from, std::span<const std::byte, DumpKey::kKeptSize>(kept));
+    const DumpKey key(from, DumpKey::Kept(kept));
     CHECK(key.id() == id);
     Kept forged = kept;
     forged.back() ^= std::byte{1};
     CHECK(DumpKey::isKept(from, forged));
-    CHECK_THAT(errorOf([&] { (void)DumpKey(from, std::span<const std::byte, DumpKey::kKeptSize>(forged)); }),
+    CHECK_THAT(errorOf([&] { (void)DumpKey(from, DumpKey::Kept(forged)); }),
                Contains("encryption.img") && Contains("it isn't what was written"));
-    CHECK_THAT(errorOf([&] { (void)DumpKey(from, std::span<const std::byte, DumpKey::kKeptSize>(keptOfOther)); }),
+    CHECK_THAT(errorOf([&] { (void)DumpKey(from, DumpKey::Kept(keptOfOther)); }),
                Contains("it isn't what was written"));
 
     TemporaryDir target;
@@ -396,4 +394,59 @@ TEST_CASE("the key that was kept of a dump opens its images and no others, and o
     pagemap.back() = static_cast<char>(pagemap.back() ^ 1);
     write(folder.path() + "/encrypted-2.img", pagemap);
     CHECK_THAT(errorOf(take), Contains("encrypted-2.img (pagemap-7.img)") && Contains("aren't what was written"));
+}
+
+TEST_CASE("what a page server has written of a dump goes with that dump only, and has to be there") {
+    const crypto::SecretKey identity = newIdentity();
+    const std::span<const crypto::SecretKey> identities(&identity, 1);
+    TemporaryDir folder;
+    TemporaryDir target;
+    const ImageDir from = folder.images();
+    const ImageDir to = target.images();
+    const auto put = [](EncryptingOutlet& out, const std::string& name) {
+        const auto file = out.create(name);
+        file->write(0, bytesOf(name));
+        file->finish(name.size());
+    };
+    Kept kept{};
+    {
+        EncryptingOutlet out(std::make_unique<DirectoryOutlet>(from), {identity.own},
+                             std::make_unique<DumpKey>(std::nullopt, true));
+        put(out, "fs-7.img");
+        out.finish();
+        out.key().keepOfPages(kept);
+        EncryptingOutlet pages(std::make_unique<DirectoryOutlet>(from), {identity.own},
+                               std::make_unique<DumpKey>(kept, std::nullopt), kPagesSet);
+        put(pages, "pages-65537.img");
+        pages.finish();
+    }
+    const DumpKey key(from, identities);
+    CHECK(key.pagesApart());
+    CHECK(key.idOfPages() == DumpKey(from, identities, kPagesSet).id());
+    CHECK(key.idOfPages() != key.id());
+    CHECK(key.idOfPages() != DumpKey().idOfPages());
+    const auto takeBoth = [&] {
+        return errorOf([&] {
+            decryptImages(from, key, &to, kGoOn);
+            decryptImages(from, DumpKey(from, identities, kPagesSet), &to, kGoOn, DecryptedPart::All, kPagesSet);
+        });
+    };
+    CHECK(takeBoth().empty());
+    CHECK(contentOf(target.path() + "/fs-7.img") == "fs-7.img");
+    CHECK(contentOf(target.path() + "/pages-65537.img") == "pages-65537.img");
+    CHECK_THAT(takeBoth(), Contains("fs-7.img is there twice"));
+    // The head says whether there is another set: without that word it is a stranger.
+    const std::string path = folder.path() + "/encryption.img";
+    const auto head = from.openRequired(ImageKind::Encryption).only<EncryptionHead>();
+    for (const bool says : {true, false}) {
+        EncryptionHead changed = *head;
+        changed.has_apart = says ? 1 : 0;
+        changed.apart = 0;
+        const std::vector<std::byte> image = imageOf(ImageKind::Encryption, changed.base);
+        write(path, std::string(reinterpret_cast<const char*>(image.data()), image.size()));
+        CHECK_THAT(errorOf([&] { (void)DumpKey(from, identities); }), Contains("it isn't what was written"));
+    }
+    Encrypted whole;
+    fs::copy_file(folder.path() + "/encrypted-pages-1.img", whole.path("encrypted-pages-1.img"));
+    CHECK_THAT(whole.damage(), Contains("encrypted-pages-1.img: it isn't of this dump"));
 }

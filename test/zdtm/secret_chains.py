@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 
 from harness import processes
 from secrecy import Keys, flip, pre_dump, require_forgotten, require_refused, require_restored
@@ -98,6 +100,32 @@ def keepers():
     return [pid for pid in processes.pids() if "tracks the memory" in (processes.text(f"/proc/{pid}/cmdline") or "")]
 
 
+# Asks the process that tracks the memory of the tree (first argument) where the key lies, and reads there (second: bytes).
+ASK = """
+import os, socket, struct, sys
+first, last = f"@criu-tracking-{sys.argv[1]}-", f"-{os.stat('/proc/self/ns/pid').st_ino}"
+words = [line.split()[-1] for line in open("/proc/net/unix")]
+address = next(word[1:] for word in words if word.startswith(first) and word.endswith(last))
+link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+link.connect(chr(0) + address)
+link.send(struct.pack("<IiQ16x", 6, 0, 0))
+word, pid, place = struct.unpack("<IiQ16x", link.recv(32))
+print("asked", word, flush=True)
+with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+    memory.seek(place)
+    print("read", len(set(memory.read(int(sys.argv[2])))))
+"""
+
+
+def require_key_guarded(subject):
+    """Whoever may trace the process that tracks memory can read the key of the images there, and nobody else, be it as the same
+    user."""
+    for prefix, pattern in (([], r"asked 6\nread [2-9]\d$"), (["setpriv", "--bounding-set", "-sys_ptrace"], r"asked 6\n.*PermissionError")):
+        run = subprocess.run([*prefix, sys.executable, "-c", ASK, str(subject.root), "80"], capture_output=True, text=True, check=False)
+        if not re.match(pattern, run.stdout + run.stderr.strip().rpartition("\n")[2]):
+            raise Failed(f"the key of the images, asked for with {prefix}: {run.stdout}{run.stderr}")
+
+
 def encrypted_chain(subject, _task):
     """None of a chain of encrypted images can be changed, exchanged or left out, and nothing else is built on than what is
     encrypted for the same recipients."""
@@ -143,6 +171,7 @@ def encrypted_chain_dumps(subject, _task):
     pre_dump(subject, "plain", [])
     require_not_built(subject, "plain", encrypt, "aren't encrypted: what builds on them")
     pre_dump(subject, "early", encrypt)
+    require_key_guarded(subject)
     require_not_built(subject, "early", [], "are encrypted: what builds on them")
     require_not_built(subject, "early", [*encrypt, *own.encrypt("stranger")], "for other recipients")
     require_not_built(subject, "early", own.encrypt("stranger"), "for other recipients")
