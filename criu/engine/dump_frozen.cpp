@@ -93,6 +93,12 @@ MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& op
                                                             : MemoryTracking::Use::Continued;
 }
 
+/// Who knows what was written since an earlier dump; null if that won't be asked for.
+TrackingLink* whoKnows(FrozenPhase::Purpose purpose, const model::Options& options,
+                       std::optional<TrackingLink>& link) noexcept {
+    return link && useOf(purpose, options) != MemoryTracking::Use::Ignored ? &*link : nullptr;
+}
+
 }  // namespace
 
 std::vector<HostPid> runningTree(HostPid root) {
@@ -118,7 +124,7 @@ std::vector<HostPid> runningTree(HostPid root) {
 struct FrozenPhase::Parts {
     Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
-          outgoing(openOutgoing(run, link ? &*link : nullptr)),
+          outgoing(openOutgoing(run, whoKnows(purpose, run.options, link))),
           pages(openPages(purpose, run, outgoing)),
           lateServer(listenForLate(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),

@@ -130,9 +130,20 @@ TEST_CASE("what encrypted and signed images don't go with is refused") {
     CHECK_NOTHROW(validated({"restore", "--decrypt", "7", "--signed-by", "key", "--stream-from", "-"}));
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--encrypt", "key", "--compat", "4.2"}), Contains("--compat 4.2"));
     for (const char* const name : {"--encrypt=key", "--sign=key"}) {
-        for (const char* const other : {"--auto-dedup", "--page-server", "--stream"})
+        for (const char* const other : {"--auto-dedup", "--stream"})
             CHECK_THROWS_WITH(validated({"dump", "-t", "5", name, other}), Contains("exclude each other"));
     }
+    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign=key", "--page-server", "--tls"}), Contains("nobody signs"));
+    for (const char* const command : {"dump", "pre-dump"}) {
+        CHECK_THROWS_WITH(validated({command, "-t", "5", "--encrypt=key", "--page-server"}), Contains("need --tls"));
+        CHECK_NOTHROW(validated({command, "-t", "5", "--encrypt=key", "--page-server", "--tls"}));
+    }
+    CHECK_THROWS_WITH(validated({"page-server", "--encrypt=key"}), Contains("need --tls"));
+    CHECK_NOTHROW(validated({"page-server", "--encrypt=key", "--ps-socket=7"}));
+    CHECK_NOTHROW(validated({"page-server", "--encrypt=key", "--tls", "--prev-images-dir=../1"}));
+    CHECK_THROWS_WITH(validated({"page-server", "--encrypt=key", "--tls", "--auto-dedup"}),
+                      Contains("exclude each other"));
+    CHECK_THROWS_WITH(validated({"page-server", "--encrypt=key", "--tls", "--lazy-pages"}), Contains("stores none"));
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--sign=key", "--lazy-pages", "--tls"}), Contains("in no image"));
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--encrypt=key", "--lazy-pages"}), Contains("need --tls"));
     CHECK_NOTHROW(validated({"dump", "-t", "5", "--encrypt=key", "--lazy-pages", "--tls"}));

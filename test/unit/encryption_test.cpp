@@ -378,11 +378,12 @@ TEST_CASE("the key that was kept of a dump opens its images and no others, and o
 
     TemporaryDir target;
     const ImageDir to = target.images();
-    const auto take = [&] { decryptImages(from, key, &to, kGoOn, DecryptedPart::Records); };
-    CHECK(errorOf(take).empty());
+    decryptImages(from, key, &to, kGoOn, DecryptedPart::Records);
     CHECK(contentOf(target.path() + "/inventory.img") == "inventory.img");
     CHECK(contentOf(target.path() + "/pagemap-7.img") == "pagemap-7.img");
     CHECK_FALSE(fs::exists(target.path() + "/pages-1.img"));
+    const auto take = [&] { decryptImages(from, key, nullptr, kGoOn, DecryptedPart::Records); };
+    CHECK(errorOf(take).empty());
     const std::string pages = folder.path() + "/encrypted-1.img";
     const std::string whole = contentOf(pages);
     write(pages, whole.substr(0, whole.size() - 1));
