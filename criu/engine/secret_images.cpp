@@ -65,18 +65,24 @@ struct Link {
     [[nodiscard]] const DumpKey& key() const noexcept { return pages ? *pages : *dump; }
 };
 
-/// `first`: the youngest images, and not those that others build on. `apart`: a page server has the pages of those.
+/// Whether a directory has nothing but what a page server has stored.
+bool hasPagesOnly(const ImageDir& images) {
+    return images.exists(kPagesSet.head) && !images.exists(kDumpSet.head);
+}
+
+/// `first`: the youngest images, and not those that others build on. `apart`: of these only what a page server has
+/// stored is wanted.
 Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identities, bool first, bool apart) {
     Link link{images, nullptr, nullptr};
     if (!areEncrypted(images))
         fail("the images in {} aren't encrypted, but those that build on them are", images.name());
-    if (first || !apart)
+    if (!apart)
         link.dump = std::make_unique<const DumpKey>(images, identities);
     if (!first && link.dump && link.dump->pagesApart())
         fail("the images in {} are encrypted, but aren't those that the next ones build on", images.name());
     if (apart || (link.dump && link.dump->pagesApart()))
         link.pages = std::make_unique<const DumpKey>(images, identities, kPagesSet);
-    if (first && link.pages && link.pages->id() != link.dump->idOfPages())
+    if (link.dump && link.pages && link.pages->id() != link.dump->idOfPages())
         fail("the pages in {}, which a page server has stored, are of another dump", images.name());
     return link;
 }
@@ -86,7 +92,8 @@ std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::Secr
     std::vector<Link> chain;
     for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
         const bool first = chain.empty();
-        chain.push_back(openLink(*each, identities, first, !first && chain.front().pages != nullptr));
+        const bool apart = first ? hasPagesOnly(*each) : chain.front().pages != nullptr;
+        chain.push_back(openLink(*each, identities, first, apart));
         const DumpKey& key = chain.back().key();
         if (!first && key.id() != chain[chain.size() - 2].key().parent())
             fail("the images in {} are encrypted, but aren't those that the next ones build on", each->name());

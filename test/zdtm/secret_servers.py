@@ -6,8 +6,8 @@ import re
 import shutil
 
 from page_servers import Certificates, Server, together
-from secrecy import Keys, flip, require_refused, require_restored
-from secret_chains import Attacked, largest, relink, replace, sizes
+from secrecy import Keys, flip, pre_dump, require_refused, require_restored
+from secret_chains import Attacked, largest, relink, replace, sizes, whole
 from secret_pages import require_dump_refused, require_encrypted
 from subject import Failed, Skipped
 import modes
@@ -113,7 +113,27 @@ def encrypted_page_server(subject, _task):
                              lambda last, _: shutil.copyfile(largest(last), os.path.join(last, "pages-65537.img")), "isn't of this dump")
     require_refused(subject, other, own.decrypt("stranger"), "for none of the keys given")
     require_restored(subject, other, own.decrypt())
+    require_mixed(subject, own, way)
     subject.check()
+
+
+def require_mixed(subject, own, way):
+    """What is stored here builds on nothing that a page server has, and the reverse: such dumps are whole ones. What a server has can
+    be verified by itself, but not restored."""
+    name, stored = way.pre_dump("away")
+    verified = subject.ours.run("verify", subject.images(stored), "verify.log", own.decrypt())
+    subject.require_success(verified)
+    whole(subject, "home", name, way.encrypt)
+    require_refused(subject, stored, own.decrypt(), r"inventory\.img")
+    require_restored(subject, "home", own.decrypt())
+    pre_dump(subject, "here", way.encrypt)
+    server = way.server("mixed-stored", [*way.encrypt, "--prev-images-dir", "../here"])
+    whole(subject, "mixed", "here", way.sender(server))
+    server.wait()
+    mixed = together(subject, "mixed", "mixed-stored")
+    if os.path.lexists(os.path.join(subject.images(mixed), "parent")):
+        raise Failed("pages that a page server has have a link to images that they don't build on")
+    require_restored(subject, mixed, own.decrypt())
 
 
 MODES = [
