@@ -35,21 +35,39 @@ enum class Word : std::uint32_t {
     Begin,   ///< to the keeper; what it holds is void
     Commit,  ///< to the keeper, with the id; answered by End
     Finish,  ///< to the keeper
-    Key,     ///< to the keeper: say where the key of the images lies; answered by Key, or End if there is none
-    Keep,    ///< to the keeper, behind Begin: where one lies; answered by End when the keeper has read it
+    Key,     ///< to the keeper, with the place of a proof: where is the key of the images? Answered by Key, or End if
+             ///< there is none, with what lies there
+    Prove,   ///< to the keeper; answered by Prove with the place of a proof
+    Keep,    ///< to the keeper, behind Begin: where a key lies, with that proof; answered by End when it has been read
 };
 
 /// One packet.
 struct Message {
     Word word{};
     std::int32_t pid = 0;
-    std::uint64_t number = 0;  ///< of a Task its start time, of a key its address in this process
+    std::uint64_t number = 0;  ///< of a Task its start time, otherwise an address in the process
     TrackingId id{};
 };
 
-/// Where a key of this process lies.
-Message placeOf(Word word, const crypto::SecretBytes& key) {
-    return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(key.bytes().data()), {}};
+/// Random bytes in memory of one side, which the other one tells if it may read there.
+using Proof = TrackingId;
+
+Proof makeProof() {
+    Proof proof;
+    crypto::randomize(proof);
+    return proof;
+}
+
+/// Where something of this process lies.
+Message placeOf(Word word, std::span<const std::byte> bytes, const Proof& proof = {}) {
+    return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(bytes.data()), proof};
+}
+
+/// Reads the other side's proof.
+Proof readProof(const Message& place) {
+    Proof proof{};
+    kernel::readMemory(place.pid, place.number, proof);
+    return proof;
 }
 
 /// Reads the other side's key.
@@ -142,11 +160,8 @@ private:
     void serve() {
         UniqueFd fd;
         const std::optional<Message> message = receive(client_.get(), fd);
-        if (!message) {
-            client_.reset();
-            ends_ = !valid_;
-            return;
-        }
+        if (!message)
+            return dismiss();
         switch (message->word) {
             case Word::List:
                 for (const TrackedTask& task : tree_.tasks)
@@ -165,10 +180,18 @@ private:
                 next_ = {};
                 valid_ = true;
                 return send(client_.get(), {Word::End, 0, 0, tree_.id});
-            case Word::Key:
-                return send(client_.get(),
-                            tree_.imagesKey ? placeOf(Word::Key, *tree_.imagesKey) : Message{Word::End, 0, 0, {}});
+            case Word::Key: {
+                const Proof proof = readProof(*message);
+                if (!tree_.imagesKey)
+                    return send(client_.get(), {Word::End, 0, 0, proof});
+                return send(client_.get(), placeOf(Word::Key, tree_.imagesKey->bytes(), proof));
+            }
+            case Word::Prove:
+                proof_ = makeProof();
+                return send(client_.get(), placeOf(Word::Prove, *proof_));
             case Word::Keep:
+                if (const auto proof = std::exchange(proof_, std::nullopt); !proof || *proof != message->id)
+                    return dismiss();
                 next_.imagesKey = readKey(*message);
                 return send(client_.get(), {Word::End, 0, 0, {}});
             case Word::End:
@@ -178,9 +201,15 @@ private:
         }
     }
 
+    void dismiss() noexcept {
+        client_.reset();
+        ends_ = !valid_;
+    }
+
     UniqueFd listener_;
     UniqueFd client_;
     UniqueFd root_;
+    std::optional<Proof> proof_;  ///< which the client has to know
     TrackedTree tree_;
     TrackedTree next_;
     bool valid_ = false;
@@ -267,11 +296,14 @@ TrackedTree TrackingLink::list() {
 
 std::shared_ptr<crypto::SecretBytes> TrackingLink::imagesKey() {
     const ErrorContext context([] { return "the key of the earlier images"; });
-    send(socket_.get(), {Word::Key, 0, 0, {}});
+    const Proof proof = makeProof();
+    send(socket_.get(), placeOf(Word::Key, proof));
     UniqueFd none;
     const std::optional<Message> answer = receive(socket_.get(), none);
     if (!answer)
         fail("the process that tracks memory doesn't answer");
+    if (answer->id != proof)
+        fail("somebody else, who may not read criu's memory, has taken the name of the process that tracks memory");
     if (answer->word != Word::Key)
         return nullptr;
     return readKey(*answer);
@@ -286,7 +318,11 @@ void TrackingLink::commit(const TrackedTree& tree) {
         send(socket_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
     UniqueFd none;
     if (tree.imagesKey) {
-        send(socket_.get(), placeOf(Word::Keep, *tree.imagesKey));
+        send(socket_.get(), {Word::Prove, 0, 0, {}});
+        const auto place = receive(socket_.get(), none);
+        if (!place || place->word != Word::Prove)
+            fail("the process that tracks memory doesn't answer");
+        send(socket_.get(), placeOf(Word::Keep, tree.imagesKey->bytes(), readProof(*place)));
         if (const auto kept = receive(socket_.get(), none); !kept || kept->word != Word::End)
             fail("the process that tracks memory can't take the key of the images");
     }

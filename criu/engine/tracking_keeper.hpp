@@ -56,6 +56,8 @@ struct TrackedTree {
 /// The key of encrypted images is never sent: whoever is to have it reads it out of the other's memory, which the
 /// kernel allows those only who may trace the other (ptrace(2)). That is more than to be the same user, as a process of
 /// a container may be; and who may do that to the keeper may do it to the tree, whose memory is what the images have.
+/// For the same reason each side tells something out of the other's memory before it gives a key that the other one is
+/// to use.
 ///
 /// It is found by an abstract socket whose name tells of the root's pid and start time. Both ends look at the other's
 /// user (SO_PEERCRED), which nobody can fake; an id of the images says whether its state is the one that they mean.

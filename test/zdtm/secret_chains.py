@@ -102,14 +102,22 @@ def keepers():
 
 # Asks the process that tracks the memory of the tree (first argument) where the key lies, and reads there (second: bytes).
 ASK = """
-import os, socket, struct, sys
+import ctypes, os, socket, struct, sys
 first, last = f"@criu-tracking-{sys.argv[1]}-", f"-{os.stat('/proc/self/ns/pid').st_ino}"
 words = [line.split()[-1] for line in open("/proc/net/unix")]
 address = next(word[1:] for word in words if word.startswith(first) and word.endswith(last))
 link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 link.connect(chr(0) + address)
-link.send(struct.pack("<IiQ16x", 6, 0, 0))
-word, pid, place = struct.unpack("<IiQ16x", link.recv(32))
+link.send(struct.pack("<IiQ16s", 8, os.getpid(), 4096, b"unknown"))
+if link.recv(32):
+    print("a key was taken without a proof")
+link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+link.connect(chr(0) + address)
+token = ctypes.create_string_buffer(os.urandom(16), 16)
+link.send(struct.pack("<IiQ16x", 6, os.getpid(), ctypes.addressof(token)))
+word, pid, place, proof = struct.unpack("<IiQ16s", link.recv(32))
+if proof != token.raw:
+    print("nothing was proved")
 print("asked", word, flush=True)
 with open(f"/proc/{pid}/mem", "rb", 0) as memory:
     memory.seek(place)
@@ -124,6 +132,37 @@ def require_key_guarded(subject):
         run = subprocess.run([*prefix, sys.executable, "-c", ASK, str(subject.root), "80"], capture_output=True, text=True, check=False)
         if not re.match(pattern, run.stdout + run.stderr.strip().rpartition("\n")[2]):
             raise Failed(f"the key of the images, asked for with {prefix}: {run.stdout}{run.stderr}")
+
+
+# Has the name of the process that tracks the memory of the tree (first argument) without being one, and gives a key of its own.
+FEIGN = """
+import ctypes, os, socket, struct, sys
+with open(f"/proc/{sys.argv[1]}/stat") as stat:
+    start = stat.read().rpartition(")")[2].split()[19]
+server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+server.bind(chr(0) + f"criu-tracking-{sys.argv[1]}-{start}-{os.stat('/proc/self/ns/pid').st_ino}")
+server.listen(1)
+print("listens", flush=True)
+own = ctypes.create_string_buffer(80)
+answers = {0: 2, 4: 2, 6: 6, 7: 7, 8: 2}
+while True:
+    client, _ = server.accept()
+    while packet := client.recv(32):
+        word, _, _, proof = struct.unpack("<IiQ16s", packet)
+        if word in answers:
+            client.send(struct.pack("<IiQ16s", answers[word], os.getpid(), ctypes.addressof(own), proof))
+"""
+
+
+def feigned(subject, encrypt):
+    """A process that has the name of the one that tracks memory, but may not read criu's: it gets no key, and none of its own is
+    used."""
+    with subprocess.Popen(["setpriv", "--bounding-set", "-sys_ptrace", sys.executable, "-c", FEIGN, str(subject.root)],
+                          stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        pre_dump(subject, "feigned", encrypt)
+        require_not_built(subject, "feigned", encrypt, "somebody else, who may not read")
+        process.kill()
 
 
 def encrypted_chain(subject, _task):
@@ -170,6 +209,10 @@ def encrypted_chain_dumps(subject, _task):
     encrypt = own.encrypt()
     pre_dump(subject, "plain", [])
     require_not_built(subject, "plain", encrypt, "aren't encrypted: what builds on them")
+    for pid in keepers():
+        os.kill(pid, signal.SIGKILL)
+    subject.init.until(lambda: not keepers(), processes.PATIENCE, "the end of the keeper")
+    feigned(subject, encrypt)
     pre_dump(subject, "early", encrypt)
     require_key_guarded(subject)
     require_not_built(subject, "early", [], "are encrypted: what builds on them")
