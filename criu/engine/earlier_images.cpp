@@ -22,7 +22,9 @@
 namespace criu::engine {
 namespace {
 
-static_assert(kImagesKeySize == DumpKey::kKeptSize + crypto::kHashSize);
+/// What is kept: the key of records, that of records of a page server's part, and for whom they are.
+constexpr std::size_t kKey = DumpKey::kKeptSize;
+static_assert(kImagesKeySize == 2 * kKey + crypto::kHashSize);
 
 /// Looks at the signature of earlier images, of which a copy is made: of what the dump reads. It has to be of the key
 /// that signs the dump.
@@ -94,10 +96,10 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tra
     if (!areEncrypted(earlier))
         fail("the images in {} aren't encrypted: what builds on them can't be either", earlier.name());
     const std::shared_ptr<crypto::SecretBytes> kept = tracking != nullptr ? tracking->imagesKey() : nullptr;
-    const auto key = kept ? std::optional(DumpKey::Kept(kept->bytes().first<DumpKey::kKeptSize>())) : std::nullopt;
+    const auto key = kept ? std::optional(DumpKey::Kept(kept->bytes().first<kKey>())) : std::nullopt;
     if (!key || !DumpKey::isKept(earlier, *key))
         return withoutParent("Nobody has tracked what was written since the images in");
-    if (!std::ranges::equal(kept->bytes().subspan(DumpKey::kKeptSize), hashOf(run.keys.recipients)))
+    if (!std::ranges::equal(kept->bytes().subspan(2 * kKey), hashOf(run.keys.recipients)))
         fail(
             "the images in {} are encrypted for other recipients: whoever is to restore a chain has to be one of each "
             "of its images",
@@ -110,13 +112,13 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tra
         parent.signedId = copySigned(run, earlier, *copy);
     }
     const DumpKey own(copy ? *copy : earlier, *key);
-    if (own.pagesApart() != run.options.pageServer)
-        return withoutParent(own.pagesApart() ? "A page server has the pages of the images in"
-                                              : "No page server has the pages of the images in");
+    if (own.bonds().pagesApart != run.options.pageServer)
+        return withoutParent(own.bonds().pagesApart ? "A page server has the pages of the images in"
+                                                    : "No page server has the pages of the images in");
     parent.id = own.id();
-    if (own.pagesApart()) {
-        parent.pagesKey = std::make_shared<crypto::SecretBytes>(DumpKey::kKeptSize);
-        own.keepOfPages(parent.pagesKey->bytes().first<DumpKey::kKeptSize>());
+    if (own.bonds().pagesApart) {
+        parent.pagesKey = std::make_shared<crypto::SecretBytes>(kKey);
+        std::ranges::copy(kept->bytes().subspan(kKey, kKey), parent.pagesKey->bytes().begin());
     }
     parent.records = makeSpool(run.options.streamMemory, earlier.name());
     decryptImages(
@@ -126,8 +128,9 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tra
 
 std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key, std::span<const crypto::PublicKey> recipients) {
     auto kept = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
-    key.keep(kept->bytes().first<DumpKey::kKeptSize>());
-    std::ranges::copy(hashOf(recipients), kept->bytes().subspan(DumpKey::kKeptSize).begin());
+    key.keepRecords(kept->bytes().first<kKey>());
+    key.keepRecordsOfPages(kept->bytes().subspan<kKey, kKey>());
+    std::ranges::copy(hashOf(recipients), kept->bytes().subspan(2 * kKey).begin());
     return kept;
 }
 

@@ -16,7 +16,7 @@ namespace criu::engine {
 struct EncryptedParent {
     std::optional<EncryptedId> id;  ///< nothing: it builds on nothing
     SignedParent signedId;
-    std::shared_ptr<crypto::SecretBytes> pagesKey;  ///< DumpKey::keepOfPages(), if a page server has their pages
+    std::shared_ptr<crypto::SecretBytes> pagesKey;  ///< DumpKey::keepRecordsOfPages(), if a page server has their pages
     std::optional<ImageDir> records;                ///< in clear, in memory: their inventory, and what pages they have
 };
 
@@ -32,11 +32,12 @@ void linkEarlier(Run& run, ImageDir& images);
 [[nodiscard]] SignedParent takePlainParent(Run& run, ImageDir& images);
 
 /// For one that is: earlier images have to be encrypted, for the same recipients, and signed with the same key, if this
-/// dump is to be. Their key is what `tracking` (null: nobody tracks) has kept. If it has that of others, or none, the
+/// dump is to be. The key of their records is what `tracking` (null: nobody tracks) has
+/// kept. If it has that of others, or none, the
 /// dump builds on nothing, with a warning: nobody knows what has been written since then either. Throws Error.
 [[nodiscard]] EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tracking);
 
-/// What `tracking` is to keep of a dump for that.
+/// What `tracking` is to keep of a dump for that: no page can be read with it. The key has bonds.
 [[nodiscard]] std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key,
                                                            std::span<const crypto::PublicKey> recipients);
 

@@ -65,7 +65,7 @@ std::optional<ImageDir> openEarlier(Run& run, ImageDir& place, std::span<const s
 std::shared_ptr<crypto::SecretBytes> keysForServer(const DumpKey& key, std::span<const crypto::PublicKey> recipients,
                                                    const crypto::SecretBytes* earlierPages) {
     auto keys = std::make_shared<crypto::SecretBytes>(kOwn + (earlierPages != nullptr ? kKey : 0));
-    key.keepOfPages(keys->bytes().first<kKey>());
+    key.keepPages(keys->bytes().first<kKey>());
     std::ranges::copy(hashOf(recipients), keys->bytes().subspan(kKey).begin());
     if (earlierPages != nullptr)
         std::ranges::copy(earlierPages->bytes(), keys->bytes().subspan(kOwn).begin());

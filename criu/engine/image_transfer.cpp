@@ -126,8 +126,10 @@ OutgoingImages openOutgoing(Run& run, TrackingLink* tracking) {
     std::shared_ptr<crypto::SecretBytes> forServer;
     if (encrypted) {
         // The pages build on earlier ones, wherever they are.
-        auto key = std::make_unique<const DumpKey>(options.pageServer ? std::nullopt : parent.id, options.pageServer);
-        kept = keptKey(*key, run.keys.recipients);
+        auto key = std::make_unique<const DumpKey>(
+            EncryptedBonds{options.pageServer ? std::nullopt : parent.id, options.pageServer, tracking != nullptr});
+        if (tracking != nullptr)
+            kept = keptKey(*key, run.keys.recipients);
         if (options.pageServer)
             forServer = keysForServer(*key, run.keys.recipients, parent.pagesKey.get());
         outlet = std::make_unique<EncryptingOutlet>(std::move(outlet), run.keys.recipients, std::move(key));

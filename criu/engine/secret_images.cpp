@@ -78,11 +78,11 @@ Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identit
         fail("the images in {} aren't encrypted, but those that build on them are", images.name());
     if (!apart)
         link.dump = std::make_unique<const DumpKey>(images, identities);
-    if (!first && link.dump && link.dump->pagesApart())
+    if (!first && link.dump && link.dump->bonds().pagesApart)
         fail("the images in {} are encrypted, but aren't those that the next ones build on", images.name());
-    if (apart || (link.dump && link.dump->pagesApart()))
+    if (apart || (link.dump && link.dump->bonds().pagesApart))
         link.pages = std::make_unique<const DumpKey>(images, identities, kPagesSet);
-    if (link.dump && link.pages && link.pages->id() != link.dump->idOfPages())
+    if (link.dump && link.pages && (!link.pages->bonds().builtUpon || link.pages->id() != link.dump->idOfPages()))
         fail("the pages in {}, which a page server has stored, are of another dump", images.name());
     return link;
 }
@@ -95,11 +95,11 @@ std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::Secr
         const bool apart = first ? hasPagesOnly(*each) : chain.front().pages != nullptr;
         chain.push_back(openLink(*each, identities, first, apart));
         const DumpKey& key = chain.back().key();
-        if (!first && key.id() != chain[chain.size() - 2].key().parent())
+        if (!first && (!key.bonds().builtUpon || key.id() != chain[chain.size() - 2].key().bonds().parent))
             fail("the images in {} are encrypted, but aren't those that the next ones build on", each->name());
-        if (each->parent() != nullptr && !key.parent())
+        if (each->parent() != nullptr && !key.bonds().parent)
             fail("the images in {} build on none, but have a link to earlier ones", each->name());
-        if (each->parent() == nullptr && key.parent())
+        if (each->parent() == nullptr && key.bonds().parent)
             fail("the images in {} build on earlier ones, but have no link to them", each->name());
     }
     return chain;

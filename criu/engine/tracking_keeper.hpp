@@ -39,13 +39,13 @@ struct TrackedTask {
 };
 
 /// Bytes of TrackedTree::imagesKey.
-inline constexpr std::size_t kImagesKeySize = 80;
+inline constexpr std::size_t kImagesKeySize = 128;
 
 /// What a keeper holds.
 struct TrackedTree {
     TrackingId id{};
     std::vector<TrackedTask> tasks;
-    std::shared_ptr<crypto::SecretBytes> imagesKey;  ///< of the images that have this state, if these are encrypted
+    std::shared_ptr<crypto::SecretBytes> imagesKey;  ///< of the images' records, if they are encrypted (keptKey())
 };
 
 /// The connection to a keeper: the process of criu that holds the userfaultfds of a tree between two dumps, since the

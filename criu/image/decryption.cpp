@@ -67,7 +67,7 @@ void requireHead(const OpenEncrypted& opened, const std::string& what) {
 UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key, const std::string& what) {
     const OpenEncrypted opened = openEncrypted(images, kind, encrypted::kListFile, what);
     requireHead(opened, what);
-    const crypto::SecretBytes fileKey = key.ofFile(encrypted::kListFile);
+    const crypto::SecretBytes fileKey = key.ofFile(encrypted::kListFile, true);
     UniqueFd list(sys(::memfd_create("criu-list", MFD_CLOEXEC), "make a file in memory"));
     std::vector<std::byte> sealed(kEncryptedBlock + kTagSize);
     std::vector<std::byte> plain(kEncryptedBlock);
@@ -126,7 +126,7 @@ void requireNoOthers(const ImageDir& images, std::size_t files, const EncryptedS
     const EncryptedSet& other = ofPages ? kDumpSet : kPagesSet;
     const auto isOthers = [&](const std::string& name) {
         const auto kind = imageKindOf(name);
-        return (ofPages || key.pagesApart()) && (kind == other.head || kind == other.files);
+        return (ofPages || key.bonds().pagesApart) && (kind == other.head || kind == other.files);
     };
     for (const std::string& name : namesIn(images))
         if (name.ends_with(".img") && !known.contains(name) && !isOthers(name))
@@ -157,13 +157,14 @@ std::vector<Part> partsOf(const EncryptedFileEntry& entry) {
 /// One file on its way, while blocks of it are decrypted.
 class Decrypting {
 public:
+    /// `wanted`: it will be decrypted.
     Decrypting(const ImageDir& images, ImageKind kind, const DumpKey& key, const ImageDir* into, std::uint64_t number,
-               const EncryptedFileEntry& entry)
+               const EncryptedFileEntry& entry, bool wanted)
         : images_(images),
           kind_(kind),
           into_(into),
           key_(key),
-          fileKey_(key.ofFile(number)),
+          fileKey_(wanted ? key.ofFile(number, isRecord(entry.name)) : crypto::SecretBytes(0)),
           number_(number),
           entry_(entry),
           parts_(partsOf(entry)),
@@ -238,11 +239,6 @@ private:
     UniqueFd plain_;
 };
 
-/// What a dump that builds on others reads of them.
-bool isRecord(std::string_view name) {
-    return name == imageName(ImageKind::Inventory) || name.starts_with("pagemap-");
-}
-
 }  // namespace
 
 DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
@@ -265,7 +261,7 @@ DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const bool wanted = part == DecryptedPart::All || isRecord(entries[i]->name);
         const auto file =
-            std::make_shared<Decrypting>(images, set.files, key, wanted ? into : nullptr, i + 1, *entries[i]);
+            std::make_shared<Decrypting>(images, set.files, key, wanted ? into : nullptr, i + 1, *entries[i], wanted);
         if (!wanted) {
             file->look();
             continue;

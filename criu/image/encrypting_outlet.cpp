@@ -88,7 +88,7 @@ std::unique_ptr<ImageOutlet::File> EncryptingOutlet::create(const std::string& n
         number = files_.size();
     }
     return std::make_unique<EncryptedFile>(*this, to_->create(imageName(set_.files, number)), *listed,
-                                           key().ofFile(number));
+                                           key().ofFile(number, isRecord(name)));
 }
 
 std::vector<std::byte> EncryptingOutlet::list() const {
@@ -118,7 +118,7 @@ std::vector<std::byte> EncryptingOutlet::list() const {
 
 void EncryptingOutlet::writeList() {
     const std::vector<std::byte> plain = list();
-    const crypto::SecretBytes key = key_->ofFile(encrypted::kListFile);
+    const crypto::SecretBytes key = key_->ofFile(encrypted::kListFile, true);
     const auto file = to_->create(imageName(set_.files, encrypted::kListFile));
     const auto head = encrypted::head();
     file->write(0, head);

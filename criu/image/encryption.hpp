@@ -41,60 +41,75 @@ inline constexpr std::size_t kEncryptedBlock = std::size_t{1} << 20;
 /// nothing of the key.
 using EncryptedId = std::array<std::byte, 32>;
 
-/// The key of one dump, or of a page server's part of it. Several threads may use one object.
+/// How images belong to others.
+struct EncryptedBonds {
+    std::optional<EncryptedId> parent;  ///< of what they build on
+    bool pagesApart = false;            ///< a page server has their pages: they are in another set
+    bool builtUpon = false;             ///< a next dump may build on them; not said in images
+
+    [[nodiscard]] bool any() const noexcept { return parent || pagesApart || builtUpon; }
+};
+
+/// Whether a file has what a dump reads of images that it builds on: the inventory, or what pages there are.
+[[nodiscard]] bool isRecord(std::string_view name) noexcept;
+
+/// The key of one dump, or of a page server's part of it. What has bonds has another one for records, which follows
+/// from it: who has only that can read what a next dump needs, but no page. Several threads may use one object.
 class DumpKey {
 public:
-    /// Bytes of keep().
     static constexpr std::size_t kKeptSize = 16 + crypto::kKeySize;
     using Kept = std::span<const std::byte, kKeptSize>;
+    using Keep = std::span<std::byte, kKeptSize>;
 
-    /// A new one. `parent`: of what the dump builds on; `pagesApart`: a page server has its pages.
-    explicit DumpKey(std::optional<EncryptedId> parent = std::nullopt, bool pagesApart = false);
-    /// One that somebody else has made, for images that are yet to be written.
-    DumpKey(Kept kept, std::optional<EncryptedId> parent);
+    /// A new one.
+    explicit DumpKey(const EncryptedBonds& bonds = {});
+    /// One that keepPages() has made, for images that are yet to be written.
+    DumpKey(Kept whole, const std::optional<EncryptedId>& parent);
     /// That of encrypted images, if one of the identities is of a recipient. Throws Error if none is, and for images
     /// that aren't as they were written.
     DumpKey(const ImageDir& images, std::span<const crypto::SecretKey> identities, const EncryptedSet& set = kDumpSet);
-    /// That of images that have it, as somebody has kept it; isKept() is true of both. Throws Error for images that
-    /// aren't as they were written.
-    DumpKey(const ImageDir& images, Kept kept, const EncryptedSet& set = kDumpSet);
+    /// For their records only: what somebody has kept, of which isKept() is true. Throws Error for images that aren't
+    /// as they were written.
+    DumpKey(const ImageDir& images, Kept records, const EncryptedSet& set = kDumpSet);
 
-    /// Whether a key that was kept says that it is of these images. Throws Error.
-    [[nodiscard]] static bool isKept(const ImageDir& images, Kept kept, const EncryptedSet& set = kDumpSet);
-    /// All that the next dump needs to read what this one has written. Throws Error.
-    void keep(std::span<std::byte, kKeptSize> into) const;
-    /// The same of what a page server writes of this dump.
-    void keepOfPages(std::span<std::byte, kKeptSize> into) const;
+    /// Whether what was kept says that it is of these images. Throws Error.
+    [[nodiscard]] static bool isKept(const ImageDir& images, Kept records, const EncryptedSet& set = kDumpSet);
+    /// All that the next dump needs, of images that have bonds.
+    void keepRecords(Keep into) const;
+    /// The whole key of what a page server writes of this dump, and what the next dump needs of that.
+    void keepPages(Keep into) const;
+    void keepRecordsOfPages(Keep into) const;
 
     /// All of encryption.img, or of the file of another set. Throws Error.
     [[nodiscard]] std::vector<std::byte> head(std::span<const crypto::PublicKey> recipients,
                                               const EncryptedSet& set = kDumpSet) const;
 
-    /// The key of one file, by the number that is in its name.
-    [[nodiscard]] crypto::SecretBytes ofFile(std::uint64_t file) const;
+    /// The key of one file, by the number that is in its name; `record`: of one with records, as the list of all is.
+    /// Throws Error for other files if only the key of records is known.
+    [[nodiscard]] crypto::SecretBytes ofFile(std::uint64_t file, bool record = false) const;
 
-    /// What these images are known by.
+    /// What these images are known by, if they have bonds.
     [[nodiscard]] EncryptedId id() const;
     /// What the part of a page server is known by.
     [[nodiscard]] EncryptedId idOfPages() const;
-    /// What those are known by that these build on; nothing if they don't.
-    [[nodiscard]] const std::optional<EncryptedId>& parent() const noexcept { return parent_; }
-    /// Whether a page server has the pages: they are in another set.
-    [[nodiscard]] bool pagesApart() const noexcept { return pagesApart_; }
+    [[nodiscard]] const EncryptedBonds& bonds() const noexcept { return bonds_; }
 
     [[nodiscard]] const crypto::Symmetric& ciphers() const noexcept { return symmetric_; }
 
 private:
     struct Head;
 
+    void readBonds(const Head& head);
+    void deriveRecords();
     void requireMade(const Head& head) const;
+    [[nodiscard]] crypto::SecretBytes macKey(std::uint32_t version) const;
 
     crypto::Symmetric symmetric_;
     crypto::KeyAgreement agreement_;
     std::array<std::byte, 16> id_{};
-    crypto::SecretBytes key_;
-    std::optional<EncryptedId> parent_;
-    bool pagesApart_ = false;
+    std::optional<crypto::SecretBytes> key_;      ///< absent: only that of records is known
+    std::optional<crypto::SecretBytes> records_;  ///< absent: the images have no bonds
+    EncryptedBonds bonds_;
 };
 
 /// Whether a directory has encrypted images, or parts of such.

@@ -26,8 +26,8 @@ using crypto::SecretKey;
 constexpr std::uint32_t kFirstVersion = 1;
 /// Recipients of all kinds.
 constexpr std::uint32_t kVersion = 2;
-/// These, and images that build on others, or whose pages a page server has.
-constexpr std::uint32_t kFurtherVersion = 3;
+/// These, and images that have bonds.
+constexpr std::uint32_t kBondsVersion = 3;
 constexpr std::size_t kWrappedSize = kKeySize + kTagSize;
 /// More than anybody has; each costs a multiplication on a curve.
 constexpr std::size_t kMostRecipients = 256;
@@ -99,23 +99,15 @@ SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& s
     return key;
 }
 
-/// What heads have from kFurtherVersion on.
-struct Further {
-    std::optional<EncryptedId> parent;
-    bool pagesApart = false;
-
-    [[nodiscard]] bool any() const noexcept { return parent || pagesApart; }
-};
-
 /// What the MAC of a head is of.
-std::vector<std::byte> authenticated(Bytes id, const Further& further, std::span<const Recipient> recipients,
+std::vector<std::byte> authenticated(Bytes id, const EncryptedBonds& bonds, std::span<const Recipient> recipients,
                                      std::uint32_t version) {
-    std::vector<std::byte> all(id.size() + (version == kFurtherVersion ? sizeof(EncryptedId) + 1 : 0));
+    std::vector<std::byte> all(id.size() + (version == kBondsVersion ? sizeof(EncryptedId) + 1 : 0));
     const auto end = std::copy(id.begin(), id.end(), all.begin());
-    if (version == kFurtherVersion) {
-        const EncryptedId parent = further.parent.value_or(EncryptedId{});
+    if (version == kBondsVersion) {
+        const EncryptedId parent = bonds.parent.value_or(EncryptedId{});
         std::copy(parent.begin(), parent.end(), end);
-        all.back() = further.pagesApart ? std::byte{1} : std::byte{0};
+        all.back() = bonds.pagesApart ? std::byte{1} : std::byte{0};
     }
     for (const Recipient& each : recipients) {
         if (version != kFirstVersion) {
@@ -126,15 +118,6 @@ std::vector<std::byte> authenticated(Bytes id, const Further& further, std::span
         append(all, each.wrapped);
     }
     return all;
-}
-
-SecretBytes macKeyOf(const crypto::Symmetric& symmetric, const SecretBytes& key, Bytes id, std::uint32_t version) {
-    std::string purpose = "criu images: head";
-    if (version != kFirstVersion)
-        purpose += fmt::format(", version {}", version);
-    SecretBytes macKey(kKeySize);
-    symmetric.derive(key.bytes(), id, purpose, macKey.bytes());
-    return macKey;
 }
 
 Recipient recipientIn(const EncryptionRecipient& entry, std::uint32_t version, const std::string& name) {
@@ -170,7 +153,7 @@ struct DumpKey::Head {
         name = fmt::format("{}/{}", images.name(), image.name());
         const auto head = image.only<EncryptionHead>();
         version = head->version;
-        if (version < kFirstVersion || version > kFurtherVersion)
+        if (version < kFirstVersion || version > kBondsVersion)
             fail("{}: images are encrypted in a way that this criu doesn't know: {}", name, version);
         copyTo(id, head->id, name, "id");
         if (head->n_recipients > kMostRecipients)
@@ -178,11 +161,11 @@ struct DumpKey::Head {
         for (std::size_t i = 0; i < head->n_recipients; ++i)
             recipients.push_back(recipientIn(*head->recipients[i], version, name));
         copyTo(mac, head->mac, name, "MAC");
-        if (version != kFurtherVersion)
+        if (version != kBondsVersion)
             return;
         if (head->has_parent != 0)
-            copyTo(further.parent.emplace(), head->parent, name, "parent's id");
-        further.pagesApart = head->has_apart != 0 && head->apart != 0;
+            copyTo(bonds.parent.emplace(), head->parent, name, "parent's id");
+        bonds.pagesApart = head->has_apart != 0 && head->apart != 0;
     }
 
     std::string name;
@@ -190,72 +173,102 @@ struct DumpKey::Head {
     std::array<std::byte, 16> id{};
     std::vector<Recipient> recipients;
     crypto::Hash mac{};
-    Further further;
+    EncryptedBonds bonds;
 };
 
-DumpKey::DumpKey(std::optional<EncryptedId> parent, bool pagesApart)
-    : key_(kKeySize), parent_(parent), pagesApart_(pagesApart) {
+DumpKey::DumpKey(const EncryptedBonds& bonds) : key_(kKeySize), bonds_(bonds) {
     crypto::randomize(id_);
-    crypto::randomize(key_.bytes());
+    crypto::randomize(key_->bytes());
+    if (bonds_.any())
+        deriveRecords();
 }
 
-DumpKey::DumpKey(Kept kept, std::optional<EncryptedId> parent) : key_(kKeySize), parent_(parent) {
-    std::ranges::copy(kept.first<sizeof(id_)>(), id_.begin());
-    std::ranges::copy(kept.last<kKeySize>(), key_.bytes().begin());
+DumpKey::DumpKey(Kept whole, const std::optional<EncryptedId>& parent) : key_(kKeySize), bonds_{parent, false, true} {
+    std::ranges::copy(whole.first<sizeof(id_)>(), id_.begin());
+    std::ranges::copy(whole.last<kKeySize>(), key_->bytes().begin());
+    deriveRecords();
 }
 
 DumpKey::DumpKey(const ImageDir& images, std::span<const SecretKey> identities, const EncryptedSet& set)
     : key_(kKeySize) {
     const Head head(images, set);
     id_ = head.id;
-    parent_ = head.further.parent;
-    pagesApart_ = head.further.pagesApart;
     const ErrorContext context([&] { return head.name; });
     const bool found = std::any_of(head.recipients.begin(), head.recipients.end(), [&](const Recipient& each) {
-        return unwrap(agreement_, symmetric_, each, identities, id_, key_.bytes());
+        return unwrap(agreement_, symmetric_, each, identities, id_, key_->bytes());
     });
     if (!found) {
         Error error(0, "the images are encrypted, and for none of the keys given");
         error.addHint("--decrypt names a file with the secret key of a recipient");
         throw error;
     }
-    requireMade(head);
+    if (head.version == kBondsVersion)
+        deriveRecords();
+    readBonds(head);
 }
 
-DumpKey::DumpKey(const ImageDir& images, Kept kept, const EncryptedSet& set) : DumpKey(kept, std::nullopt) {
+DumpKey::DumpKey(const ImageDir& images, Kept records, const EncryptedSet& set) : records_(kKeySize) {
     const Head head(images, set);
-    parent_ = head.further.parent;
-    pagesApart_ = head.further.pagesApart;
+    std::ranges::copy(records.first<sizeof(id_)>(), id_.begin());
+    std::ranges::copy(records.last<kKeySize>(), records_->bytes().begin());
     const ErrorContext context([&] { return head.name; });
+    if (head.version != kBondsVersion)
+        fail("it isn't what was written: nothing builds on such images");
+    readBonds(head);
+}
+
+void DumpKey::readBonds(const Head& head) {
     requireMade(head);
+    bonds_ = head.bonds;
+    bonds_.builtUpon = head.version == kBondsVersion;
+}
+
+void DumpKey::deriveRecords() {
+    records_.emplace(kKeySize);
+    symmetric_.derive(key_->bytes(), id_, "criu images: records", records_->bytes());
+}
+
+SecretBytes DumpKey::macKey(std::uint32_t version) const {
+    std::string purpose = "criu images: head";
+    if (version != kFirstVersion)
+        purpose += fmt::format(", version {}", version);
+    SecretBytes made(kKeySize);
+    symmetric_.derive((version == kBondsVersion ? records_ : key_).value().bytes(), id_, purpose, made.bytes());
+    return made;
 }
 
 /// Whoever has made a head has had the key.
 void DumpKey::requireMade(const Head& head) const {
-    if (head.id != id_ || !symmetric_.isMac(macKeyOf(symmetric_, key_, id_, head.version).bytes(),
-                                            authenticated(id_, head.further, head.recipients, head.version), head.mac))
+    if (head.id != id_ || !symmetric_.isMac(macKey(head.version).bytes(),
+                                            authenticated(id_, head.bonds, head.recipients, head.version), head.mac))
         fail("it isn't what was written: damaged, or changed");
 }
 
-bool DumpKey::isKept(const ImageDir& images, Kept kept, const EncryptedSet& set) {
+bool DumpKey::isKept(const ImageDir& images, Kept records, const EncryptedSet& set) {
     const Head head(images, set);
-    return std::equal(head.id.begin(), head.id.end(), kept.begin());
+    return std::equal(head.id.begin(), head.id.end(), records.begin());
 }
 
-void DumpKey::keep(std::span<std::byte, kKeptSize> into) const {
+void DumpKey::keepRecords(Keep into) const {
     std::ranges::copy(id_, into.begin());
-    std::ranges::copy(key_.bytes().first<kKeySize>(), into.subspan<sizeof(id_)>().begin());
+    std::ranges::copy(records_.value().bytes().first<kKeySize>(), into.subspan<sizeof(id_)>().begin());
 }
 
-void DumpKey::keepOfPages(std::span<std::byte, kKeptSize> into) const {
-    symmetric_.derive(key_.bytes(), id_, "criu images: id of pages", into.first<sizeof(id_)>());
-    symmetric_.derive(key_.bytes(), id_, "criu images: pages", into.last<kKeySize>());
+void DumpKey::keepPages(Keep into) const {
+    symmetric_.derive(key_.value().bytes(), id_, "criu images: id of pages", into.first<sizeof(id_)>());
+    symmetric_.derive(key_.value().bytes(), id_, "criu images: pages", into.last<kKeySize>());
+}
+
+void DumpKey::keepRecordsOfPages(Keep into) const {
+    const SecretBytes pages(kKeptSize);
+    keepPages(pages.bytes().first<kKeptSize>());
+    DumpKey(Kept(pages.bytes().first<kKeptSize>()), std::nullopt).keepRecords(into);
 }
 
 EncryptedId DumpKey::idOfPages() const {
-    const SecretBytes kept(kKeptSize);
-    keepOfPages(kept.bytes().first<kKeptSize>());
-    return DumpKey(Kept(kept.bytes().first<kKeptSize>()), std::nullopt).id();
+    const SecretBytes pages(kKeptSize);
+    keepPages(pages.bytes().first<kKeptSize>());
+    return DumpKey(Kept(pages.bytes().first<kKeptSize>()), std::nullopt).id();
 }
 
 std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys, const EncryptedSet& set) const {
@@ -267,13 +280,12 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys, const Encr
         Recipient& each = recipients[i];
         each.type = keys[i].type;
         each.share = std::move(agreed.share);
-        symmetric_.seal(keyForEntry(symmetric_, agreed.secret, each.share, keys[i]).bytes(), {}, id_, key_.bytes(),
-                        each.wrapped);
+        symmetric_.seal(keyForEntry(symmetric_, agreed.secret, each.share, keys[i]).bytes(), {}, id_,
+                        key_.value().bytes(), each.wrapped);
     }
     const bool allX25519 = std::all_of(recipients.begin(), recipients.end(),
                                        [](const Recipient& each) { return each.type == KeyType::X25519; });
-    const Further further{parent_, pagesApart_};
-    const std::uint32_t version = further.any() ? kFurtherVersion : allX25519 ? kFirstVersion : kVersion;
+    const std::uint32_t version = records_ ? kBondsVersion : allX25519 ? kFirstVersion : kVersion;
     std::vector<EncryptionRecipient> entries(recipients.size(), ENCRYPTION_RECIPIENT__INIT);
     std::vector<EncryptionRecipient*> pointers(recipients.size());
     for (std::size_t i = 0; i < recipients.size(); ++i) {
@@ -283,31 +295,37 @@ std::vector<std::byte> DumpKey::head(std::span<const PublicKey> keys, const Encr
         entries[i].kind = static_cast<std::uint32_t>(recipients[i].type);
         pointers[i] = &entries[i];
     }
-    const crypto::Hash mac = symmetric_.mac(macKeyOf(symmetric_, key_, id_, version).bytes(),
-                                            authenticated(id_, further, recipients, version));
+    const crypto::Hash mac = symmetric_.mac(macKey(version).bytes(), authenticated(id_, bonds_, recipients, version));
     EncryptionHead message = ENCRYPTION_HEAD__INIT;
     message.version = version;
     message.id = fieldOf(id_);
     message.n_recipients = pointers.size();
     message.recipients = pointers.data();
     message.mac = fieldOf(mac);
-    message.has_parent = parent_ ? 1 : 0;
-    if (parent_)
-        message.parent = fieldOf(*parent_);
-    message.has_apart = message.apart = pagesApart_ ? 1 : 0;
+    message.has_parent = bonds_.parent ? 1 : 0;
+    if (bonds_.parent)
+        message.parent = fieldOf(*bonds_.parent);
+    message.has_apart = message.apart = bonds_.pagesApart ? 1 : 0;
     return imageOf(set.head, message.base);
 }
 
-SecretBytes DumpKey::ofFile(std::uint64_t file) const {
+SecretBytes DumpKey::ofFile(std::uint64_t file, bool record) const {
+    const std::optional<SecretBytes>& from = record && records_ ? records_ : key_;
+    if (!from)
+        fail("the key of pages isn't known");
     SecretBytes key(kKeySize);
-    symmetric_.derive(key_.bytes(), id_, fmt::format("criu images: file {}", file), key.bytes());
+    symmetric_.derive(from->bytes(), id_, fmt::format("criu images: file {}", file), key.bytes());
     return key;
 }
 
 EncryptedId DumpKey::id() const {
     EncryptedId id{};
-    symmetric_.derive(key_.bytes(), id_, "criu images: what builds on them", id);
+    symmetric_.derive(records_.value().bytes(), id_, "criu images: what builds on them", id);
     return id;
+}
+
+bool isRecord(std::string_view name) noexcept {
+    return name == imageInfo(ImageKind::Inventory).name || name.starts_with("pagemap-");
 }
 
 bool areEncrypted(const ImageDir& images) {

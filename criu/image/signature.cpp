@@ -16,6 +16,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/base/whole_io.hpp"
+#include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/old_images.hpp"
 #include "images/encryption.hpp"
@@ -298,9 +299,8 @@ std::vector<PresentFile> requireSameFiles(const ImageDir& images, std::span<cons
     return present;
 }
 
-bool isRecord(std::string_view name) {
-    return name == imageName(ImageKind::Inventory) || name == imageName(ImageKind::Encryption) ||
-           name.starts_with("pagemap-");
+bool isWanted(std::string_view name) {
+    return isRecord(name) || name == imageName(ImageKind::Encryption);
 }
 
 }  // namespace
@@ -354,8 +354,8 @@ SignedLink requireSigned(const ImageDir& images, const Signers& signers, const I
     std::vector<HashedFile>& expected = statement.files;
     std::vector<PresentFile> present = requireSameFiles(images, expected);
     if (part == SignedPart::Records) {
-        std::erase_if(expected, [](const HashedFile& file) { return !isRecord(file.name); });
-        std::erase_if(present, [](const PresentFile& file) { return !isRecord(file.name); });
+        std::erase_if(expected, [](const HashedFile& file) { return !isWanted(file.name); });
+        std::erase_if(present, [](const PresentFile& file) { return !isWanted(file.name); });
     }
     hashAll(images, present, into, checkStop, [&](std::size_t file, std::size_t number, const Hash& hash) {
         if (expected[file].pieces[number] != hash)

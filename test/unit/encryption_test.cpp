@@ -301,14 +301,15 @@ using Kept = std::array<std::byte, DumpKey::kKeptSize>;
 /// Images of a dump that has what a next one reads.
 void dumpRecords(const ImageDir& into, const crypto::PublicKey& recipient, std::optional<EncryptedId> parent,
                  Kept& kept, EncryptedId& id) {
-    EncryptingOutlet out(std::make_unique<DirectoryOutlet>(into), {recipient}, std::make_unique<DumpKey>(parent));
+    EncryptingOutlet out(std::make_unique<DirectoryOutlet>(into), {recipient},
+                         std::make_unique<DumpKey>(EncryptedBonds{parent, false, true}));
     for (const char* const name : {"pages-1.img", "pagemap-7.img", "inventory.img"}) {
         const auto file = out.create(name);
         file->write(0, bytesOf(name));
         file->finish(std::string_view(name).size());
     }
     out.finish();
-    out.key().keep(kept);
+    out.key().keepRecords(kept);
     id = out.key().id();
 }
 
@@ -327,9 +328,9 @@ TEST_CASE("encrypted images say what they build on, and nobody changes that") {
     const ImageDir from = second.images();
     const std::span<const crypto::SecretKey> identities(&identity, 1);
     CHECK(DumpKey(first.images(), identities).id() == id);
-    CHECK_FALSE(DumpKey(first.images(), identities).parent());
+    CHECK_FALSE(DumpKey(first.images(), identities).bonds().parent);
     CHECK(DumpKey(from, identities).id() == other);
-    CHECK(DumpKey(from, identities).parent() == id);
+    CHECK(DumpKey(from, identities).bonds().parent == id);
     const std::string path = second.path() + "/encryption.img";
     const std::string whole = contentOf(path);
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -382,6 +383,11 @@ TEST_CASE("the key that was kept of a dump opens its images and no others, and o
     CHECK(contentOf(target.path() + "/inventory.img") == "inventory.img");
     CHECK(contentOf(target.path() + "/pagemap-7.img") == "pagemap-7.img");
     CHECK_FALSE(fs::exists(target.path() + "/pages-1.img"));
+    CHECK_THAT(errorOf([&] { decryptImages(from, key, nullptr, kGoOn); }), Contains("the key of pages isn't known"));
+    CHECK_THROWS(key.keepPages(forged));
+    Encrypted alone;  // images on which nothing builds
+    const ImageDir withoutBonds = alone.images.images();
+    CHECK_THAT(errorOf([&] { (void)DumpKey(withoutBonds, DumpKey::Kept(kept)); }), Contains("nothing builds on such"));
     const auto take = [&] { decryptImages(from, key, nullptr, kGoOn, DecryptedPart::Records); };
     CHECK(errorOf(take).empty());
     const std::string pages = folder.path() + "/encrypted-1.img";
@@ -412,20 +418,23 @@ TEST_CASE("what a page server has written of a dump goes with that dump only, an
     Kept kept{};
     {
         EncryptingOutlet out(std::make_unique<DirectoryOutlet>(from), {identity.own},
-                             std::make_unique<DumpKey>(std::nullopt, true));
+                             std::make_unique<DumpKey>(EncryptedBonds{std::nullopt, true, false}));
         put(out, "fs-7.img");
         out.finish();
-        out.key().keepOfPages(kept);
+        out.key().keepPages(kept);
         EncryptingOutlet pages(std::make_unique<DirectoryOutlet>(from), {identity.own},
-                               std::make_unique<DumpKey>(kept, std::nullopt), kPagesSet);
+                               std::make_unique<DumpKey>(DumpKey::Kept(kept), std::nullopt), kPagesSet);
         put(pages, "pages-65537.img");
         pages.finish();
     }
     const DumpKey key(from, identities);
-    CHECK(key.pagesApart());
+    CHECK(key.bonds().pagesApart);
     CHECK(key.idOfPages() == DumpKey(from, identities, kPagesSet).id());
     CHECK(key.idOfPages() != key.id());
     CHECK(key.idOfPages() != DumpKey().idOfPages());
+    Kept records{};
+    key.keepRecordsOfPages(records);
+    CHECK(DumpKey(from, DumpKey::Kept(records), kPagesSet).id() == key.idOfPages());
     const auto takeBoth = [&] {
         return errorOf([&] {
             decryptImages(from, key, &to, kGoOn);
