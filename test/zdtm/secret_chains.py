@@ -244,6 +244,14 @@ def encrypted_chain_dumps(subject, _task):
     pre_dump(subject, "two", encrypt)
     whole(subject, "instead", "one", encrypt)
     require_restored(subject, "instead", own.decrypt())
+    # What went through a stream is built on where it was unpacked.
+    stream = subject.images("pre-dump.stream")
+    pre_dump(subject, "streamed", [*encrypt, "--stream-to", stream])
+    subject.require_success(subject.ours.run("stream", subject.images("unpacked"), "unpack.log", ["unpack", "--stream-from", stream]))
+    subject.dump(subject.ours, "upon", [*encrypt, "--track-mem", "--prev-images-dir", "../unpacked"])
+    if sizes(subject.images("upon")) > sizes(subject.images("unpacked")) * 3 / 4:
+        raise Failed("a dump upon what was unpacked has all pages itself")
+    require_restored(subject, "upon", own.decrypt())
     # A checkpoint of a tree that goes on is one to build on, too; what is signed besides is verified besides.
     both = [*encrypt, *own.sign()]
     subject.dump(subject.ours, "running", [*both, "--track-mem", "--leave-running"])
