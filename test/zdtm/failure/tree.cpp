@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: modes once,terminated,killed,pid-taken,pid-ending,image-damaged,image-flipped,full-disk,storage-fails,storage-vanishes,parent-damaged,deaf-page-server,silent-sender,strange-content,stream-zstd,stream-damaged,stream-peers,encrypted,encrypted-certified,encrypted-damaged,signed-chain,outer-session,restore-terminated
+// zdtm: modes once,terminated,killed,pid-taken,pid-ending,image-damaged,image-flipped,full-disk,storage-fails,storage-vanishes,parent-damaged,deaf-page-server,silent-sender,strange-content,stream-zstd,stream-damaged,stream-peers,encrypted,encrypted-certified,encrypted-damaged,signed-chain,encrypted-chain,encrypted-page-server,outer-session,restore-terminated
 // zdtm: dump-options --link-remap
 #include <fcntl.h>
 
