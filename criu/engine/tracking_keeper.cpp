@@ -29,16 +29,16 @@ namespace criu::engine {
 namespace {
 
 enum class Word : std::uint32_t {
+    Hello,   ///< both ways: where a proof lies; the keeper's has what lies at the client's
+    Proven,  ///< to the keeper: what lies at its proof. It answers nothing else before that
     List,    ///< to the keeper: send a Task for each, and End
     Task,    ///< with a userfaultfd; to the keeper, behind Begin
     End,     ///< with the id of all
     Begin,   ///< to the keeper; what it holds is void
     Commit,  ///< to the keeper, with the id; answered by End
     Finish,  ///< to the keeper
-    Key,     ///< to the keeper, with the place of a proof: where is the key of the images? Answered by Key, or End if
-             ///< there is none, with what lies there
-    Prove,   ///< to the keeper; answered by Prove with the place of a proof
-    Keep,    ///< to the keeper, behind Begin: where a key lies, with that proof; answered by End when it has been read
+    Key,     ///< to the keeper: where is the key of the images? Answered by Key, or by End if there is none
+    Keep,    ///< to the keeper, behind Begin: where a key lies; answered by End when it has been read
 };
 
 /// One packet.
@@ -63,14 +63,22 @@ Message placeOf(Word word, std::span<const std::byte> bytes, const Proof& proof 
     return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(bytes.data()), proof};
 }
 
-/// Reads the other side's proof.
-Proof readProof(const Message& place) {
+ucred peerOf(int socket) {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "see whom a socket is connected with");
+    return peer;
+}
+
+/// Reads the other side's proof: of the process that the kernel says is there, and of no other that it may name.
+Proof readProof(int socket, const Message& place) {
     Proof proof{};
-    kernel::readMemory(place.pid, place.number, proof);
+    kernel::readMemory(peerOf(socket).pid, place.number, proof);
     return proof;
 }
 
-/// Reads the other side's key.
+/// Reads the other side's key. Of a dump that is a child of the process which has shown that it may trace this one, so
+/// the process is believed that is named.
 std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
     auto key = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
     kernel::readMemory(place.pid, place.number, key->bytes());
@@ -79,6 +87,7 @@ std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
 
 /// How long the other side may take for an answer: it has nothing else to do.
 constexpr timeval kPatience{10, 0};
+constexpr int kPatienceForProof = 10'000;  // milliseconds
 
 void send(int socket, const Message& message, int fd = -1) {
     kernel::sendMessage(socket, std::as_bytes(std::span(&message, 1)), fd);
@@ -98,10 +107,8 @@ std::optional<Message> receive(int socket, UniqueFd& fd) {
     return message;
 }
 
-bool isOwnUser(int socket) noexcept {
-    ucred peer{};
-    socklen_t size = sizeof(peer);
-    return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+bool isOwnUser(int socket) {
+    return peerOf(socket).uid == ::geteuid();
 }
 
 /// An abstract address, which no file stands for and which ends with the socket.
@@ -129,6 +136,7 @@ UniqueFd makeSocket() {
 /// The keeper's side.
 class Keeper {
 public:
+    /// `client`: whoever has started it.
     Keeper(UniqueFd listener, UniqueFd client, UniqueFd root)
         : listener_(std::move(listener)), client_(std::move(client)), root_(std::move(root)) {}
 
@@ -136,13 +144,13 @@ public:
         while (!ends_) {
             pollfd events[] = {
                 {root_.get(), POLLIN, 0}, {client_.get(), POLLIN, 0}, {client_ ? -1 : listener_.get(), POLLIN, 0}};
-            if (::poll(events, std::size(events), -1) < 0) {
-                if (errno == EINTR)
-                    continue;
+            const int count = ::poll(events, std::size(events), client_ && !proven_ ? kPatienceForProof : -1);
+            if (count < 0 && errno == EINTR)
+                continue;
+            if (count < 0 || events[0].revents != 0)
                 return;
-            }
-            if (events[0].revents != 0)
-                return;
+            if (count == 0)
+                dismiss();
             if (events[1].revents != 0)
                 serve();
             if (events[2].revents != 0)
@@ -152,53 +160,74 @@ public:
 
 private:
     void accept() {
+        proven_ = false;
+        proof_.reset();
         client_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (client_ && !isOwnUser(client_.get()))
-            client_.reset();
     }
 
+    /// Whoever says something else than is expected is dismissed: others will come.
     void serve() {
-        UniqueFd fd;
-        const std::optional<Message> message = receive(client_.get(), fd);
-        if (!message)
-            return dismiss();
-        switch (message->word) {
+        try {
+            UniqueFd fd;
+            const std::optional<Message> message = receive(client_.get(), fd);
+            if (!message || !(proven_ ? answer(*message, std::move(fd)) : recognize(*message)))
+                dismiss();
+        } catch (const Error&) {
+            dismiss();
+        }
+    }
+
+    /// Each side tells what lies in the other's memory: so it may trace the other.
+    bool recognize(const Message& message) {
+        if (!isOwnUser(client_.get()))
+            return false;
+        if (message.word == Word::Hello && !proof_) {
+            proof_ = makeProof();
+            send(client_.get(), placeOf(Word::Hello, *proof_, readProof(client_.get(), message)));
+            return true;
+        }
+        proven_ = message.word == Word::Proven && proof_ == message.id;
+        return proven_;
+    }
+
+    bool answer(const Message& message, UniqueFd fd) {
+        switch (message.word) {
             case Word::List:
                 for (const TrackedTask& task : tree_.tasks)
                     send(client_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
-                return send(client_.get(), {Word::End, 0, 0, tree_.id});
+                send(client_.get(), {Word::End, 0, 0, tree_.id});
+                return true;
             case Word::Begin:
                 valid_ = false;
                 next_ = {};
-                return;
+                return true;
             case Word::Task:
-                next_.tasks.push_back({HostPid(message->pid), message->number, std::move(fd)});
-                return;
+                next_.tasks.push_back({HostPid(message.pid), message.number, std::move(fd)});
+                return true;
             case Word::Commit:
                 tree_ = std::move(next_);
-                tree_.id = message->id;
+                tree_.id = message.id;
                 next_ = {};
                 valid_ = true;
-                return send(client_.get(), {Word::End, 0, 0, tree_.id});
-            case Word::Key: {
-                const Proof proof = readProof(*message);
-                if (!tree_.imagesKey)
-                    return send(client_.get(), {Word::End, 0, 0, proof});
-                return send(client_.get(), placeOf(Word::Key, tree_.imagesKey->bytes(), proof));
-            }
-            case Word::Prove:
-                proof_ = makeProof();
-                return send(client_.get(), placeOf(Word::Prove, *proof_));
+                send(client_.get(), {Word::End, 0, 0, tree_.id});
+                return true;
+            case Word::Key:
+                send(client_.get(),
+                     tree_.imagesKey ? placeOf(Word::Key, tree_.imagesKey->bytes()) : Message{Word::End});
+                return true;
             case Word::Keep:
-                if (const auto proof = std::exchange(proof_, std::nullopt); !proof || *proof != message->id)
-                    return dismiss();
-                next_.imagesKey = readKey(*message);
-                return send(client_.get(), {Word::End, 0, 0, {}});
-            case Word::End:
+                next_.imagesKey = readKey(message);
+                send(client_.get(), {Word::End, 0, 0, {}});
+                return true;
             case Word::Finish:
                 ends_ = true;
-                return;
+                return true;
+            case Word::Hello:
+            case Word::Proven:
+            case Word::End:
+                break;
         }
+        return false;
     }
 
     void dismiss() noexcept {
@@ -209,7 +238,8 @@ private:
     UniqueFd listener_;
     UniqueFd client_;
     UniqueFd root_;
-    std::optional<Proof> proof_;  ///< which the client has to know
+    bool proven_ = true;          ///< the client may trace this process
+    std::optional<Proof> proof_;  ///< by which it shows that
     TrackedTree tree_;
     TrackedTree next_;
     bool valid_ = false;
@@ -223,11 +253,25 @@ private:
         closeStandardStreams();
         closeAllBut({listener.get(), client.get(), root.get()});
         setProcessTitle(fmt::format("tracks the memory of {}", pid));
+        // Once more, so that the kernel names this process to whoever connects (unix_listen(), SO_PEERCRED).
+        sys(::listen(listener.get(), 1), "listen");
         Keeper(std::move(listener), std::move(client), std::move(root)).run();
     } catch (const std::exception&) {
         // Nobody listens. Without a keeper the next dump is a whole one, and says so.
     }
     ::_exit(0);
+}
+
+/// The client's side of Keeper::recognize().
+bool recognize(int socket) {
+    const Proof proof = makeProof();
+    send(socket, placeOf(Word::Hello, proof));
+    UniqueFd none;
+    const std::optional<Message> answer = receive(socket, none);
+    if (!answer || answer->word != Word::Hello || answer->id != proof)
+        return false;
+    send(socket, {Word::Proven, 0, 0, readProof(socket, *answer)});
+    return true;
 }
 
 }  // namespace
@@ -244,13 +288,16 @@ std::optional<TrackingLink> TrackingLink::find(const GuardedRoot& root, Log& log
     UniqueFd socket = makeSocket();
     if (::connect(socket.get(), address.get(), address.size) != 0)
         return std::nullopt;
-    if (!isOwnUser(socket.get())) {
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+    try {
+        if (isOwnUser(socket.get()) && recognize(socket.get()))
+            return TrackingLink(std::move(socket));
         log.warn("Somebody else has taken the name of the process that tracks memory of process {}",
                  root.process.pid());
-        return std::nullopt;
+    } catch (const Error& error) {
+        log.warn("The process that tracks memory of process {} isn't believed: {}", root.process.pid(), error.what());
     }
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-    return TrackingLink(std::move(socket));
+    return std::nullopt;
 }
 
 std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, ImageKeys& keys, Log& log) {
@@ -296,17 +343,12 @@ TrackedTree TrackingLink::list() {
 
 std::shared_ptr<crypto::SecretBytes> TrackingLink::imagesKey() {
     const ErrorContext context([] { return "the key of the earlier images"; });
-    const Proof proof = makeProof();
-    send(socket_.get(), placeOf(Word::Key, proof));
+    send(socket_.get(), {Word::Key, 0, 0, {}});
     UniqueFd none;
     const std::optional<Message> answer = receive(socket_.get(), none);
     if (!answer)
         fail("the process that tracks memory doesn't answer");
-    if (answer->id != proof)
-        fail("somebody else, who may not read criu's memory, has taken the name of the process that tracks memory");
-    if (answer->word != Word::Key)
-        return nullptr;
-    return readKey(*answer);
+    return answer->word == Word::Key ? readKey(*answer) : nullptr;
 }
 
 void TrackingLink::begin() {
@@ -318,11 +360,7 @@ void TrackingLink::commit(const TrackedTree& tree) {
         send(socket_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
     UniqueFd none;
     if (tree.imagesKey) {
-        send(socket_.get(), {Word::Prove, 0, 0, {}});
-        const auto place = receive(socket_.get(), none);
-        if (!place || place->word != Word::Prove)
-            fail("the process that tracks memory doesn't answer");
-        send(socket_.get(), placeOf(Word::Keep, tree.imagesKey->bytes(), readProof(*place)));
+        send(socket_.get(), placeOf(Word::Keep, tree.imagesKey->bytes()));
         if (const auto kept = receive(socket_.get(), none); !kept || kept->word != Word::End)
             fail("the process that tracks memory can't take the key of the images");
     }

@@ -53,14 +53,11 @@ struct TrackedTree {
 /// tree, no secret key of the user's. It ends with the root of the tree, when it is told to, and when a dump fails that
 /// has begun to track anew: what was clean before needn't be any more.
 ///
-/// The key of encrypted images is never sent: whoever is to have it reads it out of the other's memory, which the
-/// kernel allows those only who may trace the other (ptrace(2)). That is more than to be the same user, as a process of
-/// a container may be; and who may do that to the keeper may do it to the tree, whose memory is what the images have.
-/// For the same reason each side tells something out of the other's memory before it gives a key that the other one is
-/// to use.
-///
-/// It is found by an abstract socket whose name tells of the root's pid and start time. Both ends look at the other's
-/// user (SO_PEERCRED), which nobody can fake; an id of the images says whether its state is the one that they mean.
+/// It is found by an abstract socket whose name tells of the root's pid and start time, so anybody in the network
+/// namespace may answer there, or ask. Each side first tells the other what lies in its memory, which the kernel lets
+/// those only see who may trace the other (ptrace(2)). That is more than to be the same user, as a process of a
+/// container may be; and who may do that to the keeper may do it to the tree. The key of encrypted images is read in
+/// that way, too, and never sent. An id of the images says whether the keeper's state is the one that they mean.
 class TrackingLink {
 public:
     /// The keeper of a tree; none if it has none that may be believed.

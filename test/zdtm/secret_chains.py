@@ -100,26 +100,39 @@ def keepers():
     return [pid for pid in processes.pids() if "tracks the memory" in (processes.text(f"/proc/{pid}/cmdline") or "")]
 
 
-# Asks the process that tracks the memory of the tree (first argument) where the key lies, and reads there (second: bytes).
+# Asks the process that tracks the memory of the tree (first argument) for what it has: without a proof, with one that is
+# guessed, and with what lies in its memory. Then it reads the key there (second argument: bytes).
 ASK = """
 import ctypes, os, socket, struct, sys
+HELLO, PROVEN, LIST, KEY = 0, 1, 2, 8
 first, last = f"@criu-tracking-{sys.argv[1]}-", f"-{os.stat('/proc/self/ns/pid').st_ino}"
 words = [line.split()[-1] for line in open("/proc/net/unix")]
 address = next(word[1:] for word in words if word.startswith(first) and word.endswith(last))
-link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-link.connect(chr(0) + address)
-link.send(struct.pack("<IiQ16s", 8, os.getpid(), 4096, b"unknown"))
-if link.recv(32):
-    print("a key was taken without a proof")
-link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-link.connect(chr(0) + address)
+def connect():
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    link.settimeout(20)
+    link.connect(chr(0) + address)
+    return link
+def say(link, word, place=0, proof=b""):
+    link.send(struct.pack("<IiQ16s", word, os.getpid(), place, proof))
+    return link.recv(32)
+with connect() as link:
+    if say(link, LIST):
+        print("descriptors were given without a proof")
 token = ctypes.create_string_buffer(os.urandom(16), 16)
-link.send(struct.pack("<IiQ16x", 6, os.getpid(), ctypes.addressof(token)))
-word, pid, place, proof = struct.unpack("<IiQ16s", link.recv(32))
+with connect() as link:
+    if not say(link, HELLO, ctypes.addressof(token)) or say(link, PROVEN, 0, b"guessed"):
+        print("a proof was guessed")
+link = connect()
+word, _, place, proof = struct.unpack("<IiQ16s", say(link, HELLO, ctypes.addressof(token)))
 if proof != token.raw:
     print("nothing was proved")
 print("asked", word, flush=True)
+pid = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+    memory.seek(place)
+    link.send(struct.pack("<IiQ16s", PROVEN, 0, 0, memory.read(16)))
+    word, _, place, _ = struct.unpack("<IiQ16s", say(link, KEY))
     memory.seek(place)
     print("read", len(set(memory.read(int(sys.argv[2])))))
 """
@@ -128,7 +141,7 @@ with open(f"/proc/{pid}/mem", "rb", 0) as memory:
 def require_key_guarded(subject):
     """Whoever may trace the process that tracks memory can read the key of the images there, and nobody else, be it as the same
     user."""
-    for prefix, pattern in (([], r"asked 6\nread \d{2,3}$"), (["setpriv", "--bounding-set", "-sys_ptrace"], r"asked 6\n.*PermissionError")):
+    for prefix, pattern in (([], r"asked 0\nread \d{2,3}$"), (["setpriv", "--bounding-set", "-sys_ptrace"], r"asked 0\n.*PermissionError")):
         run = subprocess.run([*prefix, sys.executable, "-c", ASK, str(subject.root), "128"], capture_output=True, text=True, check=False)
         if not re.match(pattern, run.stdout + run.stderr.strip().rpartition("\n")[2]):
             raise Failed(f"the key of the images, asked for with {prefix}: {run.stdout}{run.stderr}")
@@ -144,7 +157,7 @@ server.bind(chr(0) + f"criu-tracking-{sys.argv[1]}-{start}-{os.stat('/proc/self/
 server.listen(1)
 print("listens", flush=True)
 own = ctypes.create_string_buffer(128)
-answers = {0: 2, 4: 2, 6: 6, 7: 7, 8: 2}
+answers = {0: 0, 2: 4, 6: 4, 8: 8, 9: 4}
 while True:
     client, _ = server.accept()
     while packet := client.recv(32):
@@ -155,14 +168,22 @@ while True:
 
 
 def feigned(subject, encrypt):
-    """A process that has the name of the one that tracks memory, but may not read criu's: it gets no key, and none of its own is
-    used."""
+    """A process that has the name of the one that tracks memory, but may not read criu's: it isn't believed, and gets nothing."""
     with subprocess.Popen(["setpriv", "--bounding-set", "-sys_ptrace", sys.executable, "-c", FEIGN, str(subject.root)],
                           stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        pre_dump(subject, "feigned", encrypt)
-        require_not_built(subject, "feigned", encrypt, "somebody else, who may not read")
-        process.kill()
+        try:
+            process.stdout.readline()
+            pre_dump(subject, "feigned", encrypt)
+            run = subject.ours.run("pre-dump", subject.images("unbelieved"), "pre-dump.log",
+                                   ["-t", str(subject.root), *encrypt, "--prev-images-dir", "../feigned"])
+            subject.require_success(run)
+            if os.path.lexists(os.path.join(subject.images("unbelieved"), "parent")):
+                raise Failed("a pre-dump builds on one of which nobody has tracked what came after it")
+            with open(run.log, encoding="utf-8") as log:
+                if "Somebody else has taken the name of the process that tracks memory" not in log.read():
+                    raise Failed(f"nothing is said of who has the name: {run.describe()}")
+        finally:
+            process.kill()
 
 
 def encrypted_chain(subject, _task):
