@@ -36,7 +36,7 @@ Code vdso() {
     return {};
 }
 
-std::atomic<int> delivered{0};
+std::atomic<int> deliveries{0};
 std::atomic<bool> over{false};
 
 /// Reads the clock until it is over. Whether what it has read makes sense.
@@ -57,7 +57,7 @@ bool readClocks() {
 /// A process with a thread that is in the vDSO most of the time; `blocked`: a signal that this thread blocks.
 int spin(const Child::Talk& talk, int blocked) {
     struct sigaction action {};
-    action.sa_handler = [](int) { ++delivered; };
+    action.sa_handler = [](int) { ++deliveries; };
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGRTMIN, &action, nullptr);
     std::atomic<bool> right{true};
@@ -73,7 +73,7 @@ int spin(const Child::Talk& talk, int blocked) {
         const auto word = talk.hear();
         if (word == "end")
             break;
-        talk.say(std::to_string(delivered.load()));
+        talk.say(std::to_string(deliveries.load()));
     }
     over = true;
     reader.join();

@@ -23,7 +23,7 @@
 namespace criu::cgroup {
 namespace {
 
-constexpr std::string_view kNamed = "name=";
+constexpr std::string_view kNamedPrefix = "name=";
 /// How many groups may be in each other: the entry of one lies in that of its parent, and the readers of images take so
 /// many levels. Around the groups there are two, in them those of a property and its owner.
 constexpr unsigned kDeepest = kMaxRecordNesting - 4;
@@ -86,7 +86,7 @@ CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& prope
         kernel::parseCgroups(kernel::ProcDir().self().tryReadFile("cgroup").value_or(""));
     for (const kernel::CgroupLine& line : own) {
         const std::string name = joined(line.controllers);
-        if (isWanted(line) && !name.starts_with(kNamed))
+        if (isWanted(line) && !name.starts_with(kNamedPrefix))
             controllers_.push_back(name);
     }
     sets_.emplace(std::pair(GroupView::OfCriu, setFrom(own)), kOwnSet);
@@ -244,7 +244,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     for (std::size_t i = 0; i < heads.size(); ++i) {
         CgroupDirEntry& out = *entry.dirs[i];
         // Of the root of a hierarchy without controllers nothing is needed, and it may be about to vanish.
-        if (controllers.starts_with(kNamed) && heads[i] == "/") {
+        if (controllers.starts_with(kNamedPrefix) && heads[i] == "/") {
             out.dir_name = arena_.string("");
             continue;
         }

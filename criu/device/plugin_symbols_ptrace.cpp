@@ -18,7 +18,7 @@
 
 namespace {
 
-enum : int { kAlive = 1, kDead = 2, kStopped = 3, kZombie = 6 };
+enum : int { kTaskAlive = 1, kTaskDead = 2, kTaskStopped = 3, kTaskZombie = 6 };
 constexpr int kEventStop = 128;  // PTRACE_EVENT_STOP of linux/ptrace.h, which can't be included here
 
 int report(const char* what, int pid) {
@@ -63,13 +63,13 @@ int compel_wait_task(int pid, int parent, int (*get_status)(int, seize_task_stat
         if (waited < 0 || !WIFSTOPPED(code)) {
             if (status->state != 'Z')
                 return report("it isn't traced", pid);
-            return waited < 0 ? kZombie : kDead;
+            return waited < 0 ? kTaskZombie : kTaskDead;
         }
         if (parent != -1 && status->ppid != parent)
             return report("it is a child of another process than it was", pid);
         const int signal = WSTOPSIG(code);
         if (code >> 16 == kEventStop)
-            return signal == SIGTRAP ? kAlive : kStopped;
+            return signal == SIGTRAP ? kTaskAlive : kTaskStopped;
         if (::ptrace(PTRACE_CONT, pid, nullptr, signal) != 0)
             return report(std::strerror(errno), pid);
         if (free_status != nullptr)

@@ -53,9 +53,9 @@ void leaveRestore(KeeperStart& start) {
 }
 
 /// The process that holds what the other one holds, and ends the clones if that ends too early.
-class Watch {
+class WorkerWatch {
 public:
-    Watch(pid_t worker, UniqueFd reports, Log& log) : worker_(worker), link_(std::move(reports)), log_(log) {}
+    WorkerWatch(pid_t worker, UniqueFd reports, Log& log) : worker_(worker), link_(std::move(reports)), log_(log) {}
 
     int run(StopRequest& stop) {
         for (;;) {
@@ -118,7 +118,7 @@ int keep(KeeperStart& start) {
     writing.reset();
     start.listener.reset();
     start.client.reset();
-    return Watch(worker, std::move(reading), start.log).run(start.stop);
+    return WorkerWatch(worker, std::move(reading), start.log).run(start.stop);
 }
 
 }  // namespace

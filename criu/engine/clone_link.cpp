@@ -19,9 +19,9 @@ namespace criu::engine {
 namespace {
 
 /// An abstract address, which no file stands for and which ends with the socket.
-class Address {
+class KeeperAddress {
 public:
-    explicit Address(const ImageDir& directory) {
+    explicit KeeperAddress(const ImageDir& directory) {
         const auto inventory = directory.openRaw(ImageKind::Inventory, 0, O_RDONLY);
         if (!inventory)
             failWith(ENOENT, "{}: there is no inventory", directory.name());
@@ -44,7 +44,7 @@ private:
     socklen_t size_ = 0;
 };
 
-UniqueFd makeSocket() {
+UniqueFd makeKeeperSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
@@ -62,9 +62,9 @@ std::optional<ClonesLink> greet(UniqueFd socket, StopRequest& stop) {
 }
 
 /// None if somebody else has taken the name meanwhile. Throws Error.
-std::optional<UniqueFd> startKeeper(const Address& address, const RestoreImages& images, const ImageDir& directory,
-                                    StopRequest& stop, Log& log) {
-    UniqueFd listener = makeSocket();
+std::optional<UniqueFd> startKeeper(const KeeperAddress& address, const RestoreImages& images,
+                                    const ImageDir& directory, StopRequest& stop, Log& log) {
+    UniqueFd listener = makeKeeperSocket();
     if (::bind(listener.get(), address.get(), address.size()) != 0) {
         if (errno == EADDRINUSE)
             return std::nullopt;
@@ -85,11 +85,11 @@ std::optional<UniqueFd> startKeeper(const Address& address, const RestoreImages&
 
 ClonesLink connectToKeeper(const RestoreImages& images, const ImageDir& directory, StopRequest& stop, Log& log) {
     const ErrorContext context([] { return "keeper of clones"; });
-    const Address address(directory);
+    const KeeperAddress address(directory);
     // Its last clone may end, and it with that, while somebody connects.
     constexpr int kAttempts = 50;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        UniqueFd socket = makeSocket();
+        UniqueFd socket = makeKeeperSocket();
         if (::connect(socket.get(), address.get(), address.size()) != 0) {
             if (errno != ECONNREFUSED)
                 failErrno("connect to it");

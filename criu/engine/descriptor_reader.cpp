@@ -14,7 +14,7 @@ namespace criu::engine {
 namespace {
 
 constexpr std::size_t kBatch = 32;
-constexpr unsigned kMostThreads = 4;
+constexpr unsigned kMostDescriptorReaders = 4;
 /// Starting threads takes as long as reading some tens of descriptors.
 constexpr std::size_t kWorthThreads = 4 * kBatch;
 
@@ -41,7 +41,7 @@ DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, con
       wanted_(std::move(wanted)),
       prepare_(std::move(prepare)),
       process_(pid.value) {
-    const unsigned threads = std::min(availableCores() - 1, kMostThreads);
+    const unsigned threads = std::min(availableCores() - 1, kMostDescriptorReaders);
     if (threads != 0 && descriptors.size() >= kWorthThreads)
         pool_.emplace(threads);
     announce();

@@ -15,7 +15,7 @@
 namespace criu::engine {
 namespace {
 
-constexpr std::uint32_t kKernelThread = 0x200000;  // PF_KTHREAD
+constexpr std::uint32_t kKernelThreadFlag = 0x200000;  // PF_KTHREAD
 
 [[noreturn]] void refuse(const std::string& why, const std::string& hint) {
     Error error(0, why);
@@ -73,7 +73,7 @@ void requireDumpableRoot(HostPid root) {
     const auto stat = statOf(proc, root.value, buffer);
     if (!stat)
         failWith(ESRCH, "process {}", root);
-    if ((stat->flags & kKernelThread) != 0)
+    if ((stat->flags & kKernelThreadFlag) != 0)
         fail("process {} ({}) is a part of the kernel", root, stat->comm);
     requireProcess(proc, root, buffer);
     const bool ended = stat->state == kernel::TaskState::Zombie || stat->state == kernel::TaskState::Dead;

@@ -18,7 +18,7 @@ namespace criu::engine {
 namespace {
 
 /// Less than this is freed faster than threads are made.
-constexpr std::uint64_t kMuch = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMuchToFree = std::uint64_t{256} << 20;
 
 /// More threads free the memory of one process no faster: 8 took a third of the time of one, and 16 no less.
 constexpr unsigned kMostForOne = 8;
@@ -42,7 +42,7 @@ bool holdsMutexes(const FrozenTask& task, const compel::FrozenThread& thread) {
 }
 
 bool canBeFreed(const FrozenTask& task) {
-    if (task.compat || task.status.vmRss.value_or(0) < kMuch)
+    if (task.compat || task.status.vmRss.value_or(0) < kMuchToFree)
         return false;
     const auto& threads = task.process->threads();
     return std::none_of(threads.begin(), threads.end(),

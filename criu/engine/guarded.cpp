@@ -38,7 +38,7 @@ constexpr std::int32_t kAbandoned = -2;
 /// It has succeeded, and ends after the guardian.
 constexpr std::int32_t kDone = -3;
 
-struct Report {
+struct GuardReport {
     std::int32_t request = kReport;
     std::int32_t code = 0;
     std::array<char, 2000> text{};
@@ -81,9 +81,9 @@ void rescueDevices(Run& run, UniqueFd imagesDir) {
 }
 
 /// The guardian's side: it waits for the end of the working process, and does for it meanwhile what is asked for.
-class Watch {
+class GuardedWatch {
 public:
-    Watch(pid_t worker, UniqueFd channel, Run& run)
+    GuardedWatch(pid_t worker, UniqueFd channel, Run& run)
         : worker_(worker), process_(worker), channel_(std::move(channel)), run_(run) {}
 
     /// Returns the exit status of the command.
@@ -155,7 +155,7 @@ private:
     }
 
     void serve() {
-        Report message;
+        GuardReport message;
         const ssize_t size = ::recv(channel_.get(), &message, sizeof(message), MSG_DONTWAIT);
         const std::int32_t request = message.request;
         if (size == sizeof(message) && request == kReport) {
@@ -267,7 +267,7 @@ void Guardian::require(Stage stage) {
 }
 
 void Guardian::report(const Log::Cause& cause) noexcept {
-    Report message;
+    GuardReport message;
     message.code = cause.code;
     std::string_view(cause.text).copy(message.text.data(), message.text.size() - 1);
     ::send(channel_.get(), &message, sizeof(message), MSG_NOSIGNAL);
@@ -311,7 +311,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         ::_exit(status);
     }
     workersEnd.reset();
-    return Watch(worker, std::move(guardiansEnd), run).run();
+    return GuardedWatch(worker, std::move(guardiansEnd), run).run();
 }
 
 }  // namespace criu::engine

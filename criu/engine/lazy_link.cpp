@@ -28,7 +28,7 @@ sockaddr_un address() {
     return name;
 }
 
-UniqueFd makeSocket(int type) {
+UniqueFd makeLazySocket(int type) {
     return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
@@ -41,7 +41,7 @@ int connectTo(const UniqueFd& socket) noexcept {
 /// Whether a process has a socket of the name in the current directory. A socket of another type can't connect to it: a
 /// daemon of ours takes the first restore that connects, and one that leaves again would be a failed one to it.
 bool isListening() {
-    const int code = connectTo(makeSocket(SOCK_DGRAM));
+    const int code = connectTo(makeLazySocket(SOCK_DGRAM));
     return code == 0 || code == EPROTOTYPE;
 }
 
@@ -67,7 +67,7 @@ void requireOwnUser(int socket) {
 }
 
 LazyLink LazyLink::connect() {
-    UniqueFd socket = makeSocket(SOCK_SEQPACKET);
+    UniqueFd socket = makeLazySocket(SOCK_SEQPACKET);
     // Without waiting in the call: a daemon that has stopped takes no connection, and keeps its socket.
     sys(::fcntl(socket.get(), F_SETFL, O_NONBLOCK), "have {} not wait", kName);
     // The name is there a moment before somebody listens.
@@ -116,7 +116,7 @@ void LazyLink::receiveDone(StopRequest& stop) {
 
 LazyListener::LazyListener()
     : directory_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the work directory")),
-      socket_(makeSocket(SOCK_SEQPACKET)) {
+      socket_(makeLazySocket(SOCK_SEQPACKET)) {
     const ErrorContext context([] { return std::string(kName); });
     struct stat there {};
     if (::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW) == 0) {

@@ -21,7 +21,7 @@ namespace {
 
 /// So many put pages of one process there at once, in large pieces, without standing in each other's way: 16 cores took
 /// two thirds of the time of 8. In pieces of 256 KiB they took nine tenths.
-constexpr unsigned kMostThreads = 16;
+constexpr unsigned kMostSupplyThreads = 16;
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void LazySupply::addSupplied(Supplied supplied) {
 void LazySupply::run(LazyLink& link) {
     watch(link.fd());
     watch(stop_.fd());
-    const unsigned threads = std::clamp(availableCores(), 2U, kMostThreads);
+    const unsigned threads = std::clamp(availableCores(), 2U, kMostSupplyThreads);
     ThreadPool pool(threads);
     struct Closer {
         LazyQueue& queue;

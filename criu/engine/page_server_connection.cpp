@@ -30,7 +30,7 @@ constexpr std::chrono::seconds kAnyTime{0};
 /// What somebody who has connected for content has to introduce himself.
 constexpr std::chrono::seconds kJoining{2};
 
-struct Address {
+struct ServerAddress {
     sockaddr_storage storage{};
     socklen_t size = 0;
 
@@ -38,8 +38,8 @@ struct Address {
 };
 
 /// An IPv4 or IPv6 address in digits, as 4.2 takes them.
-Address parse(const std::string& text, std::uint16_t port) {
-    Address address;
+ServerAddress parse(const std::string& text, std::uint16_t port) {
+    ServerAddress address;
     auto& four = reinterpret_cast<sockaddr_in&>(address.storage);
     auto& six = reinterpret_cast<sockaddr_in6&>(address.storage);
     if (::inet_pton(AF_INET, text.c_str(), &four.sin_addr) == 1) {
@@ -56,7 +56,7 @@ Address parse(const std::string& text, std::uint16_t port) {
     return address;
 }
 
-UniqueFd makeSocket(const Address& address) {
+UniqueFd makeServerSocket(const ServerAddress& address) {
     constexpr int kType = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
     return UniqueFd(sys(::socket(address.storage.ss_family, kType, IPPROTO_TCP), "make a socket"));
 }
@@ -110,8 +110,8 @@ std::span<std::byte> bytesOf(PageMessage& message) noexcept {
 }
 
 memory::PageConnection connectAnew(const model::Options& options, StopRequest& stop) {
-    const Address address = parse(*options.address, *options.port);
-    UniqueFd socket = makeSocket(address);
+    const ServerAddress address = parse(*options.address, *options.port);
+    UniqueFd socket = makeServerSocket(address);
     int result = ::connect(socket.get(), address.get(), address.size) == 0 ? 0 : errno;
     if (result == EINPROGRESS)
         result = finishConnecting(socket.get(), stop, options.timeout);
@@ -188,13 +188,13 @@ std::vector<memory::PageConnection> connectStreams(memory::PageConnection& contr
 
 ListeningPageServer listenForPages(const model::Options& options) {
     const std::string text = options.address.value_or("0.0.0.0");
-    const Address address = parse(text, options.port.value_or(0));
-    ListeningPageServer server{makeSocket(address), 0};
+    const ServerAddress address = parse(text, options.port.value_or(0));
+    ListeningPageServer server{makeServerSocket(address), 0};
     const int on = 1;
     ::setsockopt(server.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     sys(::bind(server.socket.get(), address.get(), address.size), "bind to {} port {}", text, options.port.value_or(0));
     sys(::listen(server.socket.get(), memory::kMostStreams), "listen at {}", text);
-    Address own;
+    ServerAddress own;
     own.size = sizeof(own.storage);
     sys(::getsockname(server.socket.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.size), "look at the socket");
     // The port is at the same place in addresses of both families.

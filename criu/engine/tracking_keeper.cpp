@@ -86,7 +86,7 @@ std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
 }
 
 /// How long the other side may take for an answer: it has nothing else to do.
-constexpr timeval kPatience{10, 0};
+constexpr timeval kAnswerWithin{10, 0};
 constexpr int kPatienceForProof = 10'000;  // milliseconds
 
 void send(int socket, const Message& message, int fd = -1) {
@@ -112,8 +112,8 @@ bool isOwnUser(int socket) {
 }
 
 /// An abstract address, which no file stands for and which ends with the socket.
-struct Address {
-    explicit Address(const GuardedRoot& root) {
+struct TrackingAddress {
+    explicit TrackingAddress(const GuardedRoot& root) {
         const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
         kernel::ProcBuffer buffer;
         const std::string name =
@@ -129,7 +129,7 @@ struct Address {
     socklen_t size = 0;
 };
 
-UniqueFd makeSocket() {
+UniqueFd makeTrackingSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
@@ -284,11 +284,11 @@ std::string describe(const TrackingId& id) {
 }
 
 std::optional<TrackingLink> TrackingLink::find(const GuardedRoot& root, Log& log) {
-    const Address address(root);
-    UniqueFd socket = makeSocket();
+    const TrackingAddress address(root);
+    UniqueFd socket = makeTrackingSocket();
     if (::connect(socket.get(), address.get(), address.size) != 0)
         return std::nullopt;
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerWithin, sizeof(kAnswerWithin));
     try {
         if (isOwnUser(socket.get()) && recognize(socket.get()))
             return TrackingLink(std::move(socket));
@@ -302,8 +302,8 @@ std::optional<TrackingLink> TrackingLink::find(const GuardedRoot& root, Log& log
 
 std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, ImageKeys& keys, Log& log) {
     try {
-        const Address address(root);
-        UniqueFd listener = makeSocket();
+        const TrackingAddress address(root);
+        UniqueFd listener = makeTrackingSocket();
         sys(::bind(listener.get(), address.get(), address.size), "take the name of the tree's tracking");
         sys(::listen(listener.get(), 1), "listen");
         int ends[2];
@@ -315,7 +315,7 @@ std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, ImageKe
             keys = {};  // its own copy, which would stay as long as the tree
             becomeKeeper(std::move(listener), std::move(client), std::move(process), root.process.pid());
         });
-        ::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+        ::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerWithin, sizeof(kAnswerWithin));
         return TrackingLink(std::move(own));
     } catch (const Error& error) {
         log.warn("Memory can't be tracked: {}", error.what());

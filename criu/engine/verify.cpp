@@ -17,7 +17,7 @@ namespace criu::engine {
 namespace {
 
 /// What a comparison has shown, one line each. Several threads may add lines.
-class Report {
+class DamageReport {
 public:
     void damage(std::string_view text) {
         add("Damaged: ", text);
@@ -47,7 +47,7 @@ private:
     bool complete_ = true;
 };
 
-void verifyFiles(const ImageDir& images, Report& report, const std::function<void()>& checkStop) {
+void verifyFiles(const ImageDir& images, DamageReport& report, const std::function<void()>& checkStop) {
     const unsigned before = report.damages();
     try {
         const ChecksumCheck check(
@@ -64,7 +64,7 @@ void verifyFiles(const ImageDir& images, Report& report, const std::function<voi
     }
 }
 
-void verifyPages(const ImageDir& images, Report& report, const std::function<void()>& checkStop) {
+void verifyPages(const ImageDir& images, DamageReport& report, const std::function<void()>& checkStop) {
     const unsigned before = report.damages();
     const memory::PageCheck check(
         images, [&report](const std::string& damage) { report.damage(damage); }, checkStop);
@@ -81,7 +81,7 @@ void verifyPages(const ImageDir& images, Report& report, const std::function<voi
 int verify(Run& run, std::string& answer) {
     ImageDir images = takeImages(run);
     const auto checkStop = [&run] { run.stop.throwIfRequested(); };
-    Report report;
+    DamageReport report;
     bool authentic = false;
     try {
         for (const std::string& found : verifySecrecy(run, images)) {

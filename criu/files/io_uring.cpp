@@ -28,14 +28,14 @@ std::string plural(std::uint32_t count, std::string_view what) {
 }
 
 /// Whether the dump may succeed if it is tried again later.
-enum class Refusal : std::uint8_t { ForNow, ForGood };
+enum class RingRefusal : std::uint8_t { ForNow, ForGood };
 
-[[noreturn]] void refuse(const OpenFd& file, std::string_view what, Refusal how = Refusal::ForGood) {
+[[noreturn]] void refuse(const OpenFd& file, std::string_view what, RingRefusal how = RingRefusal::ForGood) {
     Error error(0, fmt::format("{} is an io_uring {}, which can't be dumped", file.describe(), what));
     error.addHint(fmt::format(
         "{}start the program without io_uring: by an option of its own (UV_USE_IO_URING=0 for node), or with the "
         "sysctl kernel.io_uring_disabled=2",
-        how == Refusal::ForNow ? "try again when it is idle, or " : ""));
+        how == RingRefusal::ForNow ? "try again when it is idle, or " : ""));
     throw error;
 }
 
@@ -45,15 +45,16 @@ void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
     const auto inFlight = static_cast<std::int32_t>(info.sqTaken - info.cqPosted);
     if (inFlight > 0)
         refuse(file, fmt::format("with {} in flight", plural(static_cast<std::uint32_t>(inFlight), "request")),
-               Refusal::ForNow);
+               RingRefusal::ForNow);
     if (info.waiting != 0)
-        refuse(file, fmt::format("with {} in flight", plural(info.waiting, "request")), Refusal::ForNow);
+        refuse(file, fmt::format("with {} in flight", plural(info.waiting, "request")), RingRefusal::ForNow);
     if (inFlight < 0)
         refuse(file,
                "on which requests have made several completions each, so that nobody can tell how many are still "
                "in flight");
     if (info.overflowed != 0)
-        refuse(file, fmt::format("with {} that found no room", plural(info.overflowed, "completion")), Refusal::ForNow);
+        refuse(file, fmt::format("with {} that found no room", plural(info.overflowed, "completion")),
+               RingRefusal::ForNow);
     if (info.sqTaken > kMostIoUringRequests)
         refuse(file,
                fmt::format("that has served {}: counting as far would take too long", plural(info.sqTaken, "request")));

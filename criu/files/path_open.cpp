@@ -46,7 +46,7 @@ bool isDumpedInode(const RegFileEntry& entry, int file) {
 }
 
 /// Whether more rights could help.
-bool isForbidden(int code) {
+bool forbidsOpening(int code) {
     return code == EACCES || code == EPERM;
 }
 
@@ -101,7 +101,7 @@ UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int ho
             return file;
         file = openAgain(file.get(), how);
     }
-    if (!file && !isForbidden(errno))
+    if (!file && !forbidsOpening(errno))
         failErrno("open {}", path);
     return file;
 }
@@ -116,7 +116,7 @@ UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int ho
 UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
     UniqueFd file(::open(path.c_str(), pathOnly(how)));
     bool outside = false;
-    if (!file && isForbidden(errno) && opening.help != nullptr) {
+    if (!file && forbidsOpening(errno) && opening.help != nullptr) {
         const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
         file = opening.help->openBelow(root.get(), path, pathOnly(how));
         outside = true;
@@ -134,7 +134,7 @@ UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int ho
         if ((how & O_PATH) != 0)
             return std::move(file);
         UniqueFd again = openAgain(file.get(), how);
-        if (!again && isForbidden(errno) && withHelp && opening.help != nullptr)
+        if (!again && forbidsOpening(errno) && withHelp && opening.help != nullptr)
             again = opening.help->openAgain(file.get(), how & ~O_NOFOLLOW);
         if (!again)
             failErrno("open {}", path);

@@ -178,7 +178,7 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
 
 namespace {
 
-bool isForbidden(int code) {
+bool forbidsWatching(int code) {
     return code == EACCES || code == EPERM;
 }
 
@@ -196,7 +196,7 @@ UniqueFd openAsCaller(const std::string& path, std::uint64_t inode) {
         if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)  // somebody moved the file and left a link
             fd.reset(::open(path.c_str(), O_PATH | O_CLOEXEC));
     }
-    if (!fd && !isForbidden(errno))
+    if (!fd && !forbidsWatching(errno))
         failErrno("open the watched file {}", path);
     return fd;
 }

@@ -26,19 +26,19 @@ namespace {
 using CheckStop = std::function<void()>;
 
 /// What is read at once.
-constexpr std::size_t kBuffer = std::size_t{1} << 20;
+constexpr std::size_t kReadBuffer = std::size_t{1} << 20;
 /// Files, and bytes of them, from which on several threads are worth it.
 constexpr std::size_t kManyFiles = 256;
 constexpr std::uint64_t kManyBytes = std::uint64_t{16} << 20;
 
-/// Reads all of a file and hands it on piece by piece: each is kBuffer bytes long, but the last.
+/// Reads all of a file and hands it on piece by piece: each is kReadBuffer bytes long, but the last.
 template <typename Use>
 void readAll(int file, const std::string& name, const CheckStop& checkStop, Use&& use) {
     struct stat status {};
     sys(::fstat(file, &status), "{}: fstat", name);
     const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
     // One byte more shows the end in the first read.
-    std::vector<std::byte> buffer(std::min(size + 1, kBuffer));
+    std::vector<std::byte> buffer(std::min(size + 1, kReadBuffer));
     for (;;) {
         checkStop();
         std::size_t filled = 0;

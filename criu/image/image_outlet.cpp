@@ -16,7 +16,7 @@
 namespace criu {
 namespace {
 
-constexpr std::size_t kBuffer = std::size_t{1} << 20;
+constexpr std::size_t kCopyBuffer = std::size_t{1} << 20;
 
 void sendPart(int file, std::uint64_t start, std::uint64_t end, ImageOutlet::File& to, std::span<std::byte> buffer) {
     while (start < end) {
@@ -37,7 +37,7 @@ void sendImages(const ImageDir& images, ImageOutlet& outlet, Sent what) {
     });
     std::sort(names.begin(), names.end());
     std::stable_partition(names.begin(), names.end(), [&](const std::string& name) { return name != last; });
-    std::vector<std::byte> buffer(kBuffer);
+    std::vector<std::byte> buffer(kCopyBuffer);
     for (const std::string& name : names) {
         const ErrorContext context([&] { return name; });
         const std::optional<UniqueFd> file = images.openNamed(name, O_RDONLY);

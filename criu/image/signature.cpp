@@ -28,8 +28,8 @@ using CheckStop = std::function<void()>;
 using crypto::Hash;
 
 /// By an Ed25519 key, without certificates.
-constexpr std::uint32_t kFirstVersion = 1;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kFirstSignature = 1;
+constexpr std::uint32_t kSignatureVersion = 2;
 /// More than any chain has; each that hostile images have costs a little time.
 constexpr std::size_t kMostCertificates = 16;
 /// Of which each has a hash, so that several threads work on one file.
@@ -154,9 +154,9 @@ std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& sig
         all.resize(end + bytes.size());
         std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(end));
     };
-    const std::string_view purpose = version == kFirstVersion ? "criu images, version 1" : "criu images, version 2";
+    const std::string_view purpose = version == kFirstSignature ? "criu images, version 1" : "criu images, version 2";
     append(std::as_bytes(std::span(purpose)));
-    if (version != kFirstVersion) {
+    if (version != kFirstSignature) {
         const std::uint64_t size = signer.size();
         append(std::as_bytes(std::span(&size, 1)));
         append(signer);
@@ -172,18 +172,18 @@ std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& sig
     return all;
 }
 
-ProtobufCBinaryData fieldOf(crypto::Bytes bytes) noexcept {
+ProtobufCBinaryData signatureFieldOf(crypto::Bytes bytes) noexcept {
     return {bytes.size(), const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};
 }
 
-crypto::Bytes bytesOf(const ProtobufCBinaryData& data) noexcept {
+crypto::Bytes signatureBytesOf(const ProtobufCBinaryData& data) noexcept {
     return {reinterpret_cast<const std::byte*>(data.data), data.len};
 }
 
 /// The signer's key as X509::signerOf() has it.
 crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
-    if (entry.version != kFirstVersion) {
-        const crypto::Bytes given = bytesOf(entry.signer);
+    if (entry.version != kFirstSignature) {
+        const crypto::Bytes given = signatureBytesOf(entry.signer);
         crypto::Der key = x509.signerOf(given);
         if (!std::equal(key.begin(), key.end(), given.begin(), given.end()))
             fail("the signer's key isn't in the form in which keys are compared");
@@ -191,7 +191,7 @@ crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
     }
     if (entry.signer.len != crypto::kKeySize)
         fail("the signer's key has {} bytes instead of {}", entry.signer.len, crypto::kKeySize);
-    return crypto::X509::ed25519(bytesOf(entry.signer));
+    return crypto::X509::ed25519(signatureBytesOf(entry.signer));
 }
 
 /// The certificates that come with the signature, if the first of them is the signer's, or else the one among those
@@ -203,7 +203,7 @@ std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry&
     };
     std::vector<crypto::Der> chain;
     for (std::size_t i = 0; i < std::min(entry.n_certificates, kMostCertificates); ++i) {
-        const crypto::Bytes each = bytesOf(entry.certificates[i]);
+        const crypto::Bytes each = signatureBytesOf(entry.certificates[i]);
         chain.emplace_back(each.begin(), each.end());
     }
     if (!chain.empty() && isSigners(chain.front()))
@@ -247,7 +247,7 @@ Statement readSigned(const ImageDir& images, const Signers& signers) {
     if (!image)
         failWith(ENOENT, "open {}: the images aren't signed, but --signed-by is given", name);
     const auto entry = image->only<SignatureEntry>();
-    if (entry->version != kFirstVersion && entry->version != kVersion)
+    if (entry->version != kFirstSignature && entry->version != kSignatureVersion)
         fail("{}: a signature of a kind that this criu doesn't know: {}", name, entry->version);
     std::vector<HashedFile> files(entry->n_files);
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -266,13 +266,13 @@ Statement readSigned(const ImageDir& images, const Signers& signers) {
     const crypto::Der signer = signerIn(x509, *entry);
     requireTrusted(x509, *entry, signer, signers);
     std::optional<SignedId> parent;
-    if (entry->version != kFirstVersion && entry->has_parent != 0) {
+    if (entry->version != kFirstSignature && entry->has_parent != 0) {
         if (entry->parent.len != sizeof(SignedId))
             fail("the parent's id has {} bytes", entry->parent.len);
         std::memcpy(parent.emplace().data(), entry->parent.data, entry->parent.len);
     }
     const std::vector<std::byte> said = statementOf(entry->version, signer, parent, files);
-    if (!x509.verify(signer, said, bytesOf(entry->signature)))
+    if (!x509.verify(signer, said, signatureBytesOf(entry->signature)))
         fail("the signature is wrong: damaged, or forged");
     return {{crypto::Symmetric().hash(said), parent}, std::move(files)};
 }
@@ -318,11 +318,12 @@ void signImages(const ImageDir& images, const Signer& signer, const std::optiona
             [&files](std::size_t file, std::size_t number, const Hash& hash) { files[file].pieces[number] = hash; });
     const crypto::Der key = x509.signerOfSecret(signer.key.bytes());
     const crypto::Bytes raw = crypto::X509::rawEd25519(key);
-    const std::uint32_t version = raw.empty() || !signer.certificates.empty() || parent ? kVersion : kFirstVersion;
+    const std::uint32_t version =
+        raw.empty() || !signer.certificates.empty() || parent ? kSignatureVersion : kFirstSignature;
     const std::vector<std::byte> signature = x509.sign(signer.key.bytes(), statementOf(version, key, parent, files));
     std::vector<ProtobufCBinaryData> certificates;
     for (const crypto::Der& each : signer.certificates)
-        certificates.push_back(fieldOf(each));
+        certificates.push_back(signatureFieldOf(each));
     std::vector<::SignedFile> entries(files.size(), SIGNED_FILE__INIT);
     std::vector<::SignedFile*> pointers(files.size());
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -334,15 +335,15 @@ void signImages(const ImageDir& images, const Signer& signer, const std::optiona
     }
     SignatureEntry entry = SIGNATURE_ENTRY__INIT;
     entry.version = version;
-    entry.signer = fieldOf(version == kFirstVersion ? raw : crypto::Bytes(key));
+    entry.signer = signatureFieldOf(version == kFirstSignature ? raw : crypto::Bytes(key));
     entry.n_files = pointers.size();
     entry.files = pointers.data();
-    entry.signature = fieldOf(signature);
+    entry.signature = signatureFieldOf(signature);
     entry.n_certificates = certificates.size();
     entry.certificates = certificates.data();
     entry.has_parent = parent ? 1 : 0;
     if (parent)
-        entry.parent = fieldOf(*parent);
+        entry.parent = signatureFieldOf(*parent);
     ImageWriter image = images.create(ImageKind::Signature);
     image.write(entry);
     image.finish();

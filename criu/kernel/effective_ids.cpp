@@ -47,7 +47,7 @@ Identity currentIdentity() {
 
 /// By the kernel's call, which changes one thread only. Nobody changes his groups in a user namespace that denies it;
 /// so others had the same ones there.
-void setGroups(const std::vector<gid_t>& groups) {
+void setEffectiveGroups(const std::vector<gid_t>& groups) {
     if (::syscall(SYS_setgroups, groups.size(), groups.data()) < 0 && errno != EPERM)
         failErrno("take {} groups for a moment", groups.size());
 }
@@ -57,7 +57,7 @@ public:
     TakenIdentity(const Identity& now, const Identity& taken) : now_(now) {
         try {
             if (now.groups != taken.groups)
-                setGroups(taken.groups);
+                setEffectiveGroups(taken.groups);
             EffectiveIds::set(SYS_setresgid, taken.group);
             EffectiveIds::set(SYS_setresuid, taken.user);
             // Returns the id before, whatever happens.

@@ -19,7 +19,7 @@
 namespace criu::kernel {
 namespace {
 
-constexpr std::array<const char*, kFdKeys> kNames = {
+constexpr std::array<const char*, kFdKeys> kKeyNames = {
     "images",        "log",          "control",   "namespaces", "mounts", "control groups", "shared memory",
     "deleted files", "--inherit-fd", "terminals", "devices",    "help",   "store"};
 
@@ -77,7 +77,7 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
         std::string users;
         for (std::size_t at = 0; at < kFdKeys; ++at)
             if (counts_[at] != 0)
-                users += fmt::format("{}{} for {}", users.empty() ? "" : ", ", counts_[at], kNames[at]);
+                users += fmt::format("{}{} for {}", users.empty() ? "" : ", ", counts_[at], kKeyNames[at]);
         fail("the descriptors {} to {} that criu has for itself are used up: {}", first_, last_, users);
     }
     ++counts_[static_cast<std::size_t>(key)];

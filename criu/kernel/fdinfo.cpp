@@ -12,7 +12,7 @@ namespace criu::kernel {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) noexcept {
+std::string_view trimmedRest(std::string_view text) noexcept {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
         text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n'))
@@ -26,7 +26,7 @@ std::optional<std::string_view> findValue(std::string_view text, std::string_vie
     while (lines.line(line)) {
         Scanner scan(line);
         if (scan.skip(key) && scan.skip(':'))
-            return trimmed(scan.rest());
+            return trimmedRest(scan.rest());
     }
     return std::nullopt;
 }

@@ -35,7 +35,7 @@ uid_t setUser(uid_t user) noexcept {
 gid_t setGroup(gid_t group) noexcept {
     return static_cast<gid_t>(::syscall(SYS_setfsgid, group));
 }
-bool setGroups(const std::vector<gid_t>& groups) noexcept {
+bool takeGroups(const std::vector<gid_t>& groups) noexcept {
     return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }
 
@@ -73,7 +73,7 @@ FileRightsTaken::FileRightsTaken(const FileRights& rights)
     groups_.resize(static_cast<std::size_t>(sys(::getgroups(0, nullptr), "count own groups")));
     sys(::getgroups(static_cast<int>(groups_.size()), groups_.data()), "ask for own groups");
     // Where setgroups(2) is denied the first process of the user namespace has got rid of all before.
-    if (rights.groups != groups_ && !setGroups(rights.groups) && !groups_.empty())
+    if (rights.groups != groups_ && !takeGroups(rights.groups) && !groups_.empty())
         failErrno("take the groups of user {} to open files", rights.user);
     setGroup(rights.group);
     setUser(rights.user);
@@ -99,7 +99,7 @@ void FileRightsTaken::goBack() noexcept {
     setGroup(group_);
     if (setUser(kAsk) != user_ || setGroup(kAsk) != group_ || !setCapabilities(capabilities_))
         ::abort();  // whatever came next would be done as somebody else
-    setGroups(groups_);
+    takeGroups(groups_);
     // A change of the user makes the kernel forget both: prctl(2).
     if (dumpable_ == 1)
         ::prctl(PR_SET_DUMPABLE, 1);

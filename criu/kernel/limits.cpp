@@ -17,7 +17,7 @@ struct LimitName {
     std::size_t resource;
 };
 
-constexpr std::array kNames{
+constexpr std::array kLimitNames{
     LimitName{"Max cpu time", RLIMIT_CPU},
     LimitName{"Max file size", RLIMIT_FSIZE},
     LimitName{"Max data size", RLIMIT_DATA},
@@ -35,7 +35,7 @@ constexpr std::array kNames{
     LimitName{"Max realtime priority", RLIMIT_RTPRIO},
     LimitName{"Max realtime timeout", RLIMIT_RTTIME},
 };
-static_assert(kNames.size() == kRlimits);
+static_assert(kLimitNames.size() == kRlimits);
 
 rlim_t limitValue(Scanner& scan) {
     scan.blanks();
@@ -52,7 +52,7 @@ ResourceLimits parseLimits(std::string_view text) {
     Scanner lines(text);
     std::string_view line;
     while (lines.line(line)) {
-        for (const LimitName& entry : kNames) {
+        for (const LimitName& entry : kLimitNames) {
             Scanner scan(line);
             if (!scan.skip(entry.name) || scan.peek() != ' ')
                 continue;

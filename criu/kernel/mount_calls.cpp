@@ -82,9 +82,9 @@ void setOptions(int context, std::string_view options, const std::string& type) 
 }
 
 void setSuperFlags(int context, std::uint64_t flags, const std::string& type) {
-    constexpr std::pair<std::uint64_t, const char*> kNames[] = {
+    constexpr std::pair<std::uint64_t, const char*> kFlagNames[] = {
         {MS_RDONLY, "ro"}, {MS_SYNCHRONOUS, "sync"}, {MS_DIRSYNC, "dirsync"}, {MS_LAZYTIME, "lazytime"}};
-    for (const auto& [flag, name] : kNames)
+    for (const auto& [flag, name] : kFlagNames)
         if ((flags & flag) != 0)
             setOption(context, name, type);
 }

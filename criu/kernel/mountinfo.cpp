@@ -16,7 +16,7 @@ namespace {
 /// Bytes the kernel escapes in this file.
 constexpr std::string_view kEscaped = " \t\n\\#";
 
-constexpr std::uint64_t kNoSymlinkFollow = 256;  // MS_NOSYMFOLLOW, Linux 5.10
+constexpr std::uint64_t kNoSymlinkFollowFlag = 256;  // MS_NOSYMFOLLOW, Linux 5.10
 
 struct FlagName {
     std::string_view name;
@@ -36,7 +36,7 @@ constexpr std::array kFlags{
     FlagName{"mand", MS_MANDLOCK},
     FlagName{"lazytime", MS_LAZYTIME},
     FlagName{"strictatime", MS_STRICTATIME},
-    FlagName{"nosymfollow", kNoSymlinkFollow},
+    FlagName{"nosymfollow", kNoSymlinkFollowFlag},
 };
 
 std::string decoded(std::string_view text) {

@@ -13,7 +13,7 @@ namespace criu::kernel {
 namespace {
 
 template <typename T>
-T valueOf(std::span<const std::byte> bytes) {
+T packetValueOf(std::span<const std::byte> bytes) {
     T value{};
     if (bytes.size() < sizeof(value))
         fail("the kernel's answer about a packet socket has only {} of {} bytes", bytes.size(), sizeof(value));
@@ -24,7 +24,7 @@ T valueOf(std::span<const std::byte> bytes) {
 }  // namespace
 
 PacketSocketInfo parsePacketSocket(std::span<const std::byte> answer) {
-    const auto fixed = valueOf<packet_diag_msg>(answer);
+    const auto fixed = packetValueOf<packet_diag_msg>(answer);
     PacketSocketInfo socket;
     socket.inode = fixed.pdiag_ino;
     socket.type = fixed.pdiag_type;
@@ -32,14 +32,14 @@ PacketSocketInfo parsePacketSocket(std::span<const std::byte> answer) {
     forEachAttribute(
         answer.subspan(NLMSG_ALIGN(sizeof(fixed))), [&socket](std::uint16_t type, std::span<const std::byte> value) {
             if (type == PACKET_DIAG_INFO)
-                socket.info = valueOf<packet_diag_info>(value);
+                socket.info = packetValueOf<packet_diag_info>(value);
             if (type == PACKET_DIAG_RX_RING)
-                socket.receiveRing = valueOf<packet_diag_ring>(value);
+                socket.receiveRing = packetValueOf<packet_diag_ring>(value);
             if (type == PACKET_DIAG_TX_RING)
-                socket.sendRing = valueOf<packet_diag_ring>(value);
+                socket.sendRing = packetValueOf<packet_diag_ring>(value);
             if (type == PACKET_DIAG_MCLIST)
                 for (; value.size() >= sizeof(packet_diag_mclist); value = value.subspan(sizeof(packet_diag_mclist)))
-                    socket.memberships.push_back(valueOf<packet_diag_mclist>(value));
+                    socket.memberships.push_back(packetValueOf<packet_diag_mclist>(value));
         });
     return socket;
 }

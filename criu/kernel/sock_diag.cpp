@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kAnyCookie = ~0U;
 
 template <typename T>
-T valueOf(std::span<const std::byte> bytes, const char* what) {
+T unixValueOf(std::span<const std::byte> bytes, const char* what) {
     T value{};
     if (bytes.size() < sizeof(value))
         fail("the kernel's answer about a unix socket has only {} bytes for {}", bytes.size(), what);
@@ -31,12 +31,12 @@ void take(UnixSocketInfo& info, std::uint16_t type, std::span<const std::byte> v
             info.name.assign(reinterpret_cast<const char*>(value.data()), value.size());
             break;
         case UNIX_DIAG_VFS: {
-            const auto file = valueOf<unix_diag_vfs>(value, "its file");
+            const auto file = unixValueOf<unix_diag_vfs>(value, "its file");
             info.file = UnixSocketInfo::File{file.udiag_vfs_dev, file.udiag_vfs_ino};
             break;
         }
         case UNIX_DIAG_PEER:
-            info.peer = valueOf<std::uint32_t>(value, "its peer");
+            info.peer = unixValueOf<std::uint32_t>(value, "its peer");
             break;
         case UNIX_DIAG_ICONS:
             info.pending.resize(value.size() / sizeof(std::uint32_t));
@@ -44,16 +44,16 @@ void take(UnixSocketInfo& info, std::uint16_t type, std::span<const std::byte> v
                 std::memcpy(info.pending.data(), value.data(), info.pending.size() * sizeof(std::uint32_t));
             break;
         case UNIX_DIAG_RQLEN: {
-            const auto queues = valueOf<unix_diag_rqlen>(value, "its queues");
+            const auto queues = unixValueOf<unix_diag_rqlen>(value, "its queues");
             info.receiveQueue = queues.udiag_rqueue;
             info.sendQueue = queues.udiag_wqueue;
             break;
         }
         case UNIX_DIAG_SHUTDOWN:
-            info.shutdown = valueOf<std::uint8_t>(value, "its shutdown state");
+            info.shutdown = unixValueOf<std::uint8_t>(value, "its shutdown state");
             break;
         case UNIX_DIAG_UID:
-            info.uid = valueOf<std::uint32_t>(value, "its uid");
+            info.uid = unixValueOf<std::uint32_t>(value, "its uid");
             break;
         default:
             break;
@@ -89,7 +89,7 @@ bool ask(const unix_diag_req& request, std::uint16_t flags, std::vector<UnixSock
 }  // namespace
 
 UnixSocketInfo parseUnixSocket(std::span<const std::byte> answer) {
-    const auto fixed = valueOf<unix_diag_msg>(answer, "its description");
+    const auto fixed = unixValueOf<unix_diag_msg>(answer, "its description");
     UnixSocketInfo info;
     info.inode = fixed.udiag_ino;
     info.type = fixed.udiag_type;

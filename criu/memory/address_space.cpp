@@ -21,7 +21,7 @@ namespace criu::memory {
 namespace {
 
 /// Temporary places start here: far from what programs and libraries use.
-constexpr std::uint64_t kScratchBase = 0x100000000;
+constexpr std::uint64_t kImageScratchBase = 0x100000000;
 
 bool isPrivate(const VmaEntry& vma) {
     return is(vma, VmaStatus::AnonPrivate) || is(vma, VmaStatus::FilePrivate);
@@ -81,7 +81,7 @@ void AddressSpace::choosePlace(PlacedVma& placed, const RangeSet& occupied) {
         return;
     }
     const std::uint64_t alignment = pageSizeOf(vma);
-    const auto hole = occupied.findHole(placed.size() + alignment, kScratchBase);
+    const auto hole = occupied.findHole(placed.size() + alignment, kImageScratchBase);
     if (!hole)
         fail("no room of {} bytes for memory that belongs at {:#x}", placed.size(), vma.start);
     placed.at = (*hole + alignment - 1) & ~(alignment - 1);

@@ -20,7 +20,7 @@ namespace criu::memory {
 namespace {
 
 /// Memory that came with fork is looked at in pieces of this size: below it, comparing takes no time worth speaking of.
-constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+constexpr std::uint64_t kComparedPiece = std::uint64_t{4} << 20;
 /// What is read at once for that.
 constexpr std::size_t kCompared = std::size_t{256} << 10;
 
@@ -36,12 +36,12 @@ void forEachPart(const PageSource& pages, const LateAreas& late, const Range& ra
 bool isOther(const Range& piece, const std::byte* here, const PageSource& pages, const LateAreas& late,
              PageReader& reader) {
     constexpr std::uint64_t kSamples = 16;
-    if (piece.size() < kPiece)
+    if (piece.size() < kComparedPiece)
         return false;
     std::vector<std::byte> page(kImagePageSize);
     bool any = false;
     bool same = false;
-    for (std::uint64_t offset = 0; offset < piece.size() && !same; offset += kPiece / kSamples) {
+    for (std::uint64_t offset = 0; offset < piece.size() && !same; offset += kComparedPiece / kSamples) {
         const std::uint64_t start = piece.start + offset;
         forEachPart(pages, late, {start, start + kImagePageSize}, [&](const PageJob& job, bool isLate) {
             if (job.state == PageJob::State::Absent || isLate)
@@ -132,8 +132,8 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
             placed.filled = hasContent;
             continue;
         }
-        for (std::uint64_t start = placed.vma->start; start < placed.vma->end; start += kPiece) {
-            const Range piece{start, std::min<std::uint64_t>(start + kPiece, placed.vma->end)};
+        for (std::uint64_t start = placed.vma->start; start < placed.vma->end; start += kComparedPiece) {
+            const Range piece{start, std::min<std::uint64_t>(start + kComparedPiece, placed.vma->end)};
             auto* const here = reinterpret_cast<std::byte*>(placed.at + (start - placed.vma->start));
             // Huge pages of hugetlbfs may be larger than a piece, and are dropped as a whole only.
             const bool huge = (placed.vma->flags & MAP_HUGETLB) != 0;

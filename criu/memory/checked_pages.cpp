@@ -15,7 +15,7 @@ namespace {
 static_assert(kChecksumPiece == kImagePageSize);
 
 /// What is read and compared in turn: little enough to be in the processor's cache still.
-constexpr std::uint64_t kStep = std::uint64_t{256} << 10;
+constexpr std::uint64_t kCheckedStep = std::uint64_t{256} << 10;
 
 class CheckedContent final : public PageContent {
 public:
@@ -27,7 +27,7 @@ public:
         if (position % kImagePageSize != 0 || sizeOf(targets) % kImagePageSize != 0)
             return readParts(position, targets);
         while (!targets.empty()) {
-            const std::vector<iovec> step = takeFront(targets, kStep);
+            const std::vector<iovec> step = takeFront(targets, kCheckedStep);
             std::vector<iovec> used = step;
             content_->read(position, used);
             position = compare(position, step);

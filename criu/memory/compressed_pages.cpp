@@ -45,7 +45,7 @@ bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
 }
 
 /// A run, or a part of one, that came in one block of the dump.
-struct Piece {
+struct FramePiece {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     std::vector<std::uint32_t> stored;  ///< sizes of its blocks; none: all are as they are
@@ -63,14 +63,14 @@ public:
         }
     }
 
-    std::vector<Piece> pieces;
+    std::vector<FramePiece> pieces;
     std::vector<iovec> output;
     std::uint64_t size = 0;   ///< of the output
     std::uint64_t zeros = 0;  ///< bytes that aren't stored
 
 private:
     void add(std::uint64_t address, std::span<const std::byte> content) {
-        Piece piece{address, content.size(), {}};
+        FramePiece piece{address, content.size(), {}};
         bool asItIs = true;
         while (!content.empty()) {
             const auto block = content.first(std::min<std::size_t>(content.size(), blockSize_));
@@ -180,7 +180,7 @@ private:
         for (std::uint64_t done = 0; done < run.bytes;) {
             if (pieces_.empty() || pieces_.front().address != run.address + done)
                 fail("pages at {:#x} have no content", run.address + done);
-            const Piece piece = std::move(pieces_.front());
+            const FramePiece piece = std::move(pieces_.front());
             pieces_.pop_front();
             const std::uint64_t pages = piece.bytes / kImagePageSize;
             const std::span<const std::uint32_t> own = sums.first(sums_ ? pages : 0);
@@ -200,9 +200,9 @@ private:
     Turns turns_;  ///< to get a place
     std::mutex mutex_;
     std::deque<PageRun> runs_;
-    std::deque<Piece> pieces_;      ///< in the order of positions
-    std::uint64_t end_ = 0;         ///< of the file
-    std::optional<PageSums> sums_;  ///< absent: no checksums are taken
+    std::deque<FramePiece> pieces_;  ///< in the order of positions
+    std::uint64_t end_ = 0;          ///< of the file
+    std::optional<PageSums> sums_;   ///< absent: no checksums are taken
 };
 
 class CompressedContent final : public PageContent {

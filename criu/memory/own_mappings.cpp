@@ -16,7 +16,7 @@ constexpr std::uint64_t kStackRoom = std::uint64_t{16} << 20;
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 constexpr int kCollapse = 25;  // MADV_COLLAPSE
 /// With less, what children write to costs more: a huge page that one of them writes to is split in it.
-constexpr std::uint64_t kWorthwhile = 3 * kHugePage;
+constexpr std::uint64_t kGrownEnough = 3 * kHugePage;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void makeHeapHuge() {
     for (const kernel::Vma& vma : kernel::readMaps(kernel::ProcDir().self())) {
         const std::uint64_t start = (vma.start + kHugePage - 1) & ~(kHugePage - 1);
         const std::uint64_t end = vma.end & ~(kHugePage - 1);
-        if (vma.name == "[heap]" && end > start + kWorthwhile)
+        if (vma.name == "[heap]" && end > start + kGrownEnough)
             (void)::madvise(reinterpret_cast<void*>(start), end - start, kCollapse);
     }
 }

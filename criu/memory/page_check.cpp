@@ -18,7 +18,7 @@ namespace criu::memory {
 namespace {
 
 /// What one thread reads and compares at once.
-constexpr std::uint64_t kSlice = std::uint64_t{1} << 20;
+constexpr std::uint64_t kCheckedSlice = std::uint64_t{1} << 20;
 /// Damaged pages of one object that are named; of the others it is said how many there are.
 constexpr std::uint64_t kMostNamed = 16;
 /// Objects whose files are open at once.
@@ -49,9 +49,9 @@ public:
                 without += job.bytes;
                 return;
             }
-            for (std::uint64_t done = 0; done < job.bytes; done += kSlice) {
+            for (std::uint64_t done = 0; done < job.bytes; done += kCheckedSlice) {
                 PageJob slice = job.from(job.address + done);
-                slice.bytes = std::min(slice.bytes, kSlice);
+                slice.bytes = std::min(slice.bytes, kCheckedSlice);
                 slices.push_back(slice);
             }
         });
@@ -99,7 +99,7 @@ private:
 
 PageCheck::PageCheck(const ImageDir& images, const Damaged& damaged, const std::function<void()>& checkStop) {
     const FilePageSources sources(images);
-    BufferPool buffers(kSlice);
+    BufferPool buffers(kCheckedSlice);
     ThreadPool pool(availableCores());
     std::vector<std::shared_ptr<ObjectCheck>> open;
     const auto finish = [&] {

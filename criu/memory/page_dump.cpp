@@ -21,7 +21,7 @@ using kernel::PageIs;
 using kernel::PageRange;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kMapDroppable = 0x08;  // MAP_DROPPABLE (6.11)
+constexpr std::uint32_t kMapDroppableFlag = 0x08;  // MAP_DROPPABLE (6.11)
 
 /// Jobs are handed over whenever so much has come together, so that they are moved while more is being found.
 constexpr std::size_t kJobsAtOnce = 4096;
@@ -42,7 +42,7 @@ bool isOfClones(const DumpedVma& vma) {
 }
 
 bool hasPagesToDump(const VmaEntry& vma) {
-    return (hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0) || is(vma, VmaStatus::AioRing);
+    return (hasPrivatePages(vma) && (vma.flags & kMapDroppableFlag) == 0) || is(vma, VmaStatus::AioRing);
 }
 
 /// Whether any page can be the process' own, by what smaps counted. It doesn't count huge pages.

@@ -22,7 +22,7 @@ namespace criu::memory {
 namespace {
 
 /// Each piece of a stripe is written by one thread, in one go.
-constexpr std::uint64_t kPiece = kContentBlock;
+constexpr std::uint64_t kStripe = kContentBlock;
 
 /// A pagemap and its pages files.
 class FileSink final : public PageSink {
@@ -203,7 +203,7 @@ Striping Striping::usual() {
 }
 
 Striping Striping::asWished(unsigned files) {
-    return {files, files * kPiece, true};
+    return {files, files * kStripe, true};
 }
 
 std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::uint64_t expected) {
@@ -221,7 +221,7 @@ std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::u
     for (unsigned index = 0; index < count; ++index)
         stripes.files.push_back(first + index);
     if (count > 1) {
-        stripes.piece = kPiece;
+        stripes.piece = kStripe;
         striped_ = true;
     }
     return std::make_unique<FileSink>(images_, object, std::move(stripes));

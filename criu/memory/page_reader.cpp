@@ -14,7 +14,7 @@ namespace criu::memory {
 namespace {
 
 /// One request: long enough to be efficient, short enough to spread evenly.
-constexpr std::uint64_t kSlice = std::uint64_t{2} << 20;
+constexpr std::uint64_t kReadSlice = std::uint64_t{2} << 20;
 
 /// Gets pages for what is about to be read. One request for many costs a sixth less than a fault for each. Only an
 /// attempt: where it can't be done, reading faults them in, or fails with the reason.
@@ -54,11 +54,11 @@ std::vector<PageReader::Batch> PageReader::makeBatches(std::span<const PlacedPag
             const std::uint64_t position = placed.job.position + done;
             const bool follows = !batches.empty() && batches.back().layer == placed.job.layer &&
                                  batches.back().position + batches.back().bytes == position &&
-                                 batches.back().bytes < kSlice && batches.back().targets.size() < IOV_MAX;
+                                 batches.back().bytes < kReadSlice && batches.back().targets.size() < IOV_MAX;
             if (!follows)
                 batches.push_back({placed.job.layer, position, 0, {}});
             Batch& batch = batches.back();
-            const std::uint64_t part = std::min(placed.job.bytes - done, kSlice - batch.bytes);
+            const std::uint64_t part = std::min(placed.job.bytes - done, kReadSlice - batch.bytes);
             batch.targets.push_back({reinterpret_cast<void*>(placed.at + done), part});
             batch.bytes += part;
             done += part;

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kWindow = std::uint64_t{1} << 40;
 
 /// After this much the lock is tried again. More saves calls, less lets the cheaper way be taken more often.
-constexpr std::size_t kStep = std::size_t{128} << 10;
+constexpr std::size_t kWriteStep = std::size_t{128} << 10;
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (5.14)
 
@@ -50,7 +50,7 @@ void PagesWriter::writeRun(std::uint64_t offset, std::span<const std::byte> run)
         return put(offset, run);
     while (!run.empty()) {
         std::unique_lock turn(turn_, std::try_to_lock);
-        const std::size_t step = std::min(run.size(), kStep);
+        const std::size_t step = std::min(run.size(), kWriteStep);
         if (!turn.owns_lock() && putMapped(offset, run.first(step))) {
             offset += step;
             run = run.subspan(step);

@@ -27,11 +27,11 @@
 namespace criu::memory {
 namespace {
 
-constexpr unsigned kHugeShift = 26;  // MFD_HUGE_SHIFT
+constexpr unsigned kMemfdHugeShift = 26;  // MFD_HUGE_SHIFT
 constexpr std::string_view kMemfdPrefix = "/memfd:";
 
 /// Jobs are handed over whenever so many have come together.
-constexpr std::size_t kJobsAtOnce = 4096;
+constexpr std::size_t kSegmentJobsAtOnce = 4096;
 
 std::string linkOf(int fd) {
     return kernel::ProcDir().self().readLink(fmt::format("fd/{}", fd));
@@ -85,7 +85,7 @@ std::size_t SegmentsDump::add(int fd, std::string path) {
     if (system.f_type == HUGETLBFS_MAGIC)
         segment.hugeFlag =
             MFD_HUGETLB | static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(system.f_bsize)))
-                              << kHugeShift;
+                              << kMemfdHugeShift;
     byInode_.emplace(Key{segment.stat.st_dev, segment.stat.st_ino}, segments_.size());
     segments_.push_back(std::move(segment));
     return segments_.size() - 1;
@@ -166,7 +166,7 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
         // A file of huge pages goes on to the end of its last one.
         const std::uint64_t end = std::min(pageAlignUp(hole), pageAlignUp(size));
         jobs.push_back({{start, end - start, PageFlags::Present}});
-        if (jobs.size() >= kJobsAtOnce)
+        if (jobs.size() >= kSegmentJobsAtOnce)
             handOver();
     });
     handOver();

@@ -24,7 +24,7 @@ namespace criu::memory {
 namespace {
 
 /// Where room is looked for when there is none near the vDSO's old place.
-constexpr std::uint64_t kScratchBase = 0x100000000;
+constexpr std::uint64_t kVdsoScratchBase = 0x100000000;
 
 void sortByAddress(std::vector<Range>& ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
@@ -170,7 +170,7 @@ void VdsoMove::planCompat(const model::Task& task, const CompatVdso& kernels, co
     moveAll(kernels.layout, presentAt);
     refuseWithin(task, wanted, redirectCompatVdso(code, wanted.code.start, kernels.code, presentAt));
 
-    const auto scratch = occupied.findHole(code.size(), kScratchBase);
+    const auto scratch = occupied.findHole(code.size(), kVdsoScratchBase);
     if (!scratch)
         fail("no room of {} bytes for a vDSO", code.size());
     compatOld_ = {saveOld(*scratch, code), wanted.code.start};
@@ -197,7 +197,7 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
     const auto findRoom = [&](std::uint64_t size) {
         auto hole = occupied.findHole(size, wanted.code.end);
         if (!hole)
-            hole = occupied.findHole(size, kScratchBase);
+            hole = occupied.findHole(size, kVdsoScratchBase);
         if (!hole)
             fail("no room of {} bytes for a vDSO", size);
         occupied.add({*hole, *hole + size});

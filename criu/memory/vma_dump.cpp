@@ -17,8 +17,8 @@ namespace {
 using kernel::Vma;
 using kernel::VmFlag;
 
-constexpr std::uint32_t kMapDroppable = 0x08;  // MAP_DROPPABLE (6.11)
-constexpr unsigned kHugeShift = 26;            // MAP_HUGE_SHIFT
+constexpr std::uint32_t kDroppableFlag = 0x08;  // MAP_DROPPABLE (6.11)
+constexpr unsigned kMapHugeShift = 26;          // MAP_HUGE_SHIFT
 
 /// Flags of mmap(2) that the line VmFlags of smaps shows.
 constexpr std::pair<VmFlag, std::uint32_t> kMapFlags[] = {
@@ -76,9 +76,9 @@ private:
         if (vma.flags.has(VmFlag::Sealed))
             entry.has_sealed = entry.sealed = 1;
         if (vma.flags.has(VmFlag::Droppable))
-            entry.flags = (entry.flags & ~static_cast<std::uint32_t>(MAP_TYPE)) | kMapDroppable;
+            entry.flags = (entry.flags & ~static_cast<std::uint32_t>(MAP_TYPE)) | kDroppableFlag;
         if (vma.flags.has(VmFlag::HugeTlb))
-            entry.flags |= static_cast<std::uint32_t>(std::countr_zero(vma.kernelPageSize)) << kHugeShift;
+            entry.flags |= static_cast<std::uint32_t>(std::countr_zero(vma.kernelPageSize)) << kMapHugeShift;
         for (const auto& [flag, advice] : kAdvice)
             if (vma.flags.has(flag))
                 entry.madv |= std::uint64_t{1} << advice;

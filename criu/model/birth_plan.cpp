@@ -18,9 +18,9 @@ namespace {
 /// descends from the session's leader, and that once was below that parent. If it isn't there now it, or an ancestor
 /// that it has come with, was adopted by somebody further up since. The planner first finds below whom everybody must
 /// be born, from which follows who is adopted.
-class Planner {
+class BirthPlanner {
 public:
-    Planner(std::span<const BirthFacts> processes, TreePid outerSid) : outerSid_(outerSid) {
+    BirthPlanner(std::span<const BirthFacts> processes, TreePid outerSid) : outerSid_(outerSid) {
         for (const BirthFacts& facts : processes)
             facts_.emplace(facts.pid, facts);
         for (const BirthFacts& facts : processes)
@@ -351,7 +351,7 @@ private:
 
 BirthPlan BirthPlan::make(std::span<const BirthFacts> processes, TreePid outerSid) {
     BirthPlan plan;
-    plan.births_ = Planner(processes, outerSid).run(processes);
+    plan.births_ = BirthPlanner(processes, outerSid).run(processes);
     for (std::size_t i = 0; i < plan.births_.size(); ++i)
         plan.index_.emplace(plan.births_[i].pid, i);
 

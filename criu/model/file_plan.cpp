@@ -42,9 +42,9 @@ private:
     std::unordered_map<TreePid, std::size_t> depths_;
 };
 
-class Planner {
+class FilePlanner {
 public:
-    Planner(std::span<const FileFacts> files, std::span<const FileUser> processes, const BirthPlan& births)
+    FilePlanner(std::span<const FileFacts> files, std::span<const FileUser> processes, const BirthPlan& births)
         : files_(files),
           processes_(processes),
           births_(births),
@@ -240,7 +240,7 @@ private:
 
 FilePlan FilePlan::make(std::span<const FileFacts> files, std::span<const FileUser> processes,
                         const BirthPlan& births) {
-    Planner planner(files, processes, births);
+    FilePlanner planner(files, processes, births);
     FilePlan plan;
     plan.openings_ = planner.run();
     for (const std::size_t file : planner.order()) {

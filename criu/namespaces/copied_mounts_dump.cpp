@@ -17,15 +17,15 @@ namespace criu::namespaces {
 namespace {
 
 /// What two mounts of a namespace and of its copy have in common.
-using Place = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string>;
+using MountPlace = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string>;
 
-Place placeOf(const kernel::MountInfo& mount) {
+MountPlace placeOf(const kernel::MountInfo& mount) {
     return {mount.mountPoint, mount.devMajor, mount.devMinor, mount.root};
 }
 
 void warnOfOthers(const kernel::MountTable& copy, Log& log) {
     kernel::ProcBuffer buffer;
-    std::set<Place> outside;
+    std::set<MountPlace> outside;
     const kernel::MountTable own = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
     for (const kernel::MountInfo& mount : own.all())
         outside.insert(placeOf(mount));

@@ -30,7 +30,7 @@ constexpr std::pair<std::string_view, std::string_view> kOfEveryNamespace[] = {
 constexpr std::string_view kUsualQueueing[] = {"", "noop", "noqueue", "pfifo_fast", "fq_codel", "mq"};
 
 template <std::size_t N>
-bool isIn(const std::string_view (&list)[N], std::string_view text) {
+bool isOneOf(const std::string_view (&list)[N], std::string_view text) {
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
@@ -90,7 +90,7 @@ NdType DeviceDump::typeOf(const NetworkLink& link) const {
 }
 
 void DeviceDump::warnOfLosses(const NetworkLink& link) const {
-    if (!isIn(kUsualQueueing, link.queueing))
+    if (!isOneOf(kUsualQueueing, link.queueing))
         log_.warn("Device {} has the queueing discipline {}, which isn't kept", link.name, link.queueing);
     if (link.kind == "bridge" && numberIn<std::uint8_t>(link, IFLA_BR_VLAN_FILTERING).value_or(0) != 0)
         log_.warn("Bridge {} filters by VLAN; the VLANs of its ports aren't kept", link.name);

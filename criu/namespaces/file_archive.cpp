@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 
-struct CloseDirectory {
+struct CloseArchivedDirectory {
     void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 struct FreeWriter {
@@ -50,7 +50,7 @@ std::string pathAt(int directory, const std::string& name) {
 }
 
 /// How deep directories may be nested in a file system that goes into an archive.
-constexpr int kDeepest = 1000;
+constexpr int kDeepestDirectory = 1000;
 
 class ArchiveWriter {
 public:
@@ -79,7 +79,7 @@ public:
 
 private:
     static std::vector<std::string> namesIn(int directory, const std::string& path) {
-        const std::unique_ptr<DIR, CloseDirectory> open(
+        const std::unique_ptr<DIR, CloseArchivedDirectory> open(
             ::fdopendir(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", path)));
         if (!open)
             failErrno("list {}", path);
@@ -94,8 +94,8 @@ private:
     /// `depth`: how many directories are open already. Each level costs a descriptor and room on the stack, and whoever
     /// made the directories chose how deep they go.
     void walk(int directory, const std::string& path, int depth = 0) {
-        if (depth == kDeepest)
-            fail("directories are nested in each other more than {} levels deep", kDeepest);
+        if (depth == kDeepestDirectory)
+            fail("directories are nested in each other more than {} levels deep", kDeepestDirectory);
         for (const std::string& name : namesIn(directory, path)) {
             const std::string below = path + '/' + name;
             if (!add(directory, name, below))

@@ -32,7 +32,7 @@ void put(const UniqueFd& made, const UniqueFd& place) {
     sys(::dup3(made.get(), place.get(), O_CLOEXEC), "hold a namespace");
 }
 
-ino_t inodeOf(int fd) {
+ino_t inodeOfNamespace(int fd) {
     struct stat status {};
     sys(::fstat(fd, &status), "look at a namespace");
     return status.st_ino;
@@ -148,7 +148,7 @@ void FurtherNamespaces::enter(const model::Task& task) const {
         return;  // there may be no right to enter what one is in already: it may be criu's
     const int target = space != nullptr ? space->fd.get() : ofFirst_.get();
     // See make(): nobody above this process has made that one.
-    if (space != nullptr && inodeOf(target) == inodeOf(ofFirst_.get()))
+    if (space != nullptr && inodeOfNamespace(target) == inodeOfNamespace(ofFirst_.get()))
         fail("{} namespace {} isn't there: the process that makes it isn't above this one",
              kernel::namespaceName(kind_), space->number);
     sys(::setns(target, kernel::namespaceCloneFlag(kind_)), "enter a {} namespace", kernel::namespaceName(kind_));

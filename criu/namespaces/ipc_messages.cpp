@@ -18,11 +18,11 @@ namespace {
 
 using kernel::IpcKind;
 
-constexpr int kCopy = 040000;            // MSG_COPY: the message stays, and its position is asked for instead of a type
-constexpr std::uint64_t kAlignment = 8;  // of what follows a text in an image
+constexpr int kCopy = 040000;  // MSG_COPY: the message stays, and its position is asked for instead of a type
+constexpr std::uint64_t kTextAlignment = 8;  // of what follows a text in an image
 
-std::uint64_t paddingOf(std::uint64_t bytes) {
-    return (kAlignment - bytes % kAlignment) % kAlignment;
+std::uint64_t paddingOfText(std::uint64_t bytes) {
+    return (kTextAlignment - bytes % kTextAlignment) % kTextAlignment;
 }
 
 /// As msgsnd(2) and msgrcv(2) have it: a long, then the text.
@@ -102,7 +102,7 @@ void writeMessageQueues(ImageWriter& image, const std::vector<MessageQueue>& que
             entry.msize = static_cast<std::uint32_t>(message.text.size());
             image.write(entry);
             image.payload(message.text);
-            image.zeros(paddingOf(message.text.size()));
+            image.zeros(paddingOfText(message.text.size()));
         }
     }
 }
@@ -123,7 +123,7 @@ std::vector<MessageQueue> parseMessageQueues(ImageReader& image) {
             if (message.type <= 0)
                 fail("{}: message {} of queue {} has the type {}", image.name(), i, queue.desc.id, message.type);
             message.text = image.payload(entry->msize);
-            image.skipPayload(paddingOf(entry->msize));
+            image.skipPayload(paddingOfText(entry->msize));
         }
     }
     return queues;

@@ -15,8 +15,8 @@
 namespace criu::namespaces {
 namespace {
 
-constexpr std::uint64_t kAlignment = 8;    // of what follows the values in an image
-constexpr std::uint16_t kHighest = 32767;  // SEMVMX
+constexpr std::uint64_t kValuesAlignment = 8;   // of what follows the values in an image
+constexpr std::uint16_t kHighestValue = 32767;  // SEMVMX
 
 union Argument {
     int value;
@@ -24,11 +24,11 @@ union Argument {
     std::uint16_t* values;
 };
 
-std::uint64_t paddingOf(std::uint64_t bytes) {
-    return (kAlignment - bytes % kAlignment) % kAlignment;
+std::uint64_t paddingOfValues(std::uint64_t bytes) {
+    return (kValuesAlignment - bytes % kValuesAlignment) % kValuesAlignment;
 }
 
-semid_ds statusOf(int id) {
+semid_ds statusOfSet(int id) {
     semid_ds status{};
     Argument argument{};
     argument.status = &status;
@@ -41,7 +41,7 @@ semid_ds statusOf(int id) {
 std::vector<SemaphoreSet> readSemaphoreSets() {
     std::vector<SemaphoreSet> sets;
     for (const int id : kernel::listIpcIds(kernel::IpcKind::Semaphores)) {
-        const semid_ds status = statusOf(id);
+        const semid_ds status = statusOfSet(id);
         SemaphoreSet set;
         set.desc = model::describeIpc(id, status.sem_perm);
         set.values.resize(status.sem_nsems);
@@ -72,7 +72,7 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
         image.write(entry);
         const auto bytes = std::as_bytes(std::span(set.values));
         image.payload(bytes);
-        image.zeros(paddingOf(bytes.size()));
+        image.zeros(paddingOfValues(bytes.size()));
     }
 }
 
@@ -88,18 +88,19 @@ std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image) {
         const std::vector<std::byte> bytes = image.payload(size);
         set.values.resize((*entry)->nsems);
         std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(set.values)).begin());
-        image.skipPayload(paddingOf(size));
+        image.skipPayload(paddingOfValues(size));
         for (const SemAdjustment* held : list((*entry)->adjustments, (*entry)->n_adjustments)) {
             if (held->index >= set.values.size())
                 fail("{}: semaphore {} of set {}, which has {}, is adjusted", image.name(), held->index, set.id(),
                      set.values.size());
-            if (held->amount < -kHighest || held->amount > kHighest)
+            if (held->amount < -kHighestValue || held->amount > kHighestValue)
                 fail("{}: a semaphore of set {} is adjusted by {}", image.name(), set.id(), held->amount);
             set.adjustments.push_back(
                 {TreePid(static_cast<pid_t>(held->pid)), {static_cast<std::uint16_t>(held->index), held->amount}});
         }
-        if (std::any_of(set.values.begin(), set.values.end(), [](std::uint16_t value) { return value > kHighest; }))
-            fail("{}: a semaphore of set {} has a value above {}", image.name(), set.desc.id, kHighest);
+        if (std::any_of(set.values.begin(), set.values.end(),
+                        [](std::uint16_t value) { return value > kHighestValue; }))
+            fail("{}: a semaphore of set {} has a value above {}", image.name(), set.desc.id, kHighestValue);
     }
     return sets;
 }
@@ -119,7 +120,7 @@ void makeSemaphoreSet(const SemaphoreSet& set) {
     Argument argument{};
     argument.values = values.data();
     sys(::semctl(id, 0, SETALL, argument), "set the values of semaphore set {}", id);
-    semid_ds status = statusOf(id);
+    semid_ds status = statusOfSet(id);
     status.sem_perm.uid = set.desc.uid;
     status.sem_perm.gid = set.desc.gid;
     argument.status = &status;

@@ -20,7 +20,7 @@
 namespace criu::namespaces {
 namespace {
 
-struct stat statusOf(int mount) {
+struct stat statusOfMount(int mount) {
     struct stat stat {};
     sys(::fstat(mount, &stat), "look at a mount of a deleted file");
     return stat;
@@ -37,7 +37,7 @@ std::vector<std::byte> contentOf(int mount, std::size_t size) {
 }  // namespace
 
 bool isDeletedFile(int mount, std::uint64_t limit) {
-    const struct stat stat = statusOf(mount);
+    const struct stat stat = statusOfMount(mount);
     if (S_ISDIR(stat.st_mode))
         return false;
     if (!S_ISREG(stat.st_mode))
@@ -54,7 +54,7 @@ bool isDeletedFile(int mount, std::uint64_t limit) {
 }
 
 MntDeletedFileEntry* describeDeletedFile(int mount, const model::IdMap& ids, Arena& arena) {
-    const struct stat stat = statusOf(mount);
+    const struct stat stat = statusOfMount(mount);
     auto& entry = *arena.make<MntDeletedFileEntry>();
     entry.mode = stat.st_mode & 07777U;
     entry.uid = ids.seenUid(stat.st_uid);

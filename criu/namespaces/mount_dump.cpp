@@ -36,7 +36,7 @@ namespace {
 using model::External;
 using model::ExternalType;
 
-constexpr const char* kTerminals = "/dev/pts";
+constexpr const char* kTerminalsPlace = "/dev/pts";
 
 /// Mounts of the calling thread's namespace, through a /proc that was opened before it came here.
 kernel::MountTable mountsHere(const kernel::ProcDir& proc) {
@@ -162,13 +162,13 @@ private:
 /// What mounts hide is got at by taking them off one after the other, and whoever has a user namespace may put as many
 /// on each other as the kernel has (fs.mount-max, a hundred thousand). No tree that is meant is nearly as deep as this.
 void requireDepth(const MountTree& mounts) {
-    constexpr unsigned kDeepest = 128;
+    constexpr unsigned kMostOnEachOther = 128;
     std::map<int, unsigned> depths;
     for (const Mount& mount : mounts.all()) {
         const auto parent = depths.find(mount.parentId);
         const unsigned depth = parent == depths.end() ? 0 : parent->second + 1;
-        if (depth > kDeepest)
-            fail("mounts are on each other more than {} levels deep, at {}", kDeepest, mount.mountPoint);
+        if (depth > kMostOnEachOther)
+            fail("mounts are on each other more than {} levels deep, at {}", kMostOnEachOther, mount.mountPoint);
         depths.emplace(mount.id, depth);
     }
 }
@@ -210,7 +210,7 @@ MountDump::Space MountDump::look(const SeenNamespace& seen) const {
                options_.skipMounts.end();
     });
     struct stat terminals {};
-    const bool known = ::stat(kTerminals, &terminals) == 0;
+    const bool known = ::stat(kTerminalsPlace, &terminals) == 0;
     for (Mount& mount : space.mounts.all())
         if (mount.kind.code == FSTYPE__DEVPTS && (!known || kernel::kernelForm(terminals.st_dev) != mount.device))
             mount.options += fmt::format("{}{}", mount.options.empty() ? "" : ",", kNewInstance);

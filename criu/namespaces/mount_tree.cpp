@@ -20,7 +20,7 @@ constexpr std::string_view kDeletedRoot = "//deleted";
 /// (Mount::isOverlay()).
 constexpr std::string_view kOverlay = "overlay";
 
-constexpr std::array kKinds{
+constexpr std::array kFsKinds{
     FsKind{"proc", FSTYPE__PROC, FsContent::View},
     FsKind{"sysfs", FSTYPE__SYSFS, FsContent::View},
     FsKind{"devtmpfs", FSTYPE__DEVTMPFS, FsContent::Kernel},
@@ -80,15 +80,15 @@ std::ptrdiff_t depthOf(std::string_view path) {
 FsKind fsKindOf(std::string_view fsType, std::span<const std::string> enabled) {
     const std::string_view type = withoutSubtype(fsType);
     const auto* const known =
-        std::find_if(kKinds.begin(), kKinds.end(), [&](const FsKind& kind) { return kind.name == type; });
-    if (known != kKinds.end() && known->content != FsContent::Unknown)
+        std::find_if(kFsKinds.begin(), kFsKinds.end(), [&](const FsKind& kind) { return kind.name == type; });
+    if (known != kFsKinds.end() && known->content != FsContent::Unknown)
         return *known;
     const bool wanted = type != kOverlay && std::any_of(enabled.begin(), enabled.end(), [&](const std::string& name) {
                             return name == "all" || name == type;
                         });
     if (wanted)
         return {{}, FSTYPE__AUTO, FsContent::Storage};
-    return {{}, known != kKinds.end() ? known->code : FSTYPE__UNSUPPORTED, FsContent::Unknown};
+    return {{}, known != kFsKinds.end() ? known->code : FSTYPE__UNSUPPORTED, FsContent::Unknown};
 }
 
 bool Mount::covers(const Mount& other) const noexcept {
@@ -146,12 +146,12 @@ MountTree MountTree::fromImage(std::span<const MntEntry* const> entries, std::sp
         Mount mount;
         mount.id = static_cast<int>(entry->mnt_id);
         mount.parentId = static_cast<int>(entry->parent_mnt_id);
-        const auto* const known = std::find_if(kKinds.begin(), kKinds.end(), [&](const FsKind& kind) {
+        const auto* const known = std::find_if(kFsKinds.begin(), kFsKinds.end(), [&](const FsKind& kind) {
             return kind.code == entry->fstype && kind.code != FSTYPE__AUTO;
         });
         if (entry->fsname != nullptr)
             mount.fsType = entry->fsname;
-        else if (known != kKinds.end())
+        else if (known != kFsKinds.end())
             mount.fsType = known->name;
         mount.kind = fsKindOf(mount.fsType, enabled);
         mount.device = entry->root_dev;

@@ -48,7 +48,7 @@ std::string presentCgroupOptions() {
     return {};
 }
 
-bool isDirectory(int fd) {
+bool isOnDirectory(int fd) {
     struct stat stat {};
     sys(::fstat(fd, &stat), "stat a mount");
     return S_ISDIR(stat.st_mode);
@@ -135,7 +135,7 @@ bool MountYard::make(const Mount& mount) {
 
 /// Puts a mount into the yard.
 void MountYard::place(const Mount& mount, UniqueFd fd) {
-    const std::string name = makePlace(std::to_string(mount.id), isDirectory(fd.get()));
+    const std::string name = makePlace(std::to_string(mount.id), isOnDirectory(fd.get()));
     kernel::attachMountBelow(fd.get(), yard_.get(), name);
     kernel::setMountFlags(fd.get(), mount.flags & ~std::uint64_t{MS_RDONLY});
     noteMade(mount, std::move(fd));
@@ -153,7 +153,7 @@ UniqueFd MountYard::takeOutside(const Mount& mount, UniqueFd fd) {
     const bool slave = mount.master != 0 && !mounts_.hasGroup(mount.master);
     // What is mounted on a peer would be mounted outside, too: it joins again when all is in its place.
     if (peer) {
-        const std::string outer = makePlace(fmt::format("outer-{}", mount.id), isDirectory(fd.get()));
+        const std::string outer = makePlace(fmt::format("outer-{}", mount.id), isOnDirectory(fd.get()));
         kernel::attachMountBelow(fd.get(), yard_.get(), outer);
         UniqueFd inner = kernel::cloneMount(fd.get());
         outer_[mount.id] = std::exchange(fd, std::move(inner));

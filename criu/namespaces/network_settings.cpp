@@ -100,7 +100,7 @@ constexpr std::string_view kNobodyPings = "1\t0";
 using Settings = std::span<SysctlEntry* const>;
 
 /// Which folder's settings.
-struct Place {
+struct SettingsPlace {
     int version = 4;
     std::string_view name;  ///< a device, "all" or "default"
 
@@ -160,7 +160,7 @@ void readText(const std::string& path, SysctlEntry& entry, Arena& arena) {
         entry.sarg = arena.string(*text);
 }
 
-void readAll(const Place& place, std::size_t& count, SysctlEntry**& entries, Arena& arena) {
+void readAll(const SettingsPlace& place, std::size_t& count, SysctlEntry**& entries, Arena& arena) {
     const auto names = place.settings();
     count = names.size();
     entries = arena.messages<SysctlEntry>(count);
@@ -185,7 +185,7 @@ void requireValues(const char* what, Settings entries) {
 }
 
 /// Values that the place has already are left alone: writing some has effects of its own.
-void writeAll(const Place& place, Settings entries, const SettingsRule& rule) {
+void writeAll(const SettingsPlace& place, Settings entries, const SettingsRule& rule) {
     const auto names = place.settings();
     const std::size_t count = std::min(names.size(), entries.size());
     const auto one = [&](std::size_t i) {

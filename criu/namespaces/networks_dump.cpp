@@ -36,7 +36,7 @@ std::uint64_t cookieHere() {
     return cookieOf(socket.get());
 }
 
-std::uint64_t inodeOf(int fd) {
+std::uint64_t inodeOfNetwork(int fd) {
     struct stat about {};
     sys(::fstat(fd, &about), "look at the descriptor of a network namespace");
     return about.st_ino;
@@ -97,7 +97,7 @@ void NetworksDump::begin(std::optional<std::uint32_t> criu) {
     Space& space = spaces_.emplace_back();
     space.number = numbers_.ofTree(NamespaceKind::Net);
     space.fd = kernel::openOwnNamespace(NamespaceKind::Net);
-    space.inode = inodeOf(space.fd.get());
+    space.inode = inodeOfNetwork(space.fd.get());
     space.cookie = cookieHere();
     if (numbers_.isOwn(NamespaceKind::Net))
         check(space);
@@ -122,7 +122,7 @@ NetworksDump::Space& NetworksDump::add(UniqueFd network, std::uint64_t inode) {
 
 const NetworksDump::Space& NetworksDump::of(UniqueFd network, const std::function<std::string()>& whose,
                                             bool ofProcess) {
-    const std::uint64_t inode = inodeOf(network.get());
+    const std::uint64_t inode = inodeOfNetwork(network.get());
     const std::lock_guard guard(mutex_);
     const auto known =
         std::find_if(spaces_.begin(), spaces_.end(), [&](const Space& space) { return space.inode == inode; });

@@ -15,7 +15,7 @@
 namespace criu::namespaces {
 namespace {
 
-constexpr const char* kTerminals = "/dev/pts";
+constexpr const char* kTerminalsOutside = "/dev/pts";
 
 /// Whether a devpts is one of its own, and not that of the machine.
 bool isNewInstance(const Mount& mount) {
@@ -66,7 +66,7 @@ UniqueFd openOutsideMount(const Mount& mount, const MountImages& mounts, const I
         return kernel::cloneMountAt(path->starts_with('/') ? *path : '/' + *path);
     }
     if (mount.kind.code == FSTYPE__DEVPTS && mount.isWhole() && !isNewInstance(mount))
-        return kernel::cloneMountAt(kTerminals);
+        return kernel::cloneMountAt(kTerminalsOutside);
     return {};
 }
 

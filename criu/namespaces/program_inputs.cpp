@@ -22,7 +22,7 @@ constexpr bool isLetter(char c) noexcept {
 }
 
 template <std::size_t N>
-bool isIn(const std::string_view (&list)[N], std::string_view text) {
+bool isAmong(const std::string_view (&list)[N], std::string_view text) {
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
@@ -89,7 +89,7 @@ void requireOption(const std::string& word) {
         return;
     }
     const bool number = std::all_of(word.begin() + 1, word.end(), isDigit);
-    if (!number && !isIn(kRuleOptions, word))
+    if (!number && !isAmong(kRuleOptions, word))
         fail("a rule has the option {}", word);
 }
 
@@ -109,15 +109,15 @@ void requireRule(std::string_view line) {
         if (word.starts_with('-'))
             requireOption(word);
         const std::string_view value = at + 1 < words.size() ? std::string_view(words[at + 1].text) : "";
-        if (isIn(kWithValue, word) && (value.empty() || value.starts_with('-')))
+        if (isAmong(kWithValue, word) && (value.empty() || value.starts_with('-')))
             fail("a rule's option {} has no value", word);
-        if (isIn(kTextOptions, word) && !perhapsValue) {
+        if (isAmong(kTextOptions, word) && !perhapsValue) {
             ++at;  // whatever it begins with, the value is no option
             continue;
         }
         if ((word == "-m" || word == "-j" || word == "-g") && value.find('/') != std::string_view::npos)
             fail("a rule has the extension or target \"{}\"", value);
-        perhapsValue = word.starts_with('-') && !isIn(kWithValue, word);
+        perhapsValue = word.starts_with('-') && !isAmong(kWithValue, word);
     }
 }
 
@@ -200,7 +200,7 @@ void requireNftablesRuleset(std::string_view saved) {
                 return isLetter(next) || isDigit(next) || next == '_' || next == '-' || next == '.' || next == '/';
             });
             const std::string_view word = saved.substr(at, static_cast<std::size_t>(end - saved.begin()) - at);
-            if (isIn(kForbiddenWords, word))
+            if (isAmong(kForbiddenWords, word))
                 fail("nftables rules have a command \"{}\"", word);
             if (atStart && depth == 0 && word != "table")
                 fail("nftables rules have a command \"{}\" outside of tables", word);

@@ -22,8 +22,8 @@ namespace {
 using kernel::NamespaceKind;
 
 /// Others have nothing that processes inside and outside would miss of each other, or look after it themselves.
-constexpr NamespaceKind kKinds[] = {NamespaceKind::Mount, NamespaceKind::Net, NamespaceKind::User, NamespaceKind::Uts,
-                                    NamespaceKind::Ipc};
+constexpr NamespaceKind kKindsShared[] = {NamespaceKind::Mount, NamespaceKind::Net, NamespaceKind::User,
+                                          NamespaceKind::Uts, NamespaceKind::Ipc};
 
 /// What the text of a link in /proc/PID/ns is, and what is mounted where a namespace has a name.
 std::string linkOf(NamespaceKind kind, std::uint32_t inode) {
@@ -53,7 +53,7 @@ public:
     explicit Sharing(const DumpInputs& inputs) : inputs_(inputs) {
         const SeenTree& tree = inputs.tree;
         for (const SeenProcess& process : tree.processes)
-            for (const NamespaceKind kind : kKinds)
+            for (const NamespaceKind kind : kKindsShared)
                 if (const auto inode = process.ids.of(kind); inode && inode != tree.root().ids.of(kind) &&
                                                              inode != tree.criu.of(kind) && !isExternal(kind, *inode))
                     further_.emplace(std::pair(kind, *inode), &process);
@@ -87,7 +87,7 @@ private:
     void compare(const kernel::ProcDir& proc, pid_t pid) const {
         try {
             const kernel::ProcPid process = proc.open(pid);
-            for (const NamespaceKind kind : kKinds) {
+            for (const NamespaceKind kind : kKindsShared) {
                 if (!std::any_of(further_.begin(), further_.end(),
                                  [kind](const auto& one) { return one.first.first == kind; }))
                     continue;

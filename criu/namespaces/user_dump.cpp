@@ -28,7 +28,7 @@
 namespace criu::namespaces {
 namespace {
 
-std::uint32_t inodeOf(int fd) {
+std::uint32_t inodeOfUserNamespace(int fd) {
     struct stat status {};
     sys(::fstat(fd, &status), "look at a user namespace");
     return static_cast<std::uint32_t>(status.st_ino);
@@ -132,7 +132,7 @@ private:
 
     void look(const SeenProcess& member, std::uint32_t number) {
         UniqueFd fd = member.dir.open("ns/user", O_RDONLY);
-        const std::uint32_t inode = inodeOf(fd.get());
+        const std::uint32_t inode = inodeOfUserNamespace(fd.get());
         further_.push_back({inode,
                             number,
                             fmt::format("the user namespace of {}", member.describe()),
@@ -153,7 +153,7 @@ private:
         if (ownPids_)
             fail("{} is one of which no process is a member, below that of the tree, which can't be dumped yet", name);
         further_.push_back(
-            {inodeOf(fd.get()), inputs().numbers.addOther(), name, std::move(fd), std::move(ids), {}, {}});
+            {inodeOfUserNamespace(fd.get()), inputs().numbers.addOther(), name, std::move(fd), std::move(ids), {}, {}});
         return further_.back();
     }
 
@@ -163,7 +163,7 @@ private:
             fail("{} isn't below that of criu, and can't be dumped", name);
         if (!above)
             failErrno("ask what is above {}", name);
-        return inodeOf(above.get());
+        return inodeOfUserNamespace(above.get());
     }
 
     /// Finds out what is above, and who owns it.
@@ -218,7 +218,7 @@ private:
             }
             if (!owner)
                 failErrno("ask who owns a {} namespace", name);
-            const std::uint32_t ofOwner = inodeOf(owner.get());
+            const std::uint32_t ofOwner = inodeOfUserNamespace(owner.get());
             if (ofOwner == usersOfTree())
                 continue;
             const std::string whose = fmt::format("the owner of the {} namespace of {}", name, process.describe());

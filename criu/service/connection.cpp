@@ -19,7 +19,7 @@ constexpr std::size_t kLargestText = kLargestReply - 64;
 /// How long a client may leave replies unread until its socket's buffer has room again.
 constexpr timeval kReadingTime{60, 0};
 
-int optionOf(int socket, int option) {
+int socketOptionOf(int socket, int option) {
     int value = 0;
     socklen_t size = sizeof(value);
     sys(::getsockopt(socket, SOL_SOCKET, option, &value, &size), "fd {} is no socket of a client", socket);
@@ -41,7 +41,7 @@ std::size_t nextSize(int socket) {
 }  // namespace
 
 Connection::Connection(UniqueFd socket) : socket_(std::move(socket)) {
-    if (optionOf(fd(), SO_DOMAIN) != AF_UNIX || optionOf(fd(), SO_TYPE) != SOCK_SEQPACKET)
+    if (socketOptionOf(fd(), SO_DOMAIN) != AF_UNIX || socketOptionOf(fd(), SO_TYPE) != SOCK_SEQPACKET)
         fail("fd {} is no Unix socket of type SOCK_SEQPACKET", fd());
     sys(::setsockopt(fd(), SOL_SOCKET, SO_SNDTIMEO, &kReadingTime, sizeof(kReadingTime)),
         "limit the time of replies on fd {}", fd());

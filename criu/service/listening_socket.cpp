@@ -32,7 +32,7 @@ std::optional<int> numberIn(const char* variable) {
     return number;
 }
 
-int optionOf(int socket, int option) {
+int givenOptionOf(int socket, int option) {
     int value = 0;
     socklen_t size = sizeof(value);
     sys(::getsockopt(socket, SOL_SOCKET, option, &value, &size), "look at fd {}", socket);
@@ -84,8 +84,8 @@ std::optional<UniqueFd> takePassedSocket() {
     const ErrorContext context([] { return "socket passed by systemd (LISTEN_FDS)"; });
     if (count != 1)
         fail("{} sockets were passed, but there is only one kind of requests", count);
-    if (optionOf(kFirst, SO_DOMAIN) != AF_UNIX || optionOf(kFirst, SO_TYPE) != SOCK_SEQPACKET ||
-        optionOf(kFirst, SO_ACCEPTCONN) == 0)
+    if (givenOptionOf(kFirst, SO_DOMAIN) != AF_UNIX || givenOptionOf(kFirst, SO_TYPE) != SOCK_SEQPACKET ||
+        givenOptionOf(kFirst, SO_ACCEPTCONN) == 0)
         fail("fd {} is no listening Unix socket of type SOCK_SEQPACKET (ListenSequentialPacket=)", kFirst);
     sys(::fcntl(kFirst, F_SETFD, FD_CLOEXEC), "own fd {}", kFirst);
     return UniqueFd(kFirst);

@@ -33,7 +33,7 @@ constexpr int kTxTime = 61;
 constexpr int kPreferBusyPoll = 69;
 constexpr int kTxRehash = 74;
 constexpr int kIpv6RouterAlertIsolate = 30;
-constexpr int kMptcp = 262;  // IPPROTO_MPTCP
+constexpr int kMptcpProtocol = 262;  // IPPROTO_MPTCP
 constexpr int kUdpLiteSendCoverage = 10;
 constexpr int kUdpLiteReceiveCoverage = 11;
 constexpr int kRawIcmpFilter = 1;
@@ -360,7 +360,7 @@ void InetOptionsDump::read(std::uint32_t network, int socket, const InetType& ty
         out.has_v6only = 1;
         out.v6only = readInt(socket, IPPROTO_IPV6, IPV6_V6ONLY, "IPV6_V6ONLY") != 0;
     }
-    out.tcp_opts = (type.protocol == IPPROTO_TCP || type.protocol == kMptcp) && type.type == SOCK_STREAM
+    out.tcp_opts = (type.protocol == IPPROTO_TCP || type.protocol == kMptcpProtocol) && type.type == SOCK_STREAM
                        ? readTcp(socket, arena)
                        : arena.make<TcpOptsEntry>();
     const std::vector<Value>& standard = usual(network, type);

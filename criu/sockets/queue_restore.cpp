@@ -20,6 +20,9 @@ constexpr std::size_t kMaxRights = 253;
 class Control {
 public:
     void add(int type, const void* value, std::size_t size) {
+        // Whoever reads the images makes sure of this, but the compiler sees no bound.
+        if (size > kMaxRights * sizeof(int))
+            fail("ancillary data of {} bytes are more than one message can carry", size);
         const std::size_t at = bytes_.size();
         bytes_.resize(at + CMSG_SPACE(size));
         cmsghdr header{};

@@ -33,7 +33,7 @@ constexpr int kCheckpointAttempts = 5;
 // PROC_USER_INIT_INO of Linux.
 constexpr std::uint32_t kInitialUserNamespace = 0xeffffffd;
 
-UniqueFd copyOf(int fd) {
+UniqueFd dumpedCopyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
 
@@ -114,9 +114,9 @@ bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
     if (isKfd(file.stat))
         dumpKfd(file, id);
     else if (const std::uint32_t minor = renderMinor(file.stat); minor != 0)
-        tree_.nodes.push_back({id, file.pid, minor, copyOf(file.copy.get()), {}});
+        tree_.nodes.push_back({id, file.pid, minor, dumpedCopyOf(file.copy.get()), {}});
     else
-        tree_.dmabufs.push_back({id, copyOf(file.copy.get()), file.describe()});
+        tree_.dmabufs.push_back({id, dumpedCopyOf(file.copy.get()), file.describe()});
     return true;
 }
 
@@ -140,7 +140,7 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
     process.id = id;
     process.pid = file.pid;
     process.version = version;
-    process.kfd = copyOf(file.copy.get());
+    process.kfd = dumpedCopyOf(file.copy.get());
     // The driver counts stops: one that was never undone would outlast this dump.
     if (Kfd(kernel_, process.kfd.get()).unpauseLeftOver())
         context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);

@@ -13,7 +13,7 @@ namespace criu::amdgpu {
 namespace {
 
 /// The drivers answer EAGAIN while somebody else holds what they need.
-constexpr int kMaxTries = 200;
+constexpr int kMaxRetries = 200;
 constexpr useconds_t kPauseMicroseconds = 1000;
 
 class RealKernel final : public Kernel {
@@ -22,7 +22,7 @@ public:
         return UniqueFd(sys(::open(path.c_str(), flags | O_CLOEXEC), "open {}", path));
     }
     int tryIoctl(int fd, unsigned long request, void* arguments) override {
-        for (int tries = 0; tries < kMaxTries; ++tries) {
+        for (int tries = 0; tries < kMaxRetries; ++tries) {
             if (::ioctl(fd, request, arguments) >= 0)
                 return 0;
             if (errno != EINTR && errno != EAGAIN)

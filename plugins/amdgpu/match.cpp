@@ -12,7 +12,7 @@ namespace criu::amdgpu {
 namespace {
 
 /// Tries until a search is given up: with sixteen different GPUs a hopeless one could go on for years.
-constexpr unsigned kMaxTries = 2'000'000;
+constexpr unsigned kMaxMatchTries = 2'000'000;
 
 enum class Relation : std::uint8_t { Equal, AtLeast };
 
@@ -203,7 +203,7 @@ private:
             return true;
         const Node& gpu = *order_[at];
         for (const Node* const other : candidates_.at(&gpu)) {
-            if (++tries_ > kMaxTries) {
+            if (++tries_ > kMaxMatchTries) {
                 exhausted_ = true;
                 return false;
             }

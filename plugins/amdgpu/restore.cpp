@@ -19,7 +19,7 @@
 namespace criu::amdgpu {
 namespace {
 
-UniqueFd copyOf(int fd) {
+UniqueFd restoredCopyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
 
@@ -194,7 +194,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     for (std::size_t at = 0; at < state.buffers.size(); ++at)
         if (state.buffers[at].dmabufFd != kNoDmabuf)
             dmabufs[at].reset(static_cast<int>(state.buffers[at].dmabufFd));
-    const int kfdHeld = own().kfd = holdOpen(opener, copyOf(file.get()));
+    const int kfdHeld = own().kfd = holdOpen(opener, restoredCopyOf(file.get()));
 
     std::map<GpuId, std::uint64_t> filled;
     std::vector<device::ContentRequest> contents;
@@ -245,11 +245,11 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
     const Node& to = plan_.newGpu(image.drm_render_minor, image.gpu_id);
     if (const auto same = plan_.sameAs(id))
         if (const auto open = own().renderFds.find(*same); open != own().renderFds.end()) {
-            opener.provide(id, copyOf(open->second));
+            opener.provide(id, restoredCopyOf(open->second));
             return;
         }
     UniqueFd file = kernel_.open(renderPath(to.renderMinor), O_RDWR);
-    const int fd = own().renderFds[id] = holdOpen(opener, copyOf(file.get()));
+    const int fd = own().renderFds[id] = holdOpen(opener, restoredCopyOf(file.get()));
     if (image.n_bo_entries != 0)
         renderFiles_->publish(id.value, fd);
     const Drm drm(kernel_, fd);
@@ -391,11 +391,11 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
     }
     for (const Moved& moved : own().moved)
         if (moved.oldMinor == minor && mapping.offset >= moved.offset && mapping.offset - moved.offset < moved.size)
-            return device::Relocated{moved.newOffset + (mapping.offset - moved.offset), copyOf(moved.fd)};
+            return device::Relocated{moved.newOffset + (mapping.offset - moved.offset), restoredCopyOf(moved.fd)};
     if (auto found = minor != 0 ? findElsewhere(minor, mapping.offset) : std::nullopt)
         return found;
     if (minor == 0 && own().kfd >= 0 && (mapping.offset & uapi::kKfdMmapTypeMask) == uapi::kKfdMmapEvents)
-        return device::Relocated{mapping.offset, copyOf(own().kfd)};
+        return device::Relocated{mapping.offset, restoredCopyOf(own().kfd)};
     fail("memory at {:#x} maps offset {:#x} of {}, where no buffer of the process was", mapping.start, mapping.offset,
          path);
 }
@@ -414,7 +414,7 @@ std::optional<device::Relocated> AmdgpuRestore::findElsewhere(std::uint32_t mino
                     continue;
                 if (const std::uint64_t now = mmapOffsets_->fetch(bufferKey(id, at)); now != 0)
                     return device::Relocated{now + (offset - entry.offset),
-                                             has ? copyOf(file->second) : renderFiles_->fetch(id.value)};
+                                             has ? restoredCopyOf(file->second) : renderFiles_->fetch(id.value)};
             }
         }
     return std::nullopt;

@@ -6,7 +6,7 @@
 namespace criu::cuda {
 namespace {
 
-constexpr const char* kLibrary = "libcuda.so.1";
+constexpr const char* kDriverLibrary = "libcuda.so.1";
 
 const char* hintFor(int result) {
     switch (result) {
@@ -27,7 +27,7 @@ const char* hintFor(int result) {
 }  // namespace
 
 Api::Api()
-    : library(kLibrary, "libcuda1"),
+    : library(kDriverLibrary, "libcuda1"),
       getState(call("cuCheckpointProcessGetState")),
       getRestoreThread(call("cuCheckpointProcessGetRestoreThreadId")),
       lock(call("cuCheckpointProcessLock")),
@@ -41,7 +41,7 @@ Api::Api()
 SharedLibrary::Symbol Api::call(const char* name) const {
     const SharedLibrary::Symbol symbol = library.find(name);
     if (static_cast<void*>(symbol) == nullptr)
-        fail("the CUDA driver is too old: {} lacks {}, which came with CUDA 12.8 (driver 570)", kLibrary, name);
+        fail("the CUDA driver is too old: {} lacks {}, which came with CUDA 12.8 (driver 570)", kDriverLibrary, name);
     return symbol;
 }
 

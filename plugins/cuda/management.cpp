@@ -10,7 +10,7 @@
 namespace criu::cuda {
 namespace {
 
-constexpr const char* kLibrary = "libnvidia-ml.so.1";
+constexpr const char* kManagementLibrary = "libnvidia-ml.so.1";
 /// Bytes that a UUID may need as text (NVML_DEVICE_UUID_V2_BUFFER_SIZE).
 constexpr unsigned kUuidSize = 96;
 
@@ -24,9 +24,9 @@ struct NvmlMemory {
 }  // namespace
 
 std::map<std::string, GpuMemory> readGpuMemory() {
-    if (!SharedLibrary::isInstalled(kLibrary))
+    if (!SharedLibrary::isInstalled(kManagementLibrary))
         return {};
-    const SharedLibrary library(kLibrary);
+    const SharedLibrary library(kManagementLibrary);
     int (*const start)() = library["nvmlInit_v2"];
     int (*const end)() = library["nvmlShutdown"];
     int (*const count)(unsigned*) = library["nvmlDeviceGetCount_v2"];

@@ -18,7 +18,7 @@ using criu::model::BirthPlan;
 
 namespace {
 
-struct Outcome {
+struct BirthOutcome {
     TreePid parent;
     TreePid sid;
 };
@@ -36,7 +36,7 @@ public:
             if (birth.helper && !plan.endOf(birth))
                 end(birth.pid, TreePid());
     }
-    Outcome operator[](TreePid pid) { return now_.at(pid); }
+    BirthOutcome operator[](TreePid pid) { return now_.at(pid); }
     [[nodiscard]] std::size_t size() const { return now_.size(); }
 
 private:
@@ -53,7 +53,7 @@ private:
     }
     void clone(TreePid creator, TreePid child) {
         REQUIRE(plan_.of(child).creator == creator);
-        const Outcome who = now_.at(creator);
+        const BirthOutcome who = now_.at(creator);
         start(child, plan_.of(child).viaCloneParent ? who.parent : creator, who.sid);
     }
     /// Children of `pid` go to the one subreaper, if that is above them, else out of the tree.
@@ -67,7 +67,7 @@ private:
     }
 
     const BirthPlan& plan_;
-    std::map<TreePid, Outcome> now_;
+    std::map<TreePid, BirthOutcome> now_;
 };
 
 /// A tree that came about by what processes really do: they create children and siblings, begin sessions, become and

@@ -14,7 +14,7 @@ namespace {
 const BasicCheck kFine{"walking", [] {}};
 const BasicCheck kLame{"flying", [] { failWith(ENOSYS, "flap"); }};
 
-const std::vector<FeatureProbe> kFeatures{
+const std::vector<FeatureProbe> kProbes{
     {"there", FeatureCategory::Extra, [] { return true; }},
     {"missing", FeatureCategory::Extra, [] { return false; }},
     {"wild", FeatureCategory::Experimental, []() -> bool { failWith(EPERM, "tame it"); }},
@@ -29,16 +29,16 @@ const std::vector<FeatureProbe> kDevice{
     {"device_dull", FeatureCategory::Device, [] { return true; }, [] { return true; }},
 };
 
-struct Outcome {
+struct CheckOutcome {
     int status;
     std::string output;
     std::string firstError;
 };
 
-Outcome run(const model::Options& options, std::vector<BasicCheck> basics,
-            const std::vector<FeatureProbe>& features = kFeatures) {
+CheckOutcome run(const model::Options& options, std::vector<BasicCheck> basics,
+                 const std::vector<FeatureProbe>& features = kProbes) {
     Log log;
-    Outcome outcome{};
+    CheckOutcome outcome{};
     outcome.status = check(options, basics, features, log, outcome.output);
     outcome.firstError = log.cause().text;
     return outcome;
@@ -66,7 +66,7 @@ TEST_CASE("one feature is answered on standard output and by the status") {
 TEST_CASE("without options only the basics count") {
     CHECK(run({}, {kFine}).status == 0);
     CHECK(run({}, {kFine}).output == "Looks good.\n");
-    const Outcome lame = run({}, {kLame, kFine, kLame});
+    const CheckOutcome lame = run({}, {kLame, kFine, kLame});
     CHECK(lame.status == 1);
     CHECK(lame.firstError == "flying: flap: Function not implemented");
     CHECK_THAT(lame.output, Contains("2 of 3"));
@@ -77,11 +77,11 @@ TEST_CASE("extra and experimental features count when asked for") {
     options.checkExperimental = true;
     CHECK(run(options, {kFine}).status == 1);
     CHECK(run(options, {kFine}).output.starts_with("Looks good but some kernel features are missing"));
-    CHECK(run(options, {kFine}, {kFeatures[0], kFeatures[1], kFeatures[3]}).status == 0);
+    CHECK(run(options, {kFine}, {kProbes[0], kProbes[1], kProbes[3]}).status == 0);
     options.checkExperimental = false;
     options.checkExtra = true;
     CHECK(run(options, {kFine}).status == 1);
-    CHECK(run(options, {kFine}, {kFeatures[0], kFeatures[2], kFeatures[3]}).status == 0);
+    CHECK(run(options, {kFine}, {kProbes[0], kProbes[2], kProbes[3]}).status == 0);
 }
 
 TEST_CASE("the basics have names of their own") {
@@ -160,10 +160,10 @@ TEST_CASE("check: a device's features are asked for only where it is") {
 }
 
 TEST_CASE("check: a device's parts are told with it") {
-    const Outcome all = run(asking("device"), {kFine}, kDevice);
+    const CheckOutcome all = run(asking("device"), {kFine}, kDevice);
     CHECK(all.status == 0);
     CHECK(all.output == "device is supported\ndevice_shiny is not supported\ndevice_dull is supported\n");
-    const Outcome part = run(asking("device_shiny"), {kFine}, kDevice);
+    const CheckOutcome part = run(asking("device_shiny"), {kFine}, kDevice);
     CHECK(part.status == 1);
     CHECK(part.output == "device_shiny is not supported\n");
     CHECK(run(asking("absent"), {kFine}).output == "absent is not supported\n");

@@ -23,8 +23,8 @@ using Catch::Contains;
 
 namespace {
 
-constexpr MemoryObject kTask = test::kStoredTask;
-constexpr std::uint64_t kStart = test::kStoredStart;
+constexpr MemoryObject kSummedTask = test::kStoredTask;
+constexpr std::uint64_t kSummedStart = test::kStoredStart;
 constexpr std::size_t kPages = 40;
 
 std::vector<std::byte> someContent() {
@@ -44,13 +44,14 @@ public:
         image.write(fs);
         image.finish();
         FilePageSinks sinks(images, striping, 1, compression);
-        const auto sink = sinks.open(kTask, content.size());
+        const auto sink = sinks.open(kSummedTask, content.size());
         // The second run goes on where the first one ends: they become one entry.
         const std::uint64_t half = content.size() / 2;
-        const PageRun runs[] = {{kStart, half, PageFlags::Present}, {kStart + half, half, PageFlags::Present}};
+        const PageRun runs[] = {{kSummedStart, half, PageFlags::Present},
+                                {kSummedStart + half, half, PageFlags::Present}};
         sink->add(runs);
         for (std::uint64_t at = 0; at < content.size(); at += half) {
-            const kernel::RemoteRange range{kStart + at, half};
+            const kernel::RemoteRange range{kSummedStart + at, half};
             sink->write({at, {&range, 1}, std::span(content).subspan(at, half)});
         }
         sink->finish();
@@ -240,21 +241,21 @@ TEST_CASE("a pagemap whose checksums don't fit its pages is refused") {
     const test::TemporaryDir place;
     const ImageDir images = place.images();
     const auto store = [&](std::uint32_t kind, std::vector<std::uint32_t> sums) {
-        ImageWriter pagemap = images.create(ImageKind::Pagemap, kTask.id);
+        ImageWriter pagemap = images.create(ImageKind::Pagemap, kSummedTask.id);
         PagemapHead head = PAGEMAP_HEAD__INIT;
         head.pages_id = 1;
         head.has_checksum = 1;
         head.checksum = kind;
         pagemap.write(head);
         PagemapEntry entry = PAGEMAP_ENTRY__INIT;
-        entry.vaddr = kStart;
+        entry.vaddr = kSummedStart;
         entry.has_nr_pages = 1;
         entry.nr_pages = 2;
         entry.n_checksums = sums.size();
         entry.checksums = sums.data();
         pagemap.write(entry);
         pagemap.finish();
-        return test::errorOf([&] { (void)Pagemap::load(images, ImageKind::Pagemap, kTask.id); });
+        return test::errorOf([&] { (void)Pagemap::load(images, ImageKind::Pagemap, kSummedTask.id); });
     };
     CHECK_THAT(store(kXxh3Checksum, {1}), Contains("it has 1 checksums for the content of 2 pages"));
     CHECK_THAT(store(kXxh3Checksum, {}), Contains("it has 0 checksums for the content of 2 pages"));

@@ -39,7 +39,7 @@ model::Client aUser() {
     return client;
 }
 
-task::Credentials ofUser() {
+task::Credentials credentialsOfUser() {
     task::Credentials credentials;
     credentials.uid = {1000, 1000, 1000, 1000};
     credentials.gid = {100, 100, 100, 100};
@@ -49,7 +49,7 @@ task::Credentials ofUser() {
 }
 
 std::string refused(const std::function<void(task::Credentials&)>& change, const model::Client& client = aUser()) {
-    task::Credentials credentials = ofUser();
+    task::Credentials credentials = credentialsOfUser();
     change(credentials);
     return errorOf([&] { requireClients(client, credentials); });
 }

@@ -20,8 +20,8 @@ using Catch::Contains;
 
 namespace {
 
-constexpr MemoryObject kTask = test::kStoredTask;
-constexpr std::uint64_t kStart = test::kStoredStart;
+constexpr MemoryObject kPackedTask = test::kStoredTask;
+constexpr std::uint64_t kPackedStart = test::kStoredStart;
 
 Compression by(CodecKind kind, std::uint64_t block) {
     return kind == CodecKind::Lz4 ? Compression::lz4(1, block) : Compression::zstd(1, block);
@@ -45,14 +45,14 @@ std::vector<std::byte> mixture(std::size_t pages) {
 void store(const ImageDir& images, const Compression& compression, std::span<const std::byte> content,
            std::uint64_t pages) {
     FilePageSinks sinks(images, {}, 1, compression);
-    const auto sink = sinks.open(kTask, content.size());
-    const PageRun run{kStart, content.size(), PageFlags::Present | PageFlags::Lazy};
+    const auto sink = sinks.open(kPackedTask, content.size());
+    const PageRun run{kPackedStart, content.size(), PageFlags::Present | PageFlags::Lazy};
     REQUIRE(sink->add({&run, 1}) == 0);
     const std::uint64_t step = pages * kImagePageSize;
     std::vector<std::thread> threads;
     for (std::uint64_t at = (content.size() - 1) / step * step;; at -= step) {
         threads.emplace_back([&, at] {
-            const kernel::RemoteRange range{kStart + at, std::min<std::uint64_t>(step, content.size() - at)};
+            const kernel::RemoteRange range{kPackedStart + at, std::min<std::uint64_t>(step, content.size() - at)};
             sink->write({at, {&range, 1}, content.subspan(at, range.size)});
         });
         if (at == 0)
@@ -67,7 +67,7 @@ void store(const ImageDir& images, const Compression& compression, std::span<con
 /// A pagemap of one range of three pages in blocks of two.
 void storeBlocks(const ImageDir& images, std::uint32_t codec, std::vector<std::uint32_t> sizes,
                  std::uint32_t pagesPerBlock, std::optional<std::uint64_t> payload, std::size_t fileSize) {
-    ImageWriter pagemap = images.create(ImageKind::Pagemap, kTask.id);
+    ImageWriter pagemap = images.create(ImageKind::Pagemap, kPackedTask.id);
     PagemapHead head = PAGEMAP_HEAD__INIT;
     head.pages_id = 1;
     head.has_codec = 1;
@@ -75,7 +75,7 @@ void storeBlocks(const ImageDir& images, std::uint32_t codec, std::vector<std::u
     pagemap.write(head);
     PagemapEntry entry = PAGEMAP_ENTRY__INIT;
     PagemapBlocks blocks = PAGEMAP_BLOCKS__INIT;
-    entry.vaddr = kStart;
+    entry.vaddr = kPackedStart;
     entry.has_nr_pages = 1;
     entry.nr_pages = 3;
     entry.blocks = &blocks;

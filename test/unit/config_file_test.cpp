@@ -19,20 +19,20 @@ using Words = std::vector<std::string>;
 namespace {
 
 /// A directory of its own, removed at the end.
-class TemporaryDirectory {
+class ConfigDirectory {
 public:
-    TemporaryDirectory() {
+    ConfigDirectory() {
         std::string pattern = (std::filesystem::temp_directory_path() / "criu-config-XXXXXX").string();
         if (::mkdtemp(pattern.data()) == nullptr)
             throw std::runtime_error("mkdtemp");
         path_ = pattern;
     }
-    ~TemporaryDirectory() {
+    ~ConfigDirectory() {
         std::error_code ignored;
         std::filesystem::remove_all(path_, ignored);
     }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    ConfigDirectory(const ConfigDirectory&) = delete;
+    ConfigDirectory& operator=(const ConfigDirectory&) = delete;
 
     std::string write(const std::string& name, std::string_view text) const {
         const std::filesystem::path file = path_ / name;
@@ -112,7 +112,7 @@ TEST_CASE("errors name file and line") {
 }
 
 TEST_CASE("later sources win: system, home, named by environment, --config, command line") {
-    const TemporaryDirectory directory;
+    const ConfigDirectory directory;
     Log log;
     ConfigSources sources;
     sources.system = directory.write("etc/default.conf",
@@ -150,7 +150,7 @@ TEST_CASE("later sources win: system, home, named by environment, --config, comm
 }
 
 TEST_CASE("files that don't exist are passed over, unreadable ones are errors") {
-    const TemporaryDirectory directory;
+    const ConfigDirectory directory;
     CHECK_FALSE(readConfigFile(directory.path() + "/none"));
     CHECK_FALSE(readConfigFile(directory.write("file", "") + "/none"));
     CHECK(readConfigFile(directory.write("empty", ""))->empty());

@@ -17,15 +17,15 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr std::uint64_t kKnown = (std::uint64_t{1} << 41) - 1;
+constexpr std::uint64_t kKnownCapabilities = (std::uint64_t{1} << 41) - 1;
 
-kernel::TaskStatus ofUser() {
+kernel::TaskStatus statusOfUser() {
     kernel::TaskStatus status;
     status.pid = 7;
     status.uid = {1000, 1000, 1000, 1000};
     status.gid = {100, 100, 100, 100};
     status.groups = {20, 30};
-    status.capBounding = kKnown;
+    status.capBounding = kKnownCapabilities;
     status.noNewPrivs = false;
     return status;
 }
@@ -40,15 +40,15 @@ Credentials wanted() {
 }
 
 void require(const std::function<void(kernel::TaskStatus&)>& change, const char* message) {
-    kernel::TaskStatus status = ofUser();
+    kernel::TaskStatus status = statusOfUser();
     change(status);
-    CHECK_THROWS_WITH(requireCredentials(wanted(), status, model::IdMap(), kKnown), Contains(message));
+    CHECK_THROWS_WITH(requireCredentials(wanted(), status, model::IdMap(), kKnownCapabilities), Contains(message));
 }
 
 }  // namespace
 
 TEST_CASE("a restored thread must have the credentials of the image") {
-    CHECK_NOTHROW(requireCredentials(wanted(), ofUser(), model::IdMap(), kKnown));
+    CHECK_NOTHROW(requireCredentials(wanted(), statusOfUser(), model::IdMap(), kKnownCapabilities));
     require([](auto& status) { status.uid.saved = 0; }, "user ids");
     require([](auto& status) { status.uid.filesystem = 0; }, "user ids");
     require([](auto& status) { status.gid.real = 0; }, "group ids");
@@ -57,23 +57,23 @@ TEST_CASE("a restored thread must have the credentials of the image") {
     require([](auto& status) { status.capPermitted = 1; }, "permitted");
     require([](auto& status) { status.capEffective = 1; }, "effective");
     require([](auto& status) { status.capAmbient = 1; }, "ambient");
-    require([](auto& status) { status.capBounding = kKnown >> 1; }, "bounding");
+    require([](auto& status) { status.capBounding = kKnownCapabilities >> 1; }, "bounding");
     require([](auto& status) { status.noNewPrivs = true; }, "no_new_privs");
 }
 
 TEST_CASE("credentials are compared as the user namespace of the tree has them") {
     const model::IdMap ids({{0, 100000, 65536}}, {{0, 200000, 65536}});
-    kernel::TaskStatus status = ofUser();
+    kernel::TaskStatus status = statusOfUser();
     status.uid = {101000, 101000, 101000, 101000};
     status.gid = {200100, 200100, 200100, 200100};
     status.groups = {200020, 200030};
-    CHECK_NOTHROW(requireCredentials(wanted(), status, ids, kKnown));
+    CHECK_NOTHROW(requireCredentials(wanted(), status, ids, kKnownCapabilities));
     status.uid.real = 1000;
-    CHECK_THROWS(requireCredentials(wanted(), status, ids, kKnown));
+    CHECK_THROWS(requireCredentials(wanted(), status, ids, kKnownCapabilities));
 }
 
 TEST_CASE("a restored thread must have the seccomp mode and filters of the image") {
-    kernel::TaskStatus status = ofUser();
+    kernel::TaskStatus status = statusOfUser();
     status.seccomp = kernel::SeccompMode::Disabled;
     status.seccompFilters = 0;
     CHECK_NOTHROW(requireSeccomp(nullptr, 0, status));

@@ -152,11 +152,11 @@ ContentRequest request(std::uint32_t device, ContentPlace place, std::uint64_t s
 }
 
 /// Buffers of three devices and the file of each device with their contents.
-struct Sent {
+struct SentBuffers {
     static constexpr std::size_t kSize = 10 * kPiece + 100;
     static constexpr std::size_t kBuffers = 8;
 
-    explicit Sent(const Folder& folder) {
+    explicit SentBuffers(const Folder& folder) {
         for (std::uint32_t device = 0; device < 3; ++device) {
             const UniqueFd file = folder.create(nameOf(device));
             for (std::size_t at = 0; at < kBuffers; ++at) {
@@ -276,7 +276,7 @@ TEST_CASE("content engine: the log tells of copiers that took the slower way") {
 
 TEST_CASE("content engine: the master fills what others send") {
     const Folder folder;
-    const Sent sent(folder);
+    const SentBuffers sent(folder);
     MemoryDriver driver;
     StopRequest stop;
     kernel::FdStore store;
@@ -290,7 +290,7 @@ TEST_CASE("content engine: the master fills what others send") {
         CHECK(channel.finish());
         CHECK_FALSE(channel.finish());
         for (std::size_t at = 0; at < sent.targets.size(); ++at)
-            CHECK(contentOf(sent.targets[at], Sent::kSize) == sent.contents[at]);
+            CHECK(contentOf(sent.targets[at], SentBuffers::kSize) == sent.contents[at]);
     }
     SECTION("nothing at all is sent") {
         channel.start();
@@ -304,17 +304,18 @@ TEST_CASE("content engine: the master fills what others send") {
     }
     SECTION("from a file that isn't there") {
         channel.start();
-        channel.send(request(1, {"missing", 0, 0}, Sent::kSize, sent.targets[0]));
+        channel.send(request(1, {"missing", 0, 0}, SentBuffers::kSize, sent.targets[0]));
         CHECK_THROWS_WITH(channel.finish(), Catch::Contains("missing"));
     }
     SECTION("from a file that is too short") {
         channel.start();
-        channel.send(request(1, {Sent::nameOf(1), 0, Sent::kBuffers * Sent::kSize}, 1, sent.targets[0]));
+        channel.send(
+            request(1, {SentBuffers::nameOf(1), 0, SentBuffers::kBuffers * SentBuffers::kSize}, 1, sent.targets[0]));
         CHECK_THROWS_WITH(channel.finish(), Catch::Contains("memory-1 is too short"));
     }
     SECTION("from pages that the images don't have") {
         channel.start();
-        channel.send(request(1, {"", 5, 0}, Sent::kSize, sent.targets[0]));
+        channel.send(request(1, {"", 5, 0}, SentBuffers::kSize, sent.targets[0]));
         CHECK_THROWS_WITH(channel.finish(), Catch::Contains("no content of number 5"));
     }
     SECTION("stopped by the user") {

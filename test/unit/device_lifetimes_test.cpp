@@ -61,9 +61,10 @@ private:
     bool fails_;
 };
 
-class Noting final : public device::Subsystem {
+class NotingSubsystem final : public device::Subsystem {
 public:
-    Noting(std::string name, Notes& notes, bool fails) : name_(std::move(name)), notes_(notes), fails_(fails) {}
+    NotingSubsystem(std::string name, Notes& notes, bool fails)
+        : name_(std::move(name)), notes_(notes), fails_(fails) {}
     [[nodiscard]] std::string_view name() const override { return name_; }
     std::unique_ptr<device::DeviceDump> startDump(const device::Context& context) override {
         return std::make_unique<NotingDump>(context, notes_, fails_);
@@ -100,7 +101,7 @@ struct Surroundings {
 TEST_CASE("devices: what is undone after a dump isn't counted in what is gone by then") {
     const bool fails = GENERATE(false, true);
     Surroundings around;
-    around.subsystems.push_back(std::make_unique<Noting>("one", around.notes, fails));
+    around.subsystems.push_back(std::make_unique<NotingSubsystem>("one", around.notes, fails));
     memory::FilePageSinks pages(*around.images);
     {
         device::DumpDevices devices(around.subsystems, around.options, around.log, *around.images, pages, around.stop);
@@ -119,8 +120,8 @@ TEST_CASE("devices: what is undone after a dump isn't counted in what is gone by
 TEST_CASE("devices: what they do beside restored processes ends with it, in reverse order") {
     const bool fails = GENERATE(false, true);
     Surroundings around;
-    around.subsystems.push_back(std::make_unique<Noting>("one", around.notes, false));
-    around.subsystems.push_back(std::make_unique<Noting>("two", around.notes, fails));
+    around.subsystems.push_back(std::make_unique<NotingSubsystem>("one", around.notes, false));
+    around.subsystems.push_back(std::make_unique<NotingSubsystem>("two", around.notes, fails));
     const InventoryEntry inventory = INVENTORY_ENTRY__INIT;  // with no list of plugins all are asked
     const model::ProcessTree tree;
     const memory::FilePageSources pages(*around.images);

@@ -35,7 +35,7 @@ using criu::test::errorOf;
 
 namespace {
 
-constexpr pid_t kKnown = 7;
+constexpr pid_t kKnownPid = 7;
 
 /// Images with one process and whatever a test writes.
 class Images final : public criu::files::FileRestore {
@@ -48,7 +48,7 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(criu::kernel::NamespaceKind) const override {
         return std::nullopt;
     }
-    [[nodiscard]] bool hasProcess(criu::TreePid pid) const override { return pid == criu::TreePid(kKnown); }
+    [[nodiscard]] bool hasProcess(criu::TreePid pid) const override { return pid == criu::TreePid(kKnownPid); }
     std::shared_ptr<criu::files::RestoredFile> file(FileId id) override { criu::fail("no file {}", id); }
     [[nodiscard]] std::vector<FileId> besides(FileId) const override { return {}; }
     [[nodiscard]] std::vector<criu::TreePid> users(FileId) const override { return {}; }
@@ -119,7 +119,7 @@ TEST_CASE("a pidfd must be of a process of the images, or of none") {
     PidfdEntry pidfd = PIDFD_ENTRY__INIT;
     FileEntry entry = FILE_ENTRY__INIT;
     entry.pidfd = &pidfd;
-    for (const pid_t pid : {kKnown, -1}) {
+    for (const pid_t pid : {kKnownPid, -1}) {
         pidfd.nspid = pid;
         CHECK(kind->collect(entry, images) != nullptr);
     }

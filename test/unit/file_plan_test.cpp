@@ -24,7 +24,7 @@ using criu::model::FileUser;
 
 namespace {
 
-constexpr TreePid kRoot{10};
+constexpr TreePid kPlanRoot{10};
 constexpr TreePid kOuterSession{5};
 
 /// A tree with its files, as images have it.
@@ -217,7 +217,7 @@ public:
 
 private:
     void addProcess(Scene& scene) {
-        const TreePid pid(kRoot.value + static_cast<pid_t>(scene.births.size()));
+        const TreePid pid(kPlanRoot.value + static_cast<pid_t>(scene.births.size()));
         if (scene.births.empty()) {
             rootSession_ = once(3) ? kOuterSession : pid;
             scene.births.push_back({pid, TreePid(), pid, rootSession_});
@@ -230,7 +230,7 @@ private:
         if (once(4))
             sid = pid;
         else if (parent.sid == parent.pid && parent.ppid && once(3))  // born before its parent's setsid
-            sid = scene.births[static_cast<std::size_t>(parent.ppid.value - kRoot.value)].sid;
+            sid = scene.births[static_cast<std::size_t>(parent.ppid.value - kPlanRoot.value)].sid;
         scene.births.push_back({pid, parent.pid, pid, sid});
         scene.processes.push_back({pid, sid, !once(6), {}});
     }
@@ -281,7 +281,7 @@ private:
 
     std::mt19937 random_;
     unsigned last_ = 0;
-    TreePid rootSession_ = kRoot;
+    TreePid rootSession_ = kPlanRoot;
 };
 
 FilePlan planOf(const Scene& scene) {
@@ -291,7 +291,7 @@ FilePlan planOf(const Scene& scene) {
     return plan;
 }
 
-std::string errorOf(const Scene& scene) {
+std::string planErrorOf(const Scene& scene) {
     try {
         (void)planOf(scene);
     } catch (const criu::Error& error) {
@@ -416,23 +416,23 @@ TEST_CASE("/dev/tty is opened in its session, if need be by one that doesn't use
     table(scene, 13) = ids({1});
     CHECK(planOf(scene).of(0).opener == TreePid(12));
     scene.processes.back().hasTable = false;
-    CHECK_THAT(errorOf(scene), Contains("can be opened in session 12 only"));
+    CHECK_THAT(planErrorOf(scene), Contains("can be opened in session 12 only"));
 }
 
 TEST_CASE("files that need each other in a circle are an error") {
     Scene scene = family();
     scene.files = {file({1}, {2}), file({2}, {3}), file({3}, {1})};
     table(scene, 13) = ids({1});
-    CHECK_THAT(errorOf(scene), Contains("need each other"));
+    CHECK_THAT(planErrorOf(scene), Contains("need each other"));
 }
 
 TEST_CASE("a need that nothing fulfils, and a file that nobody uses, are errors") {
     Scene scene = family();
     scene.files = {file({1}, {7})};
     table(scene, 13) = ids({1});
-    CHECK_THAT(errorOf(scene), Contains("file 7 is needed"));
+    CHECK_THAT(planErrorOf(scene), Contains("file 7 is needed"));
     scene.files = {file({1}), file({2})};
-    CHECK_THAT(errorOf(scene), Contains("file 2 is used by no process"));
+    CHECK_THAT(planErrorOf(scene), Contains("file 2 is used by no process"));
 }
 
 TEST_CASE("a long chain of needs takes no stack") {
@@ -471,6 +471,6 @@ TEST_CASE("circles among all sorts of files are errors") {
             at = next;
         }
         if (at == first)
-            REQUIRE_THAT(errorOf(scene), Contains("need each other"));
+            REQUIRE_THAT(planErrorOf(scene), Contains("need each other"));
     }
 }

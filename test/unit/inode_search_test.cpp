@@ -20,13 +20,13 @@ using files::InodeSearch;
 namespace {
 
 /// A directory that is removed at the end.
-struct Folder {
+struct SearchedFolder {
     std::string path;
-    Folder() {
+    SearchedFolder() {
         std::string name = "/tmp/criu-inode-search-XXXXXX";
         path = ::mkdtemp(name.data());
     }
-    ~Folder() {
+    ~SearchedFolder() {
         std::error_code ignored;
         std::filesystem::remove_all(path, ignored);
     }
@@ -41,7 +41,7 @@ struct stat statOf(const std::string& path) {
 }  // namespace
 
 TEST_CASE("a path is found for an inode below the user's directories") {
-    const Folder folder;
+    const SearchedFolder folder;
     std::filesystem::create_directories(folder.path + "/a/b/c");
     std::ofstream(folder.path + "/a/b/c/file") << "text";
     std::filesystem::create_symlink("/", folder.path + "/a/link");
@@ -58,7 +58,7 @@ TEST_CASE("a path is found for an inode below the user's directories") {
 }
 
 TEST_CASE("a path that went away isn't given out") {
-    const Folder folder;
+    const SearchedFolder folder;
     const std::string one = folder.path + "/one";
     const std::string two = folder.path + "/two";
     std::ofstream(one) << "text";
@@ -72,7 +72,7 @@ TEST_CASE("a path that went away isn't given out") {
 }
 
 TEST_CASE("a whole mount is searched when it is added") {
-    const Folder folder;
+    const SearchedFolder folder;
     std::ofstream(folder.path + "/file") << "text";
     const struct stat file = statOf(folder.path + "/file");
     Log log;
@@ -84,7 +84,7 @@ TEST_CASE("a whole mount is searched when it is added") {
 }
 
 TEST_CASE("a search ends when a stop is requested, when it has taken too long, and before file systems to avoid") {
-    const Folder folder;
+    const SearchedFolder folder;
     for (int i = 0; i < 600; ++i)
         std::filesystem::create_directories(fmt::format("{}/{}/a", folder.path, i));
     std::ofstream(folder.path + "/599/a/file") << "text";

@@ -19,10 +19,10 @@ using namespace criu::kernel;
 namespace {
 
 /// A directory that goes away with its files.
-class TemporaryDirectory {
+class CacheDirectory {
 public:
-    TemporaryDirectory() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
-    ~TemporaryDirectory() {
+    CacheDirectory() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
+    ~CacheDirectory() {
         ::unlink(file("cache").c_str());
         ::unlink(file("link").c_str());
         ::rmdir(path_.c_str());
@@ -59,7 +59,7 @@ TEST_CASE("a feature cache is believed only whole, and under its own key") {
 }
 
 TEST_CASE("a feature cache is read only if nobody else could have written it") {
-    const TemporaryDirectory directory;
+    const CacheDirectory directory;
     const std::string path = directory.file("cache");
     CHECK_FALSE(readFeatureCache(path).has_value());
     writeFeatureCache(path, "key", {"a", "b"});
@@ -80,7 +80,7 @@ TEST_CASE("a feature cache is read only if nobody else could have written it") {
 }
 
 TEST_CASE("found features are saved, and taken from the file by the next run") {
-    const TemporaryDirectory directory;
+    const CacheDirectory directory;
     const std::string path = directory.file("cache");
     {
         Features features(path);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 using Piece = LatePages::Piece;
-using State = LatePages::State;
+using RangeState = LatePages::State;
 
 LatePages tenPages() {
     LatePages pages;
@@ -55,9 +55,9 @@ TEST_CASE("what is taken next lies behind what was wanted, and then comes the be
     const auto wanted = pages.takeAt(0x15123, 2 * kPage);
     REQUIRE(wanted);
     CHECK(wanted->source == 0x15000);
-    CHECK(pages.stateOf(0x16fff) == State::Coming);
-    CHECK(pages.stateOf(0x17000) == State::Waiting);
-    CHECK(pages.stateOf(0x1a000) == State::Unknown);
+    CHECK(pages.stateOf(0x16fff) == RangeState::Coming);
+    CHECK(pages.stateOf(0x17000) == RangeState::Waiting);
+    CHECK(pages.stateOf(0x1a000) == RangeState::Unknown);
     CHECK_FALSE(pages.takeAt(0x15000, kPage));
     CHECK(pages.takeNext(100 * kPage)->source == 0x17000);
     CHECK(pages.takeNext(100 * kPage)->source == 0x10000);
@@ -69,7 +69,7 @@ TEST_CASE("orders are complete when all of their pages have arrived") {
     const auto order = pages.takeNext(3 * kPage);
     pages.arrived(order->number, 0x10000, kPage);
     CHECK(pages.placesOf(order->number) == std::vector<Piece>{{0x11000, 2 * kPage, 0x11000}});
-    CHECK(pages.stateOf(0x10000) == State::Unknown);
+    CHECK(pages.stateOf(0x10000) == RangeState::Unknown);
     pages.arrived(order->number, 0x11000, 2 * kPage);
     CHECK(pages.placesOf(order->number).empty());
     pages.close(order->number);
@@ -83,8 +83,8 @@ TEST_CASE("what a process gives up is forgotten, whether it waits or is coming")
     const auto order = pages.takeAt(0x10000, 4 * kPage);
     pages.forget(0x12000, 4 * kPage);
     CHECK(pages.placesOf(order->number) == std::vector<Piece>{{0x10000, 2 * kPage, 0x10000}});
-    CHECK(pages.stateOf(0x15000) == State::Unknown);
-    CHECK(pages.stateOf(0x16000) == State::Waiting);
+    CHECK(pages.stateOf(0x15000) == RangeState::Unknown);
+    CHECK(pages.stateOf(0x16000) == RangeState::Waiting);
     CHECK(pages.waitingBytes() == 4 * kPage);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("moved pages keep their content, and replace what was there") {
     const auto order = pages.takeAt(0x12000, kPage);
     pages.move(0x11000, 0x51000, 3 * kPage);
     CHECK(pages.placesOf(order->number) == std::vector<Piece>{{0x52000, kPage, 0x12000}});
-    CHECK(pages.stateOf(0x11000) == State::Unknown);
+    CHECK(pages.stateOf(0x11000) == RangeState::Unknown);
     CHECK(pages.takeAt(0x51000, kPage)->source == 0x11000);
     CHECK(pages.takeAt(0x53000, 4 * kPage)->source == 0x13000);
     CHECK(pages.takeAt(0x50000, 4 * kPage)->bytes == kPage);
@@ -120,8 +120,8 @@ TEST_CASE("a child waits for what is on its way to its parent") {
     pages.arrived(order->number, 0x12000, kPage);
     LatePages child = pages.fork();
     CHECK(child.waitingBytes() == 9 * kPage);
-    CHECK(child.stateOf(0x12000) == State::Unknown);
-    CHECK(child.stateOf(0x13000) == State::Waiting);
+    CHECK(child.stateOf(0x12000) == RangeState::Unknown);
+    CHECK(child.stateOf(0x13000) == RangeState::Waiting);
     pages.forget(0, 0x100000);
     CHECK(child.waitingBytes() == 9 * kPage);
 }

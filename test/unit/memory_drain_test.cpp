@@ -18,13 +18,13 @@ using namespace criu::memory;
 
 namespace {
 
-constexpr MemoryObject kObject = MemoryObject::process(criu::TreePid(7));
+constexpr MemoryObject kDrainObject = MemoryObject::process(criu::TreePid(7));
 
 /// A sink of a storage of its own.
 struct Target {
     test::PagesInMemory pages;
-    std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(pages).open(kObject, 0);
-    [[nodiscard]] const test::PagesInMemory::Stored& stored() const { return pages.stored.at(kObject); }
+    std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(pages).open(kDrainObject, 0);
+    [[nodiscard]] const test::PagesInMemory::Stored& stored() const { return pages.stored.at(kDrainObject); }
     [[nodiscard]] std::string content() const { return stored().content(); }
     /// Every byte came once.
     [[nodiscard]] bool complete() const { return stored().written == stored().size; }
@@ -233,7 +233,7 @@ TEST_CASE("a storage that takes nothing is an error") {
     const DrainJob job = jobFor(memory, 0, 2);
     test::PagesInMemory full;
     full.failWrites = true;
-    const std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(full).open(kObject, 0);
+    const std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(full).open(kDrainObject, 0);
     Drainer drainer;
     try {
         drainer.drain(self(), *sink, {&job, 1});

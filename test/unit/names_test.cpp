@@ -20,7 +20,7 @@ using criu::test::TemporaryDir;
 
 namespace {
 
-UniqueFd openDirectory(const std::string& path) {
+UniqueFd openNamesDirectory(const std::string& path) {
     return UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("nothing is opened outside of a directory, whatever component of the p
     std::filesystem::create_symlink(tmp.path() + "/outside", tmp.path() + "/top/absolute");
     std::filesystem::create_symlink("a", tmp.path() + "/top/relative");
     std::filesystem::create_symlink("b/file", tmp.path() + "/top/a/last");
-    const UniqueFd root = openDirectory(tmp.path() + "/top");
+    const UniqueFd root = openNamesDirectory(tmp.path() + "/top");
     CHECK(openBelow(root.get(), "a/b/file", O_RDONLY));
     CHECK(openBelow(root.get(), "", O_PATH));
     for (const char* const path : {"absolute", "relative/b/file", "a/last"})
@@ -95,7 +95,7 @@ TEST_CASE("a directory is opened through links of one's own, and not through tho
         REQUIRE(::fstat(fd, &status) == 0);
         return criu::Inode::of(status);
     };
-    const UniqueFd wanted = openDirectory(base + "/real/deep");
+    const UniqueFd wanted = openNamesDirectory(base + "/real/deep");
     CHECK(inodeOf(criu::openDirectory(base + "/own/deep").get()) == inodeOf(wanted.get()));
     CHECK(inodeOf(criu::openDirectory(base + "/shared/theirs/deep").get()) == inodeOf(wanted.get()));
     const std::string self = "/proc/self/fd/" + std::to_string(wanted.get()) + "/../deep";

@@ -22,7 +22,7 @@ using namespace criu::engine;
 
 namespace {
 
-[[noreturn]] void sleepForEver() {
+[[noreturn]] void sleepOn() {
     for (;;)
         ::pause();
 }
@@ -35,7 +35,7 @@ pid_t stranger() {
     if (between == 0) {
         const pid_t child = ::fork();
         if (child == 0)
-            sleepForEver();
+            sleepOn();
         const bool told = ::write(ends[1], &child, sizeof(child)) == sizeof(child);
         ::_exit(told ? 0 : 1);
     }
@@ -50,7 +50,7 @@ pid_t stranger() {
 pid_t sleeper() {
     const pid_t pid = ::fork();
     if (pid == 0)
-        sleepForEver();
+        sleepOn();
     return pid;
 }
 
@@ -66,8 +66,8 @@ TEST_CASE("a failed restore doesn't wait for ever for a process of its pid names
         const long pid = ::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
         if (pid == 0) {
             if (::fork() == 0)
-                sleepForEver();
-            sleepForEver();
+                sleepOn();
+            sleepOn();
         }
         return HostPid(static_cast<pid_t>(pid));
     };
@@ -83,7 +83,7 @@ TEST_CASE("a failed restore doesn't wait for ever for a process of its pid names
     const pid_t debugger = ::fork();
     if (debugger == 0) {
         *member = ::ptrace(PTRACE_SEIZE, child, nullptr, nullptr) == 0 ? child : -1;
-        sleepForEver();
+        sleepOn();
     }
     while (*member == 0)
         ::usleep(1000);

@@ -24,23 +24,23 @@ using namespace criu::memory;
 
 namespace {
 
-constexpr MemoryObject kObject{MemoryObject::Kind::Process, 7};
-constexpr std::uint64_t kStart = 0x100000;
+constexpr MemoryObject kDedupObject{MemoryObject::Kind::Process, 7};
+constexpr std::uint64_t kDedupStart = 0x100000;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 /// What the byte at an address is in a dump: no two dumps have the same.
-std::byte contentOf(std::uint64_t address, unsigned dump) {
+std::byte dedupContentOf(std::uint64_t address, unsigned dump) {
     return static_cast<std::byte>(1 + (address / kImagePageSize * 7 + dump * 31) % 251);
 }
 
 /// A chain of directories, of which each but the first has the one before as its parent.
-class Chain {
+class DedupChain {
 public:
-    Chain() : root_(std::filesystem::temp_directory_path() / fmt::format("criu-dedup-{}", ::getpid())) {
+    DedupChain() : root_(std::filesystem::temp_directory_path() / fmt::format("criu-dedup-{}", ::getpid())) {
         std::filesystem::remove_all(root_);
         std::filesystem::create_directory(root_);
     }
-    ~Chain() { std::filesystem::remove_all(root_); }
+    ~DedupChain() { std::filesystem::remove_all(root_); }
 
     [[nodiscard]] std::string path(unsigned number) const { return root_ / std::to_string(number); }
 
@@ -51,14 +51,14 @@ public:
         if (number > 0)
             images.linkParent(fmt::format("../{}", number - 1));
         FilePageSinks sinks(images, Striping::asWished(files));
-        const auto sink = sinks.open(kObject, files * kMiB);
+        const auto sink = sinks.open(kDedupObject, files * kMiB);
         std::uint64_t position = sink->add(runs);
         for (const PageRun& run : runs) {
             if (!has(run.flags, PageFlags::Present))
                 continue;
             std::vector<std::byte> content(run.bytes);
             for (std::uint64_t at = 0; at < run.bytes; ++at)
-                content[at] = contentOf(run.address + at, number);
+                content[at] = dedupContentOf(run.address + at, number);
             for (std::uint64_t done = 0; done < run.bytes;) {
                 const std::uint64_t part = std::min(run.bytes - done, kContentBlock - position % kContentBlock);
                 const kernel::RemoteRange range{run.address + done, part};
@@ -93,39 +93,42 @@ private:
 
 /// Which dump the page at each address is from, by what it has: number of the dump, or -1 for zeroes.
 int dumpOf(const ImageDir& images, std::uint64_t address, unsigned dumps) {
-    const auto source = FilePageSources(images).openRequired(kObject);
+    const auto source = FilePageSources(images).openRequired(kDedupObject);
     PageReader reader(source);
     std::vector<std::byte> page(kImagePageSize);
     const auto jobs = source.jobs(address, address + kImagePageSize);
     REQUIRE(jobs.size() == 1);
     reader.read(jobs.front(), page);
     for (unsigned dump = 0; dump < dumps; ++dump)
-        if (std::all_of(page.begin(), page.end(), [&](std::byte byte) { return byte == contentOf(address, dump); }))
+        if (std::all_of(page.begin(), page.end(),
+                        [&](std::byte byte) { return byte == dedupContentOf(address, dump); }))
             return static_cast<int>(dump);
     return std::all_of(page.begin(), page.end(), [](std::byte byte) { return byte == std::byte{}; }) ? -1 : -2;
 }
 
-constexpr auto kPresent = PageFlags::Present;
-constexpr auto kParent = PageFlags::Parent;
+constexpr auto kDedupPresent = PageFlags::Present;
+constexpr auto kDedupParent = PageFlags::Parent;
 
 }  // namespace
 
 TEST_CASE("what a dump has itself is freed in all earlier ones, and nothing else", "[pages]") {
     for (const unsigned files : {1U, 3U}) {
         CAPTURE(files);
-        Chain chain;
+        DedupChain chain;
         const std::uint64_t all = 6 * kMiB;
-        chain.dump(0, {{kStart, all, kPresent}}, files);
-        chain.dump(
-            1, {{kStart, kMiB, kParent}, {kStart + kMiB, 2 * kMiB, kPresent}, {kStart + 3 * kMiB, 3 * kMiB, kParent}},
-            files);
+        chain.dump(0, {{kDedupStart, all, kDedupPresent}}, files);
+        chain.dump(1,
+                   {{kDedupStart, kMiB, kDedupParent},
+                    {kDedupStart + kMiB, 2 * kMiB, kDedupPresent},
+                    {kDedupStart + 3 * kMiB, 3 * kMiB, kDedupParent}},
+                   files);
         // Every second page of what the last one has, over the border of a stripe.
-        std::vector<PageRun> runs{{kStart, 2 * kMiB, kParent}};
+        std::vector<PageRun> runs{{kDedupStart, 2 * kMiB, kDedupParent}};
         for (std::uint64_t at = 2 * kMiB; at < 4 * kMiB; at += 2 * kImagePageSize) {
-            runs.push_back({kStart + at, kImagePageSize, kPresent});
-            runs.push_back({kStart + at + kImagePageSize, kImagePageSize, kParent});
+            runs.push_back({kDedupStart + at, kImagePageSize, kDedupPresent});
+            runs.push_back({kDedupStart + at + kImagePageSize, kImagePageSize, kDedupParent});
         }
-        runs.push_back({kStart + 4 * kMiB, 2 * kMiB, kParent});
+        runs.push_back({kDedupStart + 4 * kMiB, 2 * kMiB, kDedupParent});
         chain.dump(2, runs, files);
 
         const ImageDir images = chain.open(2);
@@ -141,20 +144,20 @@ TEST_CASE("what a dump has itself is freed in all earlier ones, and nothing else
             int expected = at >= kMiB && at < 3 * kMiB ? 1 : 0;
             if (alternates && at / kImagePageSize % 2 == 0)
                 expected = 2;
-            if (const int found = dumpOf(images, kStart + at, 3); found != expected)
+            if (const int found = dumpOf(images, kDedupStart + at, 3); found != expected)
                 FAIL("page at " << at << " is of dump " << found << " instead of " << expected);
         }
         // A second time there is nothing left to be gained, and nothing lost.
         (void)freeReplacedPages(images, [] {});
         CHECK(chain.taken(0) == before[0] - kMiB);
-        CHECK(dumpOf(images, kStart + 3 * kMiB + kImagePageSize, 3) == 0);
+        CHECK(dumpOf(images, kDedupStart + 3 * kMiB + kImagePageSize, 3) == 0);
     }
 }
 
 TEST_CASE("a dump whose own pages aren't all there frees nothing", "[pages]") {
-    Chain chain;
-    chain.dump(0, {{kStart, 2 * kMiB, kPresent}});
-    chain.dump(1, {{kStart, kMiB, kPresent}, {kStart + kMiB, kMiB, kParent}});
+    DedupChain chain;
+    chain.dump(0, {{kDedupStart, 2 * kMiB, kDedupPresent}});
+    chain.dump(1, {{kDedupStart, kMiB, kDedupPresent}, {kDedupStart + kMiB, kMiB, kDedupParent}});
     const std::uint64_t before = chain.taken(0);
     std::filesystem::resize_file(chain.path(1) + "/pages-1.img", kMiB - kImagePageSize);
     CHECK_THROWS_WITH(freeReplacedPages(chain.open(1), [] {}), Catch::Contains("pages-1.img: has"));
@@ -162,10 +165,10 @@ TEST_CASE("a dump whose own pages aren't all there frees nothing", "[pages]") {
 }
 
 TEST_CASE("nothing is freed where earlier images are signed", "[pages]") {
-    Chain chain;
-    chain.dump(0, {{kStart, 2 * kMiB, kPresent}});
-    chain.dump(1, {{kStart, kMiB, kPresent}, {kStart + kMiB, kMiB, kParent}});
-    chain.dump(2, {{kStart, kMiB, kPresent}, {kStart + kMiB, kMiB, kParent}});
+    DedupChain chain;
+    chain.dump(0, {{kDedupStart, 2 * kMiB, kDedupPresent}});
+    chain.dump(1, {{kDedupStart, kMiB, kDedupPresent}, {kDedupStart + kMiB, kMiB, kDedupParent}});
+    chain.dump(2, {{kDedupStart, kMiB, kDedupPresent}, {kDedupStart + kMiB, kMiB, kDedupParent}});
     const std::uint64_t before[] = {chain.taken(0), chain.taken(1)};
     const auto number = GENERATE(0U, 1U);
     const std::string signature = chain.path(number) + "/signature.img";
@@ -178,39 +181,39 @@ TEST_CASE("nothing is freed where earlier images are signed", "[pages]") {
 }
 
 TEST_CASE("content is freed when it was read, if it was opened for that", "[pages]") {
-    Chain chain;
-    chain.dump(0, {{kStart, 2 * kMiB, kPresent}});
+    DedupChain chain;
+    chain.dump(0, {{kDedupStart, 2 * kMiB, kDedupPresent}});
     const ImageDir images = chain.open(0);
-    const auto source = FilePageSources(images).openRequired(kObject);
+    const auto source = FilePageSources(images).openRequired(kDedupObject);
     std::vector<std::byte> memory(2 * kMiB);
     const auto at = reinterpret_cast<std::uint64_t>(memory.data());
     const auto readHalf = [&](bool frees) {
         PageReader reader(source);
         if (frees)
             reader.freeWhatIsRead();
-        for (const PageJob& job : source.jobs(kStart, kStart + kMiB)) {
+        for (const PageJob& job : source.jobs(kDedupStart, kDedupStart + kMiB)) {
             const PlacedPages placed{job, at};
             reader.read(std::span(&placed, 1));
         }
     };
     readHalf(false);
-    CHECK(memory[kMiB - 1] == contentOf(kStart + kMiB - 1, 0));
+    CHECK(memory[kMiB - 1] == dedupContentOf(kDedupStart + kMiB - 1, 0));
     CHECK(chain.taken(0) == 2 * kMiB);
     readHalf(true);
-    CHECK(memory[kMiB - 1] == contentOf(kStart + kMiB - 1, 0));
+    CHECK(memory[kMiB - 1] == dedupContentOf(kDedupStart + kMiB - 1, 0));
     CHECK(chain.taken(0) == kMiB);
-    CHECK(dumpOf(images, kStart, 1) == -1);
-    CHECK(dumpOf(images, kStart + kMiB, 1) == 0);
+    CHECK(dumpOf(images, kDedupStart, 1) == -1);
+    CHECK(dumpOf(images, kDedupStart + kMiB, 1) == 0);
 }
 
 TEST_CASE("content that ends too early is an error that says where", "[pages]") {
-    Chain chain;
-    chain.dump(0, {{kStart, 2 * kMiB, kPresent}});
-    chain.dump(1, {{kStart, kMiB, kPresent}, {kStart + kMiB, kMiB, kParent}});
+    DedupChain chain;
+    chain.dump(0, {{kDedupStart, 2 * kMiB, kDedupPresent}});
+    chain.dump(1, {{kDedupStart, kMiB, kDedupPresent}, {kDedupStart + kMiB, kMiB, kDedupParent}});
     const ImageDir images = chain.open(1);
-    const auto source = FilePageSources(images).openRequired(kObject);
+    const auto source = FilePageSources(images).openRequired(kDedupObject);
     std::vector<std::byte> memory(2 * kMiB);
-    const auto jobs = source.jobs(kStart, kStart + 2 * kMiB);
+    const auto jobs = source.jobs(kDedupStart, kDedupStart + 2 * kMiB);
     REQUIRE(jobs.size() == 2);
     PageReader reader(source);
     reader.read(jobs[1], std::span(memory).first(kImagePageSize));  // opens it

@@ -14,11 +14,11 @@
 using namespace criu;
 using namespace criu::memory;
 using Catch::Contains;
-using State = PageJob::State;
+using JobState = PageJob::State;
 
 namespace {
 
-constexpr MemoryObject kTask = MemoryObject::process(criu::TreePid(7));
+constexpr MemoryObject kSourceTask = MemoryObject::process(criu::TreePid(7));
 constexpr PageFlags kPresentLazy = PageFlags::Present | PageFlags::Lazy;
 
 /// Adds runs whose content is one letter for each page.
@@ -59,7 +59,7 @@ struct OldEntry {
 };
 void storeOld(const ImageDir& images, std::uint32_t number, const std::vector<OldEntry>& entries,
               std::string_view letters) {
-    ImageWriter pagemap = images.create(ImageKind::Pagemap, kTask.id);
+    ImageWriter pagemap = images.create(ImageKind::Pagemap, kSourceTask.id);
     PagemapHead head = PAGEMAP_HEAD__INIT;
     head.pages_id = number;
     pagemap.write(head);
@@ -86,7 +86,7 @@ std::string lettersOf(const PageSource& source, std::uint64_t start, std::uint64
     std::memset(memory.data(), '.', memory.size());
     std::vector<PlacedPages> placed;
     source.forEach(start, end, [&](const PageJob& job) {
-        if (job.state != State::Absent)
+        if (job.state != JobState::Absent)
             placed.push_back({job, reinterpret_cast<std::uint64_t>(memory.data()) + (job.address - start)});
     });
     PageReader(source).read(placed);
@@ -99,8 +99,8 @@ std::string lettersOf(const PageSource& source, std::uint64_t start, std::uint64
 }
 
 /// A directory with a parent, which has one as well.
-struct Chain {
-    Chain() {
+struct SourceChain {
+    SourceChain() {
         std::filesystem::create_directory(dir.path() + "/1");
         std::filesystem::create_directory(dir.path() + "/2");
         std::filesystem::create_directory(dir.path() + "/3");
@@ -115,30 +115,30 @@ struct Chain {
 
 PageJob present(std::uint64_t address, std::uint64_t bytes, std::size_t layer, std::uint64_t position,
                 bool mayBeLate = false) {
-    return {address, bytes, State::Present, mayBeLate, layer, position};
+    return {address, bytes, JobState::Present, mayBeLate, layer, position};
 }
-PageJob other(std::uint64_t address, std::uint64_t bytes, State state = State::Absent) {
-    return {address, bytes, state, state == State::Lazy, 0, 0};
+PageJob other(std::uint64_t address, std::uint64_t bytes, JobState state = JobState::Absent) {
+    return {address, bytes, state, state == JobState::Lazy, 0, 0};
 }
 
 }  // namespace
 
 TEST_CASE("a source answers for all of a range") {
     test::PagesInMemory pages;
-    store(pages, kTask,
+    store(pages, kSourceTask,
           {{0x2000, 0x2000}, {0x4000, 0x1000, kPresentLazy}, {0x8000, 0x3000, PageFlags::Lazy}, {0x10000, 0x1000}},
           "abcd");
-    const auto source = static_cast<const PageSources&>(pages).open(kTask);
+    const auto source = static_cast<const PageSources&>(pages).open(kSourceTask);
     REQUIRE(source);
     CHECK(source->jobs(0, 0x20000) == std::vector<PageJob>{other(0, 0x2000), present(0x2000, 0x2000, 0, 0),
                                                            present(0x4000, 0x1000, 0, 0x2000, true),
-                                                           other(0x5000, 0x3000), other(0x8000, 0x3000, State::Lazy),
+                                                           other(0x5000, 0x3000), other(0x8000, 0x3000, JobState::Lazy),
                                                            other(0xb000, 0x5000), present(0x10000, 0x1000, 0, 0x3000),
                                                            other(0x11000, 0xf000)});
     // Clipped at both ends.
     CHECK(source->jobs(0x3000, 0x4000) == std::vector<PageJob>{present(0x3000, 0x1000, 0, 0x1000)});
     CHECK(source->jobs(0x6000, 0x9000) ==
-          std::vector<PageJob>{other(0x6000, 0x2000), other(0x8000, 0x1000, State::Lazy)});
+          std::vector<PageJob>{other(0x6000, 0x2000), other(0x8000, 0x1000, JobState::Lazy)});
     CHECK(source->jobs(0x20000, 0x21000) == std::vector<PageJob>{other(0x20000, 0x1000)});
     CHECK(source->jobs(0x3000, 0x3000).empty());
     CHECK(source->end() == 0x11000);
@@ -152,10 +152,10 @@ TEST_CASE("a source answers for all of a range") {
 TEST_CASE("an object without pages has no source, one without content an empty one") {
     test::PagesInMemory pages;
     const PageSources& sources = pages;
-    CHECK_FALSE(sources.open(kTask));
-    CHECK_THAT(test::errorOf([&] { (void)sources.openRequired(kTask); }), Contains("no pages of process 7"));
-    store(pages, kTask, {}, "");
-    const PageSource source = sources.openRequired(kTask);
+    CHECK_FALSE(sources.open(kSourceTask));
+    CHECK_THAT(test::errorOf([&] { (void)sources.openRequired(kSourceTask); }), Contains("no pages of process 7"));
+    store(pages, kSourceTask, {}, "");
+    const PageSource source = sources.openRequired(kSourceTask);
     CHECK(source.end() == 0);
     CHECK(source.jobs(0x1000, 0x3000) == std::vector<PageJob>{other(0x1000, 0x2000)});
 }
@@ -165,13 +165,13 @@ TEST_CASE("pages files hold what a sink was given") {
     const ImageDir images = dir.images();
     FilePageSinks sinks(images);
     const MemoryObject segment = MemoryObject::shared(12);
-    store(sinks, kTask, {{0x2000, 0x2000}, {0x4000, 0x1000, kPresentLazy}, {0x9000, 0x1000}}, "abcd");
+    store(sinks, kSourceTask, {{0x2000, 0x2000}, {0x4000, 0x1000, kPresentLazy}, {0x9000, 0x1000}}, "abcd");
     store(sinks, segment, {{0, 0x1000}}, "s");
     CHECK(test::contentOf(dir.path() + "/pages-1.img").size() == 4 * kImagePageSize);
     CHECK(images.exists(ImageKind::ShmemPagemap, 12));
 
     const FilePageSources sources(images);
-    CHECK(lettersOf(*sources.open(kTask), 0x1000, 0xb000) == ".abc....d.");
+    CHECK(lettersOf(*sources.open(kSourceTask), 0x1000, 0xb000) == ".abc....d.");
     CHECK(lettersOf(*sources.open(segment), 0, 0x2000) == "s.");
     CHECK_FALSE(sources.open(MemoryObject::shared(7)));
 }
@@ -186,7 +186,7 @@ TEST_CASE("much content is spread over several pages files") {
     std::string letters;
     for (std::uint64_t page = 0; page < kPages; ++page)
         letters += static_cast<char>('a' + page * 7 % 26);
-    store(sinks, kTask, {{0x10000, 0x5000}, {0x20000, (kPages - 5) * kImagePageSize}}, letters);
+    store(sinks, kSourceTask, {{0x10000, 0x5000}, {0x20000, (kPages - 5) * kImagePageSize}}, letters);
     CHECK(sinks.extensions() == std::vector<std::string>{kStripedPages});
     store(sinks, MemoryObject::process(criu::TreePid(6)), {{0x1000, 0x1000}}, "y");
 
@@ -196,7 +196,7 @@ TEST_CASE("much content is spread over several pages files") {
     CHECK(test::contentOf(dir.path() + "/pages-4.img").size() == 2 * kPiece);
 
     const FilePageSources sources(images);
-    const PageSource source = sources.openRequired(kTask);
+    const PageSource source = sources.openRequired(kSourceTask);
     CHECK(lettersOf(source, 0x10000, 0x15000) == letters.substr(0, 5));
     CHECK(lettersOf(source, 0x20000, 0x20000 + (kPages - 5) * kImagePageSize) == letters.substr(5));
     // Over the border of two pieces.
@@ -211,18 +211,18 @@ TEST_CASE("much content is spread over several pages files") {
 }
 
 TEST_CASE("what isn't in a dump is looked for in its parents, cut where their ranges end") {
-    const Chain chain;
-    store(chain.at(1), kTask, {{0x1000, 0x4000}, {0x7000, 0x2000}}, "abcdef");
+    const SourceChain chain;
+    store(chain.at(1), kSourceTask, {{0x1000, 0x4000}, {0x7000, 0x2000}}, "abcdef");
     store(
-        chain.at(2), kTask,
+        chain.at(2), kSourceTask,
         {{0x1000, 0x1000, PageFlags::Parent}, {0x2000, 0x1000}, {0x3000, 0x2000, PageFlags::Parent}, {0x7000, 0x1000}},
         "BG");
-    store(chain.newest(), kTask,
+    store(chain.newest(), kSourceTask,
           {{0x1000, 0x3000, PageFlags::Parent}, {0x4000, 0x1000}, {0x7000, 0x1000, PageFlags::Parent}}, "D");
     ImageDir images = chain.newest();
     images.openParents();
     const FilePageSources sources(images);
-    const PageSource source = sources.openRequired(kTask);
+    const PageSource source = sources.openRequired(kSourceTask);
     CHECK(source.jobs(0x1000, 0x9000) ==
           std::vector<PageJob>{present(0x1000, 0x1000, 2, 0), present(0x2000, 0x1000, 1, 0),
                                present(0x3000, 0x1000, 2, 0x2000), present(0x4000, 0x1000, 0, 0), other(0x5000, 0x2000),
@@ -233,19 +233,19 @@ TEST_CASE("what isn't in a dump is looked for in its parents, cut where their ra
 }
 
 TEST_CASE("chains of older CRIUs: in_parent, entries without flags, counts of 32 bits") {
-    const Chain chain;
+    const SourceChain chain;
     storeOld(chain.at(2), 1, {{0x1000, 3, {}, false}, {0x8000, 1, 6, {}}}, "abcz");
     storeOld(chain.newest(), 1, {{0x1000, 1, {}, {}}, {0x2000, 2, {}, true}, {0x8000, 1, 1, {}}}, "A");
     ImageDir images = chain.newest();
     images.openParents();
-    const PageSource source = FilePageSources(images).openRequired(kTask);
+    const PageSource source = FilePageSources(images).openRequired(kSourceTask);
     CHECK(lettersOf(source, 0, 0x9000) == ".Abc....z");
     CHECK(source.jobs(0x8000, 0x9000) == std::vector<PageJob>{present(0x8000, 0x1000, 1, 0x3000, true)});
 }
 
 TEST_CASE("shared memory has parents, too") {
     const MemoryObject segment = MemoryObject::shared(3);
-    const Chain chain;
+    const SourceChain chain;
     store(chain.at(2), segment, {{0, 0x2000}}, "ab");
     store(chain.newest(), segment, {{0, 0x1000}, {0x1000, 0x1000, PageFlags::Parent}}, "A");
     ImageDir images = chain.newest();
@@ -255,30 +255,30 @@ TEST_CASE("shared memory has parents, too") {
 
 TEST_CASE("the same of a storage that isn't files") {
     test::PagesInMemory first;
-    store(first, kTask, {{0x1000, 0x3000}}, "abc");
+    store(first, kSourceTask, {{0x1000, 0x3000}}, "abc");
     test::PagesInMemory second(&first);
-    store(second, kTask, {{0x1000, 0x1000, PageFlags::Parent}, {0x2000, 0x1000}}, "B");
-    CHECK(lettersOf(*static_cast<const PageSources&>(second).open(kTask), 0, 0x4000) == ".aB.");
+    store(second, kSourceTask, {{0x1000, 0x1000, PageFlags::Parent}, {0x2000, 0x1000}}, "B");
+    CHECK(lettersOf(*static_cast<const PageSources&>(second).open(kSourceTask), 0, 0x4000) == ".aB.");
 }
 
 TEST_CASE("content that should be in a parent but isn't is an error before anything is read") {
-    const Chain chain;
+    const SourceChain chain;
     std::optional<ImageDir> images;  // outlives the source
     const auto open = [&] {
         images.emplace(chain.newest());
         images->openParents();
-        return FilePageSources(*images).open(kTask);
+        return FilePageSources(*images).open(kSourceTask);
     };
-    store(chain.newest(), kTask, {{0x1000, 0x3000, PageFlags::Parent}}, "");
+    store(chain.newest(), kSourceTask, {{0x1000, 0x3000, PageFlags::Parent}}, "");
     CHECK_THAT(test::errorOf([&] { (void)open(); }),
                Contains("pagemap-7.img") && Contains("0x1000") && Contains("/parent has no pagemap-7.img"));
-    store(chain.at(2), kTask, {{0x1000, 0x1000}, {0x3000, 0x1000}}, "ac");
+    store(chain.at(2), kSourceTask, {{0x1000, 0x1000}, {0x3000, 0x1000}}, "ac");
     CHECK_THAT(test::errorOf([&] { (void)open(); }),
                Contains("0x2000") && Contains("/parent/pagemap-7.img, but isn't"));
-    store(chain.at(2), kTask, {{0x1000, 0x2000}, {0x3000, 0x1000, PageFlags::Parent}}, "ab");
+    store(chain.at(2), kSourceTask, {{0x1000, 0x2000}, {0x3000, 0x1000, PageFlags::Parent}}, "ab");
     CHECK_THAT(test::errorOf([&] { (void)open(); }),
                Contains("0x3000") && Contains("/parent/parent has no pagemap-7.img"));
-    store(chain.at(1), kTask, {{0x3000, 0x1000}}, "c");
+    store(chain.at(1), kSourceTask, {{0x3000, 0x1000}}, "c");
     CHECK(lettersOf(*open(), 0x1000, 0x4000) == "abc");
 
     std::filesystem::remove(chain.dir.path() + "/3/parent");
@@ -286,7 +286,7 @@ TEST_CASE("content that should be in a parent but isn't is an error before anyth
 }
 
 TEST_CASE("parents that lead in a circle or nowhere are errors") {
-    const Chain chain;
+    const SourceChain chain;
     chain.at(1).linkParent("../3");
     ImageDir images = chain.newest();
     CHECK_THAT(test::errorOf([&] { images.openParents(); }), Contains("circle"));
@@ -296,13 +296,13 @@ TEST_CASE("parents that lead in a circle or nowhere are errors") {
 }
 
 TEST_CASE("what the links of parents say doesn't matter once they are open") {
-    const Chain chain;
-    store(chain.at(2), kTask, {{0x1000, 0x1000}}, "a");
-    store(chain.newest(), kTask, {{0x1000, 0x1000, PageFlags::Parent}}, "");
+    const SourceChain chain;
+    store(chain.at(2), kSourceTask, {{0x1000, 0x1000}}, "a");
+    store(chain.newest(), kSourceTask, {{0x1000, 0x1000, PageFlags::Parent}}, "");
     ImageDir images = chain.newest();
     images.openParents();
     std::filesystem::remove(chain.dir.path() + "/3/parent");
-    CHECK(lettersOf(*FilePageSources(images).open(kTask), 0x1000, 0x2000) == "a");
+    CHECK(lettersOf(*FilePageSources(images).open(kSourceTask), 0x1000, 0x2000) == "a");
 }
 
 TEST_CASE("much content is read by threads, and a wish to stop is seen between pieces") {
@@ -314,8 +314,8 @@ TEST_CASE("much content is read by threads, and a wish to stop is seen between p
         runs.push_back({page * 2 * kImagePageSize, 96 * kImagePageSize});
         letters.append(96, static_cast<char>('A' + page / 96 % 26));
     }
-    store(pages, kTask, runs, letters);
-    const PageSource source = static_cast<const PageSources&>(pages).openRequired(kTask);
+    store(pages, kSourceTask, runs, letters);
+    const PageSource source = static_cast<const PageSources&>(pages).openRequired(kSourceTask);
     std::string wanted;
     for (std::size_t run = 0; run < runs.size(); ++run)
         wanted += letters.substr(run * 96, 96) + std::string(96, '.');
@@ -338,8 +338,8 @@ TEST_CASE("much content is read by threads, and a wish to stop is seen between p
 
 TEST_CASE("parts of a job can be read") {
     test::PagesInMemory pages;
-    store(pages, kTask, {{0x1000, 0x3000}}, "abc");
-    const PageSource source = static_cast<const PageSources&>(pages).openRequired(kTask);
+    store(pages, kSourceTask, {{0x1000, 0x3000}}, "abc");
+    const PageSource source = static_cast<const PageSources&>(pages).openRequired(kSourceTask);
     PageReader reader(source);
     const PageJob job = source.jobs(0x1000, 0x4000).at(0);
     std::byte some[100];
@@ -352,8 +352,8 @@ TEST_CASE("parts of a job can be read") {
 TEST_CASE("a pages file that is too short is an error before anything is read") {
     const test::TemporaryDir dir;
     const ImageDir images = dir.images();
-    store(images, kTask, {{0x1000, 0x2000}}, "ab");
+    store(images, kSourceTask, {{0x1000, 0x2000}}, "ab");
     std::filesystem::resize_file(dir.path() + "/pages-1.img", kImagePageSize + 1);
-    CHECK_THAT(test::errorOf([&] { (void)FilePageSources(images).openRequired(kTask); }),
+    CHECK_THAT(test::errorOf([&] { (void)FilePageSources(images).openRequired(kSourceTask); }),
                Contains(dir.path() + "/pages-1.img: has 4097 bytes, but its pagemap refers to 8192"));
 }

@@ -15,12 +15,12 @@ using namespace criu::memory;
 
 namespace {
 
-constexpr MemoryObject kObject{MemoryObject::Kind::Process, 7};
+constexpr MemoryObject kRemoteObject{MemoryObject::Kind::Process, 7};
 constexpr std::chrono::seconds kPatience{10};
 
 /// A sender and the other end of its connection.
-struct Connection {
-    Connection() {
+struct TestConnection {
+    TestConnection() {
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
         server.emplace(UniqueFd(ends[0]), stop, kPatience);
@@ -57,9 +57,9 @@ TEST_CASE("objects have numbers of 4.2 in messages, and older senders' are known
 }
 
 TEST_CASE("pages are sent in order of addresses whatever the order of blocks", "[pages]") {
-    Connection connection;
+    TestConnection connection;
     connection.answer(std::uint8_t{1});
-    const auto sink = connection.sinks->open(kObject, 0);
+    const auto sink = connection.sinks->open(kRemoteObject, 0);
     CHECK(connection.next().word == wordOf(PageCommand::OpenAndTell));
     const PageRun runs[] = {{0x1000, 0x1000, PageFlags::Parent},
                             {0x2000, 0x1000, PageFlags::Present},
@@ -89,9 +89,9 @@ TEST_CASE("pages are sent in order of addresses whatever the order of blocks", "
 }
 
 TEST_CASE("a block doesn't wait for one that won't come", "[pages]") {
-    Connection connection;
+    TestConnection connection;
     connection.answer(std::uint8_t{0});
-    const auto sink = connection.sinks->open(kObject, 0);
+    const auto sink = connection.sinks->open(kRemoteObject, 0);
     const PageRun run{0x1000, 0x2000, PageFlags::Present};
     (void)sink->add(std::span(&run, 1));
     const kernel::RemoteRange range{0x2000, 0x1000};
@@ -110,10 +110,10 @@ TEST_CASE("a block doesn't wait for one that won't come", "[pages]") {
 }
 
 TEST_CASE("a server that couldn't store pages, or has gone, fails the dump", "[pages]") {
-    Connection connection;
+    TestConnection connection;
     connection.answer(std::int32_t{-1});
     CHECK_THROWS_AS(connection.sinks->finish(), Error);
     connection.server.reset();
     CHECK_THROWS_AS(connection.sinks->finish(), Error);
-    CHECK_THROWS_AS(connection.sinks->open(kObject, 0), Error);
+    CHECK_THROWS_AS(connection.sinks->open(kRemoteObject, 0), Error);
 }

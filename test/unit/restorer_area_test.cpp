@@ -22,7 +22,7 @@ using engine::RestorerAreas;
 namespace {
 
 constexpr TreePid kPid{5};
-constexpr std::uint64_t kStart = 0x10000000;
+constexpr std::uint64_t kAreaStart = 0x10000000;
 constexpr std::uint64_t kMemory = 0x20000000;  // of the process, one MiB
 
 /// A process with one mapping.
@@ -64,7 +64,7 @@ std::string refusalOf(const AreaSlot& area, const RestoreControl& control) {
 
 TEST_CASE("the area that a parked process has noted is taken as it is") {
     const RestoreControl control(2);
-    const AreaSlot noted = areaAt(kStart, control);
+    const AreaSlot noted = areaAt(kAreaStart, control);
     control.noteArea(noted);
     const RestorerAreas areas(control);
     control.noteArea({TreePid(6), 1, 2, 3});  // after criu has looked
@@ -79,14 +79,14 @@ TEST_CASE("a process that has noted no area, or two, is an error") {
     const RestoreControl control(2);
     const model::Task task = taskWithMemory();
     CHECK_THROWS_WITH(RestorerAreas(control).of(task), Contains("didn't say"));
-    control.noteArea(areaAt(kStart, control));
-    control.noteArea(areaAt(kStart + 0x100000, control));
+    control.noteArea(areaAt(kAreaStart, control));
+    control.noteArea(areaAt(kAreaStart + 0x100000, control));
     CHECK_THROWS_WITH(RestorerAreas(control), Contains("twice"));
 }
 
 TEST_CASE("areas that can't be are refused: what a process notes may be a lie") {
     const RestoreControl control(1);
-    AreaSlot area = areaAt(kStart, control);
+    AreaSlot area = areaAt(kAreaStart, control);
     SECTION("not page by page") {
         area.end -= 8;
         CHECK_THAT(refusalOf(area, control), Contains("can't be at"));

@@ -18,9 +18,9 @@ using Catch::Matchers::Equals;
 namespace {
 
 /// Notes what it is told in a text that it shares with others.
-class Noting : public StageListener {
+class NotingListener : public StageListener {
 public:
-    Noting(std::string name, std::string& notes, int answer = 0)
+    NotingListener(std::string name, std::string& notes, int answer = 0)
         : name_(std::move(name)), notes_(notes), answer_(answer) {}
 
     int reached(const StageEvent& event) override {
@@ -35,9 +35,9 @@ private:
 };
 
 /// Takes masters, as a client does.
-class Taking : public Noting {
+class Taking : public NotingListener {
 public:
-    using Noting::Noting;
+    using NotingListener::NotingListener;
     bool takeOrphanMaster(UniqueFd& master) override {
         taken = std::move(master);
         return true;
@@ -62,8 +62,8 @@ private:
 
 TEST_CASE("listeners are told in their order, with what is known then") {
     std::string notes;
-    Noting client("client", notes);
-    Noting scripts("scripts", notes);
+    NotingListener client("client", notes);
+    NotingListener scripts("scripts", notes);
     StageListeners listeners({&client, &scripts});
     listeners.setImagesDir(5);
     listeners.require(Stage::PreRestore);
@@ -76,8 +76,8 @@ TEST_CASE("listeners are told in their order, with what is known then") {
 
 TEST_CASE("who objects fails the stage, and those behind aren't told of it") {
     std::string notes;
-    Noting client("client", notes, 3);
-    Noting scripts("scripts", notes, 4);
+    NotingListener client("client", notes, 3);
+    NotingListener scripts("scripts", notes, 4);
     StageListeners listeners({&client, &scripts});
     CHECK(listeners.notify(Stage::PostDump) == 3);
     CHECK(notes == "client:post-dump:0:-1 ");
@@ -86,8 +86,8 @@ TEST_CASE("who objects fails the stage, and those behind aren't told of it") {
 
 TEST_CASE("all are told to unlock the network, whoever objects") {
     std::string notes;
-    Noting client("client", notes, 1);
-    Noting scripts("scripts", notes, 4);
+    NotingListener client("client", notes, 1);
+    NotingListener scripts("scripts", notes, 4);
     StageListeners listeners({&client, &scripts});
     CHECK(listeners.notify(Stage::NetworkUnlock) == 5);
     CHECK(notes == "client:network-unlock:0:-1 scripts:network-unlock:0:-1 ");
@@ -95,7 +95,7 @@ TEST_CASE("all are told to unlock the network, whoever objects") {
 
 TEST_CASE("a terminal's master goes to the first who takes it, and not to nobody") {
     std::string notes;
-    Noting scripts("scripts", notes);
+    NotingListener scripts("scripts", notes);
     Taking client("client", notes);
     Taking second("second", notes);
     const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -109,8 +109,8 @@ TEST_CASE("a terminal's master goes to the first who takes it, and not to nobody
 
 TEST_CASE("device subsystems that want to be told are, behind the others") {
     std::string notes;
-    Noting scripts("scripts", notes);
-    Noting hooks("hooks", notes);
+    NotingListener scripts("scripts", notes);
+    NotingListener hooks("hooks", notes);
     device::Subsystems devices;
     devices.push_back(std::make_unique<Driver>(nullptr));
     devices.push_back(std::make_unique<Driver>(&hooks));

@@ -28,11 +28,11 @@ using criu::test::TemporaryDir;
 
 namespace {
 
-std::span<const std::byte> bytesOf(const std::string& text) {
+std::span<const std::byte> rawBytesOf(const std::string& text) {
     return std::as_bytes(std::span(text));
 }
 
-std::string contentOf(const std::string& path) {
+std::string streamContentOf(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
@@ -59,9 +59,9 @@ struct Streams {
         StreamWriter out = writer();
         const auto one = out.create("one.img");
         const auto two = out.create("two.img");
-        one->write(5, bytesOf("first"));
-        two->write(0, bytesOf("second"));
-        one->write(0, bytesOf("begin"));
+        one->write(5, rawBytesOf("first"));
+        two->write(0, rawBytesOf("second"));
+        one->write(0, rawBytesOf("begin"));
         two->finish(6);
         one->finish(12);
         out.finish();
@@ -84,14 +84,14 @@ TEST_CASE("A stream has files whose parts come in turn, with holes", "[stream]")
     const StreamAmounts amounts = streams.receive();
     CHECK(amounts.files == 2);
     CHECK(amounts.bytes == std::filesystem::file_size(streams.path));
-    CHECK(contentOf(streams.target.path() + "/one.img") == std::string("beginfirst\0\0", 12));
-    CHECK(contentOf(streams.target.path() + "/two.img") == "second");
+    CHECK(streamContentOf(streams.target.path() + "/one.img") == std::string("beginfirst\0\0", 12));
+    CHECK(streamContentOf(streams.target.path() + "/two.img") == "second");
 }
 
 TEST_CASE("A stream that is cut anywhere is refused with the offset, and leaves no file", "[stream]") {
     Streams streams;
     streams.writeTwo();
-    const std::string whole = contentOf(streams.path);
+    const std::string whole = streamContentOf(streams.path);
     for (std::size_t end = 1; end < whole.size(); ++end) {
         streams.put(whole.substr(0, end));
         const std::string expected = end < 8 ? "isn't a stream" : fmt::format("ends too early, at offset {}", end);
@@ -105,7 +105,7 @@ TEST_CASE("A stream that is cut anywhere is refused with the offset, and leaves 
 TEST_CASE("A stream in which any bit is wrong is refused, and leaves no file", "[stream]") {
     Streams streams;
     streams.writeTwo();
-    const std::string whole = contentOf(streams.path);
+    const std::string whole = streamContentOf(streams.path);
     for (std::size_t place = 0; place < whole.size(); ++place) {
         std::string damaged = whole;
         damaged[place] = static_cast<char>(damaged[place] ^ 1 << place % 8);
@@ -120,7 +120,7 @@ TEST_CASE("A stream takes the place of images only, and not of other files that 
     const auto write = [&streams](const std::string& name) {
         StreamWriter out = streams.writer();
         const auto file = out.create(name);
-        file->write(0, bytesOf("new"));
+        file->write(0, rawBytesOf("new"));
         file->finish(3);
         out.finish();
     };
@@ -128,18 +128,18 @@ TEST_CASE("A stream takes the place of images only, and not of other files that 
         std::ofstream(streams.target.path() + "/" + name) << "old";
     write("pages-1.img");
     streams.receive();
-    CHECK(contentOf(streams.target.path() + "/pages-1.img") == "new");
+    CHECK(streamContentOf(streams.target.path() + "/pages-1.img") == "new");
     write("disk.img");
     CHECK_THAT(streams.failure(), Contains("a file disk.img, and there is one already"));
-    CHECK(contentOf(streams.target.path() + "/disk.img") == "old");
+    CHECK(streamContentOf(streams.target.path() + "/disk.img") == "old");
 }
 
 TEST_CASE("Records of another stream, or in another order, are noticed", "[stream]") {
     Streams streams;
     streams.writeTwo();
-    const std::string first = contentOf(streams.path);
+    const std::string first = streamContentOf(streams.path);
     streams.writeTwo();
-    const std::string second = contentOf(streams.path);
+    const std::string second = streamContentOf(streams.path);
     streams.put(first.substr(0, 32) + second.substr(32));
     CHECK_THAT(streams.failure(), Contains("is damaged at offset 32"));
     const std::size_t open = sizeof(stream::RecordHead) + 7;
@@ -181,7 +181,7 @@ TEST_CASE("Pages go to a stream by blocks, those of zeroes not at all", "[stream
     }
     CHECK(std::filesystem::file_size(streams.path) < 3 * kImagePageSize);
     streams.receive();
-    const std::string pages = contentOf(streams.target.path() + "/pages-1.img");
+    const std::string pages = streamContentOf(streams.target.path() + "/pages-1.img");
     REQUIRE(pages.size() == 3 * kImagePageSize);
     CHECK(pages[0] == 1);
     CHECK(pages[kImagePageSize] == 0);

@@ -141,7 +141,7 @@ constexpr Feature kFloatingPoint[] = {
 constexpr struct {
     unsigned component;
     Feature feature;
-} kComponents[] = {
+} kComponentFeatures[] = {
     {0, {Basic, 0, "fpu"}},           {1, {Basic, 25, "sse"}},          {2, {BasicMore, 28, "avx"}},
     {3, {Structured, 14, "mpx"}},     {4, {Structured, 14, "mpx"}},     {5, {Structured, 16, "avx512f"}},
     {6, {Structured, 16, "avx512f"}}, {7, {Structured, 16, "avx512f"}}, {9, {StructuredMore, 3, "pku"}},
@@ -238,7 +238,7 @@ void describeState(const Words& words, CpuinfoX86Entry& entry) {
         return;
     const Leaf saving = leaf(13);
     std::uint64_t components = saving.a | std::uint64_t{saving.d} << 32;
-    for (const auto& [component, feature] : kComponents)
+    for (const auto& [component, feature] : kComponentFeatures)
         if (!has(words, feature))
             components &= ~(std::uint64_t{1} << component);
     entry.xfeatures_mask = components & kUserComponents;

@@ -61,13 +61,13 @@ CpuidAnswer cpuid(unsigned leaf, unsigned part) {
     return answer;
 }
 
-constexpr unsigned kComponents = 64;
+constexpr unsigned kMostComponents = 64;
 
 /// How the processor stores extended states.
 struct Layout {
     std::uint64_t enabled = 3;           ///< features that the kernel has enabled for user space (XCR0)
     std::size_t areaSize = kLegacySize;  ///< of a full standard-format XSAVE area
-    std::array<Place, kComponents> places{};
+    std::array<Place, kMostComponents> places{};
 
     static Layout ofProcessor() {
         constexpr unsigned kStates = 0xd;
@@ -82,7 +82,7 @@ struct Layout {
         if (whole.ebx >= kLegacySize + kHeaderSize)
             layout.areaSize = whole.ebx;
         const std::uint64_t supported = (std::uint64_t{whole.edx} << 32) | whole.eax;
-        for (unsigned component = 2; component < kComponents; ++component) {
+        for (unsigned component = 2; component < kMostComponents; ++component) {
             if ((supported >> component & 1U) == 0)
                 continue;
             constexpr unsigned kFaultsWhenDisabled = 4;
@@ -100,7 +100,7 @@ const Layout& layout() {
 }
 
 Place placeOf(unsigned component) {
-    return component < kComponents ? layout().places[component] : Place{};
+    return component < kMostComponents ? layout().places[component] : Place{};
 }
 
 std::uint64_t enabledFeatures() {
