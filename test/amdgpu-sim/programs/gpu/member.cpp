@@ -87,7 +87,7 @@ void Child::ask(char command) {
     char answer = 0;
     expect(write(commands_, &command, 1) == 1, "a child can't be told anything");
     expect(read(answers_, &answer, 1) == 1 && answer == command,
-           std::string("a child failed at '") + command + "', see the program's output");
+           std::string("a child failed at '").append(1, command).append("', see the program's output"));
 }
 
 void Child::end() {
