@@ -25,12 +25,12 @@ namespace {
 
 using memory::PageMessage;
 
-constexpr std::size_t kKey = DumpKey::kKeptSize;
+constexpr std::size_t kPagesKeySize = DumpKey::kKeptSize;
 /// A key, and for whom it is.
-constexpr std::size_t kOwn = kKey + crypto::kHashSize;
+constexpr std::size_t kOwnKeysSize = kPagesKeySize + crypto::kHashSize;
 
 crypto::SecretBytes receiveKeys(memory::PageConnection& sender, const PageMessage& message) {
-    if (message.pages != kOwn && message.pages != kOwn + kKey)
+    if (message.pages != kOwnKeysSize && message.pages != kOwnKeysSize + kPagesKeySize)
         fail("keys of {} bytes", message.pages);
     crypto::SecretBytes keys(message.pages);
     if (!sender.receive(keys.bytes()))
@@ -47,12 +47,12 @@ std::optional<ImageDir> openEarlier(Run& run, ImageDir& place, std::span<const s
     }
     const ImageDir& earlier = *place.parent();
     if (keys.empty() || !earlier.exists(kPagesSet.head) ||
-        !DumpKey::isKept(earlier, DumpKey::Kept(keys.first<kKey>()), kPagesSet)) {
+        !DumpKey::isKept(earlier, DumpKey::Kept(keys.first<kPagesKeySize>()), kPagesSet)) {
         run.log.warn("The images in {} aren't those that the sender builds on: it sends all pages", earlier.name());
         place.unlinkParent();
         return std::nullopt;
     }
-    const DumpKey key(earlier, DumpKey::Kept(keys.first<kKey>()), kPagesSet);
+    const DumpKey key(earlier, DumpKey::Kept(keys.first<kPagesKeySize>()), kPagesSet);
     ImageDir records = makeSpool(run.options.streamMemory, earlier.name());
     decryptImages(
         earlier, key, &records, [&run] { run.stop.throwIfRequested(); }, DecryptedPart::Records, kPagesSet);
@@ -64,11 +64,11 @@ std::optional<ImageDir> openEarlier(Run& run, ImageDir& place, std::span<const s
 
 std::shared_ptr<crypto::SecretBytes> keysForServer(const DumpKey& key, std::span<const crypto::PublicKey> recipients,
                                                    const crypto::SecretBytes* earlierPages) {
-    auto keys = std::make_shared<crypto::SecretBytes>(kOwn + (earlierPages != nullptr ? kKey : 0));
-    key.keepPages(keys->bytes().first<kKey>());
-    std::ranges::copy(hashOf(recipients), keys->bytes().subspan(kKey).begin());
+    auto keys = std::make_shared<crypto::SecretBytes>(kOwnKeysSize + (earlierPages != nullptr ? kPagesKeySize : 0));
+    key.keepPages(keys->bytes().first<kPagesKeySize>());
+    std::ranges::copy(hashOf(recipients), keys->bytes().subspan(kPagesKeySize).begin());
     if (earlierPages != nullptr)
-        std::ranges::copy(earlierPages->bytes(), keys->bytes().subspan(kOwn).begin());
+        std::ranges::copy(earlierPages->bytes(), keys->bytes().subspan(kOwnKeysSize).begin());
     return keys;
 }
 
@@ -76,14 +76,14 @@ EncryptedStore::EncryptedStore(Run& run, ImageDir& place, memory::PageConnection
     : spool_(makeSpool(run.options.streamMemory, place.name())) {
     const crypto::SecretBytes keys = receiveKeys(sender, message);
     const std::span<const std::byte> bytes = keys.bytes();
-    if (!std::ranges::equal(bytes.subspan(kKey, crypto::kHashSize), hashOf(run.keys.recipients)))
+    if (!std::ranges::equal(bytes.subspan(kPagesKeySize, crypto::kHashSize), hashOf(run.keys.recipients)))
         fail("the sender encrypts for other recipients than this server: who is to restore has to be one of both");
     std::optional<EncryptedId> parent;
-    std::optional<ImageDir> earlier = openEarlier(run, place, bytes.subspan(kOwn), parent);
+    std::optional<ImageDir> earlier = openEarlier(run, place, bytes.subspan(kOwnKeysSize), parent);
     removeOldImages(place);
     outlet_ = std::make_unique<EncryptingOutlet>(
         std::make_unique<DirectoryOutlet>(place), run.keys.recipients,
-        std::make_unique<const DumpKey>(DumpKey::Kept(bytes.first<kKey>()), parent), kPagesSet);
+        std::make_unique<const DumpKey>(DumpKey::Kept(bytes.first<kPagesKeySize>()), parent), kPagesSet);
     if (run.options.checksum.value_or(false))
         spool_.takeChecksums();
     if (earlier)
