@@ -120,6 +120,10 @@ TEST_CASE("a process that was only to have its memory freed ends with whoever tr
 TEST_CASE("a process without much memory is left to end by itself", "[freed_memory]") {
     Child child(kSmall, false);
     const std::uint64_t before = child.memory();
+    if (before >= kLarge / 2) {
+        WARN("skipped: with sanitizers this process itself has much memory");
+        return;
+    }
     child.killFreeingMemory();
     CHECK(child.memory() == before);
     CHECK(child.kill());
