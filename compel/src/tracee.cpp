@@ -254,6 +254,8 @@ int Tracee::waitEnd() {
         const auto info = pollStop(0).value();
         if (info.kind == StopInfo::Kind::Exited)
             return info.status;
+        if (stoppedAtEnd())
+            cont();
     }
 }
 
@@ -274,6 +276,8 @@ bool Tracee::stoppedAtEnd() const noexcept {
 bool Tracee::hasEnded() {
     stop_.reset();
     const auto info = pollStop(WNOHANG);
+    if (stoppedAtEnd())
+        cont();
     return info && info->kind == StopInfo::Kind::Exited;
 }
 

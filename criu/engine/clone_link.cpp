@@ -12,6 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/clone_keeper.hpp"
+#include "criu/engine/introduction.hpp"
 #include "criu/engine/keeper_process.hpp"
 #include "criu/image/image_dir.hpp"
 
@@ -48,9 +49,8 @@ UniqueFd makeKeeperSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
-/// None if the other end is no keeper (any more). Throws Error.
-std::optional<ClonesLink> greet(UniqueFd socket, StopRequest& stop) {
-    requireOwnUser(socket.get());
+/// What the keeper sends first. None if the other end is none any more. Throws Error.
+std::optional<ClonesLink> takeFile(UniqueFd socket, StopRequest& stop) {
     LazyLink link(std::move(socket));
     UniqueFd file;
     const auto message = link.receive(file, stop);
@@ -59,6 +59,19 @@ std::optional<ClonesLink> greet(UniqueFd socket, StopRequest& stop) {
     if (message->kind != LazyMessage::Kind::File || !file)
         fail("the keeper of clones sends something else than their file");
     return ClonesLink{std::move(link), std::move(file)};
+}
+
+/// One that has been started by another restore. None if it has ended. Throws Error.
+std::optional<ClonesLink> join(UniqueFd socket, StopRequest& stop) {
+    switch (introduceTo(socket.get())) {
+        case Acquaintance::Gone:
+            return std::nullopt;
+        case Acquaintance::Stranger:
+            failWith(EPERM, "somebody else has taken its name");
+        case Acquaintance::Believed:
+            break;
+    }
+    return takeFile(std::move(socket), stop);
 }
 
 /// None if somebody else has taken the name meanwhile. Throws Error.
@@ -70,7 +83,6 @@ std::optional<UniqueFd> startKeeper(const KeeperAddress& address, const RestoreI
             return std::nullopt;
         failErrno("take the name of the keeper of clones");
     }
-    sys(::listen(listener.get(), 64), "listen");
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to the keeper of clones");
     UniqueFd own(ends[0]);
@@ -93,14 +105,15 @@ ClonesLink connectToKeeper(const RestoreImages& images, const ImageDir& director
         if (::connect(socket.get(), address.get(), address.size()) != 0) {
             if (errno != ECONNREFUSED)
                 failErrno("connect to it");
-            auto started = startKeeper(address, images, directory, stop, log);
-            if (!started)
-                continue;
-            socket = std::move(*started);
-            log.info("The keeper of these images' clones is started");
-        }
-        if (auto clones = greet(std::move(socket), stop))
+            // Who has taken the name meanwhile listens in a moment.
+            if (auto started = startKeeper(address, images, directory, stop, log)) {
+                log.info("The keeper of these images' clones is started");
+                if (auto clones = takeFile(std::move(*started), stop))
+                    return std::move(*clones);
+            }
+        } else if (auto clones = join(std::move(socket), stop)) {
             return std::move(*clones);
+        }
         constexpr useconds_t kPause = 20'000;
         ::usleep(kPause);
     }

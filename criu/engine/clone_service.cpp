@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
+#include "criu/engine/introduction.hpp"
 #include "criu/engine/lazy_link.hpp"
 #include "criu/engine/lazy_processes.hpp"
 #include "criu/engine/lazy_restore.hpp"
@@ -36,6 +38,8 @@ using Kind = LazyMessage::Kind;
 constexpr std::chrono::milliseconds kLook{1000};
 /// Content is read by so many threads; clones want the other cores.
 constexpr unsigned kMostReaders = 4;
+/// Restores that wait to be believed.
+constexpr int kMostWaiting = 64;
 
 class CloneService {
 public:
@@ -46,6 +50,7 @@ public:
           events_(sys(::epoll_create1(EPOLL_CLOEXEC), "make an epoll")) {}
 
     void run() {
+        listenAsThis(start_.listener.get(), kMostWaiting);
         addContent();
         watch(start_.listener.get());
         watch(watcher_.fd());
@@ -65,6 +70,11 @@ public:
     void endClones() noexcept { processes_.end(start_.log); }
 
 private:
+    /// Who has connected, and isn't believed yet.
+    struct Stranger {
+        UniqueFd socket;
+        std::unique_ptr<Introduction> introduction;
+    };
     struct Client {
         LazyLink link;
         UniqueFd memory;                 ///< until the message about its process
@@ -112,12 +122,29 @@ private:
         UniqueFd socket(::accept4(start_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!socket)
             return;  // it has left
+        if (strangers_.size() >= kMostWaiting)
+            strangers_.erase(strangers_.begin());  // closed, and so not watched any more
+        const int fd = socket.get();
         try {
-            requireOwnUser(socket.get());
-            welcome(std::move(socket));
+            auto introduction = std::make_unique<Introduction>(fd);
+            watch(fd);
+            strangers_.emplace(fd, Stranger{std::move(socket), std::move(introduction)});
         } catch (const Error& error) {
             start_.log.warn("A restore isn't served: {}", error.what());
         }
+    }
+
+    void meet(Stranger& stranger) {
+        const int fd = stranger.socket.get();
+        try {
+            if (!stranger.introduction->take())
+                return;
+            unwatch(fd);
+            welcome(std::move(stranger.socket));
+        } catch (const Error& error) {
+            start_.log.warn("A restore isn't served: {}", error.what());
+        }
+        strangers_.erase(fd);
     }
 
     void handle(int fd) {
@@ -125,6 +152,8 @@ private:
             fail("the process that watches over the clones has ended");
         if (fd == start_.listener.get())
             return accept();
+        if (const auto stranger = strangers_.find(fd); stranger != strangers_.end())
+            return meet(stranger->second);
         if (const auto client = clients_.find(fd); client != clients_.end()) {
             bool stays = false;
             try {
@@ -273,7 +302,8 @@ private:
     memory::CloneStore store_;
     std::unordered_map<TreePid, std::size_t> numbers_;
     LazyLink watcher_;
-    UniqueFd events_;  ///< epoll(7)
+    UniqueFd events_;                    ///< epoll(7)
+    std::map<int, Stranger> strangers_;  ///< by their sockets
     std::unordered_map<int, Client> clients_;
     std::unordered_map<int, std::unique_ptr<memory::CloneMemory>> memories_;  ///< by descriptor
     LazyProcesses processes_;

@@ -18,6 +18,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/engine/guarded.hpp"
 #include "criu/engine/image_keys.hpp"
+#include "criu/engine/introduction.hpp"
 #include "criu/engine/keeper_process.hpp"
 #include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -29,8 +30,6 @@ namespace criu::engine {
 namespace {
 
 enum class Word : std::uint32_t {
-    Hello,   ///< both ways: where a proof lies; the keeper's has what lies at the client's
-    Proven,  ///< to the keeper: what lies at its proof. It answers nothing else before that
     List,    ///< to the keeper: send a Task for each, and End
     Task,    ///< with a userfaultfd; to the keeper, behind Begin
     End,     ///< with the id of all
@@ -49,36 +48,13 @@ struct Message {
     TrackingId id{};
 };
 
-/// Random bytes in memory of one side, which the other one tells if it may read there.
-using Proof = TrackingId;
-
-Proof makeProof() {
-    Proof proof;
-    crypto::randomize(proof);
-    return proof;
-}
-
 /// Where something of this process lies.
-Message placeOf(Word word, std::span<const std::byte> bytes, const Proof& proof = {}) {
-    return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(bytes.data()), proof};
+Message placeOf(Word word, std::span<const std::byte> bytes) {
+    return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(bytes.data()), {}};
 }
 
-ucred peerOf(int socket) {
-    ucred peer{};
-    socklen_t size = sizeof(peer);
-    sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "see whom a socket is connected with");
-    return peer;
-}
-
-/// Reads the other side's proof: of the process that the kernel says is there, and of no other that it may name.
-Proof readProof(int socket, const Message& place) {
-    Proof proof{};
-    kernel::readMemory(peerOf(socket).pid, place.number, proof);
-    return proof;
-}
-
-/// Reads the other side's key. Of a dump that is a child of the process which has shown that it may trace this one, so
-/// the process is believed that is named.
+/// Reads the other side's key. A dump is a child of the process that has introduced itself, so the process is believed
+/// that is named.
 std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
     auto key = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
     kernel::readMemory(place.pid, place.number, key->bytes());
@@ -87,7 +63,9 @@ std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
 
 /// How long the other side may take for an answer: it has nothing else to do.
 constexpr timeval kAnswerWithin{10, 0};
-constexpr int kPatienceForProof = 10'000;  // milliseconds
+/// As many as may wait for the one that is served.
+constexpr int kWaiting = 1;
+constexpr int kIntroducedWithin = 10'000;  // milliseconds
 
 void send(int socket, const Message& message, int fd = -1) {
     kernel::sendMessage(socket, std::as_bytes(std::span(&message, 1)), fd);
@@ -105,10 +83,6 @@ std::optional<Message> receive(int socket, UniqueFd& fd) {
         failWith(EMFILE, "take over a userfaultfd");
     fd = std::move(received.fd);
     return message;
-}
-
-bool isOwnUser(int socket) {
-    return peerOf(socket).uid == ::geteuid();
 }
 
 /// An abstract address, which no file stands for and which ends with the socket.
@@ -144,7 +118,7 @@ public:
         while (!ends_) {
             pollfd events[] = {
                 {root_.get(), POLLIN, 0}, {client_.get(), POLLIN, 0}, {client_ ? -1 : listener_.get(), POLLIN, 0}};
-            const int count = ::poll(events, std::size(events), client_ && !proven_ ? kPatienceForProof : -1);
+            const int count = ::poll(events, std::size(events), introduction_ ? kIntroducedWithin : -1);
             if (count < 0 && errno == EINTR)
                 continue;
             if (count < 0 || events[0].revents != 0)
@@ -160,34 +134,31 @@ public:
 
 private:
     void accept() {
-        proven_ = false;
-        proof_.reset();
         client_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    }
-
-    /// Whoever says something else than is expected is dismissed: others will come.
-    void serve() {
+        if (!client_)
+            return;  // it has left
         try {
-            UniqueFd fd;
-            const std::optional<Message> message = receive(client_.get(), fd);
-            if (!message || !(proven_ ? answer(*message, std::move(fd)) : recognize(*message)))
-                dismiss();
+            introduction_ = std::make_unique<Introduction>(client_.get());
         } catch (const Error&) {
             dismiss();
         }
     }
 
-    /// Each side tells what lies in the other's memory: so it may trace the other.
-    bool recognize(const Message& message) {
-        if (!isOwnUser(client_.get()))
-            return false;
-        if (message.word == Word::Hello && !proof_) {
-            proof_ = makeProof();
-            send(client_.get(), placeOf(Word::Hello, *proof_, readProof(client_.get(), message)));
-            return true;
+    /// Whoever says something else than is expected is dismissed: others will come.
+    void serve() {
+        try {
+            if (introduction_) {
+                if (introduction_->take())
+                    introduction_.reset();
+                return;
+            }
+            UniqueFd fd;
+            const std::optional<Message> message = receive(client_.get(), fd);
+            if (!message || !answer(*message, std::move(fd)))
+                dismiss();
+        } catch (const Error&) {
+            dismiss();
         }
-        proven_ = message.word == Word::Proven && proof_ == message.id;
-        return proven_;
     }
 
     bool answer(const Message& message, UniqueFd fd) {
@@ -222,8 +193,6 @@ private:
             case Word::Finish:
                 ends_ = true;
                 return true;
-            case Word::Hello:
-            case Word::Proven:
             case Word::End:
                 break;
         }
@@ -232,14 +201,14 @@ private:
 
     void dismiss() noexcept {
         client_.reset();
+        introduction_.reset();
         ends_ = !valid_;
     }
 
     UniqueFd listener_;
     UniqueFd client_;
     UniqueFd root_;
-    bool proven_ = true;          ///< the client may trace this process
-    std::optional<Proof> proof_;  ///< by which it shows that
+    std::unique_ptr<Introduction> introduction_;  ///< of the client; null: it is believed
     TrackedTree tree_;
     TrackedTree next_;
     bool valid_ = false;
@@ -253,25 +222,12 @@ private:
         closeStandardStreams();
         closeAllBut({listener.get(), client.get(), root.get()});
         setProcessTitle(fmt::format("tracks the memory of {}", pid));
-        // Once more, so that the kernel names this process to whoever connects (unix_listen(), SO_PEERCRED).
-        sys(::listen(listener.get(), 1), "listen");
+        listenAsThis(listener.get(), kWaiting);
         Keeper(std::move(listener), std::move(client), std::move(root)).run();
     } catch (const std::exception&) {
         // Nobody listens. Without a keeper the next dump is a whole one, and says so.
     }
     ::_exit(0);
-}
-
-/// The client's side of Keeper::recognize().
-bool recognize(int socket) {
-    const Proof proof = makeProof();
-    send(socket, placeOf(Word::Hello, proof));
-    UniqueFd none;
-    const std::optional<Message> answer = receive(socket, none);
-    if (!answer || answer->word != Word::Hello || answer->id != proof)
-        return false;
-    send(socket, {Word::Proven, 0, 0, readProof(socket, *answer)});
-    return true;
 }
 
 }  // namespace
@@ -288,9 +244,8 @@ std::optional<TrackingLink> TrackingLink::find(const GuardedRoot& root, Log& log
     UniqueFd socket = makeTrackingSocket();
     if (::connect(socket.get(), address.get(), address.size) != 0)
         return std::nullopt;
-    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerWithin, sizeof(kAnswerWithin));
     try {
-        if (isOwnUser(socket.get()) && recognize(socket.get()))
+        if (introduceTo(socket.get()) == Acquaintance::Believed)
             return TrackingLink(std::move(socket));
         log.warn("Somebody else has taken the name of the process that tracks memory of process {}",
                  root.process.pid());
@@ -305,7 +260,6 @@ std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, ImageKe
         const TrackingAddress address(root);
         UniqueFd listener = makeTrackingSocket();
         sys(::bind(listener.get(), address.get(), address.size), "take the name of the tree's tracking");
-        sys(::listen(listener.get(), 1), "listen");
         int ends[2];
         sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel");
         UniqueFd own(ends[0]);

@@ -8,6 +8,7 @@
 #include "criu/image/catalogue.hpp"
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/image/record.hpp"
 #include "images/encryption.hpp"
 #include "images/inventory.hpp"
 
@@ -62,14 +63,6 @@ bool isShareSize(KeyType type, std::size_t size) noexcept {
     if (type == KeyType::Rsa)
         return size >= kSmallestRsa && size <= kLargestRsa;
     return size == (type == KeyType::X25519 ? kKeySize : 1 + 2 * crypto::scalarSize(type));
-}
-
-Bytes bytesOf(const ProtobufCBinaryData& data) noexcept {
-    return {reinterpret_cast<const std::byte*>(data.data), data.len};
-}
-
-ProtobufCBinaryData fieldOf(Bytes bytes) noexcept {
-    return {bytes.size(), const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};
 }
 
 template <typename Array>

@@ -69,5 +69,9 @@ std::span<T> list(T* elements, std::size_t count) noexcept {
 inline std::span<const std::byte> bytesOf(const ProtobufCBinaryData& field) noexcept {
     return std::as_bytes(std::span(field.data, field.len));
 }
+/// A field of a message that is written: the bytes stay the caller's.
+inline ProtobufCBinaryData fieldOf(std::span<const std::byte> bytes) noexcept {
+    return {bytes.size(), const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};
+}
 
 }  // namespace criu

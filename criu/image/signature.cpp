@@ -19,6 +19,7 @@
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/old_images.hpp"
+#include "criu/image/record.hpp"
 #include "images/encryption.hpp"
 
 namespace criu {
@@ -172,18 +173,10 @@ std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& sig
     return all;
 }
 
-ProtobufCBinaryData signatureFieldOf(crypto::Bytes bytes) noexcept {
-    return {bytes.size(), const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};
-}
-
-crypto::Bytes signatureBytesOf(const ProtobufCBinaryData& data) noexcept {
-    return {reinterpret_cast<const std::byte*>(data.data), data.len};
-}
-
 /// The signer's key as X509::signerOf() has it.
 crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
     if (entry.version != kFirstSignature) {
-        const crypto::Bytes given = signatureBytesOf(entry.signer);
+        const crypto::Bytes given = bytesOf(entry.signer);
         crypto::Der key = x509.signerOf(given);
         if (!std::equal(key.begin(), key.end(), given.begin(), given.end()))
             fail("the signer's key isn't in the form in which keys are compared");
@@ -191,7 +184,7 @@ crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
     }
     if (entry.signer.len != crypto::kKeySize)
         fail("the signer's key has {} bytes instead of {}", entry.signer.len, crypto::kKeySize);
-    return crypto::X509::ed25519(signatureBytesOf(entry.signer));
+    return crypto::X509::ed25519(bytesOf(entry.signer));
 }
 
 /// The certificates that come with the signature, if the first of them is the signer's, or else the one among those
@@ -203,7 +196,7 @@ std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry&
     };
     std::vector<crypto::Der> chain;
     for (std::size_t i = 0; i < std::min(entry.n_certificates, kMostCertificates); ++i) {
-        const crypto::Bytes each = signatureBytesOf(entry.certificates[i]);
+        const crypto::Bytes each = bytesOf(entry.certificates[i]);
         chain.emplace_back(each.begin(), each.end());
     }
     if (!chain.empty() && isSigners(chain.front()))
@@ -272,7 +265,7 @@ Statement readSigned(const ImageDir& images, const Signers& signers) {
         std::memcpy(parent.emplace().data(), entry->parent.data, entry->parent.len);
     }
     const std::vector<std::byte> said = statementOf(entry->version, signer, parent, files);
-    if (!x509.verify(signer, said, signatureBytesOf(entry->signature)))
+    if (!x509.verify(signer, said, bytesOf(entry->signature)))
         fail("the signature is wrong: damaged, or forged");
     return {{crypto::Symmetric().hash(said), parent}, std::move(files)};
 }
@@ -323,7 +316,7 @@ void signImages(const ImageDir& images, const Signer& signer, const std::optiona
     const std::vector<std::byte> signature = x509.sign(signer.key.bytes(), statementOf(version, key, parent, files));
     std::vector<ProtobufCBinaryData> certificates;
     for (const crypto::Der& each : signer.certificates)
-        certificates.push_back(signatureFieldOf(each));
+        certificates.push_back(fieldOf(each));
     std::vector<::SignedFile> entries(files.size(), SIGNED_FILE__INIT);
     std::vector<::SignedFile*> pointers(files.size());
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -335,15 +328,15 @@ void signImages(const ImageDir& images, const Signer& signer, const std::optiona
     }
     SignatureEntry entry = SIGNATURE_ENTRY__INIT;
     entry.version = version;
-    entry.signer = signatureFieldOf(version == kFirstSignature ? raw : crypto::Bytes(key));
+    entry.signer = fieldOf(version == kFirstSignature ? raw : crypto::Bytes(key));
     entry.n_files = pointers.size();
     entry.files = pointers.data();
-    entry.signature = signatureFieldOf(signature);
+    entry.signature = fieldOf(signature);
     entry.n_certificates = certificates.size();
     entry.certificates = certificates.data();
     entry.has_parent = parent ? 1 : 0;
     if (parent)
-        entry.parent = signatureFieldOf(*parent);
+        entry.parent = fieldOf(*parent);
     ImageWriter image = images.create(ImageKind::Signature);
     image.write(entry);
     image.finish();

@@ -73,6 +73,12 @@ std::uint32_t parseNamespaceLink(std::string_view target) {
     return inode;
 }
 
+std::uint32_t namespaceInode(int fd) {
+    struct stat status {};
+    sys(::fstat(fd, &status), "look at a namespace");
+    return static_cast<std::uint32_t>(status.st_ino);
+}
+
 std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind) {
     return readId(task, namespaceName(kind));
 }

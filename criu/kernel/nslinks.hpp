@@ -37,6 +37,9 @@ struct NamespaceIds {
 /// Inode out of "net:[4026531833]". Throws Error on any other text.
 [[nodiscard]] std::uint32_t parseNamespaceLink(std::string_view target);
 
+/// The same of a descriptor of a namespace. Throws Error.
+[[nodiscard]] std::uint32_t namespaceInode(int fd);
+
 [[nodiscard]] std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind);
 /// Whether a process is in the pid namespace with this inode or in one below it (NS_GET_PARENT, Linux 4.9).
 [[nodiscard]] bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode);

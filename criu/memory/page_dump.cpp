@@ -12,6 +12,7 @@
 #include "criu/memory/clone_file.hpp"
 #include "criu/memory/late_areas.hpp"
 #include "criu/memory/ranges.hpp"
+#include "criu/memory/vma_pages.hpp"
 #include "criu/memory/write_tracking.hpp"
 
 namespace criu::memory {
@@ -20,8 +21,6 @@ namespace {
 using kernel::PageIs;
 using kernel::PageRange;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::uint32_t kMapDroppableFlag = 0x08;  // MAP_DROPPABLE (6.11)
 
 /// Jobs are handed over whenever so much has come together, so that they are moved while more is being found.
 constexpr std::size_t kJobsAtOnce = 4096;
@@ -42,7 +41,7 @@ bool isOfClones(const DumpedVma& vma) {
 }
 
 bool hasPagesToDump(const VmaEntry& vma) {
-    return (hasPrivatePages(vma) && (vma.flags & kMapDroppableFlag) == 0) || is(vma, VmaStatus::AioRing);
+    return (hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0) || is(vma, VmaStatus::AioRing);
 }
 
 /// Whether any page can be the process' own, by what smaps counted. It doesn't count huge pages.

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "criu/memory/mapping_kind.hpp"
+#include "criu/memory/vma_pages.hpp"
 #include "images/mm.hpp"
 
 namespace criu::memory {
@@ -17,8 +18,7 @@ namespace {
 using kernel::Vma;
 using kernel::VmFlag;
 
-constexpr std::uint32_t kDroppableFlag = 0x08;  // MAP_DROPPABLE (6.11)
-constexpr unsigned kMapHugeShift = 26;          // MAP_HUGE_SHIFT
+constexpr unsigned kMapHugeShift = 26;  // MAP_HUGE_SHIFT
 
 /// Flags of mmap(2) that the line VmFlags of smaps shows.
 constexpr std::pair<VmFlag, std::uint32_t> kMapFlags[] = {
@@ -76,7 +76,7 @@ private:
         if (vma.flags.has(VmFlag::Sealed))
             entry.has_sealed = entry.sealed = 1;
         if (vma.flags.has(VmFlag::Droppable))
-            entry.flags = (entry.flags & ~static_cast<std::uint32_t>(MAP_TYPE)) | kDroppableFlag;
+            entry.flags = (entry.flags & ~static_cast<std::uint32_t>(MAP_TYPE)) | kMapDroppable;
         if (vma.flags.has(VmFlag::HugeTlb))
             entry.flags |= static_cast<std::uint32_t>(std::countr_zero(vma.kernelPageSize)) << kMapHugeShift;
         for (const auto& [flag, advice] : kAdvice)

@@ -10,6 +10,8 @@
 
 namespace criu::memory {
 
+inline constexpr std::uint32_t kMapDroppable = 0x08;  ///< MAP_DROPPABLE (6.11)
+
 inline bool isHuge(const VmaEntry& vma) noexcept {
     return (vma.flags & MAP_HUGETLB) != 0;
 }

@@ -22,6 +22,7 @@
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/image_order.hpp"
 
@@ -30,12 +31,6 @@ namespace {
 
 void put(const UniqueFd& made, const UniqueFd& place) {
     sys(::dup3(made.get(), place.get(), O_CLOEXEC), "hold a namespace");
-}
-
-ino_t inodeOfNamespace(int fd) {
-    struct stat status {};
-    sys(::fstat(fd, &status), "look at a namespace");
-    return status.st_ino;
 }
 
 /// Runs `work` in a process for a moment that shares the descriptors of this one. What it throws is thrown here, as
@@ -148,7 +143,7 @@ void FurtherNamespaces::enter(const model::Task& task) const {
         return;  // there may be no right to enter what one is in already: it may be criu's
     const int target = space != nullptr ? space->fd.get() : ofFirst_.get();
     // See make(): nobody above this process has made that one.
-    if (space != nullptr && inodeOfNamespace(target) == inodeOfNamespace(ofFirst_.get()))
+    if (space != nullptr && kernel::namespaceInode(target) == kernel::namespaceInode(ofFirst_.get()))
         fail("{} namespace {} isn't there: the process that makes it isn't above this one",
              kernel::namespaceName(kind_), space->number);
     sys(::setns(target, kernel::namespaceCloneFlag(kind_)), "enter a {} namespace", kernel::namespaceName(kind_));

@@ -14,6 +14,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/network_ids.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/namespaces/shared_outside.hpp"
 #include "criu/sockets/network_lock.hpp"
 
@@ -34,12 +35,6 @@ std::uint64_t cookieOf(int socket) {
 std::uint64_t cookieHere() {
     const UniqueFd socket(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "create a socket"));
     return cookieOf(socket.get());
-}
-
-std::uint64_t inodeOfNetwork(int fd) {
-    struct stat about {};
-    sys(::fstat(fd, &about), "look at the descriptor of a network namespace");
-    return about.st_ino;
 }
 
 }  // namespace
@@ -97,7 +92,7 @@ void NetworksDump::begin(std::optional<std::uint32_t> criu) {
     Space& space = spaces_.emplace_back();
     space.number = numbers_.ofTree(NamespaceKind::Net);
     space.fd = kernel::openOwnNamespace(NamespaceKind::Net);
-    space.inode = inodeOfNetwork(space.fd.get());
+    space.inode = kernel::namespaceInode(space.fd.get());
     space.cookie = cookieHere();
     if (numbers_.isOwn(NamespaceKind::Net))
         check(space);
@@ -122,7 +117,7 @@ NetworksDump::Space& NetworksDump::add(UniqueFd network, std::uint64_t inode) {
 
 const NetworksDump::Space& NetworksDump::of(UniqueFd network, const std::function<std::string()>& whose,
                                             bool ofProcess) {
-    const std::uint64_t inode = inodeOfNetwork(network.get());
+    const std::uint64_t inode = kernel::namespaceInode(network.get());
     const std::lock_guard guard(mutex_);
     const auto known =
         std::find_if(spaces_.begin(), spaces_.end(), [&](const Space& space) { return space.inode == inode; });

@@ -18,6 +18,7 @@
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/kernel/sharing.hpp"
 #include "criu/model/options.hpp"
@@ -27,12 +28,6 @@
 /// User namespaces (user_namespaces(7)): maps of users and groups.
 namespace criu::namespaces {
 namespace {
-
-std::uint32_t inodeOfUserNamespace(int fd) {
-    struct stat status {};
-    sys(::fstat(fd, &status), "look at a user namespace");
-    return static_cast<std::uint32_t>(status.st_ino);
-}
 
 /// What a restore makes in a further user namespace, so that it belongs to that. Of the others, whose owner only those
 /// notice who have capabilities there, it makes ones that belong to the user namespace in which the tree is restored.
@@ -132,7 +127,7 @@ private:
 
     void look(const SeenProcess& member, std::uint32_t number) {
         UniqueFd fd = member.dir.open("ns/user", O_RDONLY);
-        const std::uint32_t inode = inodeOfUserNamespace(fd.get());
+        const std::uint32_t inode = kernel::namespaceInode(fd.get());
         further_.push_back({inode,
                             number,
                             fmt::format("the user namespace of {}", member.describe()),
@@ -152,8 +147,13 @@ private:
         model::IdMap ids = idsWithin(fd.get());
         if (ownPids_)
             fail("{} is one of which no process is a member, below that of the tree, which can't be dumped yet", name);
-        further_.push_back(
-            {inodeOfUserNamespace(fd.get()), inputs().numbers.addOther(), name, std::move(fd), std::move(ids), {}, {}});
+        further_.push_back({kernel::namespaceInode(fd.get()),
+                            inputs().numbers.addOther(),
+                            name,
+                            std::move(fd),
+                            std::move(ids),
+                            {},
+                            {}});
         return further_.back();
     }
 
@@ -163,7 +163,7 @@ private:
             fail("{} isn't below that of criu, and can't be dumped", name);
         if (!above)
             failErrno("ask what is above {}", name);
-        return inodeOfUserNamespace(above.get());
+        return kernel::namespaceInode(above.get());
     }
 
     /// Finds out what is above, and who owns it.
@@ -218,7 +218,7 @@ private:
             }
             if (!owner)
                 failErrno("ask who owns a {} namespace", name);
-            const std::uint32_t ofOwner = inodeOfUserNamespace(owner.get());
+            const std::uint32_t ofOwner = kernel::namespaceInode(owner.get());
             if (ofOwner == usersOfTree())
                 continue;
             const std::string whose = fmt::format("the owner of the {} namespace of {}", name, process.describe());

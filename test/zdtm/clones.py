@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 
 from harness import processes
 from subject import Failed
@@ -63,6 +65,27 @@ def memory_of(pid):
     return int(words["Pss:"]), int(words["Rss:"])
 
 
+# Asks the keepers of clones for what they have, as somebody of the same user who may not trace them.
+ASK = """
+import socket
+for address in {line.split()[-1] for line in open("/proc/net/unix") if "@criu-clones-" in line}:
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    link.connect(chr(0) + address[1:])
+    link.settimeout(0.5)
+    try:
+        print("given" if link.recv(64) else "closed")
+    except TimeoutError:
+        print("silence")
+"""
+
+
+def require_guarded():
+    """What clones have in common is given to no other process of the same user, which root of a container may be."""
+    run = subprocess.run(["setpriv", "--bounding-set", "-sys_ptrace", sys.executable, "-c", ASK], capture_output=True, text=True, check=False)
+    if run.stdout != "silence\n":
+        raise Failed(f"the keeper of clones, asked by a stranger: {run.stdout}{run.stderr}")
+
+
 def map_pages_many(subject, _task):
     """Many clones at once use the memory of one and little more; all find their memory. When the keeper is killed, they
     end."""
@@ -73,6 +96,7 @@ def map_pages_many(subject, _task):
         roots.append(subject.root)
     if len(keepers()) != 2:
         raise Failed(f"one keeper, of two processes, was expected: {keepers()}")
+    require_guarded()
     least = sum(os.path.getsize(os.path.join(subject.images("images"), file))
                 for file in os.listdir(subject.images("images")) if file.startswith("pages-")) >> 10
     subject.init.until(lambda: all(memory_of(root)[1] >= least * 0.9 for root in roots), processes.PATIENCE,

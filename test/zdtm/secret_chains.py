@@ -104,7 +104,7 @@ def keepers():
 # guessed, and with what lies in its memory. Then it reads the key there (second argument: bytes).
 ASK = """
 import ctypes, os, socket, struct, sys
-HELLO, PROVEN, LIST, KEY = 0, 1, 2, 8
+LIST, KEY = 0, 6
 first, last = f"@criu-tracking-{sys.argv[1]}-", f"-{os.stat('/proc/self/ns/pid').st_ino}"
 words = [line.split()[-1] for line in open("/proc/net/unix")]
 address = next(word[1:] for word in words if word.startswith(first) and word.endswith(last))
@@ -113,25 +113,29 @@ def connect():
     link.settimeout(20)
     link.connect(chr(0) + address)
     return link
-def say(link, word, place=0, proof=b""):
-    link.send(struct.pack("<IiQ16s", word, os.getpid(), place, proof))
+def greet(link, place, proof):
+    link.send(struct.pack("<Q16s", place, proof))
+def say(link, word):
+    link.send(struct.pack("<IiQ16x", word, os.getpid(), 0))
     return link.recv(32)
 with connect() as link:
     if say(link, LIST):
         print("descriptors were given without a proof")
 token = ctypes.create_string_buffer(os.urandom(16), 16)
 with connect() as link:
-    if not say(link, HELLO, ctypes.addressof(token)) or say(link, PROVEN, 0, b"guessed"):
+    greet(link, ctypes.addressof(token), b"")
+    link.recv(24)
+    greet(link, 0, b"guessed")
+    if link.recv(32):
         print("a proof was guessed")
 link = connect()
-word, _, place, proof = struct.unpack("<IiQ16s", say(link, HELLO, ctypes.addressof(token)))
-if proof != token.raw:
-    print("nothing was proved")
-print("asked", word, flush=True)
+greet(link, ctypes.addressof(token), b"")
+place, proof = struct.unpack("<Q16s", link.recv(24))
+print("greeted" if proof == token.raw else "nothing was proved", flush=True)
 pid = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 with open(f"/proc/{pid}/mem", "rb", 0) as memory:
     memory.seek(place)
-    link.send(struct.pack("<IiQ16s", PROVEN, 0, 0, memory.read(16)))
+    greet(link, 0, memory.read(16))
     word, _, place, _ = struct.unpack("<IiQ16s", say(link, KEY))
     memory.seek(place)
     print("read", len(set(memory.read(int(sys.argv[2])))))
@@ -141,7 +145,7 @@ with open(f"/proc/{pid}/mem", "rb", 0) as memory:
 def require_key_guarded(subject):
     """Whoever may trace the process that tracks memory can read the key of the images there, and nobody else, be it as the same
     user."""
-    for prefix, pattern in (([], r"asked 0\nread \d{2,3}$"), (["setpriv", "--bounding-set", "-sys_ptrace"], r"asked 0\n.*PermissionError")):
+    for prefix, pattern in (([], r"greeted\nread \d{2,3}$"), (["setpriv", "--bounding-set", "-sys_ptrace"], r"greeted\n.*PermissionError")):
         run = subprocess.run([*prefix, sys.executable, "-c", ASK, str(subject.root), "128"], capture_output=True, text=True, check=False)
         if not re.match(pattern, run.stdout + run.stderr.strip().rpartition("\n")[2]):
             raise Failed(f"the key of the images, asked for with {prefix}: {run.stdout}{run.stderr}")
@@ -157,13 +161,10 @@ server.bind(chr(0) + f"criu-tracking-{sys.argv[1]}-{start}-{os.stat('/proc/self/
 server.listen(1)
 print("listens", flush=True)
 own = ctypes.create_string_buffer(128)
-answers = {0: 0, 2: 4, 6: 4, 8: 8, 9: 4}
 while True:
     client, _ = server.accept()
-    while packet := client.recv(32):
-        word, _, _, proof = struct.unpack("<IiQ16s", packet)
-        if word in answers:
-            client.send(struct.pack("<IiQ16s", answers[word], os.getpid(), ctypes.addressof(own), proof))
+    while client.recv(32):
+        client.send(struct.pack("<Q16s", ctypes.addressof(own), b""))
 """
 
 
