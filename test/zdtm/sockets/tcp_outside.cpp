@@ -13,8 +13,8 @@ namespace {
 // Sends and receives for as long as `on` says so; then receives the rest.
 template <typename On>
 void talk(int fd, zdtm::Stream& out, zdtm::Stream& in, On&& on) {
-    for (bool sends = true; sends || in.at() < out.at();) {
-        sends = sends && on();
+    bool sends = true;
+    while ((sends = sends && on()) || in.at() < out.at()) {
         // A few hundred kilobytes on their way at most, so that the end comes soon.
         const bool more = sends && out.at() - in.at() < 300'000;
         pollfd wait{fd, static_cast<short>(POLLIN | (more ? POLLOUT : 0)), 0};
