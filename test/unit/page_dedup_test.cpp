@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/sparse_file.hpp"
+#include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/page_file_sinks.hpp"
 #include "criu/memory/page_files.hpp"
@@ -76,14 +78,17 @@ public:
         return images;
     }
 
-    /// Bytes that all pages files of a directory take.
+    /// Bytes that all pages files of a directory have beside holes. stat(2) tells more than that at times: what ext4
+    /// needs to remember many holes counts among a file's blocks from the moment at which it has written them.
     [[nodiscard]] std::uint64_t taken(unsigned number) const {
         std::uint64_t bytes = 0;
-        for (const auto& entry : std::filesystem::directory_iterator(path(number))) {
-            struct stat status {};
-            if (entry.path().filename().string().starts_with("pages-") && ::stat(entry.path().c_str(), &status) == 0)
-                bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
-        }
+        for (const auto& entry : std::filesystem::directory_iterator(path(number)))
+            if (entry.path().filename().string().starts_with("pages-")) {
+                const UniqueFd file(
+                    sys(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC), "open {}", entry.path().c_str()));
+                forEachData(file.get(), entry.file_size(),
+                            [&](std::uint64_t start, std::uint64_t end) { bytes += end - start; });
+            }
         return bytes;
     }
 
