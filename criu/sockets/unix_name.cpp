@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,9 @@ std::string_view withoutEnd(std::string_view text) {
     return text;
 }
 
-/// In which directory bind(2) of the relative `name` made the file at `path`.
-std::string bindDirectory(const files::OpenFd& file, std::string_view name, const std::string& path) {
+/// In which directory bind(2) of the relative `name` made the file at `path`; nothing if it has another name by now, or
+/// the process is elsewhere.
+std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_view name, const std::string& path) {
     std::string_view plain = name;
     while (plain.starts_with("./"))
         plain.remove_prefix(2);
@@ -51,7 +53,7 @@ std::string bindDirectory(const files::OpenFd& file, std::string_view name, cons
                 return directory;
         }
     }
-    fail("{} is bound to {}, now at {}: the directory it was bound in can't be found", file.describe(), name, path);
+    return std::nullopt;
 }
 
 /// The working directory is another one while this lives.
@@ -165,6 +167,18 @@ kernel::CreatedName nameBelow(const files::HiddenDirectory& hidden, std::string_
     return kernel::CreatedName::below(hidden.directory->get(), std::string(path));
 }
 
+/// The last component of where a name's file is. For relative names the working directory is that of bind(2).
+kernel::CreatedName fileOf(const UnixName& name, const files::HiddenDirectory* hidden) {
+    if (hidden != nullptr)
+        return nameBelow(*hidden, name.path());
+    return kernel::CreatedName(name.place.empty() ? std::string(name.address()) : name.place);
+}
+
+/// The directory that the path of a name's file begins at; empty: it is absolute.
+std::string baseOf(const UnixName& name, const files::HiddenDirectory* hidden) {
+    return hidden == nullptr && name.place.empty() ? name.directory : std::string();
+}
+
 /// Binds to a path, where `at` is its last component, and puts the file there if nothing has the name.
 UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at, PathFate fate) {
     OtherRoot apart(at);
@@ -202,6 +216,9 @@ UnixName UnixName::of(const UnixSkEntry& entry) {
     name.mount = entry.has_mnt_id != 0 ? entry.mnt_id : 0;
     name.deleted = entry.has_deleted != 0 && entry.deleted != 0;
     name.permissions = entry.file_perms;
+    name.place = name.isPath() && entry.file_path != nullptr ? entry.file_path : "";
+    if (!name.place.empty() && name.place.front() != '/')
+        fail("the file of socket:[{}] is at {}, which isn't an absolute path", entry.ino, name.place);
     if (name.isPath() && withoutEnd(name.text).find('\0') != std::string_view::npos)
         fail("socket:[{}] has a path with a zero byte in it", entry.ino);
     return name;
@@ -212,10 +229,14 @@ std::string_view UnixName::address() const {
 }
 
 std::string UnixName::path() const {
+    if (!place.empty())
+        return std::filesystem::path(place).lexically_normal();
     return (std::filesystem::path(directory.empty() ? "/" : directory) / address()).lexically_normal();
 }
 
 std::string UnixName::shown() const {
+    if (!place.empty())
+        return fmt::format("{} at {}", showAddress(text), place);
     if (isPath() && !directory.empty() && text.front() != '/')
         return fmt::format("{}/{}", directory, showAddress(text));
     return showAddress(text);
@@ -266,8 +287,18 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     permissions.uid = dump.ids().innerUid(stat.st_uid);
     permissions.gid = dump.ids().innerGid(stat.st_gid);
     out.file_perms = &permissions;
-    if (!plain.starts_with('/'))
-        out.name_dir = arena.string(bindDirectory(file, plain, path));
+    if (!plain.starts_with('/')) {
+        const std::optional<std::string> directory = bindDirectory(file, plain, path);
+        out.name_dir = arena.string(directory.value_or(parentDirectory(path)));
+        if (!directory)
+            out.file_path = arena.string(path);
+    } else if (const std::string named = UnixName::of(out).path(); named != path) {
+        // Links among the directories lead to the same file; a name that doesn't is that of another time or place.
+        struct stat by {};
+        if (out.deleted != 0 || ::lstat(tree.at(named, mount).c_str(), &by) != 0 || by.st_dev != stat.st_dev ||
+            by.st_ino != stat.st_ino)
+            out.file_path = arena.string(path);
+    }
     if (tree.isOwn() && out.deleted == 0 && (!found || tree.isCovered(mount)))
         requireRestorable(file, out, path, tree);
 }
@@ -282,12 +313,12 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
     const bool makesWay = fate == PathFate::Removed && hidden == nullptr;
     kernel::CreatedDirectories base;
     if (makesWay)
-        base.make(name.directory);
-    const Excursion excursion(hidden == nullptr ? name.directory : std::string());
+        base.make(baseOf(name, hidden));
+    const Excursion excursion(baseOf(name, hidden));
     kernel::CreatedDirectories parents;
     if (makesWay)
-        parents.make(parentDirectory(path));
-    kernel::CreatedName at = hidden != nullptr ? nameBelow(*hidden, name.path()) : kernel::CreatedName(path);
+        parents.make(parentDirectory(name.place.empty() ? path : name.place));
+    kernel::CreatedName at = fileOf(name, hidden);
     if (fate == PathFate::Kept)
         removeStale(name, at);
     UniqueFd file = bindFile(fd, name, path, at, fate);
@@ -299,9 +330,8 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
 void freeName(const UnixName& name, const files::HiddenDirectory* hidden) {
     if (!name.isPath() || name.deleted)
         return;
-    const Excursion excursion(hidden == nullptr ? name.directory : std::string());
-    kernel::CreatedName at =
-        hidden != nullptr ? nameBelow(*hidden, name.path()) : kernel::CreatedName(std::string(name.address()));
+    const Excursion excursion(baseOf(name, hidden));
+    const kernel::CreatedName at = fileOf(name, hidden);
     removeStale(name, at);
 }
 

@@ -22,6 +22,9 @@ struct UnixName {
     std::string text;
     /// For relative paths: the directory that bind(2) was called in.
     std::string directory;
+    /// The absolute path of the file, where it isn't what the two above lead to: it may have been renamed, or bound by
+    /// a process that had another root directory. Else empty.
+    std::string place;
     /// The mount that the path was found on, by its id in images; 0: unknown. The same path may be there in several
     /// mount namespaces.
     int mount = 0;
@@ -35,13 +38,13 @@ struct UnixName {
     [[nodiscard]] bool isPath() const noexcept { return !text.empty() && text.front() != '\0'; }
     /// What is passed to bind(2) and connect(2) behind the family.
     [[nodiscard]] std::string_view address() const;
-    /// Of a name that is a path: the absolute one, without "." and "..".
+    /// Of a name that is a path: where its file is, as an absolute path without "." and "..".
     [[nodiscard]] std::string path() const;
     /// "/run/x", "@abstract".
     [[nodiscard]] std::string shown() const;
 };
 
-/// Dump half: fills file_perms, name_dir and deleted for a socket that is bound to a path.
+/// Dump half: fills file_perms, name_dir, file_path and deleted for a socket that is bound to a path.
 void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::FileDump& dump,
               Arena& arena);
 

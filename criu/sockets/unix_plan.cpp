@@ -79,10 +79,10 @@ void UnixPlan::linkPeer(UnixSocket& socket) {
 }
 
 void UnixPlan::linkListeners() {
-    using Key = std::tuple<std::uint32_t, std::string, std::string, int, bool>;
+    using Key = std::tuple<std::uint32_t, std::string, std::string, std::string, int, bool>;
     const auto keyOf = [](const UnixSocket& socket) {
         const UnixName& name = socket.name;
-        return Key{socket.entry->type, name.text, name.directory, name.mount, name.deleted};
+        return Key{socket.entry->type, name.text, name.directory, name.place, name.mount, name.deleted};
     };
     std::map<Key, UnixSocket*> listeners;
     for (UnixSocket& socket : sockets_)
