@@ -32,6 +32,20 @@ bool sentByATask(const siginfo_t& info) noexcept {
     return info.si_code <= 0;
 }
 
+// A thread that faults is stopped by an interruption of that moment before it gets the fault's signal (get_signal() of
+// Linux), which waits in its queue then.
+std::vector<siginfo_t> waitingFaults(const Tracee& tracee) {
+    std::vector<siginfo_t> found = tracee.pendingSignals(SignalQueue::Thread);
+    std::erase_if(found, [](const siginfo_t& info) {
+        return sentByATask(info) || (maskInBlob() & signalBit(info.si_signo)) != 0;
+    });
+    return found;
+}
+
+bool isSameFault(const siginfo_t& one, const siginfo_t& other) noexcept {
+    return one.si_signo == other.si_signo && one.si_code == other.si_code && one.si_addr == other.si_addr;
+}
+
 std::uint64_t wholePages(std::uint64_t size) noexcept {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     return (size + page - 1) & ~(page - 1);
@@ -53,6 +67,7 @@ BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code,
     fixRseqIp(tracee, memory, saved_);
     savedMask_ = tracee.signalMask();
     savedShadowStack_ = tracee.shadowStackPointer();
+    ownFaults_ = waitingFaults(tracee);
 }
 
 BlobRun::BlobRun(BlobRun&& other) noexcept
@@ -62,6 +77,7 @@ BlobRun::BlobRun(BlobRun&& other) noexcept
       saved_(other.saved_),
       savedMask_(other.savedMask_),
       savedShadowStack_(other.savedShadowStack_),
+      ownFaults_(std::move(other.ownFaults_)),
       foreignSignals_(std::move(other.foreignSignals_)),
       result_(other.result_),
       running_(std::exchange(other.running_, false)),
@@ -111,7 +127,11 @@ bool BlobRun::handleStop(const StopInfo& stop) {
         result_ = registers.blobResult();
         return true;
     }
-    if (sentByATask(info)) {
+    const auto own = std::find_if(ownFaults_.begin(), ownFaults_.end(),
+                                  [&info](const siginfo_t& each) { return isSameFault(each, info); });
+    if (sentByATask(info) || own != ownFaults_.end()) {
+        if (own != ownFaults_.end())
+            ownFaults_.erase(own);
         foreignSignals_.push_back(info);
         tracee_->cont();
         return false;

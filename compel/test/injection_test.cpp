@@ -2,6 +2,7 @@
 #include <compel/error.hpp>
 #include <compel/injection.hpp>
 #include <compel/process.hpp>
+#include <compel/remote_syscalls.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -79,6 +80,20 @@ int guardVectors(const Child::Talk& talk) {
     return std::memcmp(pattern, found, sizeof(found)) == 0 ? 5 : 1;
 }
 
+/// Gets a fault's signal while it is stopped, and tells the address of it to whoever asks.
+int awaitFault(const Child::Talk& talk) {
+    static std::atomic<std::uintptr_t> faulted{0};
+    struct sigaction action {};
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) {
+        faulted = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    };
+    sigaction(SIGSEGV, &action, nullptr);
+    talk.say("ready");
+    talk.hear();
+    return faulted == 0x12340 ? 5 : 1;
+}
+
 }  // namespace
 
 TEST_CASE("a blob runs in a thread, which doesn't notice") {
@@ -123,6 +138,46 @@ TEST_CASE("a blob runs in a thread, which doesn't notice") {
     for (std::size_t index = 0; index < before.size(); ++index)
         CHECK(stateOf(process.threads()[index].tracee) == before[index]);
     CHECK(test::mapsOf(child.pid()) == maps);
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
+TEST_CASE("a fault's signal that waits when the thread is stopped isn't the blob's, and stays") {
+    Child child(awaitFault);
+    REQUIRE(child.hear() == "ready");
+    auto process = FrozenProcess::freeze(child.pid());
+    auto& leader = process.leader();
+    {
+        // As if the thread had been interrupted between its fault and the signal of that.
+        RemoteSyscalls calls(leader, process.syscallInstruction());
+        const RemoteBuffer buffer(calls, sizeof(siginfo_t));
+        siginfo_t fault{};
+        fault.si_signo = SIGSEGV;
+        fault.si_code = SEGV_MAPERR;
+        fault.si_addr = reinterpret_cast<void*>(0x12340);
+        process.memory().writeValue(buffer.address(), fault);
+        calls.checkedCall("rt_tgsigqueueinfo", SYS_rt_tgsigqueueinfo,
+                          {static_cast<std::uint64_t>(child.pid()), static_cast<std::uint64_t>(child.pid()), SIGSEGV,
+                           buffer.address()});
+    }
+    const auto waits = [&leader] {
+        const auto pending = leader.pendingSignals(SignalQueue::Thread);
+        return pending.size() == 1 && pending[0].si_signo == SIGSEGV && pending[0].si_code == SEGV_MAPERR &&
+               pending[0].si_addr == reinterpret_cast<void*>(0x12340);
+    };
+    REQUIRE(waits());
+    for (int turn = 0; turn < 2; ++turn) {
+        Injection injection(leader, testblob::blob, 65536, process.syscallInstruction());
+        injection.memory().writeValue(injection.data(), Argument{.task = Task::Identify});
+        CHECK(injection.run(leader, injection.data(), injection.data() + injection.dataSize()) == child.pid());
+        CHECK(waits());
+        // One of the blob's own is none of the thread's.
+        injection.memory().writeValue(injection.data(), Argument{.task = Task::Crash});
+        CHECK_THROWS_WITH(injection.run(leader, injection.data(), injection.data() + injection.dataSize()),
+                          Catch::Contains("crashed with signal 11 at offset"));
+        CHECK(waits());
+    }
     process.detach();
     child.say("end");
     CHECK(child.exitCode() == 5);

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/procdir.hpp"
@@ -39,6 +40,13 @@ OwnLimits::OwnLimits(const model::ProcessTree& tree, bool raiseAll) : OwnLimits(
     if (raiseAll)
         raise(tree, before_);
     files_ = kernel::raiseFileLimit();
+}
+
+void OwnLimits::makeRoomForFiles(std::size_t count) noexcept {
+    // Descriptors are numbered by int, and fs.nr_open can't be higher than that either.
+    constexpr std::size_t kMost = std::numeric_limits<int>::max();
+    if (count > static_cast<std::size_t>(files_) && count <= kMost && kernel::makeRoomForFiles(count))
+        files_ = static_cast<int>(count);
 }
 
 void OwnLimits::putBack() const noexcept {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <cstddef>
+
 #include "criu/kernel/limits.hpp"
 
 namespace criu::model {
@@ -21,6 +23,8 @@ public:
     OwnLimits(const OwnLimits&) = delete;
     OwnLimits& operator=(const OwnLimits&) = delete;
 
+    /// Allows more open files if `count` aren't, and criu may do that (CAP_SYS_RESOURCE, fs.nr_open).
+    void makeRoomForFiles(std::size_t count) noexcept;
     /// How many open files are allowed.
     [[nodiscard]] int files() const noexcept { return files_; }
 

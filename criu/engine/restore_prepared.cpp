@@ -24,7 +24,7 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
     : planned(plan),
       lazy(plan.startLazily()),
       limits(plan.tree(), plan.surroundings.ids.isOwnNamespace()),
-      service(takeService(plan, lazy.get(), limits.files())),
+      service(takeService(plan, lazy.get(), limits)),
       control(static_cast<std::uint32_t>(plan.births.all().size())),
       systemV(std::make_unique<memory::SysvShmRestore>(plan.log())),
       start(std::make_unique<RestoreStart>(plan.content, plan.surroundings, plan.options())),

@@ -359,24 +359,42 @@ void RestoredFiles::removeLinks() const noexcept {
     parts_->remaps.removeLinks(log_);
 }
 
-ServiceFds RestoredFiles::chooseServiceFds(int limit, std::size_t more) const {
+/// Numbers of descriptors that processes have, and -1.
+std::set<int> RestoredFiles::numbersOfTree() const {
     std::set<int> used{-1};
-    std::size_t shared = options_.inheritFds.size();
     for (const auto& [id, table] : content_.tree.fdTables)
         for (const model::FdSlot& slot : table->slots)
             used.insert(slot.fd);
+    return used;
+}
+
+/// How many descriptors criu has for itself at most.
+std::size_t RestoredFiles::serviceDescriptors(std::size_t more) const {
+    std::size_t shared = options_.inheritFds.size() + parts_->remaps.count();
     for (std::size_t at = 0; at < collected_.size(); ++at)
         shared += parts_->plan.of(at).stage == model::FileStage::BeforeChildren ? collected_[at].ids.size() : 0;
-    shared += inFlight_ + more;
-    const int wanted = kServiceRoom + static_cast<int>(shared) + static_cast<int>(content_.files.size() / 8);
+    return kServiceRoom + shared + inFlight_ + more + content_.files.size() / 8;
+}
 
+std::size_t RestoredFiles::descriptorsWanted(std::size_t more) const {
+    return static_cast<std::size_t>(*numbersOfTree().rbegin() + 1) + serviceDescriptors(more);
+}
+
+ServiceFds RestoredFiles::chooseServiceFds(int limit, std::size_t more) const {
+    const std::set<int> used = numbersOfTree();
     if (*used.rbegin() >= limit)
         fail("a process has fd {}, but at most {} descriptors are allowed here", *used.rbegin(), limit);
-    if (limit - *used.rbegin() - 1 >= wanted)
-        return {*used.rbegin() + 1, limit - 1};
+    const auto wanted = static_cast<int>(serviceDescriptors(more));
+    ServiceFds widest{*used.rbegin() + 1, limit - 1};
+    const auto room = [](const ServiceFds& range) { return range.last - range.first + 1; };
+    if (room(widest) >= wanted)
+        return widest;
     for (auto at = used.begin(); std::next(at) != used.end(); ++at)
-        if (*std::next(at) - *at - 1 >= wanted)
-            return {*at + 1, *std::next(at) - 1};
+        if (const ServiceFds gap{*at + 1, *std::next(at) - 1}; room(gap) > room(widest))
+            widest = gap;
+    // What is counted are those that may be open at the same time; often there are fewer.
+    if (room(widest) >= kServiceRoom)
+        return widest;
     Error error(0, fmt::format("{} free descriptor numbers in a row are needed beside those of the tree", wanted));
     error.addHint(fmt::format("raise the hard limit of open files (ulimit -Hn) above {}", *used.rbegin() + wanted));
     throw error;

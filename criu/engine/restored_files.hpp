@@ -88,8 +88,10 @@ public:
     /// 0: none. Throws Error for sockets that can only be opened together but have names in several.
     void planNames(const std::function<std::uint32_t(int mount)>& spaceOf);
 
+    /// How high the limit of open files has to be for criu to have its own descriptors above those of the tree. `more`:
+    /// of whom nothing is known here.
+    [[nodiscard]] std::size_t descriptorsWanted(std::size_t more) const;
     /// Numbers for criu's own descriptors, above or between those of the tree; at most `limit` (RLIMIT_NOFILE).
-    /// `more`: of whom nothing is known here.
     [[nodiscard]] ServiceFds chooseServiceFds(int limit, std::size_t more) const;
 
     /// Takes over descriptors given with --inherit-fd.
@@ -160,6 +162,8 @@ private:
     void requireReachableOwned() const;
     void setThreadOwners(const model::IdMap& ids);
 
+    [[nodiscard]] std::set<int> numbersOfTree() const;
+    [[nodiscard]] std::size_t serviceDescriptors(std::size_t more) const;
     [[nodiscard]] TreePid groupFor(TreePid image) const;
     void collectAll();
     void collect(FileId id);

@@ -5,22 +5,25 @@
 #include "criu/base/trace.hpp"
 #include "criu/device/restore_devices.hpp"
 #include "criu/engine/lazy_restore.hpp"
+#include "criu/engine/own_limits.hpp"
 #include "criu/engine/restore_planned.hpp"
 #include "criu/engine/restored_files.hpp"
 #include "criu/engine/service_fds.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/fd_store.hpp"
+#include "criu/memory/segments.hpp"
 #include "criu/namespaces/joined.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/tty/outside_terminals.hpp"
 
 namespace criu::engine {
 
-ServiceFds takeService(PlannedRestore& planned, LazyRestore* lazy, int limit) {
-    std::size_t more = planned.devices.descriptors() + (lazy != nullptr ? lazy->descriptors() : 0);
+ServiceFds takeService(PlannedRestore& planned, LazyRestore* lazy, OwnLimits& limits) {
+    std::size_t more = planned.devices.descriptors() + planned.segments.count() + (lazy != nullptr ? lazy->descriptors() : 0);
     for (const auto& kind : planned.namespaces)
         more += kind->descriptors();
-    const ServiceFds service = planned.files.chooseServiceFds(limit, more);
+    limits.makeRoomForFiles(planned.files.descriptorsWanted(more));
+    const ServiceFds service = planned.files.chooseServiceFds(limits.files(), more);
     kernel::FdStore& store = planned.store;
     store.reserve(service.first, service.last);
     const auto inherited = [&store](kernel::FdKey key) {

@@ -100,6 +100,9 @@ public:
     /// their owners; their descriptors are inherited through `store`.
     void create(FileRestore& restore, const model::IdMap& ids, kernel::FdStore& store);
 
+    /// How many descriptors create() makes.
+    [[nodiscard]] std::size_t count() const noexcept { return remaps_.size(); }
+
     /// Mounts of files that no path leads to, and how files get from mount to mount.
     void setMounts(HiddenMounts hidden, MountLinker linker) {
         hidden_ = std::move(hidden);

@@ -71,8 +71,13 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
         fail("a descriptor is to be inherited, but no numbers are reserved for those yet");
     if (!fd || (fd.get() >= first_ && fd.get() <= last_))
         return fd;
-    UniqueFd moved(
-        sys(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_), "move fd {} to the numbers from {} on", fd.get(), first_));
+    UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_));
+    if (!moved) {
+        Error error(errno, fmt::format("move fd {} to the numbers from {} on", fd.get(), first_));
+        if (error.code() == EMFILE || error.code() == EINVAL)  // none is allowed there any more, or not even that one
+            error.addHint("raise the hard limit of open files: ulimit -Hn");
+        throw error;
+    }
     if (moved.get() > last_) {
         std::string users;
         for (std::size_t at = 0; at < kFdKeys; ++at)

@@ -44,6 +44,9 @@ public:
     /// From now on content is freed as soon as it has been read (--auto-dedup). Before create().
     void freeWhatIsRead() noexcept { frees_ = true; }
 
+    /// How many there are: descriptors that create() makes.
+    [[nodiscard]] std::size_t count() const noexcept { return byShmid_.size() + byInode_.size(); }
+
     /// Creates them, empty but for write-sealed memfds. Descriptors are inherited through `store`. `checkStop` is
     /// called between pieces of content and throws if the work is to end; may be empty.
     void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});

@@ -55,6 +55,7 @@ private:
     Registers saved_;
     SignalMask savedMask_ = 0;
     std::optional<std::uint64_t> savedShadowStack_;
+    std::vector<siginfo_t> ownFaults_;  ///< of the thread itself, which waited when it was stopped
     std::vector<siginfo_t> foreignSignals_;
     std::int64_t result_ = 0;
     bool running_ = false;
