@@ -81,6 +81,7 @@ FrozenProcess& FrozenProcess::operator=(FrozenProcess&& other) noexcept {
         threads_ = std::move(other.threads_);
         workers_ = other.workers_;
         syscallInstruction_ = other.syscallInstruction_;
+        anonymousInodes_ = std::move(other.anonymousInodes_);
     }
     return *this;
 }
@@ -197,8 +198,16 @@ void FrozenProcess::waitForStops(Deadline deadline) {
 
 std::optional<RemoteAddress> FrozenProcess::syscallInstruction() {
     if (!syscallInstruction_)
-        syscallInstruction_ = findSyscallInstruction(pid_);
+        syscallInstruction_ = findSyscallInstruction(pid_, [this](std::string_view name) {
+            if (name.starts_with("anon_inode:"))
+                anonymousInodes_.emplace(name);
+        });
     return *syscallInstruction_;
+}
+
+bool FrozenProcess::maps(std::string_view anonymousInode) {
+    (void)syscallInstruction();
+    return anonymousInodes_.contains(anonymousInode);
 }
 
 void FrozenProcess::detach() {

@@ -63,10 +63,16 @@ RemoteAddress findRoomFor32BitCode(pid_t pid, std::uint64_t size) {
 }  // namespace
 
 std::optional<RemoteAddress> findSyscallInstruction(pid_t pid) {
+    return findSyscallInstruction(pid, {});
+}
+
+std::optional<RemoteAddress> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit) {
     const RemoteMemory memory(pid);
     std::vector<MemoryRange> others;
     std::optional<RemoteAddress> found;
     visitMappings(pid, [&](const MemoryRange& range) {
+        if (visit)
+            visit(range.name);
         if (!range.executable || !range.readable || range.name == "[vsyscall]")
             return true;
         if (range.name != "[vdso]") {

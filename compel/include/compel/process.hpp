@@ -6,6 +6,9 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace compel {
@@ -58,6 +61,9 @@ public:
     /// Where a system call instruction lies in the process (findSyscallInstruction(), looked up once); nothing if there
     /// is none.
     [[nodiscard]] std::optional<RemoteAddress> syscallInstruction();
+    /// Whether it maps something without a path of its own that is called so ("anon_inode:[io_uring]"). Told by the
+    /// same look at its mappings, so mappings behind the vDSO, where there are hardly ever any, don't count.
+    [[nodiscard]] bool maps(std::string_view anonymousInode);
 
     /// Detaches every thread, the leader last; throws the first failure after having tried all.
     void detach();
@@ -98,6 +104,7 @@ private:
     std::vector<FrozenThread> threads_;
     std::size_t workers_ = 0;  ///< the kernel's own threads when they were last counted
     std::optional<std::optional<RemoteAddress>> syscallInstruction_;
+    std::set<std::string, std::less<>> anonymousInodes_;  ///< that it maps, known with the former
 };
 
 }  // namespace compel

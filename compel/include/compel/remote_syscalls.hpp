@@ -8,13 +8,17 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string_view>
 
 namespace compel {
 
 /// Address of a system call instruction in executable memory of a process, in the vDSO if it has one (that can't be
 /// unmapped by other threads' doing); nothing if no readable executable mapping has one.
 std::optional<RemoteAddress> findSyscallInstruction(pid_t pid);
+/// The same; `visit` is told the name of each mapping on the way, which are usually all: the vDSO lies behind them.
+std::optional<RemoteAddress> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit);
 
 /// Whether a raw system call result is an error (-errno).
 constexpr bool isSyscallError(std::int64_t result) noexcept {
