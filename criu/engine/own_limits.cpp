@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/procdir.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/core.hpp"
+#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {
@@ -32,11 +35,35 @@ void raise(const model::ProcessTree& tree, const kernel::ResourceLimits& before)
     }
 }
 
+/// A process is built beside the mappings of criu that it is born with, and a process may have only so many: told
+/// before anything is made, since what fails in its midst are allocations of any kind.
+void requireRoomForMappings(const model::ProcessTree& tree) {
+    const kernel::ProcDir proc;
+    const std::size_t most = std::stoul(proc.readFile("sys/vm/max_map_count"));
+    std::optional<std::size_t> own;
+    for (const auto& task : tree.tasks) {
+        const std::size_t wanted = task->mm ? (**task->mm).n_vmas : 0;
+        if (wanted < most / 2)
+            continue;
+        if (!own) {
+            const std::string maps = proc.self().readFile("maps");
+            own = static_cast<std::size_t>(std::count(maps.begin(), maps.end(), '\n'));
+        }
+        if (wanted + *own <= most)
+            continue;
+        Error error(ENOMEM, fmt::format("restore {} mappings of process {} beside {} of criu, where {} are allowed",
+                                        wanted, task->pid, *own, most));
+        error.addHint("raise the sysctl vm.max_map_count");
+        throw error;
+    }
+}
+
 }  // namespace
 
 OwnLimits::OwnLimits() : before_(ownLimits()) {}
 
 OwnLimits::OwnLimits(const model::ProcessTree& tree, bool raiseAll) : OwnLimits() {
+    requireRoomForMappings(tree);
     if (raiseAll)
         raise(tree, before_);
     files_ = kernel::raiseFileLimit();
