@@ -75,7 +75,11 @@ private:
         }
         std::vector<compel::BlobRun> runs = runPrograms(injection, data, programs, &context_.stop);
         for (std::size_t i = 0; i < asked.size(); ++i) {
-            asked[i]->rings.refuse(data, HostPid(asked[i]->thread.tracee.tid()));
+            const HostPid tid(asked[i]->thread.tracee.tid());
+            asked[i]->rings.refuse(data, tid);
+            if (const std::string_view keys = asked[i]->keyrings.found(data); !keys.empty())
+                context_.log.warn("Thread {} of {} has keys of its {} (keyrings(7)), which aren't kept", tid,
+                                  task_.describe(), keys);
             const auto traced = lookAt(*asked[i], std::move(runs[i]));
             const compel::RemoteAddress answerAt = asked[i]->landlockAt;
             context_.landlock.judge(task_, asked[i]->thread.tracee,

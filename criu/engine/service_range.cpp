@@ -19,7 +19,8 @@
 namespace criu::engine {
 
 ServiceFds takeService(PlannedRestore& planned, LazyRestore* lazy, OwnLimits& limits) {
-    std::size_t more = planned.devices.descriptors() + planned.segments.count() + (lazy != nullptr ? lazy->descriptors() : 0);
+    std::size_t more =
+        planned.devices.descriptors() + planned.segments.count() + (lazy != nullptr ? lazy->descriptors() : 0);
     for (const auto& kind : planned.namespaces)
         more += kind->descriptors();
     limits.makeRoomForFiles(planned.files.descriptorsWanted(more));

@@ -9,7 +9,7 @@
 namespace criu::engine {
 
 std::size_t roomForQuestions(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer) {
-    constexpr std::size_t kPerThread = 4608 + pie::kStackSize;
+    constexpr std::size_t kPerThread = 5120 + pie::kStackSize;
     constexpr std::size_t kForProcess = 32768;
     constexpr std::size_t kPerTimer = 3 * sizeof(pie::Step) + 64;
     const std::size_t perThread = kPerThread + (task.hasRings ? task::RegisteredRingsQuery::kRoom : 0);

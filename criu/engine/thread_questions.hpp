@@ -45,7 +45,8 @@ struct ThreadQuestions {
           signalStack(steps, data),
           state(task.compat, steps, data),
           controls(steps, data),
-          secureBits(steps, data) {}
+          secureBits(steps, data),
+          keyrings(steps, data) {}
 
     compel::FrozenThread& thread;
     task::RegisteredRingsQuery rings;
@@ -53,6 +54,7 @@ struct ThreadQuestions {
     task::ThreadStateQuery state;
     task::ThreadControlsQuery controls;
     task::SecureBitsQuery secureBits;
+    task::KeyringsQuery keyrings;
     compel::RemoteAddress landlockAt = 0;  ///< the answer to LandlockCheck::ask()
     task::SeccompDump::Place seccomp;
     std::optional<compel::UserDispatch> dispatch;

@@ -2,6 +2,7 @@
 #include "criu/task/credentials.hpp"
 
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -129,6 +130,25 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> groups) {
 }
 
 }  // namespace
+
+KeyringsQuery::KeyringsQuery(pie::StepList& steps, pie::RemoteData& data)
+    : ofThread_(data.reserve(sizeof(std::int64_t))), ofProcess_(data.reserve(sizeof(std::int64_t))) {
+    const auto ask = [&steps](int keyring, std::uint64_t at) {
+        constexpr int kDoNotCreate = 0;
+        // Fails where there is no such keyring, no keyring at all, or a filter of seccomp forbids the question.
+        steps.call(pie::Subject::Query, 0, SYS_keyctl, KEYCTL_GET_KEYRING_ID, keyring, kDoNotCreate).judge =
+            pie::Judge::Any;
+        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).judge = pie::Judge::Any;
+    };
+    ask(KEY_SPEC_THREAD_KEYRING, ofThread_);
+    ask(KEY_SPEC_PROCESS_KEYRING, ofProcess_);
+}
+
+std::string_view KeyringsQuery::found(pie::RemoteData& answers) const {
+    const bool thread = answers.local<std::int64_t>(ofThread_) >= 0;
+    const bool process = answers.local<std::int64_t>(ofProcess_) >= 0;
+    return thread && process ? "thread and process" : thread ? "thread" : process ? "process" : "";
+}
 
 SecureBitsQuery::SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data)
     : at_(data.reserve(sizeof(std::uint64_t))) {

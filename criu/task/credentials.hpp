@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "criu/image/arena.hpp"
@@ -27,6 +28,19 @@ public:
 
 private:
     std::uint64_t at_;
+};
+
+/// Asks one thread for keys of its own: the keyrings of thread and process (keyrings(7)), which are made only when a
+/// key is put into them. What is in them often can't be read, so nothing of it is dumped.
+class KeyringsQuery {
+public:
+    KeyringsQuery(pie::StepList& steps, pie::RemoteData& data);
+    /// After the run: "thread", "process" or "thread and process", whose keys the thread has; empty if it has none.
+    [[nodiscard]] std::string_view found(pie::RemoteData& answers) const;
+
+private:
+    std::uint64_t ofThread_;
+    std::uint64_t ofProcess_;
 };
 
 /// What a restored thread starts from: the credentials of the criu that creates it. Steps are made only for what

@@ -8,6 +8,7 @@ Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for 
     modes MODES               only these (see modes.py and scenarios.py), separated by commas
     also MODES                these scenarios, beside the usual modes
     not-in MODES              not in these
+    warns REGEX               a Warn line of each dump's log has to match this
     refused REGEX             for mode `refused`: what the Error line of criu dump has to match
     refused-restore OPTIONS   for mode `refused-restore`: with these criu restore fails
     refused-with REGEX        and its Error line matches this
@@ -41,7 +42,7 @@ class Program:
 
     KEYS = {"dump-options", "restore-options", "modes", "also", "not-in", "refused", "ignore", "timeout", "between",
             "refused-restore", "refused-with", "outside", "plant", "unplant", "own-pids", "own-users", "network",
-            "strangers"}
+            "strangers", "warns"}
 
     def __init__(self, folder, name):
         self.name = f"{folder}/{name}"
@@ -70,6 +71,7 @@ class Program:
         self.also = _list(said.get("also"))
         self.not_in = _list(said.get("not-in"))
         self.refused = said.get("refused")
+        self.warns = said.get("warns")
         self.refused_restore = shlex.split(said.get("refused-restore", ""))
         self.refused_with = said.get("refused-with")
         self.between = said.get("between")

@@ -2,6 +2,7 @@
 """A running test program, dumped and restored, as the modes see it."""
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -29,6 +30,7 @@ class Subject:
         self.restore_options = task["restore_options"]
         self.ignore = task["ignore"]
         self.between = task["between"]
+        self.warns = task["warns"]
         self.outside = task["outside"]
         self.strangers = task["strangers"]
         self.own_users = task["own_users"]
@@ -97,10 +99,18 @@ class Subject:
         """Dumps the tree away; it has to succeed and leave no process."""
         run = by.dump(self.root, self.images(name), [*self.dump_options, *options])
         self.require_success(run)
+        self.require_warning(os.path.join(self.images(name), "dump.log"))
         if "--leave-running" not in options:
             self.require_dumped()
             self.await_free_ids()
             self.run_between()
+
+    def require_warning(self, log):
+        """The dump has told of what it loses."""
+        if self.warns:
+            with open(log, encoding="utf-8", errors="replace") as file:
+                if not any("Warn" in line and re.search(self.warns, line) for line in file):
+                    raise Failed(f"no warning of {self.warns!r} in {log}")
 
     def require_dumped(self):
         """A dump has killed the tree, and left nothing of it."""

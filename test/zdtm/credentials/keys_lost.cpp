@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes once,leave-running
+// zdtm: warns has keys of its thread and process
+// zdtm: fails-with-4.2 it says nothing
+#include <linux/keyctl.h>
+#include <sys/syscall.h>
+
+#include "zdtm.hpp"
+
+ZDTM("keys of a thread and of a process, which a dump tells of since it can't keep them") {
+    for (const int keyring : {KEY_SPEC_THREAD_KEYRING, KEY_SPEC_PROCESS_KEYRING}) {
+        const long key = syscall(SYS_add_key, "user", "zdtm-own", "x", 1, keyring);
+        if (key < 0 && (errno == ENOSYS || errno == EPERM)) {
+            zdtm::skip("the kernel has no keyrings");
+        }
+        CHECK(key >= 0, "add_key: %s", strerror(errno));
+    }
+    me.wait_for_check();
+}
