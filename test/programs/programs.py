@@ -196,6 +196,16 @@ class Terminals(Service):
         return super().missing() or (None if shutil.which("less") else "no less")
 
 
+class Mpi(Service):
+    """A job of Open MPI whose ranks are Python programs."""
+
+    def __init__(self):
+        super().__init__("mpi", "mpirun")
+
+    def missing(self):
+        return super().missing() or (None if glob.glob("/usr/lib/python3/dist-packages/mpi4py") else "no mpi4py")
+
+
 class Stream(Program):
     """A stream between two processes, which must be flowing at every dump; it ends by itself."""
 
@@ -238,6 +248,8 @@ def programs(build, stream=256):
         Service("redis", "redis-server"),
         Service("postgres", "/usr/lib/postgresql/*/bin/postgres"),
         Service("nginx", "nginx"),
+        Service("haproxy", "haproxy"),
+        Mpi(),
         Service("node", "node"),
         Service("asyncio", sys.executable),
         Terminals(),
