@@ -12,6 +12,7 @@
 #include "criu/engine/dump_refusals.hpp"
 #include "criu/engine/early_pages.hpp"
 #include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/ring_owners.hpp"
 #include "criu/engine/ring_requests.hpp"
 #include "criu/engine/rollback.hpp"
 #include "criu/task/security_label.hpp"
@@ -28,7 +29,9 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
       earlyPages_(std::make_unique<EarlyPages>(frozen)) {
     refuseUnsupported(frozen.tree(), frozen.options(), labelModule_);
     refuseNestedDevices(frozen.tree(), frozen.devices());
-    awaitRingRequests(frozen.tree(), frozen.stop(), frozen.log());
+    const std::vector<TaskRing> rings = findRings(frozen.tree());
+    awaitRingRequests(rings, frozen.tree(), frozen.stop(), frozen.log());
+    askRingOwners(rings, frozen.tree(), frozen.stop());
     namespaces_.lock();
     frozen.log().stage("devices");
     std::vector<compel::FrozenProcess*> processes;

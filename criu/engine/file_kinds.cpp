@@ -55,7 +55,7 @@ constexpr FileKind kKinds[] = {
     {FD_TYPES__PIDFD, [](Dump) { return files::makePidFdDump(); }, [](Restore) { return files::makePidFdRestore(); }},
     {FD_TYPES__BPFMAP, [](Dump) { return files::makeBpfMapDump(); },
      [](Restore) { return files::makeBpfMapRestore(); }},
-    {FD_TYPES__IO_URING, [](Dump) { return files::makeIoUringDump(); },
+    {FD_TYPES__IO_URING, [](Dump with) { return files::makeIoUringDump(with.rings); },
      [](Restore) { return files::makeIoUringRestore(); }},
     {FD_TYPES__NS, [](Dump) { return namespaces::makeNamespaceFileDump(); },
      [](Restore) { return namespaces::makeNamespaceFileRestore(); }},

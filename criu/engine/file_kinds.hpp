@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "criu/files/file_kind.fwd.hpp"
+#include "criu/files/ring_answers.hpp"
 #include "images/fdinfo.fwd.hpp"
 
 namespace criu::device {
@@ -51,6 +52,7 @@ struct FileDumpResources {
     device::DumpDevices& devices;
     const std::vector<tty::SeenSession>& sessions;
     namespaces::PosixQueuesDump* posixQueues;  ///< null if the tree has none for itself
+    files::OwnersAnswers rings;
 };
 
 /// What restore halves share with others of the run. All outlives them.

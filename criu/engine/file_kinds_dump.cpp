@@ -6,6 +6,7 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/device_sockets.hpp"
 #include "criu/engine/file_kinds.hpp"
+#include "criu/engine/frozen_tree.hpp"
 #include "criu/engine/seen_sessions.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/open_fd.hpp"
@@ -16,6 +17,18 @@
 #include "criu/sockets/carried_sockets.hpp"
 
 namespace criu::engine {
+
+namespace {
+
+const files::RingAnswers* ringAnswersOf(const FrozenTree& tree, HostPid pid, int fd) {
+    const FrozenTask* const task = tree.find(pid);
+    if (task == nullptr)
+        return nullptr;
+    const auto found = task->ringAnswers.find(fd);
+    return found == task->ringAnswers.end() ? nullptr : found->second.get();
+}
+
+}  // namespace
 
 /// What only this file needs to know in full.
 struct FileKindsDump::Parts {
@@ -31,8 +44,15 @@ struct FileKindsDump::Parts {
 FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
                              const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
     : networks_(*around.networks), parts_(std::make_unique<Parts>(devices, tree, ghostLimit)) {
-    const FileDumpResources with{parts_->paths,          segments, networks_.rootLock(), *parts_->carriers,
-                                 networks_.tunDevices(), devices,  parts_->sessions,     around.posixQueues};
+    const FileDumpResources with{parts_->paths,
+                                 segments,
+                                 networks_.rootLock(),
+                                 *parts_->carriers,
+                                 networks_.tunDevices(),
+                                 devices,
+                                 parts_->sessions,
+                                 around.posixQueues,
+                                 [&tree](HostPid pid, int fd) { return ringAnswersOf(tree, pid, fd); }};
     for (const FileKind& kind : fileKinds())
         parts_->kinds.push_back({kind.type, kind.startDump(with)});
 }

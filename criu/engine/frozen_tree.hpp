@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,10 @@ class StopRequest;
 
 namespace criu::cgroup {
 class Freezer;
+}
+
+namespace criu::files {
+struct RingAnswers;
 }
 
 namespace criu::kernel {
@@ -55,6 +60,8 @@ struct FrozenTask {
     bool compat = false;         ///< a 32-bit process, see task::isCompat()
     task::LabelModule labels{};  ///< whose labels its threads have, see task::labelModule()
     bool hasRings = false;       ///< has descriptors of io_uring
+    /// By descriptors of rings that answer one thread only.
+    std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
     std::size_t pidLevel = 0;    ///< how deep the pid namespace of the tree's root is below criu's
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }

@@ -27,30 +27,12 @@ namespace {
 
 constexpr std::string_view kRing = "anon_inode:[io_uring]";
 
-struct Ring {
-    FrozenTask* task;
-    int fd;
-};
-
-/// Of processes that have mapped a ring, as all do that let the kernel allocate its memory.
-std::vector<Ring> ringsOf(FrozenTree& tree) {
-    std::vector<Ring> rings;
-    for (const auto& task : tree.tasks()) {
-        if (!task->alive() || !task->process->maps(kRing))
-            continue;
-        for (const int fd : kernel::readDescriptors(task->dir))
-            if (task->dir.readLink(fmt::format("fd/{}", fd)) == kRing)
-                rings.push_back({task.get(), fd});
-    }
-    return rings;
-}
-
 /// How many requests are under way that don't wait for a file to become ready. Those that make several completions, or
 /// none, let the counters say more or less than there are.
-std::uint32_t underWay(const std::vector<Ring>& rings) {
+std::uint32_t underWay(const std::vector<TaskRing>& rings) {
     kernel::ProcBuffer buffer;
     std::uint32_t count = 0;
-    for (const Ring& ring : rings) {
+    for (const TaskRing& ring : rings) {
         const kernel::IoUringInfo info = kernel::parseIoUring(kernel::readFdInfo(ring.task->dir, ring.fd, buffer).text);
         const auto all = static_cast<std::int32_t>(info.sqTaken - info.cqPosted);
         count += static_cast<std::uint32_t>(std::max(all - static_cast<std::int32_t>(info.waiting), 0));
@@ -59,11 +41,9 @@ std::uint32_t underWay(const std::vector<Ring>& rings) {
 }
 
 /// Each thread makes a system call that changes nothing: on its way out it does what the kernel has left to it
-/// (task_work of Linux), completions among it.
-void letThreadsWork(const Ring& ring, bool seccompSuspended) {
-    const auto& mode = ring.task->status.seccomp;
-    if (!seccompSuspended && mode.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled)
-        return;
+/// (task_work of Linux), completions among it. Of rings with IORING_SETUP_DEFER_TASKRUN only this call does that, made
+/// by the thread that the ring belongs to.
+void letThreadsWork(const TaskRing& ring) {
     const DispatchPause pause(*ring.task->process);
     const auto instruction = ring.task->process->syscallInstruction();
     for (compel::FrozenThread& thread : ring.task->process->threads()) {
@@ -74,12 +54,28 @@ void letThreadsWork(const Ring& ring, bool seccompSuspended) {
 
 }  // namespace
 
-void awaitRingRequests(FrozenTree& tree, StopRequest& stop, Log& log) {
+std::vector<TaskRing> findRings(FrozenTree& tree) {
+    std::vector<TaskRing> rings;
+    for (const auto& task : tree.tasks()) {
+        if (!task->alive() || task->compat || !task->process->maps(kRing))
+            continue;
+        for (const int fd : kernel::readDescriptors(task->dir))
+            if (task->dir.readLink(fmt::format("fd/{}", fd)) == kRing)
+                rings.push_back({task.get(), fd});
+    }
+    return rings;
+}
+
+bool canAskAboutRings(const FrozenTask& task, const FrozenTree& tree) noexcept {
+    return tree.seccompSuspended() ||
+           task.status.seccomp.value_or(kernel::SeccompMode::Disabled) == kernel::SeccompMode::Disabled;
+}
+
+void awaitRingRequests(const std::vector<TaskRing>& rings, const FrozenTree& tree, StopRequest& stop, Log& log) {
     constexpr std::chrono::seconds kMost{10};
     constexpr std::chrono::seconds kMostInVain{1};
     constexpr std::chrono::microseconds kFirstPause{200};
     constexpr std::chrono::milliseconds kLongestPause{20};
-    const std::vector<Ring> rings = ringsOf(tree);
     std::uint32_t left = underWay(rings);
     if (left == 0)
         return;
@@ -90,8 +86,9 @@ void awaitRingRequests(FrozenTree& tree, StopRequest& stop, Log& log) {
     for (std::chrono::microseconds nap = kFirstPause; left != 0;
          nap = std::min<std::chrono::microseconds>(nap * 2, kLongestPause)) {
         stop.throwIfRequested();
-        for (const Ring& ring : rings)
-            letThreadsWork(ring, tree.seccompSuspended());
+        for (const TaskRing& ring : rings)
+            if (canAskAboutRings(*ring.task, tree))
+                letThreadsWork(ring);
         const std::uint32_t now = underWay(rings);
         if (now != left)
             changed = Clock::now();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <vector>
+
 namespace criu {
 class Log;
 class StopRequest;
@@ -8,14 +10,27 @@ class StopRequest;
 
 namespace criu::engine {
 
+struct FrozenTask;
 class FrozenTree;
 
-/// Waits for requests of io_uring(7) that are under way in a tree that stands still, such as reads of files: they end
-/// without their process, but for what the kernel does for them in its threads, which these are let do meanwhile. Not
-/// for those that wait for somebody (a connection, data): whoever dumps the ring refuses it then. The wait ends when
-/// nothing is under way any more, when a second has brought nothing, or after ten.
+/// A descriptor of a ring of io_uring(7).
+struct TaskRing {
+    FrozenTask* task;
+    int fd;
+};
+
+/// All of processes that have mapped a ring, as those do that let the kernel allocate its memory. Throws Error.
+[[nodiscard]] std::vector<TaskRing> findRings(FrozenTree& tree);
+
+/// Whether its threads can be made to ask about rings: no filter of seccomp is in the way.
+[[nodiscard]] bool canAskAboutRings(const FrozenTask& task, const FrozenTree& tree) noexcept;
+
+/// Waits for requests that are under way in a tree that stands still, such as reads of files: they end without their
+/// process, but for what the kernel does for them in its threads, which these are let do meanwhile. Not for those that
+/// wait for somebody (a connection, data): whoever dumps the ring refuses it then. The wait ends when nothing is under
+/// way any more, when a second has brought nothing, or after ten.
 ///
 /// To be called before anything of memory, or of positions in files, is looked at, which requests change. Throws Error.
-void awaitRingRequests(FrozenTree& tree, StopRequest& stop, Log& log);
+void awaitRingRequests(const std::vector<TaskRing>& rings, const FrozenTree& tree, StopRequest& stop, Log& log);
 
 }  // namespace criu::engine

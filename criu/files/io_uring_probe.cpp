@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/files/io_uring_probe.hpp"
 
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -12,9 +11,9 @@
 namespace criu::files {
 namespace {
 
-/// An address from which the kernel can't copy: whatever it checks before it looks there decides the answer.
-const void* nowhere() {
-    return reinterpret_cast<const void*>(std::uintptr_t{8});
+/// Returns an errno value.
+int askHere(int ring, unsigned request) noexcept {
+    return -kernel::registerIoUring(ring, request, reinterpret_cast<const void*>(kNowhere), 1);
 }
 
 /// Changes one of the program's counters for a moment, in which /proc shows an entry that is none.
@@ -43,7 +42,30 @@ ProtobufCBinaryData copyOf(std::span<const std::byte> bytes, Arena& arena) {
 
 }  // namespace
 
-IoUringProbe::IoUringProbe(int ring, const kernel::IoUringInfo& info) : ring_(ring), info_(info) {
+bool belongsToAnother(int ring) noexcept {
+    return askHere(ring, IORING_REGISTER_FILES_UPDATE2) == EEXIST;
+}
+
+RingAnswers askRing(const std::function<int(unsigned request)>& ask) {
+    RingAnswers answers;
+    answers.files = ask(IORING_REGISTER_FILES_UPDATE2);
+    answers.polling = ask(kernel::kIoUringNapi);
+    answers.memoryRegion = ask(kernel::kIoUringMemoryRegion);
+    // Whether there is one already is looked at first.
+    answers.eventFd = ask(IORING_REGISTER_EVENTFD);
+    return answers;
+}
+
+bool tellsBufferGroups() {
+    io_uring_params parameters{};
+    const UniqueFd plain = kernel::createIoUring(1, parameters);
+    // A kernel before 6.8 doesn't know the request; others have no group in a new ring.
+    const BufferGroupStatus status;
+    return -kernel::registerIoUring(plain.get(), kernel::kIoUringBufferGroup, &status, 1) == ENOENT;
+}
+
+IoUringProbe::IoUringProbe(int ring, const kernel::IoUringInfo& info, const RingAnswers* owners)
+    : ring_(ring), info_(info), owners_(owners) {
     findSizes();
 }
 
@@ -98,54 +120,47 @@ void IoUringProbe::findSizes() {
         flags_ |= IORING_SETUP_SQE128;
 }
 
-std::string IoUringProbe::whatCantBeCarried() const {
+std::string IoUringProbe::whatCantBeCarried() {
     if (!doubt_.empty())
         return doubt_;
     if (::syscall(SYS_io_uring_enter, ring_, 0, 0, 0, nullptr, 0) < 0)
         return "that isn't enabled yet (IORING_SETUP_R_DISABLED)";
+    if (!belongsToAnother(ring_)) {
+        answers_ = askRing([this](unsigned request) { return askHere(ring_, request); });
+        answers_.bufferGroup = firstBufferGroup();
+    } else if (owners_ != nullptr) {
+        answers_ = *owners_;
+    } else {
+        return "that belongs to one of its threads (IORING_SETUP_SINGLE_ISSUER), which isn't to be found";
+    }
     // A ring without any flags gives the answers that this kernel gives to those.
     io_uring_params parameters{};
     const UniqueFd plain = kernel::createIoUring(1, parameters);
-    const auto ask = [](int ring, unsigned request) { return -kernel::registerIoUring(ring, request, nowhere(), 1); };
-    const int files = ask(ring_, IORING_REGISTER_FILES_UPDATE2);
-    const int napi = ask(ring_, kernel::kIoUringNapi);
-    if (files == EEXIST)
-        return "that belongs to one of its threads (IORING_SETUP_SINGLE_ISSUER)";
-    if (files == EACCES || napi == EACCES)
+    const RingAnswers usual = askRing([&plain](unsigned request) { return askHere(plain.get(), request); });
+    if (answers_.files == EACCES || answers_.polling == EACCES)
         return "with restrictions";
-    if (napi != ask(plain.get(), kernel::kIoUringNapi))
+    if (answers_.polling != usual.polling)
         return "that polls for completions (IORING_SETUP_IOPOLL)";
-    if (ask(ring_, kernel::kIoUringMemoryRegion) != ask(plain.get(), kernel::kIoUringMemoryRegion))
+    if (answers_.memoryRegion != usual.memoryRegion)
         return "with a registered region of memory";
-    struct {
-        std::uint32_t group = 0;
-        std::uint32_t head = 0;
-        std::uint32_t reserved[8] = {};
-    } status;
-    constexpr std::uint32_t kGroups = 65536;
-    // A kernel before 6.8 doesn't know the request; others have no group in a new ring.
-    if (-kernel::registerIoUring(plain.get(), kernel::kIoUringBufferGroup, &status, 1) != ENOENT)
-        return {};
-    for (; status.group < kGroups; ++status.group) {
-        const int answer = -kernel::registerIoUring(ring_, kernel::kIoUringBufferGroup, &status, 1);
-        if (answer != ENOENT)
-            return fmt::format("with a group of provided buffers ({})", status.group);
-        status = {status.group, 0, {}};
-    }
+    if (answers_.bufferGroup)
+        return fmt::format("with a group of provided buffers ({})", *answers_.bufferGroup);
+    if (answers_.eventFd != EBUSY && answers_.eventFd != usual.eventFd)
+        failWith(answers_.eventFd, "ask an io_uring for its eventfd");
     return {};
 }
 
-bool IoUringProbe::hasEventFd() const {
-    const UniqueFd ours(sys(::eventfd(0, EFD_CLOEXEC), "create an eventfd"));
-    const int number = ours.get();
-    const int answer = -kernel::registerIoUring(ring_, IORING_REGISTER_EVENTFD, &number, 1);
-    if (answer == EBUSY)
-        return true;
-    if (answer != 0)
-        failWith(answer, "ask an io_uring for its eventfd");
-    if (const int undone = kernel::registerIoUring(ring_, IORING_UNREGISTER_EVENTFD, nullptr, 0); undone < 0)
-        failWith(-undone, "take an eventfd from an io_uring");
-    return false;
+std::optional<std::uint32_t> IoUringProbe::firstBufferGroup() const {
+    BufferGroupStatus status;
+    for (bool tells = tellsBufferGroups(); tells && status.group < kBufferGroups; ++status.group) {
+        if (-kernel::registerIoUring(ring_, kernel::kIoUringBufferGroup, &status, 1) != ENOENT)
+            return status.group;
+    }
+    return std::nullopt;
+}
+
+bool IoUringProbe::hasEventFd() const noexcept {
+    return answers_.eventFd == EBUSY;
 }
 
 void IoUringProbe::store(IoUringEntry& out, Arena& arena) const {

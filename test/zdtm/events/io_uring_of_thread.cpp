@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: fails-with-4.2 it knows no io_uring
+#include <linux/io_uring.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "ring.hpp"
+#include "threads.hpp"
+#include "zdtm.hpp"
+
+namespace {
+constexpr unsigned kDeferTaskrun = 1U << 13;  // IORING_SETUP_DEFER_TASKRUN (6.1)
+
+// Registered things, completions that wait, and requests that the kernel doesn't know yet.
+struct Used {
+    // Which of several eventfds a ring has can't be found out.
+    Used(unsigned flags, bool tells) : ring(8, flags), event(tells ? SYS(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) : -1) {
+        ring.spin(21);
+        const iovec buffer{bytes, sizeof(bytes)};
+        ring.enroll(IORING_REGISTER_BUFFERS, &buffer, 1);
+        if (event >= 0) {
+            ring.enroll(IORING_REGISTER_EVENTFD, &event, 1);
+        }
+        ring.queue(IORING_OP_NOP, 100);
+        ring.submit(1);
+        ring.queue(IORING_OP_NOP, 101);
+        check_event();
+    }
+    void check() {
+        CHECK(ring.waiting() == 1 && ring.take(100) == 0, "%u completions wait", ring.waiting());
+        ring.submit(1);
+        CHECK(ring.take(101) == 0, "the request that waited");
+        check_event();
+        ring.spin(30);
+    }
+    void check_event() const {
+        eventfd_t count = 0;
+        CHECK(event < 0 || (eventfd_read(event, &count) == 0 && count == 1), "%llu events",
+              static_cast<unsigned long long>(count));
+    }
+
+    zdtm::Ring ring;
+    int event;
+    char bytes[4096] = {};
+};
+}  // namespace
+
+ZDTM("rings of io_uring that belong to one thread each, which alone may use them") {
+    Used plain(IORING_SETUP_SINGLE_ISSUER, false);
+    Used deferred(IORING_SETUP_SINGLE_ISSUER | kDeferTaskrun, false);
+    std::unique_ptr<Used> own;
+    zdtm::Threads others(
+        1, [&](unsigned) { own = std::make_unique<Used>(IORING_SETUP_SINGLE_ISSUER | kDeferTaskrun, true); },
+        [&](unsigned) { own->check(); });
+    me.wait_for_check();
+
+    plain.check();
+    deferred.check();
+    others.finish();
+}
