@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "criu/files/file_kind.fwd.hpp"
-#include "criu/files/ring_answers.hpp"
 #include "images/fdinfo.fwd.hpp"
 
 namespace criu::device {
@@ -17,6 +16,7 @@ class RestoreDevices;
 namespace criu::files {
 class PathDump;
 class PathRemaps;
+class RingOwners;
 }  // namespace criu::files
 
 namespace criu::memory {
@@ -52,7 +52,7 @@ struct FileDumpResources {
     device::DumpDevices& devices;
     const std::vector<tty::SeenSession>& sessions;
     namespaces::PosixQueuesDump* posixQueues;  ///< null if the tree has none for itself
-    files::OwnersAnswers rings;
+    const files::RingOwners& rings;
 };
 
 /// What restore halves share with others of the run. All outlives them.

@@ -6,11 +6,12 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/device_sockets.hpp"
 #include "criu/engine/file_kinds.hpp"
-#include "criu/engine/frozen_tree.hpp"
+#include "criu/engine/ring_owners.hpp"
 #include "criu/engine/seen_sessions.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/files/regular.hpp"
+#include "criu/files/ring_answers.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/networks_dump.hpp"
 #include "criu/namespaces/tun_file.hpp"
@@ -18,41 +19,27 @@
 
 namespace criu::engine {
 
-namespace {
-
-const files::RingAnswers* ringAnswersOf(const FrozenTree& tree, HostPid pid, int fd) {
-    const FrozenTask* const task = tree.find(pid);
-    if (task == nullptr)
-        return nullptr;
-    const auto found = task->ringAnswers.find(fd);
-    return found == task->ringAnswers.end() ? nullptr : found->second.get();
-}
-
-}  // namespace
-
 /// What only this file needs to know in full.
 struct FileKindsDump::Parts {
     Parts(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
-        : carriers(makeSocketCarriers(devices)), paths(ghostLimit), sessions(sessionsOf(tree)) {}
+        : carriers(makeSocketCarriers(devices)),
+          paths(ghostLimit),
+          sessions(sessionsOf(tree)),
+          rings(makeRingOwners(tree)) {}
 
     std::unique_ptr<sockets::SocketCarriers> carriers;
     files::PathDump paths;
     std::vector<tty::SeenSession> sessions;
+    std::unique_ptr<files::RingOwners> rings;
     std::vector<Kind> kinds;
 };
 
 FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
                              const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
     : networks_(*around.networks), parts_(std::make_unique<Parts>(devices, tree, ghostLimit)) {
-    const FileDumpResources with{parts_->paths,
-                                 segments,
-                                 networks_.rootLock(),
-                                 *parts_->carriers,
-                                 networks_.tunDevices(),
-                                 devices,
-                                 parts_->sessions,
-                                 around.posixQueues,
-                                 [&tree](HostPid pid, int fd) { return ringAnswersOf(tree, pid, fd); }};
+    const FileDumpResources with{parts_->paths,          segments, networks_.rootLock(), *parts_->carriers,
+                                 networks_.tunDevices(), devices,  parts_->sessions,     around.posixQueues,
+                                 *parts_->rings};
     for (const FileKind& kind : fileKinds())
         parts_->kinds.push_back({kind.type, kind.startDump(with)});
 }

@@ -62,7 +62,7 @@ struct FrozenTask {
     bool hasRings = false;       ///< has descriptors of io_uring
     /// By descriptors of rings that answer one thread only.
     std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
-    std::size_t pidLevel = 0;    ///< how deep the pid namespace of the tree's root is below criu's
+    std::size_t pidLevel = 0;  ///< how deep the pid namespace of the tree's root is below criu's
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
     /// Itself, its process group and its session, as the tree calls them. Zero: the pid namespace of the tree doesn't

@@ -80,7 +80,27 @@ std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, Sto
     return nullptr;
 }
 
+class NotedAnswers final : public files::RingOwners {
+public:
+    explicit NotedAnswers(const FrozenTree& tree) noexcept : tree_(tree) {}
+
+    [[nodiscard]] const files::RingAnswers* answersTo(HostPid pid, int fd) const override {
+        const FrozenTask* const task = tree_.find(pid);
+        if (task == nullptr)
+            return nullptr;
+        const auto found = task->ringAnswers.find(fd);
+        return found == task->ringAnswers.end() ? nullptr : found->second.get();
+    }
+
+private:
+    const FrozenTree& tree_;
+};
+
 }  // namespace
+
+std::unique_ptr<files::RingOwners> makeRingOwners(const FrozenTree& tree) {
+    return std::make_unique<NotedAnswers>(tree);
+}
 
 void askRingOwners(const std::vector<TaskRing>& rings, const FrozenTree& tree, StopRequest& stop) {
     for (const TaskRing& ring : rings) {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <memory>
 #include <vector>
 
 namespace criu {
 class StopRequest;
+}
+
+namespace criu::files {
+class RingOwners;
 }
 
 namespace criu::engine {
@@ -16,5 +21,8 @@ struct TaskRing;
 /// notes it in its process (FrozenTask::ringAnswers). Nothing is noted where no thread of the process that has the ring
 /// is the one. Code is put into processes for a moment: nobody may look at their mappings meanwhile. Throws Error.
 void askRingOwners(const std::vector<TaskRing>& rings, const FrozenTree& tree, StopRequest& stop);
+
+/// What has been noted. `tree` outlives the result.
+[[nodiscard]] std::unique_ptr<files::RingOwners> makeRingOwners(const FrozenTree& tree);
 
 }  // namespace criu::engine

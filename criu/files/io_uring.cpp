@@ -62,7 +62,7 @@ void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
 
 class IoUringKindDump final : public FileKindDump {
 public:
-    explicit IoUringKindDump(OwnersAnswers owners) : owners_(std::move(owners)) {}
+    explicit IoUringKindDump(const RingOwners& owners) : owners_(owners) {}
 
     [[nodiscard]] bool claims(const OpenFd& file) const override { return file.isAnonymous("[io_uring]"); }
 
@@ -77,7 +77,7 @@ public:
             refuse(file, "with registered credentials");
         if (info.busyPolling)
             refuse(file, "that polls network devices");
-        IoUringProbe probe(file.copy.get(), info, owners_(file.pid, file.fd));
+        IoUringProbe probe(file.copy.get(), info, owners_.answersTo(file.pid, file.fd));
         if (const auto what = probe.whatCantBeCarried(); !what.empty())
             refuse(file, what);
 
@@ -179,7 +179,7 @@ private:
         }
     }
 
-    const OwnersAnswers owners_;
+    const RingOwners& owners_;
     std::vector<Pending> pending_;
 };
 
@@ -194,8 +194,8 @@ public:
 
 }  // namespace
 
-std::unique_ptr<FileKindDump> makeIoUringDump(OwnersAnswers owners) {
-    return std::make_unique<IoUringKindDump>(std::move(owners));
+std::unique_ptr<FileKindDump> makeIoUringDump(const RingOwners& owners) {
+    return std::make_unique<IoUringKindDump>(owners);
 }
 
 std::unique_ptr<FileKindRestore> makeIoUringRestore() {

@@ -4,18 +4,19 @@
 #include <cstdint>
 
 #include "criu/files/file_kind.fwd.hpp"
-#include "criu/files/ring_answers.hpp"
 #include "images/io-uring.fwd.hpp"
 
 namespace criu::files {
 class RestoredFile;
-}
+class RingOwners;
+}  // namespace criu::files
 
 namespace criu::files {
 
 /// io_uring(7): rings that have no requests in flight, with completions that nobody has taken yet, requests that aren't
-/// submitted yet, registered files and buffers, and an eventfd. See Documentation/io_uring.md.
-std::unique_ptr<FileKindDump> makeIoUringDump(OwnersAnswers owners);
+/// submitted yet, registered files and buffers, and an eventfd. `owners` outlives the result. See
+/// Documentation/io_uring.md.
+std::unique_ptr<FileKindDump> makeIoUringDump(const RingOwners& owners);
 std::unique_ptr<FileKindRestore> makeIoUringRestore();
 
 /// What restores one: made by the kind. `entry` must outlive it.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include "criu/base/ids.hpp"
@@ -20,8 +19,12 @@ struct RingAnswers {
     std::optional<std::uint32_t> bufferGroup;
 };
 
-/// What the thread that a ring belongs to (IORING_SETUP_SINGLE_ISSUER) is answered; the kernel answers nobody else. The
-/// ring is named by a process and its descriptor. Null: that thread isn't known.
-using OwnersAnswers = std::function<const RingAnswers*(HostPid pid, int fd)>;
+/// Knows what threads are answered that a ring belongs to (IORING_SETUP_SINGLE_ISSUER); the kernel answers nobody else.
+class RingOwners {
+public:
+    virtual ~RingOwners() = default;
+    /// The ring is named by a process and its descriptor. Null: its thread isn't known.
+    [[nodiscard]] virtual const RingAnswers* answersTo(HostPid pid, int fd) const = 0;
+};
 
 }  // namespace criu::files
