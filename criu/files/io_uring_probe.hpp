@@ -18,8 +18,9 @@ namespace criu::files {
 /// Asks for all answers but the last. `ask`: makes the request at kNowhere with a count of 1; returns an errno value.
 [[nodiscard]] RingAnswers askRing(const std::function<int(unsigned request)>& ask);
 
-/// An address from which the kernel can't copy.
-inline constexpr std::uint64_t kNowhere = 8;
+/// An address from which the kernel can't copy, whoever asks: programs may have mapped the first page, but never the
+/// last one.
+inline constexpr std::uint64_t kNowhere = ~std::uint64_t{0xfff};
 
 /// What asks for a group of provided buffers (struct io_uring_buf_status of Linux 6.8). The answer is ENOENT if there
 /// is none of that number.
