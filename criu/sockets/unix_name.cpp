@@ -290,13 +290,13 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     if (!plain.starts_with('/')) {
         const std::optional<std::string> directory = bindDirectory(file, plain, path);
         out.name_dir = arena.string(directory.value_or(parentDirectory(path)));
-        if (!directory)
+        if (!directory && out.deleted == 0)
             out.file_path = arena.string(path);
-    } else if (const std::string named = UnixName::of(out).path(); named != path) {
+    } else if (const std::string named = UnixName::of(out).path(); named != path && out.deleted == 0) {
+        // Where one was that is gone doesn't matter, and may be a directory that a restore has made for a moment.
         // Links among the directories lead to the same file; a name that doesn't is that of another time or place.
         struct stat by {};
-        if (out.deleted != 0 || ::lstat(tree.at(named, mount).c_str(), &by) != 0 || by.st_dev != stat.st_dev ||
-            by.st_ino != stat.st_ino)
+        if (::lstat(tree.at(named, mount).c_str(), &by) != 0 || by.st_dev != stat.st_dev || by.st_ino != stat.st_ino)
             out.file_path = arena.string(path);
     }
     if (tree.isOwn() && out.deleted == 0 && (!found || tree.isCovered(mount)))
