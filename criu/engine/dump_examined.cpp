@@ -30,8 +30,8 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
     refuseUnsupported(frozen.tree(), frozen.options(), labelModule_);
     refuseNestedDevices(frozen.tree(), frozen.devices());
     const std::vector<TaskRing> rings = findRings(frozen.tree());
-    awaitRingRequests(rings, frozen.tree(), frozen.stop(), frozen.log());
-    askRingOwners(rings, frozen.tree(), frozen.stop());
+    awaitRingRequests(rings, frozen.stop(), frozen.log());
+    askRingOwners(rings, frozen.stop());
     namespaces_.lock();
     frozen.log().stage("devices");
     std::vector<compel::FrozenProcess*> processes;

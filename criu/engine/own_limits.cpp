@@ -69,11 +69,12 @@ OwnLimits::OwnLimits(const model::ProcessTree& tree, bool raiseAll) : OwnLimits(
     files_ = kernel::raiseFileLimit();
 }
 
-void OwnLimits::makeRoomForFiles(std::size_t count) noexcept {
+int OwnLimits::makeRoomForFiles(std::size_t count) noexcept {
     // Descriptors are numbered by int, and fs.nr_open can't be higher than that either.
     constexpr std::size_t kMost = std::numeric_limits<int>::max();
     if (count > static_cast<std::size_t>(files_) && count <= kMost && kernel::makeRoomForFiles(count))
         files_ = static_cast<int>(count);
+    return files_;
 }
 
 void OwnLimits::putBack() const noexcept {

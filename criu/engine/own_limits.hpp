@@ -23,10 +23,9 @@ public:
     OwnLimits(const OwnLimits&) = delete;
     OwnLimits& operator=(const OwnLimits&) = delete;
 
-    /// Allows more open files if `count` aren't, and criu may do that (CAP_SYS_RESOURCE, fs.nr_open).
-    void makeRoomForFiles(std::size_t count) noexcept;
-    /// How many open files are allowed.
-    [[nodiscard]] int files() const noexcept { return files_; }
+    /// Allows more open files if `count` aren't, and criu may do that (CAP_SYS_RESOURCE, fs.nr_open). Returns how many
+    /// are allowed then.
+    int makeRoomForFiles(std::size_t count) noexcept;
 
     /// Before criu becomes something else, such as the command of --exec-cmd, or just waits.
     void putBack() const noexcept;

@@ -359,15 +359,6 @@ void RestoredFiles::removeLinks() const noexcept {
     parts_->remaps.removeLinks(log_);
 }
 
-/// Numbers of descriptors that processes have, and -1.
-std::set<int> RestoredFiles::numbersOfTree() const {
-    std::set<int> used{-1};
-    for (const auto& [id, table] : content_.tree.fdTables)
-        for (const model::FdSlot& slot : table->slots)
-            used.insert(slot.fd);
-    return used;
-}
-
 /// How many descriptors criu has for itself at most.
 std::size_t RestoredFiles::serviceDescriptors(std::size_t more) const {
     std::size_t shared = options_.inheritFds.size() + parts_->remaps.count();
@@ -376,15 +367,15 @@ std::size_t RestoredFiles::serviceDescriptors(std::size_t more) const {
     return kServiceRoom + shared + inFlight_ + more + content_.files.size() / 8;
 }
 
-std::size_t RestoredFiles::descriptorsWanted(std::size_t more) const {
-    return static_cast<std::size_t>(*numbersOfTree().rbegin() + 1) + serviceDescriptors(more);
-}
-
-ServiceFds RestoredFiles::chooseServiceFds(int limit, std::size_t more) const {
-    const std::set<int> used = numbersOfTree();
+ServiceFds RestoredFiles::chooseServiceFds(std::size_t more, const std::function<int(std::size_t)>& allow) const {
+    std::set<int> used{-1};
+    for (const auto& [id, table] : content_.tree.fdTables)
+        for (const model::FdSlot& slot : table->slots)
+            used.insert(slot.fd);
+    const auto wanted = static_cast<int>(serviceDescriptors(more));
+    const int limit = allow(static_cast<std::size_t>(*used.rbegin() + 1 + wanted));
     if (*used.rbegin() >= limit)
         fail("a process has fd {}, but at most {} descriptors are allowed here", *used.rbegin(), limit);
-    const auto wanted = static_cast<int>(serviceDescriptors(more));
     ServiceFds widest{*used.rbegin() + 1, limit - 1};
     const auto room = [](const ServiceFds& range) { return range.last - range.first + 1; };
     if (room(widest) >= wanted)

@@ -88,11 +88,10 @@ public:
     /// 0: none. Throws Error for sockets that can only be opened together but have names in several.
     void planNames(const std::function<std::uint32_t(int mount)>& spaceOf);
 
-    /// How high the limit of open files has to be for criu to have its own descriptors above those of the tree. `more`:
-    /// of whom nothing is known here.
-    [[nodiscard]] std::size_t descriptorsWanted(std::size_t more) const;
-    /// Numbers for criu's own descriptors, above or between those of the tree; at most `limit` (RLIMIT_NOFILE).
-    [[nodiscard]] ServiceFds chooseServiceFds(int limit, std::size_t more) const;
+    /// Numbers for criu's own descriptors, above or between those of the tree. `more`: of whom nothing is known here.
+    /// `allow`: is told how high the limit of open files (RLIMIT_NOFILE) had to be for all of them to be above, and
+    /// returns what it is.
+    [[nodiscard]] ServiceFds chooseServiceFds(std::size_t more, const std::function<int(std::size_t)>& allow) const;
 
     /// Takes over descriptors given with --inherit-fd.
     void takeInherited(kernel::FdStore& store);
@@ -162,7 +161,6 @@ private:
     void requireReachableOwned() const;
     void setThreadOwners(const model::IdMap& ids);
 
-    [[nodiscard]] std::set<int> numbersOfTree() const;
     [[nodiscard]] std::size_t serviceDescriptors(std::size_t more) const;
     [[nodiscard]] TreePid groupFor(TreePid image) const;
     void collectAll();

@@ -102,11 +102,9 @@ std::unique_ptr<files::RingOwners> makeRingOwners(const FrozenTree& tree) {
     return std::make_unique<NotedAnswers>(tree);
 }
 
-void askRingOwners(const std::vector<TaskRing>& rings, const FrozenTree& tree, StopRequest& stop) {
+void askRingOwners(const std::vector<TaskRing>& rings, StopRequest& stop) {
     for (const TaskRing& ring : rings) {
         stop.throwIfRequested();
-        if (!canAskAboutRings(*ring.task, tree))
-            continue;
         const UniqueFd copy = kernel::PidFd(ring.task->pid().value).getFd(ring.fd);
         if (!files::belongsToAnother(copy.get()))
             continue;

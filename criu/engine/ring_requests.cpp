@@ -66,12 +66,7 @@ std::vector<TaskRing> findRings(FrozenTree& tree) {
     return rings;
 }
 
-bool canAskAboutRings(const FrozenTask& task, const FrozenTree& tree) noexcept {
-    return tree.seccompSuspended() ||
-           task.status.seccomp.value_or(kernel::SeccompMode::Disabled) == kernel::SeccompMode::Disabled;
-}
-
-void awaitRingRequests(const std::vector<TaskRing>& rings, const FrozenTree& tree, StopRequest& stop, Log& log) {
+void awaitRingRequests(const std::vector<TaskRing>& rings, StopRequest& stop, Log& log) {
     constexpr std::chrono::seconds kMost{10};
     constexpr std::chrono::seconds kMostInVain{1};
     constexpr std::chrono::microseconds kFirstPause{200};
@@ -87,8 +82,7 @@ void awaitRingRequests(const std::vector<TaskRing>& rings, const FrozenTree& tre
          nap = std::min<std::chrono::microseconds>(nap * 2, kLongestPause)) {
         stop.throwIfRequested();
         for (const TaskRing& ring : rings)
-            if (canAskAboutRings(*ring.task, tree))
-                letThreadsWork(ring);
+            letThreadsWork(ring);
         const std::uint32_t now = underWay(rings);
         if (now != left)
             changed = Clock::now();

@@ -20,10 +20,8 @@ struct TaskRing {
 };
 
 /// All of processes that have mapped a ring, as those do that let the kernel allocate its memory. Throws Error.
+/// Whoever makes their threads ask about them relies on refuseUnsupported(): no filter of seccomp is in the way then.
 [[nodiscard]] std::vector<TaskRing> findRings(FrozenTree& tree);
-
-/// Whether its threads can be made to ask about rings: no filter of seccomp is in the way.
-[[nodiscard]] bool canAskAboutRings(const FrozenTask& task, const FrozenTree& tree) noexcept;
 
 /// Waits for requests that are under way in a tree that stands still, such as reads of files: they end without their
 /// process, but for what the kernel does for them in its threads, which these are let do meanwhile. Not for those that
@@ -31,6 +29,6 @@ struct TaskRing {
 /// way any more, when a second has brought nothing, or after ten.
 ///
 /// To be called before anything of memory, or of positions in files, is looked at, which requests change. Throws Error.
-void awaitRingRequests(const std::vector<TaskRing>& rings, const FrozenTree& tree, StopRequest& stop, Log& log);
+void awaitRingRequests(const std::vector<TaskRing>& rings, StopRequest& stop, Log& log);
 
 }  // namespace criu::engine

@@ -23,8 +23,8 @@ ServiceFds takeService(PlannedRestore& planned, LazyRestore* lazy, OwnLimits& li
         planned.devices.descriptors() + planned.segments.count() + (lazy != nullptr ? lazy->descriptors() : 0);
     for (const auto& kind : planned.namespaces)
         more += kind->descriptors();
-    limits.makeRoomForFiles(planned.files.descriptorsWanted(more));
-    const ServiceFds service = planned.files.chooseServiceFds(limits.files(), more);
+    const ServiceFds service =
+        planned.files.chooseServiceFds(more, [&limits](std::size_t count) { return limits.makeRoomForFiles(count); });
     kernel::FdStore& store = planned.store;
     store.reserve(service.first, service.last);
     const auto inherited = [&store](kernel::FdKey key) {
