@@ -65,7 +65,7 @@ bench:
 	@test/bench/bench --build $(BUILD) --b $(CRIU_B) $(BENCH)
 
 fuzz:
-	@scripts/fuzz --build $(BUILD)-fuzz --jobs $(JOBS) --seconds $(SECONDS)
+	@scripts/fuzz --build $(BUILD)-sanitized --jobs $(JOBS) --seconds $(SECONDS)
 
 asan:
 	@scripts/check --build $(BUILD) --jobs $(JOBS) --only asan
@@ -86,6 +86,6 @@ man: all
 	@scripts/manpage $(BUILD)/bin/criu
 
 clean:
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tidy
+	@rm -rf $(BUILD) $(BUILD)-sanitized $(BUILD)-tidy
 
 .PHONY: all help demo check check-gpu check-vm install uninstall deb bench fuzz asan tidy format format-check layers man clean

@@ -23,6 +23,7 @@ namespace {
 constexpr int kIpRecvErrorRfc4884 = 26;
 constexpr int kIpLocalPortRange = 51;
 constexpr int kIpv6RecvErrorRfc4884 = 31;
+constexpr int kIpv6FlowInfo = 11;
 constexpr int kIpv6FlowInfoSend = 33;
 constexpr int kTcpTxDelay = 37;
 constexpr int kTcpRtoMaxMs = 44;
@@ -98,7 +99,7 @@ constexpr Row kRows[] = {
 
     {"IPV6_TRANSPARENT", IPPROTO_IPV6, IPV6_TRANSPARENT, V6 | All, When::Early},
     {"IPV6_CHECKSUM", IPPROTO_IPV6, IPV6_CHECKSUM, V6 | Raw},
-    {"IPV6_FLOWINFO", IPPROTO_IPV6, IPV6_FLOWINFO, V6 | All},
+    {"IPV6_FLOWINFO", IPPROTO_IPV6, kIpv6FlowInfo, V6 | All},
     {"IPV6_FLOWINFO_SEND", IPPROTO_IPV6, kIpv6FlowInfoSend, V6 | All},
     {"IPV6_UNICAST_HOPS", IPPROTO_IPV6, IPV6_UNICAST_HOPS, V6 | All},
     {"IPV6_UNICAST_IF", IPPROTO_IPV6, IPV6_UNICAST_IF, V6 | Packets},

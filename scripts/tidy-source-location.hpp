@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Included before everything else when compiling with clang: versions before 15 can't use libstdc++'s
+// Included before everything else by clang-tidy 14: versions before 15 can't use libstdc++'s
 // std::source_location, so it is supplied here.
 #pragma once
 

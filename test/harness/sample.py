@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Draws a sample of test cases by a seed, for runs that have no time for all."""
+
+import math
+import random
+
+
+def draw(cases, labels_of, seed, share):
+    """Returns a share (0 to 1) of the cases, in their order.
+
+    Each label has a case in the sample: `labels_of(case)` returns the labels of one, such as its program and its mode. The
+    same seed draws the same cases from the same list.
+    """
+    shuffled = list(range(len(cases)))
+    random.Random(seed).shuffle(shuffled)
+    labels = {at: set(labels_of(cases[at])) for at in shuffled}
+    chosen, seen = set(), set()
+    for at in shuffled:
+        if labels[at] - seen:
+            chosen.add(at)
+            seen |= labels[at]
+    wanted = math.ceil(share * len(cases))
+    chosen.update([at for at in shuffled if at not in chosen][:max(0, wanted - len(chosen))])
+    return [cases[at] for at in sorted(chosen)]
