@@ -3,9 +3,9 @@
 # compiled alone, which is quicker for who changes a source again and again.
 option(CRIU_UNITY "Compile sources in batches, for a build of everything" ON)
 
-# batch_sources(TARGET [SIZE n]): the target's C++ sources, those of a folder in batches of n at most. A source with
+# batch_sources(TARGET [SIZE n]): the target's C++ sources, those of a layer in batches of n at most. A source with
 # options of its own, or with the property SKIP_UNITY_BUILD_INCLUSION, is compiled alone. Sources of a batch share one
-# anonymous namespace, so names in it differ within a folder.
+# anonymous namespace, so names in it differ within a layer.
 function(batch_sources target)
   if(NOT CRIU_UNITY)
     return()
@@ -31,7 +31,8 @@ function(batch_sources target)
     if(generated OR NOT in_tree)
       continue()
     endif()
-    cmake_path(GET name PARENT_PATH folder)
+    # Rooms of a layer (criu/engine/dump) share batches, since small ones would be batches of few sources.
+    string(REGEX MATCH "^[^/]+/[^/]+" folder ${name})
     string(MAKE_C_IDENTIFIER ${folder} folder)
     list(APPEND folders ${folder})
     list(APPEND names_${folder} ${name})
