@@ -3,14 +3,15 @@
 # compiled alone, which is quicker for who changes a source again and again.
 option(CRIU_UNITY "Compile sources in batches, for a build of everything" ON)
 
-# batch_sources(TARGET [SIZE n]): the target's C++ sources, those of a layer in batches of n at most. A source with
+# batch_sources(TARGET [SIZE n] [APART folder...]): the target's C++ sources, those of a layer in batches of n at most, and
+# those of a folder of APART in batches of their own. A source with
 # options of its own, or with the property SKIP_UNITY_BUILD_INCLUSION, is compiled alone. Sources of a batch share one
 # anonymous namespace, so names in it differ within a layer.
 function(batch_sources target)
   if(NOT CRIU_UNITY)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "SIZE" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "SIZE" "APART" ${ARGN})
   if(NOT ARG_SIZE)
     set(ARG_SIZE 30)
   endif()
@@ -32,7 +33,10 @@ function(batch_sources target)
       continue()
     endif()
     # Rooms of a layer (criu/engine/dump) share batches, since small ones would be batches of few sources.
-    string(REGEX MATCH "^[^/]+/[^/]+" folder ${name})
+    cmake_path(GET name PARENT_PATH folder)
+    if(NOT folder IN_LIST ARG_APART)
+      string(REGEX MATCH "^[^/]+/[^/]+" folder ${name})
+    endif()
     string(MAKE_C_IDENTIFIER ${folder} folder)
     list(APPEND folders ${folder})
     list(APPEND names_${folder} ${name})

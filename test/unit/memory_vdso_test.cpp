@@ -37,6 +37,13 @@ T& in(std::vector<std::byte>& bytes, std::uint64_t offset) {
     return *reinterpret_cast<T*>(bytes.data() + offset);
 }
 
+/// Reads the operand of an instruction, which needs no alignment.
+std::uint32_t operandAt(const std::vector<std::byte>& bytes, std::size_t offset) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
 /// Offset of a dynamic entry's value, which is an offset itself here.
 std::uint64_t dynamicEntry(std::vector<std::byte>& bytes, Elf64_Sxword tag) {
     const auto header = in<Elf64_Ehdr>(bytes, 0);
@@ -171,14 +178,14 @@ TEST_CASE("a jump of 32-bit code leads as far as it says, around the end of memo
     std::vector<std::byte> plain(16, std::byte{0x90});
     CHECK(writeCompatVdsoJump(plain, 0xf7fc4540, 0x00106540) == 5);
     CHECK(plain[0] == std::byte{0xe9});
-    CHECK(in<std::uint32_t>(plain, 1) == static_cast<std::uint32_t>(0x00106540 - 0xf7fc4545));
+    CHECK(operandAt(plain, 1) == static_cast<std::uint32_t>(0x00106540 - 0xf7fc4545));
     CHECK(plain[5] == std::byte{0x90});
     std::vector<std::byte> padded(16, std::byte{0x90});
     const std::byte pad[] = {std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfb}};
     std::copy(std::begin(pad), std::end(pad), padded.begin());
     CHECK(writeCompatVdsoJump(padded, 0x1000, 0x2000) == 9);
     CHECK(padded[4] == std::byte{0xe9});
-    CHECK(in<std::uint32_t>(padded, 5) == 0x2000 - 0x1009);
+    CHECK(operandAt(padded, 5) == 0x2000 - 0x1009);
 }
 
 TEST_CASE("a jump needs room, and leaves the landing pad of indirect branches") {
