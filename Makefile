@@ -5,6 +5,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 JOBS    ?= $(shell nproc)
 SECONDS ?= 20
+RESULTS ?=
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) -j$(JOBS)
@@ -22,7 +23,8 @@ help:
 	@echo "make install                install below PREFIX ($(PREFIX)), with DESTDIR put before it"
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
-	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B"
+	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B; times go to $(BUILD)/bench.json, too"
+	@echo "make plots                  draw the figures of Documentation/figures; RESULTS=$(BUILD)/bench.json: those times only"
 	@echo "make fuzz SECONDS=N         run each fuzz target for N seconds ($(SECONDS))"
 	@echo "make asan                   run unit tests built with AddressSanitizer and UBSan"
 	@echo "make tidy                   run clang-tidy; FILES='…' for some files only"
@@ -62,7 +64,10 @@ bench:
 	@test -n "$(CRIU_B)" || { echo "usage: make bench CRIU_B=/path/of/another/criu" >&2; exit 2; }
 	@cmake -S . -B $(BUILD) -G Ninja -DCRIU_TESTS=ON >/dev/null
 	@cmake --build $(BUILD) -j$(JOBS)
-	@test/bench/bench --build $(BUILD) --b $(CRIU_B) $(BENCH)
+	@test/bench/bench --build $(BUILD) --b $(CRIU_B) --results $(BUILD)/bench.json $(BENCH)
+
+plots:
+	@scripts/figures $(if $(RESULTS),--results $(RESULTS))
 
 fuzz:
 	@scripts/fuzz --build $(BUILD)-sanitized --jobs $(JOBS) --seconds $(SECONDS)
@@ -88,4 +93,4 @@ man: all
 clean:
 	@rm -rf $(BUILD) $(BUILD)-sanitized $(BUILD)-tidy
 
-.PHONY: all help demo check check-gpu check-vm install uninstall deb bench fuzz asan tidy format format-check layers man clean
+.PHONY: all help demo check check-gpu check-vm install uninstall deb bench plots fuzz asan tidy format format-check layers man clean
