@@ -32,7 +32,7 @@ function(batch_sources target)
     if(generated OR NOT in_tree)
       continue()
     endif()
-    # Rooms of a layer (criu/engine/dump) share batches, since small ones would be batches of few sources.
+    # Rooms of a layer (criu/engine/dump/dump) share batches, since small ones would be batches of few sources.
     cmake_path(GET name PARENT_PATH folder)
     if(NOT folder IN_LIST ARG_APART)
       string(REGEX MATCH "^[^/]+/[^/]+" folder ${name})

@@ -7,8 +7,8 @@
 #include "criu/base/error.hpp"
 #include "criu/base/signals_blocked.hpp"
 #include "criu/base/thread_pool.hpp"
-#include "criu/memory/page_sink.hpp"
-#include "criu/memory/read_watch.hpp"
+#include "criu/memory/pages/page_sink.hpp"
+#include "criu/memory/pages/read_watch.hpp"
 
 namespace criu::device {
 namespace {

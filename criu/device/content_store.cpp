@@ -8,7 +8,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/whole_io.hpp"
 #include "criu/device/content.hpp"
-#include "criu/memory/page_sink.hpp"
+#include "criu/memory/pages/page_sink.hpp"
 
 namespace criu::device {
 

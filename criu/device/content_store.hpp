@@ -11,7 +11,7 @@
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/memory/page_source.hpp"
+#include "criu/memory/pages/page_source.hpp"
 
 namespace criu::memory {
 class PageSink;

@@ -7,8 +7,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/open_fd.hpp"
-#include "criu/kernel/maps.hpp"
-#include "criu/memory/read_watch.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/memory/pages/read_watch.hpp"
 
 namespace criu::device {
 

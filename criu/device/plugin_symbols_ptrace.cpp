@@ -13,7 +13,7 @@
 
 #include "criu/base/log.hpp"
 #include "criu/device/plugin_symbols.hpp"
-#include "criu/kernel/maps.hpp"
+#include "criu/kernel/mm/maps.hpp"
 #include "lib/c/criu-plugin-host.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include "criu/files/file_restore.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/image/record.hpp"
-#include "criu/memory/read_watch.hpp"
+#include "criu/memory/pages/read_watch.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/inventory.hpp"

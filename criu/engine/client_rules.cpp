@@ -9,15 +9,15 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/engine.hpp"
-#include "criu/engine/frozen_tree.hpp"
-#include "criu/engine/restore_images.hpp"
+#include "criu/engine/restore/restore_images.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/file_rights.hpp"
 #include "criu/model/client.hpp"
 #include "criu/model/options.hpp"
-#include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ns_ids.hpp"
 #include "criu/task/credentials.hpp"
 #include "images/core.hpp"
 #include "images/ghost-file.hpp"

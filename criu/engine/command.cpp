@@ -15,13 +15,13 @@
 #include "criu/base/version.hpp"
 #include "criu/device/plugin.hpp"
 #include "criu/engine/action_scripts.hpp"
-#include "criu/engine/check.hpp"
-#include "criu/engine/dump_frozen.hpp"
+#include "criu/engine/check/check.hpp"
+#include "criu/engine/dump/frozen.hpp"
 #include "criu/engine/engine.hpp"
-#include "criu/engine/image_keys.hpp"
-#include "criu/engine/own_rights.hpp"
-#include "criu/engine/stream_end.hpp"
-#include "criu/kernel/runnable.hpp"
+#include "criu/engine/images/image_keys.hpp"
+#include "criu/engine/images/image_stream_file.hpp"
+#include "criu/engine/required_caps.hpp"
+#include "criu/kernel/proc/runnable.hpp"
 
 namespace criu::engine {
 namespace {

@@ -21,10 +21,10 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
-#include "criu/engine/image_keys.hpp"
+#include "criu/engine/images/image_keys.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/kernel/stat.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/stat.hpp"
 
 namespace criu::engine {
 namespace {

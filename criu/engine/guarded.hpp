@@ -10,8 +10,8 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/engine.hpp"
-#include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/stages.hpp"
 
 namespace criu::engine {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "criu/namespaces/mount_helpers.hpp"
+#include "criu/namespaces/mount/mount_helpers.hpp"
 #include "criu/namespaces/namespace_restores.hpp"
 
 namespace criu::kernel {

@@ -21,7 +21,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/device_number.hpp"
-#include "criu/kernel/kcmp.hpp"
+#include "criu/kernel/proc/kcmp.hpp"
 #include "images/eventpoll.hpp"
 #include "images/fdinfo.hpp"
 

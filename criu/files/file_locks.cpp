@@ -10,8 +10,8 @@
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/effective_ids.hpp"
-#include "criu/kernel/fdinfo.hpp"
+#include "criu/kernel/fsuid_scope.hpp"
+#include "criu/kernel/proc/fdinfo.hpp"
 #include "criu/model/tree_pids.hpp"
 #include "images/fown.hpp"
 

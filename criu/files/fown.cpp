@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/effective_ids.hpp"
+#include "criu/kernel/fsuid_scope.hpp"
 #include "images/fown.hpp"
 
 namespace criu::files {

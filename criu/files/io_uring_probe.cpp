@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::files {
 namespace {

@@ -13,13 +13,13 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/fdinfo.hpp"
+#include "criu/kernel/proc/fdinfo.hpp"
 
 namespace criu::files {
 
 /// A descriptor of criu for a file of somebody else's. If the file system has a server (FUSE), closing asks that, and
 /// waits for the answer whatever happens: not even SIGKILL ends it. So such a descriptor is left open by whoever
-/// traces, and is closed when criu's process has ended (engine/file_servers).
+/// traces, and is closed when criu's process has ended (engine/userspace_filesystems).
 class FileCopy {
 public:
     FileCopy() = default;

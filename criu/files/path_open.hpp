@@ -9,7 +9,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/kernel/file_rights.hpp"
-#include "criu/kernel/outside_help.hpp"
+#include "criu/kernel/usernsd.hpp"
 #include "criu/model/options.hpp"
 #include "images/regfile.fwd.hpp"
 

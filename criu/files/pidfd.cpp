@@ -16,7 +16,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/kernel/short_process.hpp"
+#include "criu/kernel/placeholder_process.hpp"
 #include "criu/model/tree_pids.hpp"
 #include "images/fdinfo.hpp"
 #include "images/pidfd.hpp"

@@ -9,7 +9,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/catalogue.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/outside_help.hpp"
+#include "criu/kernel/usernsd.hpp"
 
 /// What waits in pipes and fifos to be read: pipes-data.img and fifo-data.img.
 namespace criu::files {

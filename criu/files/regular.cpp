@@ -24,8 +24,8 @@
 #include "criu/files/tree_root.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/outside_help.hpp"
-#include "criu/kernel/short_process.hpp"
+#include "criu/kernel/placeholder_process.hpp"
+#include "criu/kernel/usernsd.hpp"
 #include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 

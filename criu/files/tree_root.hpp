@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/mountinfo.hpp"
+#include "criu/kernel/proc/mountinfo.hpp"
 
 namespace criu::files {
 

@@ -14,7 +14,7 @@
 #include "criu/image/written_sums.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/file_rights.hpp"
-#include "criu/kernel/outside_help.hpp"
+#include "criu/kernel/usernsd.hpp"
 
 namespace criu {
 namespace {

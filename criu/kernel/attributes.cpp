@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 
 namespace criu::kernel {
 

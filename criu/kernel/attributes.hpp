@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 
 /// The small files of /proc/PID, one value each. Readers of files that a kernel may be built without return nothing
 /// when the file isn't there.

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 
 namespace criu::kernel {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/namespace_visit.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 
 namespace criu::kernel {
 

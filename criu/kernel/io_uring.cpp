@@ -9,7 +9,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 
 namespace criu::kernel {
 namespace {

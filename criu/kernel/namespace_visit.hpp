@@ -9,7 +9,7 @@
 #include <span>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 
 namespace criu::kernel {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 
 namespace criu::kernel {
 namespace {

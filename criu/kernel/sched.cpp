@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/scan.hpp"
 
 namespace criu::kernel {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/kernel/limits.hpp"
+#include "criu/kernel/proc/limits.hpp"
 
 namespace criu::kernel {
 

@@ -6,8 +6,8 @@
 #include "criu/base/error.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/scan.hpp"
 #include "images/userns.hpp"
 
 namespace criu::model {

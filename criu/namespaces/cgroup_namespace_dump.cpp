@@ -3,8 +3,8 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/cgroup/cgroup_dump.hpp"
-#include "criu/namespaces/further_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/non_root_ns_dump.hpp"
 
 /// Cgroup namespaces (cgroup_namespaces(7)), and the groups themselves: what a namespace has follows from which part of
 /// a group's path its processes see.

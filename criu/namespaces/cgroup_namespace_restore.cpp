@@ -6,12 +6,12 @@
 #include "criu/base/error.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
-#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/further_restore.hpp"
-#include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
+#include "criu/namespaces/non_root_ns_restore.hpp"
+#include "criu/namespaces/ns_ids.hpp"
 #include "images/core.hpp"
 
 namespace criu::namespaces {

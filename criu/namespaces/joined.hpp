@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 
 namespace criu::kernel {
 class FdStore;

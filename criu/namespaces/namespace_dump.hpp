@@ -11,9 +11,9 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/files/tree_root.hpp"
-#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/id_map.hpp"
-#include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ns_ids.hpp"
 #include "images/core.fwd.hpp"
 
 namespace criu {

@@ -16,7 +16,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/namespaces/image_order.hpp"
+#include "criu/namespaces/ns_ids.hpp"
 #include "images/fdinfo.hpp"
 #include "images/ns.hpp"
 

@@ -10,8 +10,8 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/namespace_visit.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/image_order.hpp"
 #include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/ns_ids.hpp"
 
 namespace criu::namespaces {
 namespace {

@@ -2,7 +2,7 @@
 #include "criu/namespaces/thread_namespaces.hpp"
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/nslinks.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
 namespace criu::namespaces {

@@ -10,8 +10,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/kernel/stat.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/stat.hpp"
 #include "criu/pie/enter.hpp"
 #include "namespace_init_blob.hpp"
 

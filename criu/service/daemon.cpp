@@ -14,7 +14,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/engine/action_scripts.hpp"
-#include "criu/engine/pid_file.hpp"
+#include "criu/kernel/pid_file.hpp"
 #include "criu/service/listening_socket.hpp"
 
 namespace criu::service {

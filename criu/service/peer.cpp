@@ -11,10 +11,10 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/file_rights.hpp"
-#include "criu/kernel/nslinks.hpp"
 #include "criu/kernel/pidfd.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/kernel/status.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/status.hpp"
 
 namespace criu::service {
 namespace {

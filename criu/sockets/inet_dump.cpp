@@ -13,7 +13,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
-#include "criu/kernel/limits.hpp"
+#include "criu/kernel/proc/limits.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/tcp_stream.hpp"
 #include "images/fdinfo.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "criu/files/file_dump.hpp"
-#include "criu/kernel/inet_diag.hpp"
+#include "criu/kernel/net/inet_diag.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"
 #include "criu/sockets/network_lock.hpp"

@@ -10,7 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
-#include "criu/kernel/inet_diag.hpp"
+#include "criu/kernel/net/inet_diag.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_options.hpp"
 #include "criu/sockets/multicast.hpp"

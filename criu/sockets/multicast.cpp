@@ -9,7 +9,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::sockets {
 namespace {

@@ -19,7 +19,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/image/record.hpp"
-#include "criu/kernel/netlink_diag.hpp"
+#include "criu/kernel/net/netlink_diag.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "images/fdinfo.hpp"
 

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/iptables.hpp"
-#include "criu/kernel/nftables.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/net/iptables.hpp"
+#include "criu/kernel/net/nftables.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "criu/sockets/iptables_rule.hpp"
 #include "criu/sockets/namespace_lock.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "criu/kernel/iptables.hpp"
+#include "criu/kernel/net/iptables.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 

@@ -14,7 +14,7 @@
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
 #include "criu/files/open_fd.hpp"
-#include "criu/kernel/packet_diag.hpp"
+#include "criu/kernel/net/packet_diag.hpp"
 #include "criu/sockets/packet_open.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "images/fdinfo.hpp"

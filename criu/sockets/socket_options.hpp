@@ -6,7 +6,7 @@
 
 #include "criu/base/log.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/kernel/outside_help.hpp"
+#include "criu/kernel/usernsd.hpp"
 #include "images/sk-opts.hpp"
 
 /// Options of level SOL_SOCKET, which sockets of all families have (socket(7)).

@@ -3,7 +3,7 @@
 
 #include "criu/base/log.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/outside_help.hpp"
+#include "criu/kernel/usernsd.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 #include "criu/sockets/tcp_repair.hpp"
 #include "images/sk-inet.hpp"

@@ -9,7 +9,7 @@
 #include "criu/base/error.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/open_fd.hpp"
-#include "criu/kernel/fd_holders.hpp"
+#include "criu/kernel/proc/fd_holders.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/socket_options.hpp"
 #include "criu/sockets/unix_group.hpp"

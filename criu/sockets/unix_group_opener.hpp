@@ -7,7 +7,7 @@
 #include <set>
 
 #include "criu/files/file_opener.hpp"
-#include "criu/kernel/effective_ids.hpp"
+#include "criu/kernel/fsuid_scope.hpp"
 #include "criu/sockets/unix_group.hpp"
 
 namespace criu::files {

@@ -22,7 +22,7 @@
 #include "criu/image/arena.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/mount_calls.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::sockets {
 namespace {

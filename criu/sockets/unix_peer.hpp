@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "criu/image/arena.hpp"
-#include "criu/kernel/effective_ids.hpp"
+#include "criu/kernel/fsuid_scope.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/tree_pids.hpp"
 #include "images/sk-unix.fwd.hpp"

@@ -14,7 +14,7 @@
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/attributes.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
 #include "images/vma.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "criu/image/arena.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 #include "images/mm.fwd.hpp"

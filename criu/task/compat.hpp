@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "criu/pie/program_builder.hpp"
 
 namespace compel {

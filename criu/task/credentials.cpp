@@ -16,7 +16,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/kernel/capabilities.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "criu/model/id_map.hpp"
 #include "images/core.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "criu/image/arena.hpp"
-#include "criu/kernel/status.hpp"
+#include "criu/kernel/proc/status.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 #include "images/creds.fwd.hpp"

@@ -4,7 +4,7 @@
 #include <sys/types.h>
 
 #include "criu/image/arena.hpp"
-#include "criu/kernel/limits.hpp"
+#include "criu/kernel/proc/limits.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 

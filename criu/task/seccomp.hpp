@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "criu/kernel/status.hpp"
+#include "criu/kernel/proc/status.hpp"
 #include "images/core.fwd.hpp"
 #include "images/seccomp.fwd.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "criu/model/options.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/creds.hpp"

@@ -9,7 +9,7 @@
 #include <array>
 #include <span>
 
-#include "criu/kernel/memory_policy.hpp"
+#include "criu/kernel/mm/memory_policy.hpp"
 #include "images/core.hpp"
 
 namespace criu::task {

@@ -7,7 +7,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/kernel/timers.hpp"
+#include "criu/kernel/proc/timers.hpp"
 #include "criu/model/tree_pids.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"

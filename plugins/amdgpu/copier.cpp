@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "criu/base/machine.hpp"
-#include "criu/memory/page_sink.hpp"
+#include "criu/memory/pages/page_sink.hpp"
 
 namespace criu::amdgpu {
 namespace {

@@ -10,10 +10,10 @@
 
 #include <algorithm>
 
-#include "criu/kernel/maps.hpp"
-#include "criu/kernel/nslinks.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/kernel/status.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/status.hpp"
 #include "criu/model/options.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/dump_buffers.hpp"

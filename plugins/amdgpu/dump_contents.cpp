@@ -5,8 +5,8 @@
 
 #include "criu/base/stop_request.hpp"
 #include "criu/device/content_mover.hpp"
-#include "criu/memory/page_sink.hpp"
-#include "criu/memory/read_watch.hpp"
+#include "criu/memory/pages/page_sink.hpp"
+#include "criu/memory/pages/read_watch.hpp"
 #include "plugins/amdgpu/content_driver.hpp"
 #include "plugins/amdgpu/cpu_copier.hpp"
 #include "plugins/amdgpu/image_file.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/dump_state.hpp"
 
-#include "criu/kernel/procdir.hpp"
-#include "criu/kernel/status.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/status.hpp"
 
 namespace criu::amdgpu {
 

@@ -10,8 +10,8 @@
 #include <numeric>
 
 #include "criu/kernel/fd_store.hpp"
-#include "criu/kernel/maps.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/proc/scan.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"

@@ -6,7 +6,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/device/content_mover.hpp"
-#include "criu/memory/read_watch.hpp"
+#include "criu/memory/pages/read_watch.hpp"
 #include "criu/model/options.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/topology.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 #include "plugins/amdgpu/dump.hpp"
 #include "plugins/amdgpu/features.hpp"
 #include "plugins/amdgpu/restore.hpp"

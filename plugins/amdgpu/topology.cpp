@@ -6,7 +6,7 @@
 #include <set>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 
 namespace criu::amdgpu {
 namespace {

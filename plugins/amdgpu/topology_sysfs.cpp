@@ -8,7 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
 namespace criu::amdgpu {

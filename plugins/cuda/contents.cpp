@@ -10,9 +10,9 @@
 #include "criu/base/log.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/device/content_mover.hpp"
-#include "criu/memory/page_sink.hpp"
-#include "criu/memory/page_source.hpp"
-#include "criu/memory/read_watch.hpp"
+#include "criu/memory/pages/page_sink.hpp"
+#include "criu/memory/pages/page_source.hpp"
+#include "criu/memory/pages/read_watch.hpp"
 
 namespace criu::cuda {
 namespace {

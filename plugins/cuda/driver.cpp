@@ -9,7 +9,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 #include "plugins/cuda/api.hpp"
 #include "plugins/cuda/management.hpp"
 #include "plugins/cuda/storage.hpp"

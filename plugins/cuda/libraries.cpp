@@ -11,8 +11,8 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/build_id.hpp"
-#include "criu/kernel/maps.hpp"
-#include "criu/kernel/procdir.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::cuda {
 namespace {

@@ -2,11 +2,11 @@
 #include "plugins/cuda/processes.hpp"
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/kernel/scan.hpp"
-#include "criu/kernel/stat.hpp"
-#include "criu/kernel/status.hpp"
-#include "criu/kernel/tasks.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/scan.hpp"
+#include "criu/kernel/proc/stat.hpp"
+#include "criu/kernel/proc/status.hpp"
+#include "criu/kernel/proc/tasks.hpp"
 
 namespace criu::cuda {
 

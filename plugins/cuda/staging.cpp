@@ -17,7 +17,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/signals_blocked.hpp"
 #include "criu/base/thread_pool.hpp"
-#include "criu/kernel/process_vm.hpp"
+#include "criu/kernel/mm/process_vm.hpp"
 
 namespace criu::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "criu/base/ids.hpp"
-#include "criu/kernel/memory_policy.hpp"
+#include "criu/kernel/mm/memory_policy.hpp"
 
 namespace criu {
 class Log;

@@ -8,9 +8,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/kernel/procdir.hpp"
-#include "criu/memory/page_files.hpp"
-#include "criu/memory/read_watch.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/memory/pages/page_files.hpp"
+#include "criu/memory/pages/read_watch.hpp"
 #include "criu/model/options.hpp"
 #include "plugins/cuda/dump.hpp"
 #include "plugins/cuda/held.hpp"

@@ -21,8 +21,8 @@ from pycriu import images
 from programs import BUILD, ROOT, crit, dump, need_root, program, run, wait_until
 
 # Whole programs whose images have, taken together, nearly all kinds. Those that can't run on a machine are left out there.
-PROGRAMS = ("namespaces/ipc_*", "namespaces/uts*", "namespaces/net_content", "namespaces/user*", "sockets/unix_queue*",
-            "sockets/tcp_established*", "sockets/tcp_flowing", "files/ghost*", "files/memfd*", "files/*lock*", "files/pipe*",
+PROGRAMS = ("namespaces/ipc_*", "namespaces/time_uts/uts*", "networks/net_content", "namespaces/user*", "sockets/unix_queue*",
+            "tcp/tcp_established*", "tcp/tcp_flowing", "files/ghost*", "files/memfd*", "files/*lock*", "files/pipe*",
             "files/fifo*", "tty/pty*", "events/*", "memory/shared*", "threads/twenty", "cgroups/properties", "io_uring/*")
 RAW = ("pages-", "tmpfs-", "ifaddr-", "route", "rule-", "iptables-", "ip6tables-", "nftables-", "netns-ct-", "netns-exp-",
        "amdgpu-", "cuda.img")

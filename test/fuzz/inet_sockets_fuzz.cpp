@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/inet_diag.hpp"
-#include "criu/kernel/netlink_diag.hpp"
-#include "criu/kernel/packet_diag.hpp"
+#include "criu/kernel/net/inet_diag.hpp"
+#include "criu/kernel/net/netlink_diag.hpp"
+#include "criu/kernel/net/packet_diag.hpp"
 #include "criu/sockets/iptables_rule.hpp"
 #include "criu/sockets/multicast.hpp"
 

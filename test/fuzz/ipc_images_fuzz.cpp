@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Input: an image of System V message queues, semaphores, or POSIX message queues, which the first byte says.
 #include "criu/model/id_map.hpp"
-#include "criu/namespaces/ipc_messages.hpp"
-#include "criu/namespaces/ipc_semaphores.hpp"
-#include "criu/namespaces/posix_queues.hpp"
+#include "criu/namespaces/ipc/ipc_messages.hpp"
+#include "criu/namespaces/ipc/ipc_semaphores.hpp"
+#include "criu/namespaces/ipc/posix_queues.hpp"
 #include "test/fuzz/input.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -12,7 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/autofs.hpp"
-#include "criu/namespaces/mount_tree.hpp"
+#include "criu/namespaces/mount/mount_tree.hpp"
 #include "input.hpp"
 
 namespace {

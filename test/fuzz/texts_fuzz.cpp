@@ -18,10 +18,10 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/text_rules.hpp"
-#include "criu/kernel/nftables.hpp"
-#include "criu/kernel/program.hpp"
-#include "criu/namespaces/program_inputs.hpp"
-#include "criu/namespaces/saved_routes.hpp"
+#include "criu/kernel/net/nftables.hpp"
+#include "criu/kernel/run_command.hpp"
+#include "criu/namespaces/net/program_inputs.hpp"
+#include "criu/namespaces/net/saved_routes.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "input.hpp"
 

@@ -16,8 +16,8 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/device/subsystem.hpp"
 #include "criu/engine/engine.hpp"
-#include "criu/engine/image_keys.hpp"
-#include "criu/engine/stream_end.hpp"
+#include "criu/engine/images/image_keys.hpp"
+#include "criu/engine/images/image_stream_file.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/model/options.hpp"
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "criu/base/machine.hpp"
-#include "criu/memory/drain.hpp"
-#include "criu/memory/page_dump.hpp"
-#include "criu/memory/page_file_sinks.hpp"
-#include "criu/memory/page_files.hpp"
-#include "criu/memory/segments_dump.hpp"
+#include "criu/memory/pages/drain.hpp"
+#include "criu/memory/pages/page_dump.hpp"
+#include "criu/memory/pages/page_file_sinks.hpp"
+#include "criu/memory/pages/page_files.hpp"
+#include "criu/memory/shmem/segments_dump.hpp"
 
 namespace criu::test {
 

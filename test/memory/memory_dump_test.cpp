@@ -15,7 +15,7 @@
 #include "child.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/image/pagemap.hpp"
-#include "criu/kernel/pagemap.hpp"
+#include "criu/kernel/mm/pagemap.hpp"
 #include "images/mm.hpp"
 
 using namespace criu;

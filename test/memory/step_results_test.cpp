@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What a process says after criu's code ran in it is data, whoever wrote it.
-#include "criu/engine/step_results.hpp"
+#include "criu/pie/step_results.hpp"
 
 #include <compel/process.hpp>
 

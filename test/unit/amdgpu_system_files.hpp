@@ -8,7 +8,7 @@
 
 #include "amdgpu_machine.hpp"
 #include "criu/base/error.hpp"
-#include "criu/kernel/scan.hpp"
+#include "criu/kernel/proc/scan.hpp"
 
 /// Systems that topologies/*.txt describe, as trees of sysfs files; topologies/README.md has the format.
 namespace criu::amdgpu::test {

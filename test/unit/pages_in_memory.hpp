@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "criu/memory/page_sink.hpp"
-#include "criu/memory/page_source.hpp"
+#include "criu/memory/pages/page_sink.hpp"
+#include "criu/memory/pages/page_source.hpp"
 
 namespace criu::test {
 

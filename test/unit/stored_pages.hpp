@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "criu/memory/page_files.hpp"
-#include "criu/memory/page_reader.hpp"
+#include "criu/memory/pages/page_files.hpp"
+#include "criu/memory/pages/page_reader.hpp"
 
 namespace criu::test {
 

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/fdinfo.hpp"
-#include "criu/kernel/kcmp.hpp"
 #include "criu/kernel/probe/probes.hpp"
+#include "criu/kernel/proc/fdinfo.hpp"
+#include "criu/kernel/proc/kcmp.hpp"
 
 namespace criu::kernel::probe {
 

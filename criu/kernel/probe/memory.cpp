@@ -10,11 +10,11 @@
 
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
-#include "criu/kernel/maps.hpp"
-#include "criu/kernel/pagemap.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/mm/pagemap.hpp"
+#include "criu/kernel/mm/userfaultfd.hpp"
 #include "criu/kernel/probe/child.hpp"
 #include "criu/kernel/probe/probes.hpp"
-#include "criu/kernel/userfaultfd.hpp"
 
 namespace criu::kernel::probe {
 

@@ -11,10 +11,10 @@
 #include "criu/base/mapping.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/maps.hpp"
-#include "criu/kernel/mountinfo.hpp"
+#include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/probe/child.hpp"
 #include "criu/kernel/probe/probes.hpp"
+#include "criu/kernel/proc/mountinfo.hpp"
 
 namespace criu::kernel::probe {
 

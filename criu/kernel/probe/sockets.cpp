@@ -17,8 +17,8 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/netlink.hpp"
-#include "criu/kernel/nftables.hpp"
+#include "criu/kernel/net/netlink.hpp"
+#include "criu/kernel/net/nftables.hpp"
 #include "criu/kernel/probe/child.hpp"
 #include "criu/kernel/probe/probes.hpp"
 

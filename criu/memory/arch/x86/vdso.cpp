@@ -7,8 +7,8 @@
 #include <array>
 #include <cstring>
 
-#include "criu/memory/compat_vdso.hpp"
-#include "criu/memory/vdso_proxy.hpp"
+#include "criu/memory/vdso/compat_vdso.hpp"
+#include "criu/memory/vdso/vdso_proxy.hpp"
 #include "images/core.hpp"
 
 namespace criu::memory {

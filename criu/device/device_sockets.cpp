@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/device/device_sockets.hpp"
+
+#include "criu/device/dump_devices.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/sockets/carried_sockets.hpp"
+
+namespace criu::engine {
+namespace {
+
+class DeviceSocketCarriers final : public sockets::SocketCarriers {
+public:
+    explicit DeviceSocketCarriers(device::DumpDevices& devices) : devices_(devices) {}
+    [[nodiscard]] bool any() const override { return devices_.takesSockets(); }
+    [[nodiscard]] bool carry(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
+
+private:
+    device::DumpDevices& devices_;
+};
+
+class DeviceCarriedSockets final : public sockets::CarriedSockets {
+public:
+    explicit DeviceCarriedSockets(const device::RestoreDevices& devices) : devices_(devices) {}
+    [[nodiscard]] UniqueFd open(std::uint32_t inode) const override { return devices_.openSocket(inode); }
+
+private:
+    const device::RestoreDevices& devices_;
+};
+
+}  // namespace
+
+std::unique_ptr<sockets::SocketCarriers> makeSocketCarriers(device::DumpDevices& devices) {
+    return std::make_unique<DeviceSocketCarriers>(devices);
+}
+
+std::unique_ptr<sockets::CarriedSockets> makeCarriedSockets(const device::RestoreDevices& devices) {
+    return std::make_unique<DeviceCarriedSockets>(devices);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/check/check.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace criu::engine {
+namespace {
+
+/// False, with the reason logged at `level`, if the feature isn't there.
+bool supported(const FeatureProbe& feature, LogLevel level, Log& log) {
+    try {
+        if (feature.supported())
+            return true;
+        log.line(level, nullptr, fmt::format("feature {} is missing", feature.name));
+    } catch (const Error& error) {
+        const std::source_location& where = error.where();
+        log.line(level, &where, fmt::format("feature {} is missing: {}", feature.name, error.what()));
+    }
+    return false;
+}
+
+/// Nothing for features that users don't ask about.
+std::optional<FeatureCategory> categoryOf(kernel::CheckClass check) noexcept {
+    switch (check) {
+        case kernel::CheckClass::Extra:
+            return FeatureCategory::Extra;
+        case kernel::CheckClass::Experimental:
+            return FeatureCategory::Experimental;
+        case kernel::CheckClass::ByName:
+            return FeatureCategory::OnRequest;
+        case kernel::CheckClass::Internal:
+            return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+bool isThere(const FeatureProbe& device) {
+    try {
+        return device.matters();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+bool wanted(const FeatureProbe& feature, const model::Options& options) {
+    switch (feature.category) {
+        case FeatureCategory::Extra:
+            return options.checkExtra;
+        case FeatureCategory::Experimental:
+            return options.checkExperimental;
+        case FeatureCategory::OnRequest:
+            return false;
+        case FeatureCategory::Device:
+            return options.checkExtra && isThere(feature);
+    }
+    return false;
+}
+
+std::string answer(std::string_view name, bool there) {
+    return fmt::format("{} is {}supported\n", name, there ? "" : "not ");
+}
+
+int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log& log, std::string& output) {
+    for (const FeatureProbe& feature : features) {
+        if (feature.name != name)
+            continue;
+        // That a feature is missing is an answer, not a failure of the command: the reason is a message for those who
+        // ask for more of them (-v).
+        const bool there = supported(feature, LogLevel::Info, log);
+        output = answer(name, there);
+        if (there && feature.category == FeatureCategory::Device)
+            for (const FeatureProbe& part : features)
+                if (part.name.starts_with(fmt::format("{}_", name)))
+                    output += answer(part.name, supported(part, LogLevel::Info, log));
+        if (there && feature.details)
+            for (const std::string& line : feature.details())
+                output += line + '\n';
+        return there ? 0 : 1;
+    }
+    std::vector<std::string_view> names;
+    for (const FeatureProbe& feature : features)
+        names.push_back(feature.name);
+    fail("unknown feature '{}', use one of: {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::vector<FeatureProbe> featureProbes(kernel::Features& features) {
+    std::vector<FeatureProbe> probes;
+    for (const kernel::FeatureInfo& info : kernel::featureTable()) {
+        const std::optional<FeatureCategory> category = categoryOf(info.check);
+        if (!category)
+            continue;
+        const auto test = [&features, feature = info.feature] {
+            features.require(feature);
+            return true;
+        };
+        probes.push_back({std::string(info.name), *category, test});
+    }
+    return probes;
+}
+
+int check(const model::Options& options, std::span<const BasicCheck> basics, std::span<const FeatureProbe> features,
+          Log& log, std::string& output) {
+    if (options.feature)
+        return checkOne(*options.feature, features, log, output);
+
+    unsigned lacking = 0;
+    for (const BasicCheck& basic : basics) {
+        try {
+            const ErrorContext context([&] { return basic.what; });
+            basic.test();
+            log.debug("{}: fine", basic.what);
+        } catch (const Error& error) {
+            log.failure(error);
+            ++lacking;
+        }
+    }
+    unsigned missing = 0;
+    for (const FeatureProbe& feature : features)
+        if (wanted(feature, options) && !supported(feature, LogLevel::Warning, log))
+            ++missing;
+
+    if (lacking != 0)
+        output = fmt::format("This system can't dump and restore: {} of {} basic things are missing.\n", lacking,
+                             basics.size());
+    else if (missing != 0)  // programs look for how these two begin
+        output = fmt::format(
+            "Looks good but some kernel features are missing:\n{} features that some programs need to be dumped.\n",
+            missing);
+    else
+        output = "Looks good.\n";
+    return lacking + missing == 0 ? 0 : 1;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/check/missing_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/engine/restore/files/restored_files.hpp"
+#include "criu/engine/restore/planned.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/kernel/proc/mountinfo.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/memory/mappings/vma_status.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "images/fdinfo.hpp"
+#include "images/fs.hpp"
+#include "images/mm.hpp"
+#include "images/regfile.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Whether a path that leads nowhere lies in a hierarchy of control groups: those of the tree are made before its files
+/// are opened.
+bool isMadeByRestore(std::string path) {
+    struct statfs system {};
+    while (::statfs(path.c_str(), &system) != 0) {
+        const std::size_t slash = path.rfind('/');
+        if (slash == 0 || slash == std::string::npos)
+            return false;
+        path.resize(slash);
+    }
+    return system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+/// Whether a symbolic link is on the way to what has this path, which itself may be one.
+bool hasLinkOnTheWay(const std::string& path) {
+    open_how how{};
+    how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS;
+    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how)))).get() < 0 &&
+           errno == ELOOP;
+}
+
+/// Where FUSE file systems are mounted.
+std::vector<std::string> mountPointsOfServers() {
+    std::vector<std::string> found;
+    kernel::ProcBuffer buffer;
+    const std::string_view text = kernel::ProcDir().self().read("mountinfo", buffer);
+    if (!kernel::anyMountIs(text, kernel::hasServer))
+        return found;
+    for (const kernel::MountInfo& mount : kernel::parseMountInfo(text))
+        if (kernel::hasServer(mount.fsType))
+            found.push_back(mount.mountPoint);
+    return found;
+}
+
+class Search {
+public:
+    /// Servers of FUSE file systems aren't asked here: from a request that one has taken not even SIGKILL would get
+    /// this process out, but criu can leave alone those that it restores.
+    Search(const PlannedRestore& planned, const std::string& root)
+        : planned_(planned), root_(root), servers_(mountPointsOfServers()) {}
+
+    std::vector<MissingFile> all() {
+        for (const auto& task : planned_.tree().tasks)
+            if (task->alive())
+                lookAt(*task);
+        return std::move(missing_);
+    }
+
+private:
+    void lookAt(const model::Task& task) {
+        if (task.mm)
+            need((*task.mm)->exe_file_id, [&] { return fmt::format("the program of process {}", task.pid); });
+        if (task.fs) {
+            need((*task.fs)->cwd_id, [&] { return fmt::format("the working directory of process {}", task.pid); });
+            need((*task.fs)->root_id, [&] { return fmt::format("the root directory of process {}", task.pid); });
+        }
+        if (task.mm)
+            for (const VmaEntry* const vma : list((**task.mm).vmas, (**task.mm).n_vmas))
+                if (isOfFile(*vma))
+                    need(static_cast<std::uint32_t>(vma->shmid),
+                         [&] { return fmt::format("mapped by process {}", task.pid); });
+        if (task.files && task.files->users.front() == task.pid)
+            for (const model::FdSlot& slot : task.files->slots)
+                if (slot.type == FD_TYPES__REG)
+                    need(slot.file.value, [&] { return fmt::format("fd {} of process {}", slot.fd, task.pid); });
+    }
+
+    static bool isOfFile(const VmaEntry& vma) {
+        using enum memory::VmaStatus;
+        return (memory::is(vma, FilePrivate) || memory::is(vma, FileShared)) && !memory::is(vma, Memfd) &&
+               !memory::is(vma, Plugin) && !memory::is(vma, IoUring) && !memory::is(vma, AioRing);
+    }
+
+    template <typename Use>
+    void need(std::uint32_t id, Use&& use) {
+        if (!seen_.insert(id).second)
+            return;
+        const auto found = planned_.content.files.find(FileId{id});
+        if (found == planned_.content.files.end() || found->second->reg == nullptr)
+            return;  // whoever opens it complains
+        const files::PathRemaps& remaps = planned_.files.remaps();
+        if (const std::string* const link = remaps.linkOf(FileId{id}); link != nullptr) {
+            look(*link, use(), true);
+            return;
+        }
+        const RegFileEntry& entry = *found->second->reg;
+        const std::string path = fmt::format("{}{}", entry.name[0] == '/' ? "" : "/", entry.name);
+        const bool isExternal = entry.has_ext != 0 && entry.ext != 0;
+        if (!isExternal && !remaps.has(FileId{id}) && !isGiven(path) && !path.starts_with("/proc/"))
+            look(path, use(), false);
+    }
+
+    [[nodiscard]] bool isGiven(const std::string& path) const {
+        const auto& given = planned_.options().inheritFds;
+        return std::any_of(given.begin(), given.end(),
+                           [&](const model::InheritFd& one) { return path.compare(1, path.npos, one.name) == 0; });
+    }
+
+    void look(const std::string& path, std::string use, bool ofDump) {
+        struct stat status {};
+        if (mayAskServer(root_ + path, servers_) || ::lstat((root_ + path).c_str(), &status) == 0 ||
+            (errno != ENOENT && errno != ENOTDIR) || isMadeByRestore(root_ + path) || !paths_.insert(path).second)
+            return;
+        missing_.push_back({path, std::move(use), ofDump});
+    }
+
+    const PlannedRestore& planned_;
+    std::string root_;
+    std::vector<std::string> servers_;  ///< mount points of theirs
+    std::set<std::uint32_t> seen_;
+    std::set<std::string> paths_;
+    std::vector<MissingFile> missing_;
+};
+
+}  // namespace
+
+bool mayAskServer(const std::string& name, const std::vector<std::string>& mountPoints) {
+    if (mountPoints.empty())
+        return false;
+    const std::string path = std::filesystem::path(name).lexically_normal();
+    const auto isBelow = [&path](const std::string& mountPoint) {
+        return mountPoint == "/" ||
+               (path.starts_with(mountPoint) && (path.size() == mountPoint.size() || path[mountPoint.size()] == '/'));
+    };
+    return std::any_of(mountPoints.begin(), mountPoints.end(), isBelow) || hasLinkOnTheWay(name);
+}
+
+std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root) {
+    return Search(planned, root).all();
+}
+
+std::string describe(const MissingFile& file) {
+    return fmt::format("{} ({})", file.path, file.use);
+}
+
+void PlannedRestore::requireFiles() const {
+    if (surroundings.ownPaths && !surroundings.sameFiles)
+        return;  // whether they are there is known when the tree has its mounts
+    const std::vector<MissingFile> missing = findMissingFiles(*this, "");
+    if (missing.empty())
+        return;
+    // A message has its limits; what else is missing is said by the next attempt.
+    constexpr std::size_t kMost = 20;
+    std::vector<std::string> shown;
+    for (const MissingFile& file : missing)
+        if (shown.size() < kMost)
+            shown.push_back(describe(file));
+    if (missing.size() > kMost)
+        shown.push_back(fmt::format("and {} more", missing.size() - kMost));
+    Error error(ENOENT, fmt::format("open {}", fmt::join(shown, ", ")));
+    const bool used = std::any_of(missing.begin(), missing.end(), [](const MissingFile& file) { return file.ofDump; });
+    error.addHint(used ? "images don't hold them; those called link_remap are of the dump, and the first restore takes "
+                         "them away: further ones need a new dump"
+                       : "images don't hold them; put them back");
+    throw error;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <atomic>
+#include <iterator>
+#include <mutex>
+
+#include "criu/base/error.hpp"
+#include "criu/base/printable.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/images/secret_images.hpp"
+#include "criu/image/checksum_list.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/memory/pages/page_check.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// What a comparison has shown, one line each. Several threads may add lines.
+class DamageReport {
+public:
+    void damage(std::string_view text) {
+        add("Damaged: ", text);
+        ++damages_;
+    }
+    /// Something couldn't be compared.
+    void lacking(std::string_view text) {
+        add("", text);
+        complete_ = false;
+    }
+    void good(std::string_view text) { add("", text); }
+
+    [[nodiscard]] unsigned damages() const noexcept { return damages_; }
+    /// All was compared, and nothing is damaged.
+    [[nodiscard]] bool complete() const noexcept { return complete_ && damages_ == 0; }
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+private:
+    void add(std::string_view kind, std::string_view text) {
+        const std::lock_guard lock(mutex_);
+        fmt::format_to(std::back_inserter(text_), "{}{}\n", kind, printable(text));
+    }
+
+    std::mutex mutex_;
+    std::string text_;
+    std::atomic<unsigned> damages_{0};
+    bool complete_ = true;
+};
+
+void verifyFiles(const ImageDir& images, DamageReport& report, const std::function<void()>& checkStop) {
+    const unsigned before = report.damages();
+    try {
+        const ChecksumCheck check(
+            images, [&report](const std::string& damage) { report.damage(damage); }, checkStop);
+        if (check.files() == 0)
+            report.lacking(fmt::format("{} has no list of checksums: its files can't be verified", images.name()));
+        else if (report.damages() == before)
+            report.good(fmt::format("{}: {} files of {} bytes are as they were written", images.name(), check.files(),
+                                    check.bytes()));
+    } catch (const Error& error) {
+        if (error.code() == EINTR)
+            throw;
+        report.damage(error.what());
+    }
+}
+
+void verifyPages(const ImageDir& images, DamageReport& report, const std::function<void()>& checkStop) {
+    const unsigned before = report.damages();
+    const memory::PageCheck check(
+        images, [&report](const std::string& damage) { report.damage(damage); }, checkStop);
+    if (check.without() != 0)
+        report.lacking(
+            fmt::format("{} pages have no checksums: they can't be verified", check.without() / kImagePageSize));
+    if (report.damages() == before && check.compared() != 0)
+        report.good(fmt::format("{} pages ({} MiB) are as they were written", check.compared() / kImagePageSize,
+                                check.compared() >> 20));
+}
+
+}  // namespace
+
+int verify(Run& run, std::string& answer) {
+    ImageDir images = takeImages(run);
+    const auto checkStop = [&run] { run.stop.throwIfRequested(); };
+    DamageReport report;
+    bool authentic = false;
+    try {
+        for (const std::string& found : verifySecrecy(run, images)) {
+            report.good(found);
+            authentic = true;
+        }
+    } catch (const Error& error) {
+        if (error.code() == EINTR)
+            throw;
+        report.damage(error.what());
+    }
+    if (authentic || report.damages() != 0) {  // checksums would say no more
+        answer = report.take();
+        return report.complete() ? 0 : 1;
+    }
+    images.openParents();
+    for (const ImageDir* dir = &images; dir != nullptr; dir = dir->parent())
+        verifyFiles(*dir, report, checkStop);
+    verifyPages(images, report, checkStop);
+    answer = report.take();
+    return report.complete() ? 0 : 1;
+}
+
+}  // namespace criu::engine

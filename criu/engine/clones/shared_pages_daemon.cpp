@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/clones/shared_pages_daemon.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "criu/base/descriptors.hpp"
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/process_group.hpp"
+#include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/clones/shared_pages_service.hpp"
+#include "criu/engine/lazy/lazy_link.hpp"
+#include "criu/engine/lazy/lazy_processes.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/daemon_process.hpp"
+#include "criu/kernel/pidfd.hpp"
+
+namespace criu::engine {
+namespace {
+
+bool isFile(int fd) noexcept {
+    struct stat state {};
+    return fd >= 0 && ::fstat(fd, &state) == 0 && S_ISREG(state.st_mode);
+}
+
+/// What is left of the restore: the images, and the log if that is a file.
+void leaveRestore(KeeperStart& start) {
+    leaveCommand();
+    start.stop.forget();
+    std::vector<int> kept{start.listener.get(), start.client.get()};
+    for (const ImageDir* directory = &start.directory; directory != nullptr; directory = directory->parent())
+        kept.push_back(directory->fd());
+    const int log = start.log.fd();
+    const bool keepsLog = isFile(log);
+    if (keepsLog)
+        kept.push_back(log);
+    closeStandardStreams(kept);
+    closeAllBut(kept);
+    if (!keepsLog && log > STDERR_FILENO)
+        start.log.move([](UniqueFd closed) {
+            (void)closed.release();
+            return UniqueFd(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+        });
+}
+
+/// The process that holds what the other one holds, and ends the clones if that ends too early.
+class WorkerWatch {
+public:
+    WorkerWatch(pid_t worker, UniqueFd reports, Log& log) : worker_(worker), link_(std::move(reports)), log_(log) {}
+
+    int run(StopRequest& stop) {
+        for (;;) {
+            std::vector<pollfd> events{{worker_.fd(), POLLIN, 0}, {heard_ ? link_.fd() : -1, POLLIN, 0}};
+            for (const LazyProcess& process : processes_.all())
+                events.push_back({process.process.fd(), POLLIN, 0});
+            if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR)
+                failErrno("wait for process {}", worker_.pid());
+            if (events[1].revents != 0)
+                hear(stop);
+            else if (events[0].revents != 0)
+                return end();
+            processes_.dropEnded();
+        }
+    }
+
+private:
+    void hear(StopRequest& stop) {
+        UniqueFd fd;
+        const auto message = link_.receive(fd, stop);
+        heard_ = message.has_value();
+        if (!message)
+            return;
+        if (message->kind == LazyMessage::Kind::Memory)
+            memory_ = std::move(fd);
+        else if (message->kind == LazyMessage::Kind::Process && fd)
+            processes_.add(
+                {TreePid(message->inside), std::move(memory_), kernel::PidFd(std::move(fd), message->outside)});
+    }
+
+    int end() {
+        int status = 0;
+        if (::waitpid(worker_.pid(), &status, 0) == worker_.pid() && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            return 0;
+        log_.error("the keeper of clones has ended before them");
+        processes_.end(log_);
+        return 1;
+    }
+
+    kernel::PidFd worker_;
+    LazyLink link_;
+    Log& log_;
+    UniqueFd memory_;
+    LazyProcesses processes_;
+    bool heard_ = true;
+};
+
+int keep(KeeperStart& start) {
+    int ends[2];
+    sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel");
+    UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    const pid_t worker = sys(::fork(), "create the process that serves clones");
+    if (worker == 0) {
+        reading.reset();
+        leaveProcessGroup();
+        setProcessTitle("clones: supply");
+        ::_exit(serveClones(std::move(start), std::move(writing)));
+    }
+    writing.reset();
+    start.listener.reset();
+    start.client.reset();
+    return WorkerWatch(worker, std::move(reading), start.log).run(start.stop);
+}
+
+}  // namespace
+
+void becomeKeeper(KeeperStart start) {
+    int status = 1;
+    try {
+        leaveRestore(start);
+        setProcessTitle("clones: watch");
+        status = keep(start);
+    } catch (const std::exception& error) {
+        start.log.failure(error);
+    }
+    ::_exit(status);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/clones/shared_pages_service.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/engine/lazy/lazy_link.hpp"
+#include "criu/engine/lazy/lazy_processes.hpp"
+#include "criu/engine/lazy/lazy_restore.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/kernel/mm/userfaultfd.hpp"
+#include "criu/kernel/peer_auth.hpp"
+#include "criu/memory/clones/clone_memory.hpp"
+#include "criu/memory/clones/clone_store.hpp"
+#include "criu/memory/lazy/lazy_areas.hpp"
+#include "criu/memory/pages/page_source.hpp"
+
+namespace criu::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Kind = LazyMessage::Kind;
+
+/// How often it is looked whether processes have ended: of those that clones have created nobody tells.
+constexpr std::chrono::milliseconds kLook{1000};
+/// Content is read by so many threads; clones want the other cores.
+constexpr unsigned kMostReaders = 4;
+/// Restores that wait to be believed.
+constexpr int kMostWaiting = 64;
+
+class CloneService {
+public:
+    CloneService(KeeperStart start, UniqueFd watcher)
+        : start_(std::move(start)),
+          store_(start_.images.tree.tasks.size()),
+          watcher_(std::move(watcher)),
+          events_(sys(::epoll_create1(EPOLL_CLOEXEC), "make an epoll")) {}
+
+    void run() {
+        listenAsThis(start_.listener.get(), kMostWaiting);
+        addContent();
+        watch(start_.listener.get());
+        watch(watcher_.fd());
+        welcome(std::move(start_.client));
+        while (!clients_.empty() || !memories_.empty()) {
+            std::array<epoll_event, 64> events{};
+            const int count = ::epoll_wait(events_.get(), events.data(), events.size(), patience());
+            if (count < 0 && errno != EINTR)
+                failErrno("wait for events of memory");
+            for (int i = 0; i < count; ++i)
+                handle(events[static_cast<std::size_t>(i)].data.fd);
+            goOn();
+        }
+    }
+
+    /// Kills the processes that it serves, and those below them.
+    void endClones() noexcept { processes_.end(start_.log); }
+
+private:
+    /// Who has connected, and isn't believed yet.
+    struct Stranger {
+        UniqueFd socket;
+        std::unique_ptr<Introduction> introduction;
+    };
+    struct Client {
+        LazyLink link;
+        UniqueFd memory;                 ///< until the message about its process
+        std::vector<LazyProcess> ready;  ///< until Begin
+    };
+
+    void watch(int fd) {
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.fd = fd;
+        sys(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event), "watch fd {}", fd);
+    }
+
+    /// The other process has the same, so that closing it here isn't enough.
+    void unwatch(int fd) noexcept { (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+    void addContent() {
+        const RestoreImages& images = start_.images;
+        for (std::size_t number = 0; number < images.tree.tasks.size(); ++number) {
+            const model::Task& task = *images.tree.tasks[number];
+            if (!task.alive())
+                continue;
+            const memory::PageSource& source = *images.pages.at(task.pid);
+            const memory::LateAreas areas = cloneAreasOf(task, source);
+            if (areas.mappings().empty())
+                continue;
+            auto content =
+                std::make_shared<const memory::LateContent>(source, memory::MemoryObject::process(task.pid), nullptr);
+            content->open();
+            store_.add(number, source, areas, std::move(content));
+            numbers_.emplace(task.pid, number);
+        }
+        store_.seal();
+    }
+
+    void welcome(UniqueFd socket) {
+        const int fd = socket.get();
+        Client client{LazyLink(std::move(socket)), {}, {}};
+        client.link.send({Kind::File}, store_.fd());
+        watch(fd);
+        clients_.emplace(fd, std::move(client));
+    }
+
+    void accept() {
+        UniqueFd socket(::accept4(start_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (!socket)
+            return;  // it has left
+        if (strangers_.size() >= kMostWaiting)
+            strangers_.erase(strangers_.begin());  // closed, and so not watched any more
+        const int fd = socket.get();
+        try {
+            auto introduction = std::make_unique<Introduction>(fd);
+            watch(fd);
+            strangers_.emplace(fd, Stranger{std::move(socket), std::move(introduction)});
+        } catch (const Error& error) {
+            start_.log.warn("A restore isn't served: {}", error.what());
+        }
+    }
+
+    void meet(Stranger& stranger) {
+        const int fd = stranger.socket.get();
+        try {
+            if (!stranger.introduction->take())
+                return;
+            unwatch(fd);
+            welcome(std::move(stranger.socket));
+        } catch (const Error& error) {
+            start_.log.warn("A restore isn't served: {}", error.what());
+        }
+        strangers_.erase(fd);
+    }
+
+    void handle(int fd) {
+        if (fd == watcher_.fd())
+            fail("the process that watches over the clones has ended");
+        if (fd == start_.listener.get())
+            return accept();
+        if (const auto stranger = strangers_.find(fd); stranger != strangers_.end())
+            return meet(stranger->second);
+        if (const auto client = clients_.find(fd); client != clients_.end()) {
+            bool stays = false;
+            try {
+                stays = hear(client->second);
+            } catch (const Error& error) {
+                start_.log.warn("A restore isn't served any more: {}", error.what());
+            }
+            if (!stays) {
+                clients_.erase(client);
+                startReading();
+            }
+            return;
+        }
+        if (const auto memory = memories_.find(fd); memory != memories_.end())
+            return serve(*memory->second);
+        dropEnded();  // it is a process
+    }
+
+    /// False when the restore is done.
+    bool hear(Client& client) {
+        UniqueFd fd;
+        const auto message = client.link.receive(fd, start_.stop);
+        if (!message)
+            return false;
+        switch (message->kind) {
+            case Kind::Memory:
+                if (!fd || !kernel::isUserfaultfd(fd.get()))
+                    fail("it sends something else than a userfaultfd");
+                client.memory = std::move(fd);
+                return true;
+            case Kind::Process:
+                if (!fd || !client.memory || !numbers_.contains(TreePid(message->inside)))
+                    fail("it sends a process out of turn");
+                client.ready.push_back({TreePid(message->inside), std::move(client.memory),
+                                        kernel::PidFd(std::move(fd), message->outside)});
+                return true;
+            case Kind::Begin:
+                for (LazyProcess& process : client.ready)
+                    begin(process);
+                client.ready.clear();
+                client.link.send({Kind::Ready});
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    void begin(LazyProcess& process) {
+        LazyMessage message{Kind::Memory, process.inside.value, process.process.pid()};
+        watcher_.send(message, process.memory.get());
+        message.kind = Kind::Process;
+        watcher_.send(message, process.process.fd());
+        const std::string name = fmt::format("process {} of {}", process.inside, process.process.pid());
+        add(std::make_unique<memory::CloneMemory>(name, std::move(process.memory),
+                                                  store_.pagesOf(numbers_.at(process.inside)), store_));
+        watch(process.process.fd());
+        processes_.add({process.inside, UniqueFd(), std::move(process.process)});
+    }
+
+    void add(std::unique_ptr<memory::CloneMemory> memory) {
+        const int fd = memory->fd();
+        watch(fd);
+        ahead_.push_back(fd);
+        memories_.insert_or_assign(fd, std::move(memory));
+    }
+
+    void serve(memory::CloneMemory& memory) {
+        for (auto& child : memory.serve())
+            add(std::move(child));
+        if (memory.waits())
+            waiting_.push_back(memory.fd());
+    }
+
+    /// Reads all content from now on: not while a restore wants the cores.
+    void startReading() {
+        if (readers_)
+            return;
+        const unsigned threads = std::clamp(availableCores() / 2, 1U, kMostReaders);
+        reading_ = threads;
+        readers_.emplace(threads);
+        for (unsigned i = 0; i < threads; ++i)
+            readers_->submit([this] {
+                struct Counter {
+                    std::atomic<unsigned>& count;
+                    ~Counter() { --count; }
+                } const counter{reading_};
+                while (store_.fillNext())
+                    ;
+            });
+    }
+
+    [[nodiscard]] int patience() const {
+        if (complete_ && !ahead_.empty())
+            return 0;
+        if (!waiting_.empty())
+            return 1;
+        constexpr int kWhileReading = 20;
+        return readers_ && !complete_ ? kWhileReading : static_cast<int>(kLook.count());
+    }
+
+    void goOn() {
+        for (const int fd : std::exchange(waiting_, {}))
+            if (const auto memory = memories_.find(fd); memory != memories_.end())
+                serve(*memory->second);
+        if (readers_ && !complete_ && reading_ == 0) {
+            readers_->wait();  // throws what went wrong
+            store_.complete();
+            complete_ = true;
+            start_.log.info("The clones' file has all content: the images aren't needed any more");
+        }
+        mapAhead();
+        if (Clock::now() - looked_ >= kLook) {
+            looked_ = Clock::now();
+            dropEnded();
+        }
+    }
+
+    /// Pages that nobody has touched yet are mapped when there is time, so that nobody waits for them.
+    void mapAhead() {
+        if (!complete_ || ahead_.empty())
+            return;
+        const auto memory = memories_.find(ahead_.back());
+        if (memory == memories_.end() || !memory->second->mapAhead())
+            ahead_.pop_back();
+    }
+
+    void dropEnded() {
+        std::erase_if(processes_.all(), [this](const LazyProcess& process) {
+            if (!process.process.waitExit())
+                return false;
+            unwatch(process.process.fd());
+            return true;
+        });
+        std::erase_if(memories_, [this](const auto& entry) {
+            if (!entry.second->isGone())
+                return false;
+            unwatch(entry.first);
+            start_.log.debug("{} has ended", entry.second->name());
+            std::erase(ahead_, entry.first);
+            std::erase(waiting_, entry.first);
+            return true;
+        });
+    }
+
+    KeeperStart start_;
+    memory::CloneStore store_;
+    std::unordered_map<TreePid, std::size_t> numbers_;
+    LazyLink watcher_;
+    UniqueFd events_;                    ///< epoll(7)
+    std::map<int, Stranger> strangers_;  ///< by their sockets
+    std::unordered_map<int, Client> clients_;
+    std::unordered_map<int, std::unique_ptr<memory::CloneMemory>> memories_;  ///< by descriptor
+    LazyProcesses processes_;
+    std::vector<int> ahead_;    ///< whose pages may be mapped before they are touched
+    std::vector<int> waiting_;  ///< those with faults that couldn't be answered yet
+    std::atomic<unsigned> reading_{0};
+    std::optional<ThreadPool> readers_;
+    bool complete_ = false;
+    Clock::time_point looked_ = Clock::now();
+};
+
+}  // namespace
+
+int serveClones(KeeperStart start, UniqueFd watcher) {
+    Log& log = start.log;
+    std::unique_ptr<CloneService> service;
+    try {
+        service = std::make_unique<CloneService>(std::move(start), std::move(watcher));
+        service->run();
+        log.info("The last clone has ended");
+        return 0;
+    } catch (const std::exception& error) {
+        log.failure(error);
+        if (service)
+            service->endClones();
+    }
+    return 1;
+}
+
+}  // namespace criu::engine

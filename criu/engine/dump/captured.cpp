@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/captured.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/dump/examined.hpp"
+#include "criu/engine/dump/files/dump_files.hpp"
+#include "criu/engine/dump/frozen.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/memory/device_contents.hpp"
+#include "criu/engine/dump/memory/dump_memory.hpp"
+#include "criu/engine/dump/memory/mapped_files.hpp"
+#include "criu/engine/dump/refusals.hpp"
+#include "criu/engine/dump/tasks/dump_task.hpp"
+#include "criu/engine/dump/tasks/landlock_check.hpp"
+#include "criu/engine/progress.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/sched.hpp"
+#include "criu/memory/mappings/mapped_file_dump.hpp"
+#include "criu/task/seccomp.hpp"
+#include "images/core.hpp"
+#include "images/fs.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+namespace {
+
+template <typename T>
+void writeOne(const ImageDir& images, ImageKind kind, TreePid pid, const T& message) {
+    ImageWriter image = images.create(kind, static_cast<std::uint64_t>(pid.value));
+    image.write(message);
+    image.finish();
+}
+
+files::Aftermath aftermathOf(model::FinalState state) noexcept {
+    switch (state) {
+        case model::FinalState::Running:
+            return files::Aftermath::Run;
+        case model::FinalState::Stopped:
+            return files::Aftermath::Stop;
+        case model::FinalState::Default:
+            break;
+    }
+    return files::Aftermath::End;
+}
+
+}  // namespace
+
+/// What is known of the tree while it is captured.
+class CapturedPhase::Capture {
+public:
+    explicit Capture(ExaminedPhase& examined);
+
+    [[nodiscard]] bool sawUprobes() const noexcept { return memory_.sawUprobes(); }
+    [[nodiscard]] std::vector<std::string> extensions() const {
+        std::vector<std::string> all = memory_.extensions();
+        all.insert(all.end(), extensions_.begin(), extensions_.end());
+        return all;
+    }
+    void captureSnapshots() { memory_.runInBackground(amounts_, frozen_.stop()); }
+    void release(model::FinalState state) noexcept { files_.release(aftermathOf(state)); }
+
+private:
+    void captureTables();
+    void captureProcesses();
+    void captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock);
+    void writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const;
+    void writePaths(const FrozenTask& task);
+    void captureContents();
+
+    ExaminedPhase& examined_;
+    FrozenPhase& frozen_;
+    const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
+    DumpMemory memory_;
+    FileCollector files_;
+    task::SeccompDump seccomp_;
+    DumpMemory::Amounts amounts_;
+    std::vector<std::string> extensions_;  ///< of namespaces
+    Progress progress_;
+};
+
+CapturedPhase::Capture::Capture(ExaminedPhase& examined)
+    : examined_(examined),
+      frozen_(examined.frozen()),
+      memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options(),
+               frozen_.log(), frozen_.tree(), examined.writtenEarly()}),
+      files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
+             frozen_.tree(), examined.namespaces(), examined.answered()),
+      progress_("Dumping", amounts_.done, Progress::terminal(frozen_.options()), amounts_.total) {
+    progress_.goOn();
+    for (const std::uint32_t id : examined.surroundings().sharedMemory)
+        memory_.reserve(id);
+    frozen_.log().stage("processes");
+    memory_.lookAhead(frozen_.tree());
+    captureTables();
+    captureProcesses();
+    captureContents();
+}
+
+/// All descriptors come before memory, which may be mapped from somebody else's.
+void CapturedPhase::Capture::captureTables() {
+    for (auto& task : frozen_.tree().tasks()) {
+        frozen_.stop().throwIfRequested();
+        if (task->alive()) {
+            const ErrorContext context([&] { return task->describe(); });
+            files_.addTable(*task);
+        }
+    }
+    refuseNestedDevices(frozen_.tree(), frozen_.devices());
+}
+
+void CapturedPhase::Capture::captureProcesses() {
+    LandlockCheck landlock(frozen_.log());
+    std::uint32_t number = 1;  // that of criu
+    for (auto& task : frozen_.tree().tasks()) {
+        frozen_.stop().throwIfRequested();
+        {
+            const ErrorContext context([&] { return task->describe(); });
+            if (task->alive())
+                captureProcess(*task, ++number, landlock);
+            else
+                dumpDead(*task, frozen_.images());
+        }
+    }
+    landlock.finish();
+}
+
+/// `number`: of what the process shares with no other.
+void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock) {
+    frozen_.log().info("Dumping {}", task.describe());
+    const std::uint32_t table = files_.addTable(task);  // which it knows already
+    task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
+    if (task.hasRings && task.compat)
+        fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");
+    const DumpMemory::Collected memory = memory_.collect(
+        task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()), frozen_.tree().seccompSuspended());
+    memory.mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
+    writeIds(task, number, table);
+    writePaths(task);
+    const namespaces::DumpSurroundings& around = examined_.surroundings();
+    dumpCores(task,
+              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, landlock, *around.cgroups,
+               frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
+               around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory.policies},
+              memory.mm);
+}
+
+void CapturedPhase::Capture::writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const {
+    TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
+    ids.vm_id = ids.fs_id = ids.sighand_id = number;
+    ids.files_id = table;
+    examined_.namespaces().storeNumbers(task.pid(), ids);
+    writeOne(frozen_.images(), ImageKind::Ids, task.treePid(), ids);
+}
+
+void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
+    FsEntry fs = FS_ENTRY__INIT;
+    fs.cwd_id = files_.addLink(task, "cwd", 0, false).value;
+    fs.root_id = files_.addLink(task, "root", 0, false).value;
+    fs.has_umask = task.status.umask.has_value();
+    fs.umask = task.status.umask.value_or(0);
+    writeOne(frozen_.images(), ImageKind::Fs, task.treePid(), fs);
+}
+
+void CapturedPhase::Capture::captureContents() {
+    seccomp_.write(frozen_.images());
+    frozen_.log().stage("memory");
+    memory_.run(examined_.surroundings().ids, amounts_, frozen_.stop());
+    dumpDeviceContents(frozen_, amounts_);
+    if (const std::uint32_t number = examined_.surroundings().systemV; number != 0)
+        memory_.writeSysvShm(number, examined_.surroundings().ids, frozen_.stop());
+    frozen_.log().stage("files");
+    files_.finish();
+    examined_.namespaces().write(
+        {frozen_.images(), memory_.pages(), frozen_.statistics().sharedPagesWritten, extensions_});
+}
+
+CapturedPhase::CapturedPhase(ExaminedPhase& examined)
+    : examined_(examined), capture_(std::make_unique<Capture>(examined)) {}
+
+CapturedPhase::~CapturedPhase() = default;
+
+std::vector<std::string> CapturedPhase::extensions() const {
+    return capture_->extensions();
+}
+
+bool CapturedPhase::sawUprobes() const noexcept {
+    return capture_->sawUprobes();
+}
+
+void CapturedPhase::captureSnapshots() {
+    capture_->captureSnapshots();
+}
+
+void CapturedPhase::release(model::FinalState state) noexcept {
+    capture_->release(state);
+}
+
+}  // namespace criu::engine

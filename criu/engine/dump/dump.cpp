@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/log.hpp"
+#include "criu/engine/dump/captured.hpp"
+#include "criu/engine/dump/complete.hpp"
+#include "criu/engine/dump/dump_root.hpp"
+#include "criu/engine/dump/examined.hpp"
+#include "criu/engine/dump/frozen.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/fuse_guarded_run.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/engine/images/dedup.hpp"
+#include "criu/engine/namespace_kinds.hpp"
+#include "criu/engine/predump/wp_tracker_daemon.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+int dumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
+    loadLibraries(guardian.root().ids, guardian.root().home);
+    if (run.options.stream)
+        guardian.require(Stage::PreStream);
+    FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::Dump, std::move(link));
+    const int status = workWithAnswers(frozen, [&frozen](const AnsweredFiles& answered) {
+        ExaminedPhase examined(frozen, answered);
+        CapturedPhase captured(examined);
+        CompletePhase complete(captured);
+        return complete.conclude();
+    });
+    if (status == 0)
+        dedupParents(frozen.images(), run);
+    return status;
+}
+
+}  // namespace
+
+int dump(Run& run) {
+    requireDumpableRoot(*run.options.tree);
+    const GuardedRoot root(*run.options.tree);
+    run.listeners.setRoot(*run.options.tree);
+    std::optional<TrackingLink> link = TrackingLink::find(root, run.log);
+    if (!link && run.options.trackMemory && run.options.finalState != model::FinalState::Default)
+        link = TrackingLink::start(root, run.keys, run.log);
+    return runGuarded(run, root, [&run, &link](Guardian& guardian) {
+        try {
+            return dumpGuarded(run, guardian, std::move(link));
+        } catch (const std::exception& error) {
+            run.log.failure(error);
+            guardian.report(run.log.cause());
+            return 1;
+        }
+    });
+}
+
+}  // namespace criu::engine

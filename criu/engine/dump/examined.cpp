@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/examined.hpp"
+
+#include <compel/tracing_thread.hpp>
+
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/device/dump_devices.hpp"
+#include "criu/engine/dump/files/ring_owners.hpp"
+#include "criu/engine/dump/files/ring_requests.hpp"
+#include "criu/engine/dump/frozen.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/memory/early_pages.hpp"
+#include "criu/engine/dump/refusals.hpp"
+#include "criu/engine/fuse_guarded_run.hpp"
+#include "criu/engine/rollback.hpp"
+#include "criu/task/security_label.hpp"
+
+namespace criu::engine {
+
+ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
+    : frozen_(frozen),
+      answered_(answered),
+      labelModule_(task::labelModule()),
+      namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.cgroupProperties(),
+                  frozen.guardian(), frozen.devices()),
+      unlock_(std::make_unique<RollbackStep>(answered.rollback, [this] { namespaces_.undo(); })),
+      earlyPages_(std::make_unique<EarlyPages>(frozen)) {
+    refuseUnsupported(frozen.tree(), frozen.options(), labelModule_);
+    refuseNestedDevices(frozen.tree(), frozen.devices());
+    const std::vector<TaskRing> rings = findRings(frozen.tree());
+    awaitRingRequests(rings, frozen.stop(), frozen.log());
+    askRingOwners(rings, frozen.stop());
+    namespaces_.lock();
+    frozen.log().stage("devices");
+    std::vector<compel::FrozenProcess*> processes;
+    for (const auto& task : frozen.tree().tasks())
+        if (task->alive())
+            processes.push_back(&*task->process);
+    // Drivers trace by themselves.
+    compel::inTracingThread(
+        [&] { frozen.devices().checkpoint(processes, [this](HostPid pid) { earlyPages_->begin(pid); }); });
+    earlyPages_->finish();
+}
+
+ExaminedPhase::~ExaminedPhase() = default;
+
+const std::map<HostPid, memory::EarlyDump>& ExaminedPhase::writtenEarly() const noexcept {
+    return earlyPages_->written();
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/files/descriptor_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "criu/base/error.hpp"
+
+namespace criu::engine {
+namespace {
+
+constexpr std::size_t kBatch = 32;
+constexpr unsigned kMostDescriptorReaders = 4;
+/// Starting threads takes as long as reading some tens of descriptors.
+constexpr std::size_t kWorthThreads = 4 * kBatch;
+
+}  // namespace
+
+void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
+    sys(::fstat(file.copy.get(), &file.stat), "stat fd {} of pid {}", file.fd, file.pid);
+    // Named by a path, a socket can only be opened with O_PATH; then it is but the name.
+    if (S_ISSOCK(file.stat.st_mode) && (file.info.flags & O_PATH) == 0) {
+        file.link = fmt::format("socket:[{}]", file.stat.st_ino);
+        socklen_t size = sizeof(file.socketFamily);
+        sys(::getsockopt(file.copy.get(), SOL_SOCKET, SO_DOMAIN, &file.socketFamily, &size),
+            "read socket option SO_DOMAIN of fd {} of pid {}", file.fd, file.pid);
+    } else {
+        file.link = task.readLink(fmt::format("fd/{}", file.fd));
+    }
+}
+
+DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, const std::vector<int>& descriptors,
+                                   Wanted wanted, Prepare prepare)
+    : task_(task),
+      pid_(pid),
+      descriptors_(descriptors),
+      wanted_(std::move(wanted)),
+      prepare_(std::move(prepare)),
+      process_(pid.value) {
+    const unsigned threads = std::min(availableCores() - 1, kMostDescriptorReaders);
+    if (threads != 0 && descriptors.size() >= kWorthThreads)
+        pool_.emplace(threads);
+    announce();
+}
+
+/// Gives the threads something to do.
+void DescriptorReader::announce() {
+    const std::size_t most = pool_ ? std::size_t{2} * (pool_->threads() + 1) : 1;
+    while (ahead_.size() < most && announced_ < descriptors_.size()) {
+        const auto batch = std::make_shared<Batch>();
+        batch->first = announced_;
+        announced_ += std::min(kBatch, descriptors_.size() - announced_);
+        batch->files.reserve(announced_ - batch->first);
+        ahead_.push_back(batch);
+        if (pool_)
+            pool_->submit([this, batch] { tryRead(*batch); });
+    }
+}
+
+void DescriptorReader::read(Batch& batch) {
+    kernel::ProcBuffer buffer;
+    try {
+        for (std::size_t i = batch.first; batch.files.size() < batch.files.capacity(); ++i) {
+            files::OpenFd file;
+            file.pid = pid_;
+            file.fd = descriptors_[i];
+            file.info = kernel::readFdInfo(task_, file.fd, buffer);
+            if (wanted_(file, i)) {
+                file.copy = process_.getFd(file.fd);
+                readCopy(task_, file);
+                prepare_(file, batch.arena);
+            }
+            batch.files.push_back(std::move(file));
+        }
+    } catch (...) {
+        batch.failure = std::current_exception();
+    }
+}
+
+/// False: another thread is at it, or was.
+bool DescriptorReader::tryRead(Batch& batch) {
+    State expected = State::Free;
+    if (!batch.state.compare_exchange_strong(expected, State::Taken))
+        return false;
+    read(batch);
+    const std::lock_guard lock(mutex_);
+    batch.state = State::Done;
+    done_.notify_one();
+    return true;
+}
+
+/// The first batch, read. As long as a thread is at it, others are read here.
+DescriptorReader::Batch& DescriptorReader::current() {
+    Batch& batch = *ahead_.front();
+    while (batch.state != State::Done &&
+           std::any_of(ahead_.begin(), ahead_.end(), [this](const auto& other) { return tryRead(*other); })) {
+    }
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&batch] { return batch.state == State::Done; });
+    return batch;
+}
+
+/// Ends with the first batch. Closing takes its time, too: that is left to the threads.
+void DescriptorReader::drop() {
+    const std::shared_ptr<Batch> batch = std::move(ahead_.front());
+    ahead_.pop_front();
+    at_ = 0;
+    if (std::any_of(batch->files.begin(), batch->files.end(),
+                    [](const files::OpenFd& file) { return file.prepared != nullptr; }))
+        arenas_.push_back(std::move(batch->arena));
+    if (pool_)
+        pool_->submit([batch] { batch->files.clear(); });
+}
+
+const files::OpenFd* DescriptorReader::next() {
+    while (!ahead_.empty()) {
+        Batch& batch = current();
+        if (at_ < batch.files.size())
+            return &batch.files[at_++];
+        if (batch.failure)
+            rethrow(batch.failure);
+        drop();
+        announce();
+    }
+    return nullptr;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/files/dump_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/dump/files/descriptor_reader.hpp"
+#include "criu/engine/dump/files/file_kinds_dump.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/namespaces.hpp"
+#include "criu/engine/fuse_guarded_run.hpp"
+#include "criu/engine/rollback.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/file_locks.hpp"
+#include "criu/files/fown.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/tree_root.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/proc/kcmp.hpp"
+#include "criu/kernel/proc/sharing.hpp"
+#include "criu/kernel/proc/tasks.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/options.hpp"
+#include "images/fdinfo.hpp"
+
+namespace criu::engine {
+
+/// What only this file needs to know in full.
+struct FileCollector::Parts {
+    Parts(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
+          const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
+        : sharedTables(tree.livingPids(), kernel::KcmpType::Files),
+          kinds(segments, devices, tree, around, ghostLimit) {}
+
+    kernel::Sharing sharedTables;
+    FileKindsDump kinds;
+    files::LockDump locks;
+    kernel::ProcBuffer buffer;
+    std::vector<files::FileCopy> inFlight;  ///< stay open: known_ compares others with them
+    std::optional<RollbackStep> putBack;
+};
+
+FileCollector::FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
+                             memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
+                             const DumpNamespaces& namespaces, const AnsweredFiles& answered)
+    : options_(options),
+      log_(log),
+      stop_(stop),
+      images_(images),
+      namespaces_(namespaces),
+      answered_(answered),
+      pids_(tree.pids()),
+      parts_(std::make_unique<Parts>(segments, devices, tree, namespaces.surroundings(), options.ghostLimit)) {
+    // Dead processes count: files may refer to them.
+    for (const auto& task : tree.tasks())
+        processes_.insert(task->pid());
+    parts_->putBack.emplace(answered.rollback, [this] { release(files::Aftermath::Run); });
+}
+
+const model::IdMap& FileCollector::ids() const {
+    return namespaces_.surroundings().ids;
+}
+
+std::uint32_t FileCollector::networkNumber() const {
+    return parts_->kinds.networkNumber();
+}
+
+std::optional<std::uint32_t> FileCollector::namespaceNumber(kernel::NamespaceKind kind, std::uint32_t inode) const {
+    return namespaces_.numberOf(kind, inode);
+}
+
+const files::TreeRoot& FileCollector::treeRoot() const {
+    return namespaces_.surroundings().root;
+}
+
+FileCollector::~FileCollector() {
+    parts_->putBack.reset();
+    release(files::Aftermath::Run);
+}
+
+void FileCollector::release(files::Aftermath aftermath) noexcept {
+    if (released_)
+        return;
+    released_ = true;
+    parts_->kinds.end(aftermath, log_);
+}
+
+/// What descriptions are first compared by. The more it says, the fewer of them kcmp(2) has to compare.
+FileCollector::Key FileCollector::keyOf(const files::OpenFd& file) {
+    Key key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}, {}};
+    if (!file.link.starts_with("anon_inode:"))
+        return key;  // a path may change while we look
+    std::string& name = std::get<std::string>(key);
+    name = file.link;
+    if (const auto number = file.info.value("eventfd-id"))
+        name += *number;
+    return key;
+}
+
+const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
+    std::vector<const Known*>& candidates = known_[keyOf(file)];
+    std::size_t first = 0;
+    for (std::size_t last = candidates.size(); first < last;) {
+        const std::size_t middle = first + (last - first) / 2;
+        const Known& candidate = *candidates[middle];
+        const std::partial_ordering order =
+            kernel::kcmpFile(candidate.pid.value, candidate.fd, file.pid.value, file.fd);
+        if (order == std::partial_ordering::equivalent)
+            return candidate;
+        if (order == std::partial_ordering::less)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+
+    stop_.throwIfRequested();
+    const FileKindsDump::Kind& kind = parts_->kinds.of(file);
+    auto& entry = *arena_.make<FileEntry>();
+    // Known before it is dumped: a socket may be in flight in its own queue.
+    const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type});
+    candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
+    entry.type = known.type;
+    entry.id = known.id.value;
+    parts_->kinds.dump(file, kind, entry, *this);
+    if (addedLater_.erase(&entry) == 0)
+        add(entry);
+    return known;
+}
+
+void FileCollector::noteServer(files::OpenFd& file) const {
+    if (answered_.devices.contains(file.stat.st_dev))
+        file.setServed();
+}
+
+FileId FileCollector::addInFlight(UniqueFd fd) {
+    // Linux 6.10 gave up its own limit of four for sockets that wait in the queues of others (net/unix/garbage.c); each
+    // level takes room on the stack here.
+    constexpr int kDeepest = 64;
+    if (inFlightDepth_ == kDeepest)
+        fail("sockets are in flight in each other's queues more than {} levels deep", kDeepest);
+    ++inFlightDepth_;  // left as it is by a failure, which ends the dump
+    const kernel::ProcPid self = kernel::ProcDir().self();
+    files::OpenFd file;
+    file.pid = HostPid(::getpid());
+    file.fd = fd.get();
+    file.inFlight = true;
+    file.info = kernel::readFdInfo(self, file.fd, parts_->buffer);
+    file.copy = std::move(fd);
+    readCopy(self, file);
+    noteServer(file);
+    const std::uint32_t before = lastId_;
+    refuseLocks(file);
+    parts_->kinds.prepare(file, arena_);
+    const FileId id = identify(file).id;
+    parts_->locks.add(file, id, pids_);
+    if (id.value > before)
+        parts_->inFlight.push_back(std::move(file.copy));
+    --inFlightDepth_;
+    return id;
+}
+
+void FileCollector::refuseLocks(const files::OpenFd& file) const {
+    if (file.info.locks.empty() || options_.fileLocks)
+        return;
+    Error error(0, fmt::format("{} holds a file lock", file.describe()));
+    error.addHint("locks need --file-locks");
+    throw error;
+}
+
+const FileCollector::Table* FileCollector::tableOf(HostPid process) const {
+    const auto found = tableOf_.find(parts_->sharedTables.firstOf(process));
+    return found == tableOf_.end() ? nullptr : found->second;
+}
+
+const FileCollector::Known* FileCollector::inherited(const Table* parent, HostPid pid, int fd) {
+    if (parent == nullptr)
+        return nullptr;
+    const auto at = std::lower_bound(parent->descriptors.begin(), parent->descriptors.end(), fd,
+                                     [](const files::SeenFd& seen, int wanted) { return seen.fd < wanted; });
+    if (at == parent->descriptors.end() || at->fd != fd ||
+        kernel::kcmpFile(parent->pid.value, fd, pid.value, fd) != std::partial_ordering::equivalent)
+        return nullptr;
+    return parent->known[static_cast<std::size_t>(at - parent->descriptors.begin())];
+}
+
+std::uint32_t FileCollector::addTable(FrozenTask& task) {
+    if (const Table* const known = tableOf(task.pid()))
+        return known->id;
+    const Table* parent = tableOf(HostPid(task.stat.ppid));
+    if (parent == nullptr && !tables_.empty())
+        parent = &tables_.back();
+    const std::uint32_t id = ++lastTable_;
+    Table& table = tables_.emplace_back(Table{task.pid(), id, {}, {}});
+    tableOf_.emplace(parts_->sharedTables.firstOf(task.pid()), &table);
+
+    const std::vector<int> descriptors = kernel::readDescriptors(task.dir);
+    std::vector<const Known*> fromParent(descriptors.size());
+    DescriptorReader reader(
+        task.dir, task.pid(), descriptors,
+        [&](const files::OpenFd& file, std::size_t index) {
+            if (file.info.locks.empty())
+                fromParent[index] = inherited(parent, file.pid, file.fd);
+            return fromParent[index] == nullptr;
+        },
+        [this](files::OpenFd& file, Arena& arena) {
+            noteServer(file);
+            parts_->kinds.prepare(file, arena);
+        });
+    ImageWriter image = images_.create(ImageKind::Fdinfo, id);
+    while (const files::OpenFd* const next = reader.next()) {
+        const files::OpenFd& file = *next;
+        const Known* known = fromParent[table.known.size()];
+        if (known == nullptr) {
+            refuseLocks(file);
+            known = &identify(file);
+            parts_->locks.add(file, known->id, pids_);
+        }
+        table.descriptors.push_back({file.pid, file.fd, known->id});
+        table.known.push_back(known);
+
+        FdinfoEntry entry = FDINFO_ENTRY__INIT;
+        entry.id = known->id.value;
+        entry.flags = (file.info.flags & O_CLOEXEC) != 0 ? FD_CLOEXEC : 0;
+        entry.type = known->type;
+        entry.fd = static_cast<std::uint32_t>(file.fd);
+        image.write(entry);
+    }
+    image.finish();
+    for (Arena& arena : reader.takeArenas())
+        preparedIn_.push_back(std::move(arena));
+    return id;
+}
+
+FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId) {
+    files::OpenFd file;
+    file.pid = task.pid();
+    file.link = task.dir.readLink(link);
+    file.copy = task.dir.open(link, O_PATH);
+    sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
+    file.served = answered_.devices.contains(file.stat.st_dev);
+    return addPathEntry(file, flags, wantBuildId);
+}
+
+FileId FileCollector::addPath(const files::OpenFd& file, std::uint32_t flags) {
+    return addPathEntry(file, flags, false);
+}
+
+FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId) {
+    const int mount = treeRoot().isOwn() ? kernel::mountIdOf(file.copy.get()).value_or(-1) : -1;
+    PathKey key{file.stat.st_dev, file.stat.st_ino, file.link, flags, mount};
+    if (const auto found = knownPaths_.find(key); found != knownPaths_.end())
+        return found->second;
+    auto& entry = *arena_.make<FileEntry>();
+    auto& out = *arena_.make<RegFileEntry>();
+    const FileId id = nextId();
+    entry.type = FD_TYPES__REG;
+    entry.id = id.value;
+    entry.reg = &out;
+    out.id = id.value;
+    out.fown = arena_.make<FownEntry>();
+    parts_->kinds.fillPath(file, flags, wantBuildId, out, *this);
+    out.pos = 0;
+    add(entry);
+    knownPaths_.emplace(std::move(key), id);
+    return id;
+}
+
+FownEntry* FileCollector::owner(const files::OpenFd& file) {
+    FownEntry* const owner = files::readOwner(file.copy.get(), arena_);
+    files::translateOwner(*owner, ids(), pids_);
+    if (owner->pid != 0 && !pids_.sees(file.pid, TreePid(static_cast<pid_t>(owner->pid))))
+        fail("the signal owner of {} isn't in the pid namespace of who has it, which can't be dumped yet",
+             file.describe());
+    return owner;
+}
+
+std::vector<files::SeenFd> FileCollector::seen(dev_t device, ino_t inode) const {
+    std::vector<files::SeenFd> found;
+    for (auto at = known_.lower_bound(Key{device, inode, 0, {}}); at != known_.end(); ++at) {
+        if (std::get<0>(at->first) != device || std::get<1>(at->first) != inode)
+            break;
+        for (const Known* const known : at->second)
+            found.push_back({known->pid, known->fd, known->id});
+    }
+    return found;
+}
+
+FileId FileCollector::open(FdTypes type, dev_t device, ino_t inode) const {
+    const auto at = known_.lower_bound(Key{device, inode, 0, {}});
+    if (at == known_.end() || std::get<0>(at->first) != device || std::get<1>(at->first) != inode ||
+        at->second.empty() || at->second.front()->type != type)
+        return {};
+    return at->second.front()->id;
+}
+
+bool FileCollector::has(FdTypes type, HostPid pid) const {
+    const Table* const table = tableOf(pid);
+    return table != nullptr && std::any_of(table->known.begin(), table->known.end(),
+                                           [type](const Known* known) { return known->type == type; });
+}
+
+std::span<const files::SeenFd> FileCollector::descriptorsOf(HostPid pid) const {
+    const Table* const table = tableOf(pid);
+    return table != nullptr ? table->descriptors : std::span<const files::SeenFd>();
+}
+
+void FileCollector::add(FileEntry& entry) {
+    entries_.push_back(&entry);
+}
+
+void FileCollector::finish() {
+    parts_->kinds.finish(*this, images_);
+    parts_->locks.finish(images_);
+    ImageWriter image = images_.create(ImageKind::Files);
+    for (const FileEntry* const entry : entries_)
+        image.write(*entry);
+    image.finish();
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/files/file_kinds_dump.hpp"
+
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/device/device_sockets.hpp"
+#include "criu/engine/dump/files/ring_owners.hpp"
+#include "criu/engine/dump/files/seen_sessions.hpp"
+#include "criu/engine/file_kinds.hpp"
+#include "criu/files/file_kind_dump.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/files/ring_answers.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/net/networks_dump.hpp"
+#include "criu/namespaces/net/tun_file.hpp"
+#include "criu/sockets/carried_sockets.hpp"
+
+namespace criu::engine {
+
+/// What only this file needs to know in full.
+struct FileKindsDump::Parts {
+    Parts(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
+        : carriers(makeSocketCarriers(devices)),
+          paths(ghostLimit),
+          sessions(sessionsOf(tree)),
+          rings(makeRingOwners(tree)) {}
+
+    std::unique_ptr<sockets::SocketCarriers> carriers;
+    files::PathDump paths;
+    std::vector<tty::SeenSession> sessions;
+    std::unique_ptr<files::RingOwners> rings;
+    std::vector<Kind> kinds;
+};
+
+FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
+                             const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
+    : networks_(*around.networks), parts_(std::make_unique<Parts>(devices, tree, ghostLimit)) {
+    const FileDumpResources with{parts_->paths,          segments, networks_.rootLock(), *parts_->carriers,
+                                 networks_.tunDevices(), devices,  parts_->sessions,     around.posixQueues,
+                                 *parts_->rings};
+    for (const FileKind& kind : fileKinds())
+        parts_->kinds.push_back({kind.type, kind.startDump(with)});
+}
+
+FileKindsDump::~FileKindsDump() = default;
+
+const FileKindsDump::Kind& FileKindsDump::of(const files::OpenFd& file) const {
+    for (const Kind& kind : parts_->kinds)
+        if (kind.half->claims(file))
+            return kind;
+    fail("{} is of a kind that can't be dumped yet", file.describe());
+}
+
+/// The network namespace of a file; that of the root for files that are in none.
+std::uint32_t FileKindsDump::networkOf(const files::OpenFd& file) const {
+    if (file.socketFamily >= 0 || namespaces::isTunDescriptor(file))
+        return networks_.ofSocket(file);
+    return file.link.starts_with("net:[") ? networks_.ofNamespaceFile(file) : networks_.home();
+}
+
+void FileKindsDump::prepare(files::OpenFd& file, Arena& arena) const {
+    const ErrorContext context([&] { return file.describe(); });
+    file.network = networkOf(file);
+    const auto ask = [&] {
+        for (const Kind& kind : parts_->kinds)
+            if (file.prepared = kind.half->prepare(file, arena); file.prepared != nullptr)
+                return;
+    };
+    if (file.network == networks_.home())
+        ask();
+    else
+        networks_.inside(file.network, ask);
+}
+
+void FileKindsDump::dump(const files::OpenFd& file, const Kind& kind, FileEntry& entry, files::FileDump& dump) const {
+    if (file.network == networks_.home())
+        kind.half->dump(file, entry, dump);
+    else
+        networks_.inside(file.network, [&] { kind.half->dump(file, entry, dump); });
+}
+
+void FileKindsDump::fillPath(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out,
+                             files::FileDump& dump) {
+    parts_->paths.fill(file, flags, wantBuildId, out, dump);
+}
+
+std::uint32_t FileKindsDump::networkNumber() const {
+    return networks_.home();
+}
+
+void FileKindsDump::finish(files::FileDump& dump, const ImageDir& images) {
+    for (const Kind& kind : parts_->kinds)
+        kind.half->finish(dump);
+    parts_->paths.finish(images);
+}
+
+void FileKindsDump::end(files::Aftermath aftermath, Log& log) noexcept {
+    for (const Kind& kind : parts_->kinds)
+        kind.half->end(aftermath, log);
+    if (aftermath == files::Aftermath::Run)
+        parts_->paths.removeLinks(log);
+    else
+        parts_->paths.leaveLinks();
+}
+
+}  // namespace criu::engine

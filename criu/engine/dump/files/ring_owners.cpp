@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/files/ring_owners.hpp"
+
+#include <linux/io_uring.h>
+#include <sys/syscall.h>
+
+#include <compel/injection.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
+#include "criu/engine/dump/files/ring_requests.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
+#include "criu/files/io_uring_probe.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/pie/program_builder.hpp"
+#include "criu/pie/step_results.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// In one run each: as many questions as fit a mebibyte of the process' memory.
+constexpr std::uint32_t kGroupsAtOnce = 8192;
+constexpr std::size_t kPerGroup = sizeof(pie::Step) + sizeof(files::BufferGroupStatus) + 16;
+static_assert(files::kBufferGroups % kGroupsAtOnce == 0);
+
+/// The first group of provided buffers, asked for by `owner`, a thread of the process.
+std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, compel::Tracee& owner, int fd,
+                                             StopRequest& stop) {
+    constexpr std::size_t kRoom = kGroupsAtOnce * kPerGroup + pie::kStackSize + 4096;
+    compel::Injection injection(process.leader(), pie::interpreterBlob(), pageAlignUp(kRoom),
+                                process.syscallInstruction());
+    std::optional<std::uint32_t> found;
+    for (std::uint32_t first = 0; !found && first < files::kBufferGroups; first += kGroupsAtOnce) {
+        pie::RemoteData data(injection.data());
+        pie::StepList steps;
+        for (std::uint32_t group = first; group < first + kGroupsAtOnce; ++group)
+            steps
+                .call(pie::Subject::Query, group, SYS_io_uring_register, fd, kernel::kIoUringBufferGroup,
+                      data.put(files::BufferGroupStatus{.group = group}), 1)
+                .judge = pie::Judge::Any;
+        const RemoteProgram program = placeProgram(steps, data, &owner);
+        runPrograms(injection, data, {&program, 1}, &stop);
+        for (std::uint32_t i = 0; !found && i < kGroupsAtOnce; ++i)
+            if (data.local<pie::Step>(program.steps + i * sizeof(pie::Step)).result != -ENOENT)
+                found = first + i;
+    }
+    injection.cure();
+    return found;
+}
+
+/// Null if the ring belongs to none of the process' threads.
+std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, StopRequest& stop) {
+    compel::FrozenProcess& process = *task.process;
+    const DispatchPause pause(process);
+    for (compel::FrozenThread& thread : process.threads()) {
+        auto answers = std::make_shared<files::RingAnswers>();
+        {
+            compel::RemoteSyscalls calls(thread.tracee, process.syscallInstruction());
+            const auto ask = [&](unsigned request) {
+                return static_cast<int>(-calls.call(SYS_io_uring_register, fd, request, files::kNowhere, 1));
+            };
+            if (ask(IORING_REGISTER_FILES_UPDATE2) == EEXIST)
+                continue;
+            *answers = files::askRing(ask);
+            calls.restore();
+        }
+        if (files::tellsBufferGroups())
+            answers->bufferGroup = findBufferGroup(process, thread.tracee, fd, stop);
+        return answers;
+    }
+    return nullptr;
+}
+
+class NotedAnswers final : public files::RingOwners {
+public:
+    explicit NotedAnswers(const FrozenTree& tree) noexcept : tree_(tree) {}
+
+    [[nodiscard]] const files::RingAnswers* answersTo(HostPid pid, int fd) const override {
+        const FrozenTask* const task = tree_.find(pid);
+        if (task == nullptr)
+            return nullptr;
+        const auto found = task->ringAnswers.find(fd);
+        return found == task->ringAnswers.end() ? nullptr : found->second.get();
+    }
+
+private:
+    const FrozenTree& tree_;
+};
+
+}  // namespace
+
+std::unique_ptr<files::RingOwners> makeRingOwners(const FrozenTree& tree) {
+    return std::make_unique<NotedAnswers>(tree);
+}
+
+void askRingOwners(const std::vector<TaskRing>& rings, StopRequest& stop) {
+    for (const TaskRing& ring : rings) {
+        stop.throwIfRequested();
+        const UniqueFd copy = kernel::PidFd(ring.task->pid().value).getFd(ring.fd);
+        if (!files::belongsToAnother(copy.get()))
+            continue;
+        const ErrorContext context([&] { return ring.task->describe(); });
+        if (auto answers = askOwner(*ring.task, ring.fd, stop))
+            ring.task->ringAnswers.emplace(ring.fd, std::move(answers));
+    }
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/files/seen_sessions.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/kernel/device_number.hpp"
+
+namespace criu::engine {
+
+std::vector<tty::SeenSession> sessionsOf(FrozenTree& tree) {
+    std::set<TreePid> processes;
+    for (const auto& task : tree.tasks())
+        processes.insert(task->treePid());
+    std::vector<tty::SeenSession> sessions;
+    for (const auto& task : tree.tasks()) {
+        if (!task->alive())
+            continue;
+        const kernel::TaskStat& stat = task->stat;
+        const TreePid sid = task->session();
+        auto found = std::find_if(sessions.begin(), sessions.end(),
+                                  [&](const tty::SeenSession& session) { return session.sid == sid; });
+        if (found == sessions.end())
+            found = sessions.insert(found, {sid, processes.contains(sid), 0, TreePid()});
+        // A process may have turned away from the terminal (TIOCNOTTY) that still controls the others.
+        if (stat.ttyNumber != 0 && found->terminal == 0) {
+            found->terminal = kernel::decodeDevice(static_cast<std::uint32_t>(stat.ttyNumber));
+            found->foreground = tree.pids().inside(HostPid(stat.ttyPgrp));
+        }
+    }
+    return sessions;
+}
+
+}  // namespace criu::engine

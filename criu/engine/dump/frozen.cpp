@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/frozen.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/cgroup/properties.hpp"
+#include "criu/device/dump_devices.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/memory/memory_tracking.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/engine/images/image_transfer.hpp"
+#include "criu/engine/pageserver/page_server_connection.hpp"
+#include "criu/engine/predump/wp_tracker_daemon.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/image/old_images.hpp"
+#include "criu/kernel/proc/tasks.hpp"
+#include "criu/memory/pages/page_file_sinks.hpp"
+#include "criu/memory/pages/remote_page_sinks.hpp"
+#include "criu/model/options.hpp"
+#include "criu/options/option_values.hpp"
+
+namespace criu::engine {
+namespace {
+
+constexpr std::uint32_t kFirstPagesFile = 1;
+
+/// Images that others build on keep the form that every criu reads: whether a parent's are read is seen only when it's
+/// too late to refuse them.
+memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options& options) {
+    if (options.compat || purpose == FrozenPhase::Purpose::PreDump || options.trackMemory)
+        return {};
+    if (options.stream || options.streamTo)
+        return memory::Striping::asWished(1);  // there is one way out for all of them
+    return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
+}
+
+memory::Compression compressionFor(const model::Options& options) {
+    switch (options.compress) {
+        case model::PageCodec::None:
+            break;
+        case model::PageCodec::Lz4:
+            return memory::Compression::lz4(options.compressLevel, options.compressBlock);
+        case model::PageCodec::Zstd:
+            return memory::Compression::zstd(options.compressLevel, options.compressBlock);
+    }
+    return {};
+}
+
+std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run,
+                                             const OutgoingImages& outgoing) {
+    const model::Options& options = run.options;
+    if (!options.pageServer)
+        return std::make_unique<memory::FilePageSinks>(outgoing.images, stripingFor(purpose, options), kFirstPagesFile,
+                                                       compressionFor(options));
+    memory::PageConnection server = connectToPageServer(options, run.stop);
+    if (outgoing.serverKeys)
+        sendKeys(server, *outgoing.serverKeys);
+    if (options.connections == 1)
+        return std::make_unique<memory::RemotePageSinks>(std::move(server), options.pageServerSocket >= 0);
+    std::uint64_t files = stripingFor(purpose, options).files;
+    if (files > 1 && !options.pagesFiles)
+        files = memory::kFilesAsPaysOff;  // there, whatever is so here
+    std::vector<memory::PageConnection> streams = connectStreams(server, files, options, run.stop);
+    return std::make_unique<memory::RemotePageSinks>(std::move(server), std::move(streams));
+}
+
+/// Before anything stands still, so that nothing has to be taken back where it can't be done.
+std::optional<ListeningPageServer> listenForLate(FrozenPhase::Purpose purpose, const model::Options& options,
+                                                 Log& log) {
+    if (purpose != FrozenPhase::Purpose::Dump || !options.lazyPages)
+        return std::nullopt;
+    if (options.pageServerSocket >= 0)
+        return ListeningPageServer();
+    ListeningPageServer server = listenForPages(options);
+    log.info("Pages can be asked for at port {}", server.port);
+    return server;
+}
+
+MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& options) noexcept {
+    if (purpose == FrozenPhase::Purpose::PreDump)
+        return MemoryTracking::Use::Continued;
+    if (!options.trackMemory)
+        return MemoryTracking::Use::Ignored;
+    return options.finalState == model::FinalState::Default ? MemoryTracking::Use::ForDump
+                                                            : MemoryTracking::Use::Continued;
+}
+
+/// Who knows what was written since an earlier dump; null if that won't be asked for.
+TrackingLink* whoKnows(FrozenPhase::Purpose purpose, const model::Options& options,
+                       std::optional<TrackingLink>& link) noexcept {
+    return link && useOf(purpose, options) != MemoryTracking::Use::Ignored ? &*link : nullptr;
+}
+
+}  // namespace
+
+std::vector<HostPid> runningTree(HostPid root) {
+    const kernel::ProcDir proc;
+    kernel::ProcBuffer buffer;
+    std::vector<HostPid> tree{root};
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+        try {
+            const kernel::ProcPid process = proc.open(tree[i].value);
+            for (const pid_t thread : kernel::readThreads(process))
+                for (const pid_t child : kernel::readChildren(process, thread, buffer))
+                    if (std::find(tree.begin(), tree.end(), HostPid(child)) == tree.end())
+                        tree.emplace_back(child);
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+        }
+    }
+    return tree;
+}
+
+/// All of it, in the order in which it is made.
+struct FrozenPhase::Parts {
+    Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
+        : cgroupProperties(cgroup::readProperties(run.options)),
+          outgoing(openOutgoing(run, whoKnows(purpose, run.options, link))),
+          pages(openPages(purpose, run, outgoing)),
+          lateServer(listenForLate(purpose, run.options, run.log)),
+          tracking(std::move(link), useOf(purpose, run.options), images, run.log),
+          tree(run.options.timeout, run.stop, run.log),
+          devices(run.devices, run.options, run.log, images, *pages, run.stop) {}
+
+    cgroup::PropertyTable cgroupProperties;
+    OutgoingImages outgoing;
+    ImageDir& images = outgoing.images;
+    std::unique_ptr<memory::PageSinks> pages;
+    std::optional<ListeningPageServer> lateServer;
+    MemoryTracking tracking;
+    std::optional<model::Options> widened;  ///< with what listeners have named as external
+    DumpStatistics statistics;
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    FrozenTree tree;
+    device::DumpDevices devices;  // undone before the processes go on
+};
+
+FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<TrackingLink> link)
+    : run_(run), guardian_(guardian), parts_(std::make_unique<Parts>(run, purpose, std::move(link))) {
+    removeOldImages(images());
+    if (purpose == Purpose::Dump)
+        guardian_.require(Stage::PreDump);
+    readParentsAhead();
+    const HostPid root = *options().tree;
+    while (devices().wantAnnouncement() && devices().announce(runningTree(root)))
+        stop().throwIfRequested();
+    log().stage("freeze");
+    const Stopwatch watch(statistics().freezing);
+    parts_->since = std::chrono::steady_clock::now();
+    tree().freeze(root, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });
+    if (purpose == Purpose::Dump)
+        takeExternals(guardian_.nameExternals());
+}
+
+/// Processes of a pid namespace have other numbers in images: of these nothing is found, and it is read later.
+void FrozenPhase::readParentsAhead() {
+    if (tracking().parentIsKnown())
+        for (const HostPid pid : tracking().processes())
+            pages().readParentAhead(memory::MemoryObject::process(TreePid(pid.value)));
+}
+
+void FrozenPhase::takeExternals(const std::vector<std::string>& names) {
+    if (names.empty())
+        return;
+    if (!client().isOwner)
+        failWith(EPERM, "only clients with all of criu's rights may name external resources");
+    parts_->widened = run_.options;
+    for (const std::string& name : names) {
+        log().info("A client names an external resource: {}", name);
+        parts_->widened->externals.push_back(options::parseExternal(name));
+    }
+}
+
+FrozenPhase::~FrozenPhase() = default;
+
+const ImageDir& FrozenPhase::images() const noexcept {
+    return parts_->images;
+}
+
+void FrozenPhase::sendImages() {
+    parts_->outgoing.complete(run_);
+}
+
+void FrozenPhase::revokeImages() noexcept {
+    try {
+        parts_->outgoing.revoke(run_);
+    } catch (const std::exception& error) {
+        run_.log.error("{}", error.what());
+    }
+}
+
+DumpStatistics& FrozenPhase::statistics() noexcept {
+    return parts_->statistics;
+}
+
+FrozenTree& FrozenPhase::tree() noexcept {
+    return parts_->tree;
+}
+
+device::DumpDevices& FrozenPhase::devices() noexcept {
+    return parts_->devices;
+}
+
+memory::PageSinks& FrozenPhase::pages() noexcept {
+    return *parts_->pages;
+}
+
+ListeningPageServer* FrozenPhase::lateServer() noexcept {
+    return parts_->lateServer ? &*parts_->lateServer : nullptr;
+}
+
+void FrozenPhase::commitTracking() {
+    tracking().commit(parts_->outgoing.takeKey());
+}
+
+MemoryTracking& FrozenPhase::tracking() noexcept {
+    return parts_->tracking;
+}
+
+const cgroup::PropertyTable& FrozenPhase::cgroupProperties() const noexcept {
+    return parts_->cgroupProperties;
+}
+
+const model::Options& FrozenPhase::options() const noexcept {
+    return parts_->widened ? *parts_->widened : run_.options;
+}
+
+const model::Client& FrozenPhase::client() const noexcept {
+    return run_.client;
+}
+
+Log& FrozenPhase::log() const noexcept {
+    return run_.log;
+}
+
+StopRequest& FrozenPhase::stop() const noexcept {
+    return run_.stop;
+}
+
+void FrozenPhase::resume(model::FinalState state) {
+    tree().resume(state == model::FinalState::Stopped);
+    noteTime();
+}
+
+void FrozenPhase::end() {
+    // How long it takes until the memory of those that were killed is free again isn't a part of it.
+    noteTime();
+    if (tree().kill())
+        guardian_.outlive();
+}
+
+void FrozenPhase::noteTime() noexcept {
+    statistics().frozen =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - parts_->since);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/frozen_tree.hpp"
+
+#include <signal.h>
+
+#include <compel/error.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/freezer.hpp"
+#include "criu/engine/dump/kill_tree.hpp"
+#include "criu/engine/dump/tasks/nested_pids.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/kernel/proc/tasks.hpp"
+#include "criu/kernel/wait_group_stop.hpp"
+
+namespace criu::engine {
+namespace {
+
+bool isDead(const kernel::TaskStat& stat) {
+    return stat.state == kernel::TaskState::Zombie || stat.state == kernel::TaskState::Dead;
+}
+
+/// A task can't be traced twice, and kernel threads not at all.
+void refuseUntraceable(const FrozenTask& task) {
+    if (task.status.tracerPid != 0)
+        fail("is traced by process {} (a debugger?)", task.status.tracerPid);
+    constexpr std::uint32_t kKernelThread = 0x00200000;  // PF_KTHREAD
+    if ((task.stat.flags & kKernelThread) != 0)
+        fail("is a kernel thread");
+}
+
+/// A process whose first thread has ended looks like a zombie while others run on. Those of one that is being killed
+/// are there for a moment, too.
+void requireEnded(FrozenTask& task, StopRequest& stop, kernel::ProcBuffer& buffer) {
+    constexpr std::chrono::seconds kPatience{2};
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (task.stat.threads > 1) {
+        stop.throwIfRequested();
+        if (std::chrono::steady_clock::now() >= deadline)
+            fail("{}: its main thread has ended while others live on, which can't be dumped", task.status.name);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        task.stat = kernel::readStat(task.dir, buffer);
+    }
+}
+
+/// Calls `before` for all processes of a cgroup and of those below it.
+void announceGroup(const std::string& path, const std::function<void(HostPid)>& before) {
+    const auto announceAll = [&](const std::filesystem::path& group) {
+        std::ifstream processes(group / "cgroup.procs");
+        for (pid_t pid = 0; processes >> pid;)
+            if (pid > 0)  // 0: of another pid namespace
+                before(HostPid(pid));
+    };
+    announceAll(path);
+    std::error_code vanished;  // a group that goes away meanwhile has nobody in it
+    const std::filesystem::recursive_directory_iterator end;
+    for (std::filesystem::recursive_directory_iterator at(path, vanished); at != end; at.increment(vanished))
+        if (at->is_directory(vanished))
+            announceAll(at->path());
+}
+
+}  // namespace
+
+FrozenTask::FrozenTask(kernel::ProcPid directory)
+    : dir(std::move(directory)), namespaces_(std::make_unique<kernel::FixedNamespaces>()) {}
+
+FrozenTask::~FrozenTask() = default;
+
+std::optional<std::uint32_t> FrozenTask::namespaceOf(kernel::NamespaceKind kind) {
+    return namespaces_->of(dir, kind);
+}
+
+kernel::NamespaceIds FrozenTask::namespaces() {
+    return namespaces_->all(dir);
+}
+
+std::string FrozenTask::describe() const {
+    return fmt::format("process {} ({})", pid(), status.name);
+}
+
+compel::FrozenProcess FrozenTree::seize(HostPid pid) const {
+    return compel::FrozenProcess::seize(pid.value, options_);
+}
+
+compel::FrozenProcess FrozenTree::seizeAsAllowed(HostPid pid) {
+    try {
+        return seize(pid);
+    } catch (const compel::Error& error) {
+        if (error.code() != EPERM || !options_.seize.suspendSeccomp || !tasks_.empty())
+            throw;
+    }
+    options_.seize.suspendSeccomp = false;
+    return seize(pid);
+}
+
+void FrozenTree::stop(FrozenTask& task) {
+    task.process->stop(options_);
+    const compel::FrozenThread& leader = task.process->threads().front();
+    if (leader.groupStopped()) {
+        task.state = model::TaskState::Stopped;
+        task.stopSignal = leader.stopSignal;
+    }
+    // What was true before the stop may have changed up to it.
+    task.stat = kernel::readStat(task.dir, buffer_);
+    task.status = kernel::readStatus(task.dir, buffer_);
+}
+
+std::vector<HostPid> FrozenTree::livingPids() const {
+    std::vector<HostPid> pids;
+    for (const auto& task : tasks_)
+        if (task->alive())
+            pids.push_back(task->pid());
+    return pids;
+}
+
+void FrozenTree::add(HostPid pid) {
+    auto task = std::make_unique<FrozenTask>(proc_.open(pid.value));
+    const ErrorContext context([&] { return fmt::format("process {}", pid); });
+    task->stat = kernel::readStat(task->dir, buffer_);
+    task->status = kernel::readStatus(task->dir, buffer_);
+    const std::size_t levels = tasks_.empty() ? task->status.nsPid.size() : tasks_.front()->status.nsPid.size();
+    task->pidLevel = levels > 0 ? levels - 1 : 0;
+    if (isDead(task->stat)) {
+        requireEnded(*task, stop_, buffer_);
+        task->state = model::TaskState::Dead;
+    } else {
+        refuseUntraceable(*task);
+        before_(pid);
+        task->process = seizeAsAllowed(pid);
+        if (!onlySeizing_)
+            stop(*task);
+    }
+    known_.emplace(pid, task.get());
+    tasks_.push_back(std::move(task));
+}
+
+void FrozenTree::clear() noexcept {
+    known_.clear();
+    tasks_.clear();
+}
+
+FrozenTask* FrozenTree::find(HostPid pid) const noexcept {
+    const auto found = known_.find(pid);
+    return found != known_.end() ? found->second : nullptr;
+}
+
+bool FrozenTree::isChildOfMember(const FrozenTask& task) const {
+    return known_.contains(HostPid(task.stat.ppid));
+}
+
+bool FrozenTree::addChildren(FrozenTask& parent) {
+    bool found = false;
+    if (!parent.alive())
+        return false;
+    for (const compel::FrozenThread& thread : parent.process->threads())
+        for (const pid_t number : kernel::readChildren(parent.dir, thread.tracee.tid(), buffer_)) {
+            const HostPid child(number);
+            if (known_.contains(child))
+                continue;
+            stop_.throwIfRequested();
+            try {
+                add(child);
+                if (!isChildOfMember(*tasks_.back())) {
+                    // The child has ended since its parent's children were listed, and its number is somebody else's.
+                    tasks_.pop_back();
+                    known_.erase(child);
+                    continue;
+                }
+            } catch (const Error& error) {
+                if (error.code() != ENOENT && error.code() != ESRCH)
+                    throw;
+                continue;  // it ended before it could be stopped, and was reaped
+            } catch (const compel::Error&) {
+                // Ended while it was being stopped: a zombie now, found as such by the next pass.
+                kernel::TaskStat stat;
+                try {
+                    stat = kernel::readStat(proc_.open(child.value), buffer_);
+                } catch (const Error&) {
+                    found = true;
+                    continue;
+                }
+                if (!isDead(stat))
+                    throw;
+            }
+            found = true;
+        }
+    return found;
+}
+
+void FrozenTree::addAll() {
+    // Frozen processes have no more children, but may be given those of others that end meanwhile.
+    for (bool found = true; found;) {
+        found = false;
+        for (std::size_t i = 0; i < tasks_.size(); ++i)
+            found = addChildren(*tasks_[i]) || found;
+    }
+}
+
+FrozenTree::~FrozenTree() = default;
+
+FrozenTree::FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log)
+    : timeout_(timeout), stop_(stop), log_(log) {
+    constexpr std::chrono::hours kForEver{24 * 365};
+    options_.patience = timeout.count() > 0 ? std::chrono::milliseconds(timeout) : kForEver;
+    options_.seize.suspendSeccomp = true;
+    options_.seize.longestWait = std::chrono::milliseconds(timeout);
+}
+
+void FrozenTree::addTree(HostPid root) {
+    add(root);
+    if (!tasks_.front()->alive())
+        fail("process {} has ended (it is a zombie)", root);
+    addAll();
+}
+
+void FrozenTree::learnPids() {
+    if (tasks_.front()->pidLevel > 0) {  // else in criu's own pid namespace
+        pids_ = model::TreePids::ofOwnNamespace();
+        for (const auto& task : tasks_)
+            learnPidsOf(*task);
+    }
+    pids_.setNested(seenNestedPids(*this));
+}
+
+void FrozenTree::learnPidsOf(FrozenTask& task) {
+    pids_.add(task.pid(), task.treePid());
+    pids_.add(HostPid(task.stat.pgrp), task.group());
+    pids_.add(HostPid(task.stat.session), task.session());
+    if (!task.alive())
+        return;
+    for (const compel::FrozenThread& thread : task.process->threads()) {
+        const HostPid tid(thread.tracee.tid());
+        if (tid != task.pid())
+            pids_.add(tid, TreePid(kernel::readThreadStatus(task.dir, tid.value, buffer_).nsPid.at(task.pidLevel)));
+    }
+}
+
+void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
+                        const std::function<void(HostPid)>& before) {
+    std::set<HostPid> announced;
+    before_ = [&](HostPid pid) {
+        if (announced.insert(pid).second)
+            before(pid);
+    };
+    try {
+        if (group) {
+            announceGroup(*group, before_);
+            freezer_ = std::make_unique<cgroup::Freezer>(*group, timeout_, stop_);
+            onlySeizing_ = true;
+        }
+        addTree(root);
+        if (freezer_) {
+            freezer_->thaw();
+            onlySeizing_ = false;
+            for (const auto& task : tasks_)
+                if (task->alive()) {
+                    const ErrorContext context([&] { return fmt::format("process {}", task->pid()); });
+                    stop(*task);
+                }
+            addAll();
+        }
+        learnPids();
+    } catch (...) {
+        // A thread that the freezer of version 1 holds doesn't stop for its tracer, and only a stopped one can be
+        // detached.
+        if (onlySeizing_)
+            freezer_->thaw();
+        clear();
+        throw;
+    }
+    before_ = nullptr;
+    log_.info("Frozen: {} processes", tasks_.size());
+}
+
+bool FrozenTree::kill() {
+    const bool rootStays = endTasks(*this, log_);
+    clear();
+    if (freezer_)
+        freezer_->release();
+    return rootStays;
+}
+
+void FrozenTree::restoreGroup() {
+    if (freezer_)
+        freezer_->restore();
+}
+
+void FrozenTree::resume(bool stopped) {
+    if (freezer_)
+        freezer_->restore();
+    std::vector<HostPid> stopping;
+    for (const auto& task : tasks_) {
+        if (!task->alive() || !stopped || task->state == model::TaskState::Stopped)
+            continue;
+        ::kill(task->pid().value, SIGSTOP);
+        stopping.push_back(task->pid());
+    }
+    for (const auto& task : tasks_) {
+        if (!task->alive())
+            continue;
+        try {
+            task->process->detach();
+        } catch (const compel::Error&) {
+            // A thread that was resumed first has ended the process.
+        }
+    }
+    clear();
+    awaitStopped(stopping);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/memory/dump_lazy_pages.hpp"
+
+#include <vector>
+
+#include "criu/base/log.hpp"
+#include "criu/engine/dump/frozen.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/engine/lazy/lazy_page_server.hpp"
+#include "criu/engine/pageserver/page_server_connection.hpp"
+#include "criu/engine/pageserver/server_start.hpp"
+#include "criu/memory/lazy/lazy_areas.hpp"
+#include "criu/memory/mappings/vma_dump.hpp"
+#include "criu/model/options.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+
+std::shared_ptr<const memory::LateAreas> stayingAreas(const FrozenTask& task, const memory::DumpedMemory& memory,
+                                                      const MmEntry& mm) {
+    std::vector<const VmaEntry*> vmas;
+    for (const memory::DumpedVma& vma : memory.vmas)
+        vmas.push_back(vma.entry);
+    memory::TouchedMemory touched(mm);
+    for (const compel::FrozenThread& thread : task.process->threads()) {
+        touched.addStack(thread.tracee.registers().sp());
+        if (const auto rseq = thread.tracee.rseq())
+            touched.addRseq(rseq->address, rseq->size);
+    }
+    return std::make_shared<const memory::LateAreas>(vmas, touched);
+}
+
+void serveStayingPages(FrozenPhase& frozen) {
+    ListeningPageServer& server = *frozen.lateServer();
+    frozen.guardian().require(Stage::StatusReady);
+    writeReady(frozen.options().statusFd);
+    frozen.log().info("Waiting for requests for pages");
+    const bool reused = frozen.options().pageServerSocket >= 0;
+    memory::PageConnection client = acceptSender(server, frozen.options(), frozen.stop());
+    server.socket.reset();
+    frozen.log().info("Pages are being taken");
+    serveFrozenPages(client, frozen.tree(), reused);
+    frozen.log().info("All pages that were left out have been taken");
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/memory/dump_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <future>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/memory/dump_lazy_pages.hpp"
+#include "criu/engine/dump/memory/memory_layout.hpp"
+#include "criu/engine/dump/memory/memory_snapshots.hpp"
+#include "criu/engine/dump/memory/memory_tracking.hpp"
+#include "criu/engine/dump/memory/step_out_of_vdso.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/mappings/policy_queries.hpp"
+#include "criu/memory/mappings/vma_dump.hpp"
+#include "criu/memory/pages/drain.hpp"
+#include "criu/memory/pages/page_dump.hpp"
+#include "criu/memory/pages/parent_pages.hpp"
+#include "criu/memory/pages/write_tracking.hpp"
+#include "criu/memory/shmem/segments_dump.hpp"
+#include "criu/memory/shmem/sysv_shm.hpp"
+#include "criu/model/options.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Mappings with pages of their own: where each begins and ends, and what it is.
+std::vector<std::array<std::uint64_t, 4>> privateMemory(const memory::DumpedMemory& memory) {
+    std::vector<std::array<std::uint64_t, 4>> found;
+    for (const memory::DumpedVma& vma : memory.vmas)
+        if (memory::hasPrivatePages(*vma.entry))
+            found.push_back({vma.entry->start, vma.entry->end, vma.entry->flags, vma.entry->status});
+    return found;
+}
+
+std::vector<kernel::Vma> readMappings(const kernel::ProcPid& process, const Log& log) {
+    const TracedWork reading(log, "read mappings");
+    return kernel::readSmaps(process);
+}
+
+}  // namespace
+
+class DumpMemory::Work {
+public:
+    explicit Work(const Parts& parts)
+        : pages(parts.pages), parts_(parts), snapshots_(parts.tree, parts.options.backgroundMemory, parts.log) {}
+
+    void lookAhead(FrozenTree& tree);
+    Collected collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
+    void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
+    void runInBackground(Amounts& amounts, StopRequest& stop);
+    void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
+    [[nodiscard]] bool sawUprobes() const noexcept;
+
+    memory::PageSinks& pages;
+    memory::SegmentsDump segments;
+
+private:
+    struct Item {
+        FrozenTask* task = nullptr;  ///< gone when the tree runs again
+        HostPid pid;
+        TreePid imageId;
+        std::shared_ptr<MemoryClone> clone;  ///< what is read instead of the process; null: nothing
+        MmEntry* mm = nullptr;
+        std::vector<kernel::Vma> vmas;
+        memory::DumpedMemory memory;
+        memory::WriteTracking* writes = nullptr;           ///< if the process is tracked
+        std::shared_ptr<const memory::LateAreas> staying;  ///< what stays where it is (--lazy-pages)
+    };
+    /// How pages are moved: a thread has its own if it dumps whole processes.
+    struct Mover {
+        explicit Mover(memory::Drainer::Options how) : drainer(std::move(how)) {}
+        memory::Drainer drainer;
+        Arena arena;
+        DumpStatistics statistics;
+    };
+
+    [[nodiscard]] std::uint64_t expectedBytes() const;
+    static bool isSmall(const Item& item);
+    [[nodiscard]] memory::Drainer::Options howToMove(Amounts& amounts, StopRequest& stop) const;
+    void dumpPages(Item& item, Mover& mover);
+    void takeOver(Item& item, const memory::EarlyDump& written, Mover& mover, Amounts& amounts);
+    void writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover);
+    void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop);
+    void add(const Mover& mover);
+
+    const Parts parts_;
+    Arena arena_;
+    std::deque<Item> items_;
+    memory::SysvShmDump sysvShm_;
+    MemorySnapshots snapshots_;
+    std::map<HostPid, std::future<std::vector<kernel::Vma>>> ahead_;
+    std::optional<ThreadPool> readers_;  // last: its threads use the others
+};
+
+void DumpMemory::Work::lookAhead(FrozenTree& tree) {
+    constexpr std::size_t kWorthwhile = 8;
+    if (availableCores() == 1 || tree.tasks().size() < kWorthwhile)
+        return;
+    readers_.emplace(availableCores() - 1);
+    for (const auto& task : tree.tasks()) {
+        if (!task->alive())
+            continue;
+        auto read = std::make_shared<std::packaged_task<std::vector<kernel::Vma>()>>(
+            [&dir = task->dir, &log = parts_.log] { return readMappings(dir, log); });
+        ahead_.emplace(task->pid(), read->get_future());
+        readers_->submit([read] { (*read)(); });
+    }
+}
+
+DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::MappedFileDump& files,
+                                                bool seccompSuspended) {
+    Item& item = items_.emplace_back();
+    item.task = &task;
+    item.pid = task.pid();
+    item.imageId = task.treePid();
+    item.mm = arena_.make<MmEntry>();
+    const auto read = ahead_.find(task.pid());
+    item.vmas = read == ahead_.end() ? readMappings(task.dir, parts_.log) : read->second.get();
+    if (!parts_.early.contains(item.pid))  // whose memory is as it was then
+        leaveVdso(task, item.vmas, parts_.log);
+    item.writes = parts_.tracking.add(task, item.vmas, seccompSuspended);
+    memory::VmaDumpRules rules = segments.rules();
+    rules.allowUprobes = parts_.options.allowUprobes;
+    item.memory = memory::dumpVmas(item.vmas, rules, files, arena_);
+    std::vector<const VmaEntry*> entries;
+    std::vector<VmaEntry*> asked;
+    for (const memory::DumpedVma& vma : item.memory.vmas) {
+        entries.push_back(vma.entry);
+        asked.push_back(vma.entry);
+        if (is(*vma.entry, memory::VmaStatus::SysvIpc))
+            sysvShm_.add(*vma.entry);
+    }
+    fillMemoryLayout(task, entries, *item.mm, arena_);
+    return {*item.mm, std::make_shared<PolicyQuestions>(std::move(asked), arena_)};
+}
+
+/// About so much, before it is known which pages are in a parent dump.
+std::uint64_t DumpMemory::Work::expectedBytes() const {
+    std::uint64_t bytes = 0;
+    for (const Item& item : items_)
+        for (const kernel::Vma& vma : item.vmas)
+            bytes += vma.anonymous + vma.swap;
+    return bytes;
+}
+
+/// Whether one thread is enough for its pages.
+bool DumpMemory::Work::isSmall(const Item& item) {
+    std::uint64_t bytes = 0;
+    for (const kernel::Vma& vma : item.vmas)
+        bytes += vma.anonymous + vma.swap;
+    return bytes < memory::kWorthThreads;
+}
+
+void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
+    const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
+    memory::PageDumpTask task{item.pid, item.imageId, item.clone ? filesOf(*item.clone).directory : item.task->dir};
+    if (item.clone)
+        task.clone = filesOf(*item.clone).memory;
+    task.staying = item.staying.get();
+    std::optional<memory::ParentPages> parent;
+    if (item.writes != nullptr && parts_.tracking.parentIsKnown())
+        parent = pages.parentOf(memory::MemoryObject::process(task.imageId));
+    if (parent) {
+        task.tracking = item.writes;
+        task.parent = &*parent;
+    }
+    const memory::PageDumpResult result = [&] {
+        const TracedWork dumping(parts_.log, "dump pages");
+        return memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
+    }();
+    mover.statistics.memoryWrite += result.moving;
+    if (item.writes != nullptr && parts_.tracking.continues())
+        item.writes->restart(item.task->dir, item.vmas);
+    writeMm(item, result, mover);
+}
+
+/// The pages are in a sink.
+void DumpMemory::Work::writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover) {
+    mover.statistics.pagesScanned += result.pagesScanned;
+    mover.statistics.pagesWritten += result.pagesWritten;
+    mover.statistics.pagesSkippedParent += result.pagesInParent;
+    mover.statistics.pagesLazy += result.pagesStaying;
+    item.memory.fill(*item.mm, mover.arena);
+    ImageWriter image = parts_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(item.imageId.value));
+    image.write(*item.mm);
+    image.finish();
+}
+
+/// A process whose pages were written before.
+void DumpMemory::Work::takeOver(Item& item, const memory::EarlyDump& written, Mover& mover, Amounts& amounts) {
+    const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
+    if (privateMemory(written.memory) != privateMemory(item.memory))
+        fail("its memory isn't what it was when its pages were written, though it stands still");
+    for (const memory::DumpedVma& vma : written.memory.vmas)
+        if (memory::is(*vma.entry, memory::VmaStatus::Guard))
+            item.memory.vmas.push_back(vma);
+    amounts.done += written.result.pagesWritten * kImagePageSize;
+    writeMm(item, written.result, mover);
+}
+
+/// Many small processes: each thread takes one at a time.
+void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop) {
+    const unsigned threads = static_cast<unsigned>(std::min<std::size_t>(availableCores(), items.size()));
+    std::deque<Mover> movers;
+    std::atomic<std::size_t> next{0};
+    const auto work = [&](Mover& mover) {
+        try {
+            for (std::size_t at = next++; at < items.size() && !stop.requested(); at = next++)
+                dumpPages(*items[at], mover);
+        } catch (...) {
+            next = items.size();  // nothing more for the others
+            throw;
+        }
+    };
+    memory::Drainer::Options alone = how;
+    alone.threads = 1;
+    for (unsigned i = 0; i < threads; ++i)
+        movers.emplace_back(alone);
+    {
+        std::optional<ThreadPool> helpers;
+        if (threads > 1)
+            helpers.emplace(threads - 1);
+        for (unsigned i = 1; i < threads; ++i)
+            helpers->submit([&, i] { work(movers[i]); });
+        work(movers[0]);
+        if (helpers)
+            helpers->wait();
+    }
+    stop.throwIfRequested();
+    for (const Mover& mover : movers)
+        add(mover);
+}
+
+void DumpMemory::Work::add(const Mover& mover) {
+    parts_.statistics.pagesScanned += mover.statistics.pagesScanned;
+    parts_.statistics.pagesWritten += mover.statistics.pagesWritten;
+    parts_.statistics.pagesSkippedParent += mover.statistics.pagesSkippedParent;
+    parts_.statistics.pagesLazy += mover.statistics.pagesLazy;
+    parts_.statistics.memoryWrite += mover.statistics.memoryWrite;
+    parts_.statistics.bufferBytes += mover.drainer.bufferBytes();
+}
+
+memory::Drainer::Options DumpMemory::Work::howToMove(Amounts& amounts, StopRequest& stop) const {
+    memory::Drainer::Options how;
+    how.progress = [&amounts](std::uint64_t bytes) { amounts.done.fetch_add(bytes, std::memory_order_relaxed); };
+    how.stopWanted = [&stop] { return stop.requested(); };
+    if (parts_.log.isTraced())
+        how.block = [&log = parts_.log](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
+            log.noteWork("copy pages", begin, bytes);
+        };
+    return how;
+}
+
+void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
+    readers_.reset();
+    parts_.tracking.begin();
+    const memory::Drainer::Options how = howToMove(amounts, stop);
+    amounts.total = expectedBytes();
+
+    const Stopwatch watch(parts_.statistics.memoryDump);
+    Mover mover(how);
+    std::vector<Item*> small;
+    for (Item& item : items_) {
+        stop.throwIfRequested();
+        if (const auto written = parts_.early.find(item.pid); written != parts_.early.end()) {
+            takeOver(item, written->second, mover, amounts);
+            continue;
+        }
+        // Here and not in dumpPages(): it reads registers, and the kernel lets only the thread that traces a process do
+        // that. Memory that rings were given has to be there before anything can come late.
+        if (parts_.options.lazyPages && !item.task->hasRings)
+            item.staying = stayingAreas(*item.task, item.memory, *item.mm);
+        if (parts_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))
+            continue;
+        if (isSmall(item)) {
+            small.push_back(&item);
+            continue;
+        }
+        dumpPages(item, mover);
+    }
+    if (!small.empty())
+        runSmall(small, how, stop);
+    for (const std::uint32_t id : sysvShm_.ids())
+        segments.reserve(id);
+    const memory::SegmentsDumpResult shared = segments.write(parts_.images, pages, owners, mover.drainer);
+    parts_.statistics.sharedPagesScanned += shared.pagesScanned;
+    parts_.statistics.sharedPagesWritten += shared.pagesWritten;
+    parts_.statistics.memoryWrite += shared.moving;
+    add(mover);
+}
+
+void DumpMemory::Work::runInBackground(Amounts& amounts, StopRequest& stop) {
+    memory::Drainer::Options how = howToMove(amounts, stop);
+    how.stopWanted = [this, &stop] {
+        snapshots_.requireRoom();
+        return stop.requested();
+    };
+    const Stopwatch watch(parts_.statistics.memoryDump);
+    Mover mover(how);
+    for (Item& item : items_) {
+        if (!item.clone)
+            continue;
+        stop.throwIfRequested();
+        dumpPages(item, mover);
+        item.clone.reset();
+    }
+    add(mover);
+}
+
+void DumpMemory::Work::writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop) {
+    memory::Drainer::Options how;
+    how.stopWanted = [&stop] { return stop.requested(); };
+    memory::Drainer drainer(how);
+    parts_.statistics.sharedPagesWritten += sysvShm_.write(parts_.images, pages, namespaceId, owners, drainer);
+}
+
+bool DumpMemory::Work::sawUprobes() const noexcept {
+    return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.memory.uprobes; });
+}
+
+DumpMemory::DumpMemory(const Parts& parts) : work_(std::make_unique<Work>(parts)) {}
+
+DumpMemory::~DumpMemory() = default;
+
+memory::PageSinks& DumpMemory::pages() noexcept {
+    return work_->pages;
+}
+
+std::vector<std::string> DumpMemory::extensions() const {
+    return work_->pages.extensions();
+}
+
+memory::SegmentsDump& DumpMemory::segments() noexcept {
+    return work_->segments;
+}
+
+void DumpMemory::reserve(std::uint32_t shmid) {
+    work_->segments.reserve(shmid);
+}
+
+void DumpMemory::lookAhead(FrozenTree& tree) {
+    work_->lookAhead(tree);
+}
+
+DumpMemory::Collected DumpMemory::collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended) {
+    return work_->collect(task, files, seccompSuspended);
+}
+
+void DumpMemory::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
+    work_->run(owners, amounts, stop);
+}
+
+void DumpMemory::runInBackground(Amounts& amounts, StopRequest& stop) {
+    work_->runInBackground(amounts, stop);
+}
+
+void DumpMemory::writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop) {
+    work_->writeSysvShm(namespaceId, owners, stop);
+}
+
+bool DumpMemory::sawUprobes() const noexcept {
+    return work_->sawUprobes();
+}
+
+}  // namespace criu::engine

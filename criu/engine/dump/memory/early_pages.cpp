@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/memory/early_pages.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/signals_blocked.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/engine/dump/frozen.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/memory/memory_tracking.hpp"
+#include "criu/engine/dump/memory/step_out_of_vdso.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/memory/mappings/ignored_mapped_files.hpp"
+#include "criu/memory/mappings/vma_status.hpp"
+#include "criu/memory/pages/drain.hpp"
+#include "criu/memory/pages/page_dump.hpp"
+#include "criu/memory/pages/write_tracking.hpp"
+#include "criu/memory/shmem/segments_dump.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+bool isPossible(FrozenPhase& frozen) {
+    const model::Options& options = frozen.options();
+    return !options.background && !options.lazyPages && !frozen.tracking().used();
+}
+
+bool isSmall(const std::vector<kernel::Vma>& vmas) {
+    std::uint64_t bytes = 0;
+    for (const kernel::Vma& vma : vmas)
+        bytes += vma.anonymous + vma.swap;
+    return bytes < memory::kWorthThreads;
+}
+
+/// Whether the kernel or a device may be at work for the process, which stands still: a subsystem stops a device only
+/// when it dumps the descriptors of that.
+bool mayBeWritten(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
+                  const memory::DumpedMemory& memory) {
+    constexpr auto kOthers = memory::VmaStatus::IoUring | memory::VmaStatus::Plugin;
+    return memory::isWrittenUnseen(process, vmas) ||
+           std::any_of(memory.vmas.begin(), memory.vmas.end(),
+                       [](const memory::DumpedVma& vma) { return (vma.entry->status & kOthers) != 0; });
+}
+
+}  // namespace
+
+class EarlyPages::Work {
+public:
+    explicit Work(FrozenPhase& frozen) : frozen_(frozen), possible_(isPossible(frozen)) {}
+    ~Work() {
+        closed_ = true;
+        givenUp_ = true;
+        thread_.reset();
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+    void begin(HostPid pid);
+    void finish();
+
+    std::map<HostPid, memory::EarlyDump> written;
+
+private:
+    void write(const FrozenTask& task);
+
+    FrozenPhase& frozen_;
+    const bool possible_;
+    std::atomic<bool> closed_{false};  ///< nothing more is begun
+    std::atomic<bool> givenUp_{false};
+    Arena arena_;
+    std::optional<memory::Drainer> drainer_;
+    std::optional<ThreadPool> thread_;  // last: it uses the others
+};
+
+void EarlyPages::Work::begin(HostPid pid) {
+    if (!possible_)
+        return;
+    FrozenTask* const task = frozen_.tree().find(pid);
+    if (task == nullptr)
+        return;
+    // Threads that run on out of the vDSO write to memory: that has to be done before any of it is read.
+    leaveVdso(*task, kernel::readMaps(task->dir), frozen_.log());
+    if (!thread_) {
+        memory::Drainer::Options how;
+        // What everybody waits for is a driver's thread: it gets a core.
+        how.threads = std::max(availableCores(), 2U) - 1;
+        how.stopWanted = [this] { return givenUp_ || frozen_.stop().requested(); };
+        if (frozen_.log().isTraced())
+            how.block = [&log = frozen_.log()](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
+                log.noteWork("copy pages", begin, bytes);
+            };
+        drainer_.emplace(std::move(how));
+        const SignalsBlocked handedDown;
+        thread_.emplace(1);
+    }
+    thread_->submit([this, task] {
+        if (!closed_)
+            write(*task);
+    });
+}
+
+/// In the thread of its own.
+void EarlyPages::Work::write(const FrozenTask& task) {
+    const ErrorContext context([&] { return task.describe(); });
+    const std::vector<kernel::Vma> vmas = kernel::readSmaps(task.dir);
+    if (isSmall(vmas))
+        return;
+    NamelessFiles files(task.dir);
+    memory::VmaDumpRules rules = memory::SegmentsDump().rules();
+    rules.allowUprobes = true;  // whoever forbids them refuses the process later
+    memory::DumpedMemory memory = memory::dumpVmas(vmas, rules, files, arena_);
+    if (mayBeWritten(task.dir, vmas, memory)) {
+        frozen_.log().info("Pages of process {} wait for others: devices or asynchronous I/O may write to them",
+                           task.pid());
+        return;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    frozen_.log().info("Writing pages of process {} already, while drivers deal with others", task.pid());
+    const memory::PageDumpResult result =
+        memory::dumpPages({task.pid(), task.treePid(), task.dir}, memory, frozen_.pages(), *drainer_, arena_);
+    for (memory::DumpedVma& vma : memory.vmas)
+        vma.source = nullptr;  // it is gone with this function
+    frozen_.log().info(
+        "{} MiB of process {} were written within {} ms", result.pagesWritten * kImagePageSize >> 20, task.pid(),
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count());
+    written.emplace(task.pid(), memory::EarlyDump{std::move(memory), result});
+}
+
+void EarlyPages::Work::finish() {
+    closed_ = true;
+    if (!thread_)
+        return;
+    thread_->wait();
+    thread_.reset();
+    frozen_.statistics().bufferBytes += drainer_->bufferBytes();
+}
+
+EarlyPages::EarlyPages(FrozenPhase& frozen) : work_(std::make_unique<Work>(frozen)) {}
+
+EarlyPages::~EarlyPages() = default;
+
+void EarlyPages::begin(HostPid pid) {
+    work_->begin(pid);
+}
+
+void EarlyPages::finish() {
+    work_->finish();
+}
+
+const std::map<HostPid, memory::EarlyDump>& EarlyPages::written() const noexcept {
+    return work_->written;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/memory/memory_clone.hpp"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <compel/error.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/tasks/stopped_clone.hpp"
+#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
+#include "criu/kernel/proc/tasks.hpp"
+
+namespace criu::engine {
+
+/// The clone is made by an intermediate process, which ends at once, so that it is nobody's child. That one has the
+/// memory of the process itself: only one copy is made.
+std::unique_ptr<BornStopped> MemoryClone::make(FrozenTask& task, TreePid pid) {
+    const DispatchPause pause(*task.process);
+    const auto instruction = task.process->syscallInstruction();
+    compel::RemoteSyscalls calls(task.process->leader(), instruction);
+    Exchange exchange(task, calls);
+    exchange.memory.writeValue(exchange.at(Exchange::kFolder), std::array<char, 2>{'/', '\0'});
+    const UnnoticedEnds unnoticed(exchange, pid);
+    BornStopped between(calls, task.dir, CLONE_VM | CLONE_FILES);
+    const kernel::ProcPid dir = kernel::ProcDir().open(between.tracee().tid());
+    compel::RemoteSyscalls further(between.tracee(), instruction);
+    // Files of the process that the clone had open, too, would stay open when the process closes them.
+    further.checkedCall("close_range", SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE});
+    further.checkedCall("setsid", SYS_setsid, {});
+    further.checkedCall("chdir", SYS_chdir, {exchange.at(Exchange::kFolder)});
+    return std::make_unique<BornStopped>(further, dir, 0);
+}
+
+MemoryClone::MemoryClone(FrozenTask& task, TreePid pid)
+    : process_(make(task, pid)),
+      dir_(kernel::ProcDir().open(process_->tracee().tid())),
+      memory_(dir_.open("mem", O_RDONLY)) {
+    constexpr std::string_view kFirstToGo = "1000";
+    dir_.write("oom_score_adj", kFirstToGo);
+}
+
+MemoryClone::~MemoryClone() = default;
+
+std::uint64_t MemoryClone::ownBytes() const {
+    const std::string text = dir_.readFile("smaps_rollup");
+    std::uint64_t kilobytes = 0;
+    for (const std::string_view name : {"\nPrivate_Clean:", "\nPrivate_Dirty:"}) {
+        const std::size_t found = text.find(name);
+        if (found == std::string::npos)
+            fail("{}/smaps_rollup has no {}", dir_.path(), name.substr(1));
+        const std::size_t first = text.find_first_not_of(' ', found + name.size());
+        std::uint64_t value = 0;
+        std::from_chars(text.data() + std::min(first, text.size()), text.data() + text.size(), value);
+        kilobytes += value;
+    }
+    return kilobytes * 1024;
+}
+
+bool AdoptionCheck::isSubreaper(FrozenTask& task) {
+    const auto known = subreapers_.find(task.pid());
+    if (known != subreapers_.end())
+        return known->second;
+    const DispatchPause pause(*task.process);
+    compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());
+    const compel::RemoteBuffer answer(calls, sizeof(std::uint64_t));
+    calls.checkedCall("prctl", SYS_prctl, {PR_GET_CHILD_SUBREAPER, answer.address()});
+    const bool is = task.process->memory().readValue<std::uint32_t>(answer.address()) != 0;
+    subreapers_.emplace(task.pid(), is);
+    return is;
+}
+
+bool AdoptionCheck::adoptsInTree(const FrozenTask& task) {
+    constexpr TreePid kFirst(1);
+    // The first process of a pid namespace adopts orphans in it.
+    if (tree_.tasks().front()->treePid() == kFirst || task.status.nsPid.size() > task.pidLevel + 1)
+        return true;
+    for (FrozenTask* at = tree_.find(task.pid()); at != nullptr; at = tree_.find(HostPid(at->stat.ppid)))
+        if (at->alive() && isSubreaper(*at))
+            return true;
+    return false;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/refusals.hpp"
+
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+#include "criu/device/dump_devices.hpp"
+#include "criu/engine/dump/tasks/nested_pids.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/sharing.hpp"
+#include "criu/task/compat.hpp"
+#include "criu/task/registers.hpp"
+#include "criu/task/security_label.hpp"
+
+namespace criu::engine {
+namespace {
+
+void refuseForeignSession(const FrozenTask& root, const model::Options& options) {
+    if (HostPid(root.stat.session) == root.pid() || options.shellJob)
+        return;
+    Error error(0, fmt::format("process {} ({}) doesn't lead its session: the leader is {}", root.pid(),
+                               root.status.name, root.stat.session));
+    if (root.session())
+        error.addHint("start it with setsid, or dump with --shell-job");
+    else
+        error.addHint(
+            "which isn't in the pid namespace of the tree: let its first process call setsid, "
+            "e.g. unshare --pid --fork --mount-proc setsid PROGRAM");
+    throw error;
+}
+
+/// A filter might forbid what criu has to do in a thread, and kill it for that.
+void refuseSeccomp(const FrozenTask& task) {
+    kernel::ProcBuffer buffer;
+    for (const compel::FrozenThread& thread : task.process->threads()) {
+        const auto mode = kernel::readThreadStatus(task.dir, thread.tracee.tid(), buffer).seccomp;
+        if (mode.value_or(kernel::SeccompMode::Disabled) == kernel::SeccompMode::Disabled)
+            continue;
+        Error error(EPERM, fmt::format("thread {} of process {} runs under seccomp", thread.tracee.tid(), task.pid()));
+        error.addHint("criu needs CAP_SYS_ADMIN for it, and may not run under seccomp itself");
+        throw error;
+    }
+}
+
+/// Each thread may have a label of its own.
+void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelModule module) {
+    const auto& threads = task.process->threads();
+    for (const compel::FrozenThread& thread : threads)
+        if (const auto label = task::securityLabel(task.dir.thread(thread.tracee.tid())))
+            task::refuseLabel(*label, own, module, threads.size() == 1);
+}
+
+/// A process outside of the tree that shares the memory of one in it isn't frozen: what is dumped would change
+/// meanwhile, and so would the code that criu runs there, for which seccomp filters are suspended. It is looked for
+/// among all processes that criu sees and may compare; of the others none has been given the memory by a process of the
+/// tree.
+void refuseSharedOutside(FrozenTree& tree, const kernel::Sharing& memory) {
+    const auto own = static_cast<int>(::getpid());
+    for (const int number : kernel::ProcDir().processes()) {
+        const HostPid other(number);
+        if (number == own || tree.find(other) != nullptr)
+            continue;
+        try {
+            if (const auto member = memory.partnerOf(other))
+                fail("process {} shares its memory with process {}, which isn't in the tree", *member, other);
+        } catch (const Error& error) {
+            if (error.code() != ESRCH && error.code() != EPERM)
+                throw;  // else it has ended, or is none of criu's business
+        }
+    }
+}
+
+/// Processes may share descriptors but nothing else.
+void refuseShared(const kernel::Sharing& sharing, const char* what) {
+    if (const auto pair = sharing.anyPair())
+        fail("processes {} and {} share {}, which can't be dumped", pair->first, pair->second, what);
+}
+
+}  // namespace
+
+void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module) {
+    refuseForeignSession(*tree.tasks().front(), options);
+    const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
+    for (const auto& task : tree.tasks()) {
+        if (!task->alive())
+            continue;
+        if (!task->session()) {
+            Error error(0, fmt::format("{} is in session {}, which isn't in the pid namespace of the tree",
+                                       task->describe(), task->stat.session));
+            error.addHint(
+                "let the first process of the namespace call setsid, "
+                "e.g. unshare --pid --fork --mount-proc setsid PROGRAM");
+            throw error;
+        }
+        if (ownLabel) {
+            const ErrorContext context([&] { return fmt::format("process {} ({})", task->pid(), task->status.name); });
+            refuseLabels(*task, *ownLabel, module);
+            task->labels = module;
+        }
+        if (!tree.seccompSuspended())
+            refuseSeccomp(*task);
+        task->compat = task::isCompat(*task->process, task->dir);
+        for (const compel::FrozenThread& thread : task->process->threads())
+            task::refusePortRights(thread.tracee);
+    }
+    requireNestedBirths(tree);
+    // Nor do processes share signal handlers then: CLONE_SIGHAND wants CLONE_VM, and execve(2) makes an end of both
+    // (copy_process() in kernel/fork.c, begin_new_exec() in fs/exec.c).
+    const kernel::Sharing memory(tree.livingPids(), kernel::KcmpType::Vm);
+    refuseShared(memory, "their memory (CLONE_VM)");
+    refuseSharedOutside(tree, memory);
+    refuseShared(kernel::Sharing(tree.livingPids(), kernel::KcmpType::Fs), "their working directory (CLONE_FS)");
+}
+
+void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {
+    // Drivers know processes by the innermost of their numbers.
+    if (tree.pids().nested().empty())
+        return;
+    std::string_view name = devices.used().empty() ? std::string_view() : devices.used().front();
+    for (auto task = tree.tasks().begin(); name.empty() && task != tree.tasks().end(); ++task)
+        name = devices.whoCheckpoints((**task).pid());
+    if (!name.empty())
+        fail("a tree that has pid namespaces below its own and uses devices ({}) can't be dumped yet", name);
+}
+
+}  // namespace criu::engine

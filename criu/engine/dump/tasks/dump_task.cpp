@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/tasks/dump_task.hpp"
+
+#include <compel/injection.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/cgroup/cgroup_dump.hpp"
+#include "criu/engine/dump/tasks/core_entry.hpp"
+#include "criu/engine/dump/tasks/landlock_check.hpp"
+#include "criu/engine/dump/tasks/sem_undo_queries.hpp"
+#include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
+#include "criu/engine/dump/tasks/thread_queries.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/mappings/policy_queries.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/pie/program_builder.hpp"
+#include "criu/pie/step_results.hpp"
+#include "images/core.hpp"
+
+namespace criu::engine {
+namespace {
+
+class CoreDump {
+public:
+    CoreDump(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm)
+        : task_(task), context_(context), mm_(mm), core_{context.ids, context.onlineCpus}, dispatch_(*task.process) {}
+
+    void run() {
+        auto& threads = task_.process->threads();
+        readSeccomp();
+        leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
+        leaderSet_ = context_.cgroups.setOf(leaderGroups_, context_.cgroupView);
+        compel::Injection injection(
+            task_.process->leader(), pie::interpreterBlob(),
+            roomForQuestions(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room(),
+            task_.process->syscallInstruction());
+        context_.landlock.prepare(task_, injection);
+        if (threads.size() > kThreadsAtOnce && availableCores() > 1)
+            pool_.emplace(availableCores());
+        for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
+            ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
+        context_.policies.askRest(task_.process->leader(), injection, context_.stop);
+        if (context_.semaphores != nullptr)
+            askAdjustments(task_, context_, injection);
+        injection.cure();
+        if (pool_)
+            pool_->wait();
+        pool_.reset();
+        context_.log.debug("pid {}: {} threads dumped", task_.pid(), threads.size());
+    }
+
+private:
+    void ask(compel::Injection& injection, std::size_t first, std::size_t end) {
+        const auto answers = std::make_shared<pie::RemoteData>(injection.data());
+        pie::RemoteData& data = *answers;
+        std::vector<std::unique_ptr<ThreadQuestions>> asked;
+        std::vector<RemoteProgram> programs;
+        for (std::size_t i = first; i < end; ++i) {
+            pie::StepList steps;
+            auto questions = std::make_unique<ThreadQuestions>(task_.process->threads()[i], task_, steps, data);
+            questions->seccomp = places_[i];
+            questions->dispatch = dispatch_.of(i);
+            if (i == 0) {
+                questions->process.emplace(task_, context_.pids, buffer_, steps, data);
+                context_.policies.ask(steps, data);
+            }
+            questions->landlockAt = context_.landlock.ask(task_, steps, data);
+            programs.push_back(placeProgram(steps, data, &questions->thread.tracee));
+            asked.push_back(std::move(questions));
+        }
+        std::vector<compel::BlobRun> runs = runPrograms(injection, data, programs, &context_.stop);
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            const HostPid tid(asked[i]->thread.tracee.tid());
+            asked[i]->rings.refuse(data, tid);
+            if (const std::string_view keys = asked[i]->keyrings.found(data); !keys.empty())
+                context_.log.warn("Thread {} of {} has keys of its {} (keyrings(7)), which aren't kept", tid,
+                                  task_.describe(), keys);
+            const auto traced = lookAt(*asked[i], std::move(runs[i]));
+            const compel::RemoteAddress answerAt = asked[i]->landlockAt;
+            context_.landlock.judge(task_, asked[i]->thread.tracee,
+                                    answerAt == 0 ? -EPERM : data.local<std::int64_t>(answerAt), injection);
+            finish(std::move(asked[i]), traced, answers);
+        }
+    }
+
+    /// What tracing shows must be read by the thread that traces. The run ends with that: the thread is as it was.
+    [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQuestions& asked, compel::BlobRun run) const {
+        return std::make_shared<const TracedThread>(asked.thread, run, task_.compat);
+    }
+
+    /// If there are many images to write, other threads of criu complete and write them.
+    void finish(std::unique_ptr<ThreadQuestions> asked, const std::shared_ptr<const TracedThread>& traced,
+                const std::shared_ptr<pie::RemoteData>& answers) {
+        if (asked->process) {
+            Arena arena;
+            CoreEntry& core = threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
+            context_.policies.store(*answers);
+            addProcess(task_, *asked, *answers, traced->mask, core_, buffer_, core, mm_, arena);
+            writeThread(traced->tid, core, arena);
+            return;
+        }
+        const std::shared_ptr<const ThreadQuestions> questions = std::move(asked);
+        const auto complete = [this, traced, questions, answers] {
+            Arena arena;
+            kernel::ProcBuffer buffer;
+            const kernel::TaskStatus status = kernel::readThreadStatus(task_.dir, traced->tid.value, buffer);
+            CoreEntry& core =
+                threadEntry(*questions, *traced, *answers, status, setOf(traced->tid, buffer), core_, arena);
+            core.thread_core->has_blk_sigset = 1;
+            core.thread_core->blk_sigset = traced->mask;
+            writeThread(traced->tid, core, arena);
+        };
+        if (pool_)
+            pool_->submit(complete);
+        else
+            complete();
+    }
+
+    [[nodiscard]] std::uint32_t setOf(HostPid tid, kernel::ProcBuffer& buffer) const {
+        if (leaderGroups_.empty())
+            return leaderSet_;
+        const std::string_view groups = task_.dir.read(fmt::format("task/{}/cgroup", tid), buffer);
+        return groups == leaderGroups_ ? leaderSet_ : context_.cgroups.setOf(groups, context_.cgroupView);
+    }
+
+    void writeThread(HostPid tid, CoreEntry& core, Arena& arena) const {
+        addLabel(task_, tid, core, arena);
+        const auto name = static_cast<std::uint64_t>(context_.pids.inside(tid).value);
+        ImageWriter image = context_.images.create(ImageKind::Core, name);
+        image.write(core);
+        image.finish();
+    }
+
+    /// Filters must be read by the thread that traces, and be known of all threads before any is written.
+    void readSeccomp() {
+        std::vector<task::SeccompChain> chains;
+        bool any = false;
+        for (const compel::FrozenThread& thread : task_.process->threads()) {
+            chains.push_back(context_.seccompSuspended ? thread.tracee.seccompFilters() : task::SeccompChain());
+            any = any || !chains.back().empty();
+        }
+        places_.resize(chains.size());
+        if (any)
+            places_ = context_.seccomp.add(std::move(chains));
+    }
+
+    FrozenTask& task_;
+    const TaskDumpContext& context_;
+    MmEntry& mm_;
+    CoreContext core_;
+    DispatchPause dispatch_;
+    std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
+    std::uint32_t leaderSet_ = 0;
+    std::vector<task::SeccompDump::Place> places_;  ///< by thread
+    kernel::ProcBuffer buffer_;
+    std::optional<ThreadPool> pool_;  // last: its threads use the others
+};
+
+}  // namespace
+
+void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm) {
+    CoreDump(task, context, mm).run();
+}
+
+void dumpDead(const FrozenTask& task, const ImageDir& images) {
+    Arena arena;
+    const CoreEntry& core = deadEntry(task, arena);
+    ImageWriter image = images.create(ImageKind::Core, static_cast<std::uint64_t>(task.treePid().value));
+    image.write(core);
+    image.finish();
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/tasks/stopped_clone.hpp"
+
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <compel/error.hpp>
+
+#include <cstddef>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/kernel/proc/tasks.hpp"
+
+namespace criu::engine {
+namespace {
+
+std::vector<siginfo_t> endsOf(std::vector<siginfo_t> signals) {
+    std::erase_if(signals, [](const siginfo_t& info) { return info.si_signo != SIGCHLD; });
+    return signals;
+}
+
+void check(std::int64_t result) {
+    if (compel::isSyscallError(result))
+        failWith(static_cast<int>(-result), "have SIGCHLD ignored for a moment");
+}
+
+// A clone that criu loses, by being killed before the kernel is told to kill the clone with it, faults at once: there
+// is no stack at this address, and code around system calls doesn't go far without one.
+constexpr std::uint64_t kNoStack = 4;
+constexpr std::uint64_t kStackSize = 4;
+
+/// clone3(2): a number that is asked for (set_tid) doesn't change which one the next child gets (alloc_pid() in
+/// kernel/pid.c).
+pid_t cloneAs(pid_t number, compel::RemoteSyscalls& calls, unsigned long flags, compel::RemoteAddress room,
+              const compel::RemoteMemory& memory) {
+    struct {
+        clone_args args{};
+        pid_t number = 0;
+    } call;
+    static_assert(sizeof(call) <= BornStopped::kRoom);
+    call.number = number;
+    call.args.flags = flags | CLONE_PTRACE;
+    call.args.exit_signal = SIGCHLD;
+    call.args.stack = kNoStack;
+    call.args.stack_size = kStackSize;
+    call.args.set_tid = room + offsetof(decltype(call), number);
+    call.args.set_tid_size = 1;
+    memory.writeValue(room, call);
+    return static_cast<pid_t>(calls.checkedCall("clone3", SYS_clone3, {room, sizeof(call.args)}));
+}
+
+}  // namespace
+
+Exchange::Exchange(FrozenTask& owner, compel::RemoteSyscalls& by)
+    : task(owner), calls(by), buffer(by, kSize), memory(owner.process->memory()) {}
+
+void requireUnnoticedEnds(const FrozenTask& task) {
+    for (const compel::FrozenThread& thread : task.process->threads())
+        if (!endsOf(thread.tracee.pendingSignals(compel::SignalQueue::Thread)).empty())
+            fail("a SIGCHLD for one of its threads is pending");
+}
+
+UnnoticedEnds::UnnoticedEnds(Exchange& exchange, TreePid pid) : exchange_(exchange), pid_(pid) {
+    check(action(0, exchange.at(Exchange::kOldAction)));
+    const auto handler = exchange.memory.readValue<std::uint64_t>(exchange.at(Exchange::kOldAction));
+    constexpr std::uint64_t kIgnored = 1;  // SIG_IGN
+    if (handler == kIgnored)
+        return;
+    requireUnnoticedEnds(exchange.task);
+    pending_ = endsOf(exchange.calls.tracee().pendingSignals(compel::SignalQueue::Process));
+    exchange.memory.writeValue(exchange.at(Exchange::kIgnore), kIgnored);  // all else of it is zero
+    check(action(exchange.at(Exchange::kIgnore), 0));
+    changed_ = true;
+}
+
+UnnoticedEnds::~UnnoticedEnds() {
+    if (!changed_)
+        return;
+    try {
+        (void)action(exchange_.at(Exchange::kOldAction), 0);
+        for (const siginfo_t& info : pending_) {
+            exchange_.memory.writeValue(exchange_.at(Exchange::kSignal), info);
+            (void)exchange_.calls.call(SYS_rt_sigqueueinfo, pid_.value, SIGCHLD, exchange_.at(Exchange::kSignal));
+        }
+    } catch (const std::exception&) {
+        return;  // the process has been killed
+    }
+}
+
+std::int64_t UnnoticedEnds::action(compel::RemoteAddress set, compel::RemoteAddress old) const {
+    constexpr std::uint64_t kMaskSize = 8;
+    return exchange_.calls.call(SYS_rt_sigaction, SIGCHLD, set, old, kMaskSize);
+}
+
+BornStopped::BornStopped(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags)
+    : number_(static_cast<pid_t>(
+          calls.checkedCall("clone", SYS_clone, {flags | CLONE_PTRACE | SIGCHLD, kStackSize + kNoStack}))),
+      tracee_(find(calls, process)) {
+    begin();
+}
+
+BornStopped::BornStopped(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags,
+                         pid_t number, compel::RemoteAddress room, const compel::RemoteMemory& memory)
+    : number_(cloneAs(number, calls, flags, room, memory)), tracee_(find(calls, process)) {
+    begin();
+}
+
+void BornStopped::begin() {
+    try {
+        if (tracee_.waitStop().kind != compel::StopInfo::Kind::Interrupted)
+            fail("a clone isn't stopped at its birth");
+        compel::SeizeOptions options = tracee_.options();
+        options.killOnExit = true;
+        tracee_.setOptions(options);
+    } catch (...) {
+        kill();
+        throw;
+    }
+}
+
+BornStopped::~BornStopped() {
+    kill();
+}
+
+void BornStopped::end() {
+    ::kill(tracee_.tid(), SIGKILL);
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(tracee_.tid()), &info, WEXITED | WNOWAIT | __WALL) < 0)
+        if (errno != EINTR)
+            failErrno("wait for the end of process {}", tracee_.tid());
+}
+
+void BornStopped::kill() noexcept {
+    if (tracee_.released())
+        return;
+    ::kill(tracee_.tid(), SIGKILL);
+    try {
+        tracee_.waitEnd();
+    } catch (const std::exception&) {
+        return;  // somebody else has reaped it
+    }
+}
+
+compel::Tracee BornStopped::find(compel::RemoteSyscalls& calls, const kernel::ProcPid& process) const {
+    kernel::ProcBuffer buffer;
+    const auto child = kernel::findTracedChild(kernel::ProcDir(), process, calls.tracee().tid(), number_, buffer);
+    if (!child)
+        fail("a clone has vanished");
+    return compel::Tracee::bornTraced(*child, calls.tracee().options());
+}
+
+}  // namespace criu::engine

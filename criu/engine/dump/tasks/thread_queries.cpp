@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/dump/tasks/thread_queries.hpp"
+
+#include "criu/base/machine.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/kernel/proc/timers.hpp"
+#include "criu/pie/enter.hpp"
+
+namespace criu::engine {
+
+std::size_t roomForQuestions(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer) {
+    constexpr std::size_t kPerThread = 5120 + pie::kStackSize;
+    constexpr std::size_t kForProcess = 32768;
+    constexpr std::size_t kPerTimer = 3 * sizeof(pie::Step) + 64;
+    const std::size_t perThread = kPerThread + (task.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
+    return pageAlignUp(kForProcess + perThread * threads + kernel::readTimers(task.dir, buffer).size() * kPerTimer);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+
+#include <cstddef>
+#include <optional>
+
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/pie/program_builder.hpp"
+#include "criu/task/attributes.hpp"
+#include "criu/task/compat.hpp"
+#include "criu/task/credentials.hpp"
+#include "criu/task/registered_rings.hpp"
+#include "criu/task/seccomp.hpp"
+#include "criu/task/signals.hpp"
+#include "criu/task/thread_controls.hpp"
+#include "criu/task/thread_state.hpp"
+#include "criu/task/timers.hpp"
+
+/// What only the threads of a process themselves can tell: system calls that they are made to do.
+namespace criu::engine {
+
+/// Questions to a process as a whole, asked in its leader.
+struct ProcessQuestions {
+    ProcessQuestions(const FrozenTask& task, const model::TreePids& pids, kernel::ProcBuffer& buffer,
+                     pie::StepList& steps, pie::RemoteData& data)
+        : actions(task.compat, steps, data),
+          timers(kernel::readTimers(task.dir, buffer), pids, steps, data),
+          attributes(steps, data),
+          localTable(steps, data) {}
+
+    task::SignalActionQuery actions;
+    task::TimerQuery timers;
+    task::AttributesQuery attributes;
+    task::LocalTableQuery localTable;
+};
+
+/// Questions to one thread, and what else is known of it when it is asked.
+struct ThreadQuestions {
+    ThreadQuestions(compel::FrozenThread& who, const FrozenTask& task, pie::StepList& steps, pie::RemoteData& data)
+        : thread(who),
+          rings(task.hasRings, steps, data),
+          signalStack(steps, data),
+          state(task.compat, steps, data),
+          controls(steps, data),
+          secureBits(steps, data),
+          keyrings(steps, data) {}
+
+    compel::FrozenThread& thread;
+    task::RegisteredRingsQuery rings;
+    task::SignalStackQuery signalStack;
+    task::ThreadStateQuery state;
+    task::ThreadControlsQuery controls;
+    task::SecureBitsQuery secureBits;
+    task::KeyringsQuery keyrings;
+    compel::RemoteAddress landlockAt = 0;  ///< the answer to LandlockCheck::ask()
+    task::SeccompDump::Place seccomp;
+    std::optional<compel::UserDispatch> dispatch;
+    std::optional<ProcessQuestions> process;  ///< of the leader only
+};
+
+/// Bytes of the process' memory that the questions to this many of its threads take, with those to the process itself,
+/// and their answers.
+[[nodiscard]] std::size_t roomForQuestions(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer);
+
+}  // namespace criu::engine

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/images/secret_images.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/images/image_keys.hpp"
+#include "criu/image/encryption.hpp"
+#include "criu/image/signature.hpp"
+#include "criu/image/spool.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Images that are signed by whom the user trusts, and those that they build on; with copies of all, if they are
+/// wanted: nobody can exchange these between the look at their signature and their use.
+std::vector<ImageDir> requireSignedChain(Run& run, ImageDir& images, bool copies) {
+    run.log.stage("signature");
+    images.openParents();
+    std::vector<ImageDir> made;
+    std::optional<SignedId> expected;
+    for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
+        if (copies)
+            made.push_back(makeSpool(run.options.streamMemory, each->name()));
+        const SignedLink link = requireSigned(*each, run.keys.signers, copies ? &made.back() : nullptr,
+                                              [&run] { run.stop.throwIfRequested(); });
+        if (expected && link.id != *expected)
+            fail("the images in {} are signed, but aren't those that the next ones build on", each->name());
+        if (each->parent() != nullptr && !link.parent)
+            fail("the images in {} build on earlier ones, which their signature doesn't know", each->name());
+        if (each->parent() == nullptr && link.parent)
+            fail("the images in {} build on earlier ones, but have no link to them", each->name());
+        expected = link.parent;
+        run.log.info("The images in {} are as they were signed", each->name());
+    }
+    return made;
+}
+
+/// Whether the user wants signatures to be looked at.
+bool verifiesSignature(Run& run, const ImageDir& images) {
+    if (run.keys.signers.empty() && images.exists(ImageKind::Signature))
+        run.log.info("The images in {} are signed; --signed-by compares that", images.name());
+    return !run.keys.signers.empty();
+}
+
+/// One directory of the whole after the other becomes the parent of the one before.
+ImageDir joined(std::vector<ImageDir> chain) {
+    for (; chain.size() > 1; chain.pop_back())
+        chain[chain.size() - 2].adoptParent(std::move(chain.back()));
+    return std::move(chain.front());
+}
+
+/// One directory of encrypted images.
+struct Link {
+    const ImageDir& images;
+    std::unique_ptr<const DumpKey> dump;   ///< null: only the pages that a page server has stored are wanted of it
+    std::unique_ptr<const DumpKey> pages;  ///< of those; null: there are none
+
+    /// What others build on.
+    [[nodiscard]] const DumpKey& key() const noexcept { return pages ? *pages : *dump; }
+};
+
+/// Whether a directory has nothing but what a page server has stored.
+bool hasPagesOnly(const ImageDir& images) {
+    return images.exists(kPagesSet.head) && !images.exists(kDumpSet.head);
+}
+
+/// `first`: the youngest images, and not those that others build on. `apart`: of these only what a page server has
+/// stored is wanted.
+Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identities, bool first, bool apart) {
+    Link link{images, nullptr, nullptr};
+    if (!areEncrypted(images))
+        fail("the images in {} aren't encrypted, but those that build on them are", images.name());
+    if (!apart)
+        link.dump = std::make_unique<const DumpKey>(images, identities);
+    if (!first && link.dump && link.dump->bonds().pagesApart)
+        fail("the images in {} are encrypted, but aren't those that the next ones build on", images.name());
+    if (apart || (link.dump && link.dump->bonds().pagesApart))
+        link.pages = std::make_unique<const DumpKey>(images, identities, kPagesSet);
+    if (link.dump && link.pages && (!link.pages->bonds().builtUpon || link.pages->id() != link.dump->idOfPages()))
+        fail("the pages in {}, which a page server has stored, are of another dump", images.name());
+    return link;
+}
+
+/// Encrypted images and those that they build on, which are the ones that they mean.
+std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::SecretKey> identities) {
+    std::vector<Link> chain;
+    for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
+        const bool first = chain.empty();
+        const bool apart = first ? hasPagesOnly(*each) : chain.front().pages != nullptr;
+        chain.push_back(openLink(*each, identities, first, apart));
+        const DumpKey& key = chain.back().key();
+        if (!first && (!key.bonds().builtUpon || key.id() != chain[chain.size() - 2].key().bonds().parent))
+            fail("the images in {} are encrypted, but aren't those that the next ones build on", each->name());
+        if (each->parent() != nullptr && !key.bonds().parent)
+            fail("the images in {} build on none, but have a link to earlier ones", each->name());
+        if (each->parent() == nullptr && key.bonds().parent)
+            fail("the images in {} build on earlier ones, but have no link to them", each->name());
+    }
+    return chain;
+}
+
+/// Decrypts one; `into`: see decryptImages().
+DecryptedAmounts decryptLink(Run& run, const Link& link, const ImageDir* into) {
+    DecryptedAmounts all;
+    const auto add = [&](const DumpKey& key, const EncryptedSet& set) {
+        const DecryptedAmounts amounts = decryptImages(
+            link.images, key, into, [&run] { run.stop.throwIfRequested(); }, DecryptedPart::All, set);
+        all.files += amounts.files;
+        all.bytes += amounts.bytes;
+    };
+    if (link.dump)
+        add(*link.dump, kDumpSet);
+    if (link.pages)
+        add(*link.pages, kPagesSet);
+    return all;
+}
+
+/// Encrypted images and those that they build on; none if they aren't encrypted. The user's secret keys are gone then.
+std::vector<Link> chainOf(Run& run, ImageDir& images) {
+    const std::vector<crypto::SecretKey> identities = std::exchange(run.keys.identities, {});
+    images.openParents();
+    if (!areEncrypted(images)) {
+        if (!identities.empty())
+            fail("the images in {} aren't encrypted, but --decrypt is given", images.name());
+        for (const ImageDir* each = images.parent(); each != nullptr; each = each->parent())
+            if (areEncrypted(*each))
+                fail("the images in {} are encrypted, but those that build on them aren't", each->name());
+        return {};
+    }
+    if (identities.empty()) {
+        Error error(0, fmt::format("the images in {} are encrypted", images.name()));
+        error.addHint("--decrypt names a file with the secret key of a recipient");
+        throw error;
+    }
+    return openChain(images, identities);
+}
+
+}  // namespace
+
+std::optional<ImageDir> copyOfSigned(Run& run, ImageDir& images) {
+    if (!verifiesSignature(run, images))
+        return std::nullopt;
+    return joined(requireSignedChain(run, images, true));
+}
+
+std::optional<ImageDir> decrypted(Run& run, ImageDir& images) {
+    const std::vector<Link> chain = chainOf(run, images);
+    if (chain.empty())
+        return std::nullopt;
+    run.log.stage("decrypt");
+    std::vector<ImageDir> made;
+    for (const Link& link : chain) {
+        made.push_back(makeSpool(run.options.streamMemory, link.images.name()));
+        const DecryptedAmounts amounts = decryptLink(run, link, &made.back());
+        run.log.info("{} has {} encrypted files of {} bytes", link.images.name(), amounts.files, amounts.bytes);
+    }
+    return joined(std::move(made));
+}
+
+std::vector<std::string> verifySecrecy(Run& run, ImageDir& images) {
+    std::vector<std::string> found;
+    if (verifiesSignature(run, images)) {
+        (void)requireSignedChain(run, images, false);
+        found.push_back(fmt::format("{}: all files are as they were signed", images.name()));
+    }
+    for (const Link& link : chainOf(run, images)) {
+        const DecryptedAmounts amounts = decryptLink(run, link, nullptr);
+        found.push_back(fmt::format("{}: {} files of {} bytes are as they were encrypted", link.images.name(),
+                                    amounts.files, amounts.bytes));
+    }
+    return found;
+}
+
+}  // namespace criu::engine

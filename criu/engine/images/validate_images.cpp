@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/images/validate_images.hpp"
+
+#include <unistd.h>
+
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/client_rules.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/image/checksum_list.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/model/birth_facts.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/model/nested_pids.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/ns_ids.hpp"
+#include "criu/sockets/network_lock.hpp"
+#include "criu/task/cpu_info.hpp"
+#include "criu/task/security_label.hpp"
+#include "images/core.hpp"
+#include "images/inventory.hpp"
+
+namespace criu::engine {
+namespace {
+
+void requireLabels(const RestoreImages& content, const Run& run) {
+    const task::LabelRestore labels(content.lsmType(), run.options.lsmProfile, false);
+    for (const auto& task : content.tree.tasks)
+        for (const model::Thread& thread : task->threads)
+            if (const ThreadCoreEntry* const core = (*thread.core)->thread_core;
+                task->alive() && core != nullptr && core->creds != nullptr) {
+                const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
+                labels.require(*core->creds, run.client.isOwner, task->threads.size() == 1);
+            }
+}
+
+/// The kernel sends a thread its parent-death signal when the parent ends, and the parent of a restored root is criu:
+/// one that doesn't wait for the tree would have it killed (forget_original_parent() in kernel/exit.c).
+void forgetDeathSignalOfRoot(const model::ProcessTree& tree, const Run& run) {
+    const model::Options& options = run.options;
+    const bool criuEnds = (options.detached || options.finalState == model::FinalState::Stopped) &&
+                          options.execCommand.empty() && !options.restoreSibling;
+    const bool hasInit = options.newPidNamespace && tree.root().pid != TreePid(1);  // criu's, which stays
+    if (!criuEnds || hasInit || !tree.root().alive())
+        return;
+    for (const model::Thread& thread : tree.root().threads) {
+        ThreadCoreEntry* const core = (*thread.core)->thread_core;
+        if (core == nullptr || core->pdeath_sig == 0)
+            continue;
+        run.log.warn(
+            "The first process, {}, was to get signal {} when its parent ends: that is criu now, which ends without "
+            "waiting for it, so this isn't restored",
+            tree.root().pid, core->pdeath_sig);
+        core->pdeath_sig = 0;
+        core->has_pdeath_sig = 0;
+    }
+}
+
+model::OuterPlace outerPlace(const RestoreImages& content, const model::Options& options) {
+    if (options.newPidNamespace)
+        return model::OuterPlace::ownNamespace();
+    const auto& ids = content.tree.root().ids;
+    const TaskKobjIdsEntry* const outside = (*content.inventory)->root_ids;
+    if (ids && outside != nullptr && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Pid) != 0)
+        return model::OuterPlace::ownNamespace();
+    return model::OuterPlace::sameNamespace(TreePid(::getsid(0)), TreePid(::getpgid(0)));
+}
+
+}  // namespace
+
+RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const Run& run) {
+    const model::Options& options = run.options;
+    if (options.checksum.value_or(true)) {
+        images.openParents();
+        requireUndamaged(images, [&run] { run.stop.throwIfRequested(); });
+    }
+    RestoreImages content = readImages(images, pages, run.log);
+    requireClientsImages(run.client, content, images);
+    if (options.cpuCaps.has(model::CpuCap::Image))
+        task::checkCpu(images, options.cpuCaps);
+    requireLabels(content, run);
+    forgetDeathSignalOfRoot(content.tree, run);
+    run.log.stage("plan");
+    return content;
+}
+
+model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options) {
+    const model::OuterPlace outer = outerPlace(content, options);
+    auto plan = model::BirthPlan::make(model::birthFacts(content.tree, outer, options.shellJob), outer.session);
+    content.tree.nested().require(plan);
+    return plan;
+}
+
+model::NetworkLock lockMethod(const RestoreImages& content, const model::Options& options) {
+    const InventoryEntry& inventory = **content.inventory;
+    if (inventory.has_tcp_close != 0 && inventory.tcp_close != 0 && !options.tcpClose) {
+        Error error(0, "the images were made with --tcp-close");
+        error.addHint("restore with --tcp-close");
+        throw error;
+    }
+    if (inventory.has_network_lock_method == 0)
+        return model::NetworkLock::Iptables;  // before there was another way
+    return sockets::networkLockMethod(inventory.network_lock_method);
+}
+
+}  // namespace criu::engine

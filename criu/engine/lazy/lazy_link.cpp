@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/lazy/lazy_link.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <span>
+
+#include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/kernel/pass_fd.hpp"
+
+namespace criu::engine {
+namespace {
+
+constexpr const char* kName = "lazy-pages.socket";
+
+sockaddr_un address() {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::strncpy(name.sun_path, kName, sizeof(name.sun_path) - 1);
+    return name;
+}
+
+UniqueFd makeLazySocket(int type) {
+    return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0), "make a socket"));
+}
+
+/// 0 or the errno.
+int connectTo(const UniqueFd& socket) noexcept {
+    const sockaddr_un name = address();
+    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0 ? 0 : errno;
+}
+
+/// Whether a process has a socket of the name in the current directory. A socket of another type can't connect to it: a
+/// daemon of ours takes the first restore that connects, and one that leaves again would be a failed one to it.
+bool isListening() {
+    const int code = connectTo(makeLazySocket(SOCK_DGRAM));
+    return code == 0 || code == EPROTOTYPE;
+}
+
+void awaitInput(int socket, StopRequest& stop) {
+    for (;;) {
+        stop.throwIfRequested();
+        pollfd events[] = {{socket, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
+        if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
+            failErrno("wait for the other side of {}", kName);
+        if (events[0].revents != 0)
+            return;
+    }
+}
+
+}  // namespace
+
+void requireOwnUser(int socket) {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "look who is at the other end");
+    if (peer.uid != ::geteuid())
+        failWith(EPERM, "the other end of the socket for pages is user {}'s", peer.uid);
+}
+
+LazyLink LazyLink::connect() {
+    UniqueFd socket = makeLazySocket(SOCK_SEQPACKET);
+    // Without waiting in the call: a daemon that has stopped takes no connection, and keeps its socket.
+    sys(::fcntl(socket.get(), F_SETFL, O_NONBLOCK), "have {} not wait", kName);
+    // The name is there a moment before somebody listens.
+    constexpr useconds_t kPause = 20'000;
+    int attempts = 25;
+    int code = 0;
+    while ((code = connectTo(socket)) != 0) {
+        if ((code == ECONNREFUSED || code == EAGAIN) && --attempts > 0) {
+            ::usleep(kPause);
+            continue;
+        }
+        Error error(code, fmt::format("connect to {} in the work directory", kName));
+        error.addHint("criu lazy-pages has to be started there before, for each restore");
+        throw error;
+    }
+    sys(::fcntl(socket.get(), F_SETFL, 0), "have {} wait again", kName);
+    requireOwnUser(socket.get());
+    return LazyLink(std::move(socket));
+}
+
+void LazyLink::send(const LazyMessage& message, int fd) {
+    kernel::sendMessage(socket_.get(), std::as_bytes(std::span(&message, 1)), fd);
+}
+
+std::optional<LazyMessage> LazyLink::receive(UniqueFd& fd, StopRequest& stop) {
+    awaitInput(socket_.get(), stop);
+    LazyMessage message;
+    kernel::ReceivedMessage received =
+        kernel::receiveMessage(socket_.get(), std::as_writable_bytes(std::span(&message, 1)));
+    if (received.size == 0)
+        return std::nullopt;
+    if (received.lost)
+        failWith(EMFILE, "take over a descriptor of process {}", message.inside);
+    if (received.size != sizeof(message))
+        fail("{}: a message of {} bytes instead of {}", kName, received.size, sizeof(message));
+    fd = std::move(received.fd);
+    return message;
+}
+
+void LazyLink::receiveDone(StopRequest& stop) {
+    UniqueFd none;
+    const auto message = receive(none, stop);
+    if (!message || message->kind != LazyMessage::Kind::Done)
+        fail("the restore has failed");
+}
+
+LazyListener::LazyListener()
+    : directory_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the work directory")),
+      socket_(makeLazySocket(SOCK_SEQPACKET)) {
+    const ErrorContext context([] { return std::string(kName); });
+    struct stat there {};
+    if (::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (!S_ISSOCK(there.st_mode))
+            failWith(EEXIST, "something that is no socket is there");
+        if (isListening())
+            failWith(EADDRINUSE, "another daemon listens there");
+        inode_ = Inode::of(there);
+        removeName();
+    }
+    const sockaddr_un name = address();
+    // The file that bind(2) makes has the mode of the socket's own inode, as far as the umask lets it.
+    sys(::fchmod(socket_.get(), 0600), "set its mode");
+    sys(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), "bind");
+    sys(::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW), "stat it");
+    inode_ = Inode::of(there);
+    sys(::listen(socket_.get(), 1), "listen");
+}
+
+LazyListener::~LazyListener() {
+    if (socket_)
+        removeName();
+}
+
+void LazyListener::removeName() noexcept {
+    (void)removeIfSame(directory_.get(), kName, inode_);
+}
+
+LazyLink LazyListener::accept(StopRequest& stop) {
+    awaitInput(socket_.get(), stop);
+    UniqueFd connection(sys(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept a restore"));
+    requireOwnUser(connection.get());
+    removeName();
+    socket_.reset();
+    return LazyLink(std::move(connection));
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/process_group.hpp"
+#include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/images/image_transfer.hpp"
+#include "criu/engine/lazy/lazy_link.hpp"
+#include "criu/engine/lazy/lazy_processes.hpp"
+#include "criu/engine/lazy/lazy_restore.hpp"
+#include "criu/engine/lazy/lazy_supply.hpp"
+#include "criu/engine/pageserver/page_server_connection.hpp"
+#include "criu/engine/pageserver/server_start.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/kernel/proc/limits.hpp"
+#include "criu/memory/lazy/lazy_areas.hpp"
+#include "criu/memory/lazy/lazy_memory.hpp"
+#include "criu/memory/pages/page_files.hpp"
+#include "criu/memory/pages/remote_pages.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// The pages of a process that weren't restored.
+memory::LatePages latePagesOf(const model::Task& task, const memory::PageSource& source) {
+    memory::LatePages pages;
+    const memory::LateAreas areas = lateAreasOf(task);
+    for (const memory::Range& mapping : areas.mappings())
+        source.forEach(mapping.start, mapping.end, [&](const memory::PageJob& job) {
+            areas.forEach(job, [&](const memory::PageJob& part, bool late) {
+                if (late)
+                    pages.add({part.address, part.bytes, part.address});
+            });
+        });
+    return pages;
+}
+
+/// A process has all its pages: what the process that does the work reports to the one that watches it, by one
+/// write(2).
+struct Completion {
+    std::int32_t inside = 0;  ///< the process that it is about
+    bool forget = false;      ///< all that it has created have their pages, too; otherwise only itself
+};
+
+/// The process that does the work. What it fails of it says itself, and ends the processes.
+class Worker {
+public:
+    Worker(Run& run, ImageDir& images, LazyLink link, LazyProcesses& processes, const UniqueFd& watcher)
+        : run_(run), images_(images), link_(std::move(link)), processes_(processes), watcher_(watcher) {}
+
+    void run() {
+        const memory::FilePageSources sources(images_, run_.options.checksum.value_or(true));
+        const RestoreImages content = readImages(images_, sources, run_.log);
+        std::optional<memory::RemotePages> remote;
+        if (run_.options.pageServer)
+            remote.emplace(connectToPageServer(run_.options, run_.stop));
+        LazySupply supply(run_.stop, run_.log);
+        for (LazyProcess& process : processes_.all())
+            if (process.memory)
+                add(process, content, remote ? &*remote : nullptr, supply);  // forgets none before run()
+            else
+                complete_.push_back(process.inside);
+        if (!remote)
+            forgetComplete();
+        link_.send({LazyMessage::Kind::Ready});
+        supply.run(link_);
+        forgetComplete();
+        if (remote)
+            remote->finish();
+        run_.log.info("All processes have their pages");
+    }
+
+private:
+    void add(LazyProcess& process, const RestoreImages& content, memory::PageSupplier* remote, LazySupply& supply) {
+        const auto task = content.tree.byPid.find(process.inside);
+        const auto source = content.pages.find(process.inside);
+        if (task == content.tree.byPid.end() || source == content.pages.end())
+            fail("the restore is about process {}, which isn't in these images", process.inside);
+        memory::LatePages pages = latePagesOf(*task->second, *source->second);
+        run_.log.debug("Process {}: {} KiB come late", process.inside, pages.waitingBytes() >> 10);
+        auto pageContent = std::make_shared<const memory::LateContent>(
+            *source->second, memory::MemoryObject::process(process.inside), remote);
+        pageContent->open();
+        auto memory =
+            std::make_unique<memory::LateMemory>(fmt::format("process {}", process.inside), std::move(process.memory),
+                                                 std::move(pages), std::move(pageContent));
+        supply.add(
+            std::move(memory),
+            [this, inside = process.inside] {
+                report({inside.value, false});
+            },
+            [this, inside = process.inside, whole = remote != nullptr] {
+                if (whole)
+                    complete_.push_back(inside);
+                else
+                    forget(inside);
+            });
+    }
+
+    void forgetComplete() {
+        for (const TreePid inside : std::exchange(complete_, {}))
+            forget(inside);
+    }
+
+    void forget(TreePid inside) {
+        processes_.forget(inside);
+        report({inside.value, true});
+    }
+
+    /// If nobody watches any more, nobody holds descriptors either.
+    void report(const Completion& done) const noexcept { (void)!::write(watcher_.get(), &done, sizeof(done)); }
+
+    Run& run_;
+    ImageDir& images_;
+    LazyLink link_;
+    LazyProcesses& processes_;
+    const UniqueFd& watcher_;
+    /// Those that lack nothing, while others may. A dump at the other side goes on with its whole tree when not all of
+    /// its pages are taken, so a process that has its own ones must not stay here either.
+    std::vector<TreePid> complete_;
+};
+
+[[noreturn]] void work(Run& run, ImageDir& images, LazyLink link, LazyProcesses processes, const UniqueFd& watcher) {
+    leaveProcessGroup();
+    setProcessTitle("lazy pages: supply");
+    ::signal(SIGPIPE, SIG_IGN);
+    try {
+        Worker(run, images, std::move(link), processes, watcher).run();
+        ::_exit(0);
+    } catch (const std::exception& error) {
+        run.log.failure(error);
+        processes.end(run.log);
+    }
+    ::_exit(1);
+}
+
+/// False when there won't be more.
+bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
+    Completion done;
+    if (::read(reports.get(), &done, sizeof(done)) != sizeof(done))
+        return false;
+    const TreePid inside(done.inside);
+    if (done.forget)
+        processes.forget(inside);
+    else
+        processes.closeMemory(inside);
+    return true;
+}
+
+/// Waits for the end of the process that does the work. It holds the descriptors, too, for as long: the kernel would
+/// take memory whose descriptor nobody has for complete, and give out zeroes.
+int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
+    const kernel::PidFd process(worker);
+    bool passedOn = false;
+    for (;;) {
+        pollfd events[] = {
+            {process.fd(), POLLIN, 0}, {passedOn ? -1 : run.stop.fd(), POLLIN, 0}, {reports.get(), POLLIN, 0}};
+        if (::poll(events, std::size(events), -1) < 0 && errno != EINTR)
+            failErrno("wait for process {}", worker);
+        if (events[2].revents != 0 && !takeCompletion(reports, processes))
+            reports.reset();
+        if (events[1].revents != 0) {
+            (void)process.sendSignal(SIGTERM);  // it ends the processes
+            passedOn = true;
+        }
+        int status = 0;
+        if (events[0].revents == 0 || ::waitpid(worker, &status, 0) != worker)
+            continue;
+        if (WIFEXITED(status))
+            return WEXITSTATUS(status);
+        run.log.error("the process that supplied pages was killed by signal {}", WTERMSIG(status));
+        processes.end(run.log);
+        return 1;
+    }
+}
+
+/// No process lacks a page: there is nothing to do but to end, and to end the other side. A dump or a page server that
+/// has pages waits for a connection, though nobody needs any; a dump kills its tree when it hears Close, so that must
+/// not be sent before the restored processes run.
+void finishWithoutPages(Run& run, LazyLink& link) {
+    std::optional<memory::RemotePages> remote;
+    if (run.options.pageServer)
+        remote.emplace(connectToPageServer(run.options, run.stop));
+    link.send({LazyMessage::Kind::Ready});
+    link.receiveDone(run.stop);
+    if (remote)
+        remote->finish();
+    run.log.info("All pages were restored at once");
+}
+
+int serve(Run& run, ImageDir& images, LazyListener listener) {
+    kernel::raiseFileLimit();  // each process has two descriptors here, and each file of pages one
+    announceReady(run);
+    LazyLink link = listener.accept(run.stop);
+    run.log.info("A restore has connected");
+    LazyProcesses processes = LazyProcesses::receive(link, run.stop);
+    if (!processes.anyLacksPages()) {
+        finishWithoutPages(run, link);
+        return 0;
+    }
+    int ends[2];
+    sys(::pipe2(ends, O_CLOEXEC), "make a pipe");
+    UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    const pid_t worker = sys(::fork(), "create the process that supplies pages");
+    if (worker == 0) {
+        reading.reset();
+        work(run, images, std::move(link), std::move(processes), writing);
+    }
+    writing.reset();
+    { const LazyLink closed = std::move(link); }
+    return watch(run, worker, std::move(reading), processes);
+}
+
+}  // namespace
+
+int lazyPages(Run& run) {
+    // What isn't as it was written is found before a restore can connect, which would have made processes by then.
+    IncomingImages incoming = openIncoming(run);
+    LazyListener listener;
+    if (!run.options.detached)
+        return serve(run, incoming.images, std::move(listener));
+    if (goToBackground(run, "lazy pages")) {
+        listener.leave();
+        return 0;
+    }
+    int status = 1;
+    try {
+        status = serve(run, incoming.images, std::move(listener));
+    } catch (const std::exception& error) {
+        run.log.failure(error);
+    }
+    ::_exit(status);
+}
+
+}  // namespace criu::engine

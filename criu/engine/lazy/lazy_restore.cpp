@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/lazy/lazy_restore.hpp"
+
+#include <sys/syscall.h>
+
+#include <compel/error.hpp>
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/clones/shared_pages_link.hpp"
+#include "criu/engine/lazy/lazy_link.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/kernel/fd_store.hpp"
+#include "criu/kernel/mm/uffd_missing.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/memory/clones/clone_file.hpp"
+#include "criu/memory/lazy/lazy_areas.hpp"
+#include "criu/memory/pages/page_source.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/task/registers.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+namespace {
+
+using memory::PageJob;
+using memory::Range;
+
+std::uint64_t stackPointerOf(const CoreEntry& core) {
+    compel::Registers registers;
+    const std::vector<std::byte> general = task::loadRegisters(core).general;
+    std::memcpy(&registers.raw, general.data(), std::min(general.size(), sizeof(registers.raw)));
+    return registers.sp();
+}
+
+template <typename Matches>
+bool anyJob(const memory::PageSource& pages, Matches&& matches) {
+    bool found = false;
+    pages.forEach(0, pages.end(), [&](const PageJob& job) { found = found || matches(job); });
+    return found;
+}
+
+bool isAway(const PageJob& job) noexcept {
+    return job.state == PageJob::State::Lazy;
+}
+
+/// Rings have pages that the kernel was given as memory of a process before anything is registered.
+bool hasIoUring(const model::Task& task) {
+    const auto& slots = task.files->slots;
+    return std::any_of(slots.begin(), slots.end(),
+                       [](const model::FdSlot& slot) { return slot.type == FD_TYPES__IO_URING; });
+}
+
+memory::TouchedMemory touchedBy(const model::Task& task) {
+    memory::TouchedMemory touched(**task.mm);
+    for (const model::Thread& thread : task.threads) {
+        const CoreEntry& core = **thread.core;
+        touched.addStack(stackPointerOf(core));
+        if (const RseqEntry* const rseq = core.thread_core->rseq_entry; rseq != nullptr)
+            touched.addRseq(rseq->rseq_abi_pointer, rseq->rseq_abi_size);
+    }
+    return touched;
+}
+
+/// Makes a userfaultfd in a process that stands still, takes it over, and closes it there.
+UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory& area) {
+    compel::RemoteSyscalls calls(process.leader(), compel::syscallInstructionIn(pie::interpreterBlob(), area.code));
+    const int number = static_cast<int>(calls.checkedCall("make a userfaultfd", SYS_userfaultfd,
+                                                          {static_cast<std::uint64_t>(kernel::missingPagesFlags())}));
+    UniqueFd fd = kernel::PidFd(process.pid()).getFd(number);
+    calls.checkedCall("close it", SYS_close, {static_cast<std::uint64_t>(number)});
+    calls.restore();
+    return fd;
+}
+
+}  // namespace
+
+memory::LateAreas lateAreasOf(const model::Task& task) {
+    const MmEntry& mm = **task.mm;
+    return {mm, touchedBy(task)};
+}
+
+memory::LateAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages) {
+    if (hasIoUring(task))
+        return {};
+    const std::vector<const VmaEntry*> mappings = memory::mappingsOfClones(**task.mm, pages);
+    return {mappings, touchedBy(task)};
+}
+
+struct LazyRestore::State {
+    LazyLink link;
+    StopRequest& stop;
+    Log& log;
+    const RestoreImages& images;
+    bool possible = false;
+    UniqueFd file;  ///< of clones; invalid without --map-pages
+};
+
+LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log)
+    : state_(std::make_unique<State>(State{LazyLink::connect(), stop, log, images, false, {}})) {
+    int code = kernel::tryMissingPages();
+    if (code == 0 && ownUsers)
+        code = EPERM;  // the right that it takes is one in the first user namespace
+    state_->possible = code == 0;
+    if (state_->possible)
+        return;
+    try {
+        requireAllPages(images);
+    } catch (Error& error) {
+        error.addHint(fmt::format("they can't come later: userfaultfd: {}", ::strerror(code)));
+        throw;
+    }
+    log.warn("Pages can't come later (userfaultfd: {}): all are restored at once", ::strerror(code));
+}
+
+/// Before anything is started that couldn't do anything.
+static void requireEveryTouch(bool ownUsers) {
+    const int code = ownUsers ? EPERM : kernel::tryEveryTouch();
+    if (code == 0)
+        return;
+    Error error(code, "--map-pages: no userfaultfd that sees every touch of a page can be had for these processes");
+    error.addHint(ownUsers ? "they live in a user namespace of their own"
+                           : "it takes Linux 5.14 with CONFIG_HAVE_ARCH_USERFAULTFD_MINOR, and CAP_SYS_PTRACE");
+    throw error;
+}
+
+LazyRestore::LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop,
+                         Log& log) {
+    requireAllPages(images);
+    requireEveryTouch(ownUsers);
+    ClonesLink clones = connectToKeeper(images, directory, stop, log);
+    state_ = std::make_unique<State>(State{std::move(clones.link), stop, log, images, true, std::move(clones.file)});
+    log.warn(
+        "Memory is mapped of the file of a keeper process, which has to live as long as the restored processes do");
+}
+
+LazyRestore::~LazyRestore() = default;
+
+std::size_t LazyRestore::descriptors() const noexcept {
+    return state_->file ? 1 : 0;
+}
+
+void LazyRestore::share(kernel::FdStore& store) {
+    if (state_->file)
+        state_->file = store.inherit(kernel::FdKey::SharedMemory, std::move(state_->file));
+}
+
+std::optional<memory::CloneFile> LazyRestore::fileOf(const model::Task& task) const {
+    if (!state_->file)
+        return std::nullopt;
+    const auto& tasks = state_->images.tree.tasks;
+    const auto at = std::find_if(tasks.begin(), tasks.end(), [&](const auto& other) { return other.get() == &task; });
+    return memory::CloneFile{state_->file.get(), static_cast<std::size_t>(at - tasks.begin()), areasOf(task)};
+}
+
+memory::LateAreas LazyRestore::areasOf(const model::Task& task) const {
+    if (!state_->possible || hasIoUring(task))
+        return {};
+    return state_->file ? cloneAreasOf(task, *state_->images.pages.at(task.pid)) : lateAreasOf(task);
+}
+
+void LazyRestore::handOver(compel::FrozenProcess& process, const compel::InjectedMemory& area,
+                           const model::Task& task) {
+    const memory::LateAreas areas = areasOf(task);
+    const memory::PageSource& pages = *state_->images.pages.at(task.pid);
+    const bool clones = static_cast<bool>(state_->file);
+    std::vector<Range> late;
+    for (const Range& mapping : areas.mappings()) {
+        bool any = clones;  // the file must never show through
+        pages.forEach(mapping.start, mapping.end, [&](const PageJob& job) {
+            areas.forEach(job, [&](const PageJob&, bool isLate) { any = any || isLate; });
+        });
+        if (any)
+            late.push_back(mapping);
+    }
+    LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
+    if (late.empty()) {
+        // It ends with those that lack pages if these can't come from a dump that goes on then.
+        message.kind = LazyMessage::Kind::Whole;
+        if (!clones)
+            state_->link.send(message, kernel::PidFd(process.pid()).fd());
+        return;
+    }
+    const UniqueFd fd = makeInside(process, area);
+    const auto enable = clones ? kernel::enableEveryTouch : kernel::enableMissingPages;
+    const auto registerFor = clones ? kernel::registerForEveryTouch : kernel::registerForMissing;
+    if (const int code = enable(fd.get()); code != 0)
+        failWith(code, "ask a userfaultfd for events");
+    for (const Range& mapping : late)
+        if (const int code = registerFor(fd.get(), mapping.start, mapping.size()); code != 0)
+            failWith(code, "register the memory at {:#x} for pages that come later", mapping.start);
+    state_->link.send(message, fd.get());
+    message.kind = LazyMessage::Kind::Process;
+    state_->link.send(message, kernel::PidFd(process.pid()).fd());
+    state_->log.debug("Pages of process {} come later in {} mappings", task.pid, late.size());
+}
+
+void LazyRestore::begin() {
+    state_->link.send({LazyMessage::Kind::Begin});
+    UniqueFd none;
+    const auto answer = state_->link.receive(none, state_->stop);
+    if (!answer || answer->kind != LazyMessage::Kind::Ready)
+        fail("who supplies pages has gone: its log says why");
+}
+
+void LazyRestore::done() {
+    const ErrorContext context([] { return "who supplies pages doesn't learn that the processes run"; });
+    state_->link.send({LazyMessage::Kind::Done});
+}
+
+void requireAllPages(const RestoreImages& images) {
+    for (const auto& task : images.tree.tasks) {
+        if (!task->alive() || !anyJob(*images.pages.at(task->pid), isAway))
+            continue;
+        Error error(ENODATA, fmt::format("process {}: pages of it are in no image: they are with the dump", task->pid));
+        error.addHint("restore with --lazy-pages, and criu lazy-pages --page-server beside it");
+        throw error;
+    }
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/log.hpp"
+#include "criu/engine/dump/dump_root.hpp"
+#include "criu/engine/dump/frozen.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/fuse_guarded_run.hpp"
+#include "criu/engine/guarded.hpp"
+#include "criu/engine/images/dedup.hpp"
+#include "criu/engine/predump/pre_dump_memory.hpp"
+#include "criu/engine/predump/wp_tracker_daemon.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+namespace {
+
+int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
+    if (run.options.stream)
+        guardian.require(Stage::PreStream);
+    FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::PreDump, std::move(link));
+    const int status = workWithAnswers(frozen, [&frozen](const AnsweredFiles&) {
+        PreDumpMemory memory(frozen);
+        frozen.resume(model::FinalState::Running);
+        memory.write();
+        return 0;
+    });
+    dedupParents(frozen.images(), run);
+    reportStatistics(frozen.statistics(), run.options, run.client, run.log);
+    run.log.info("Pre-dumping finished successfully");
+    return status;
+}
+
+}  // namespace
+
+int preDump(Run& run) {
+    requireDumpableRoot(*run.options.tree);
+    const GuardedRoot root(*run.options.tree);
+    std::optional<TrackingLink> link = TrackingLink::find(root, run.log);
+    if (!link)
+        link = TrackingLink::start(root, run.keys, run.log);
+    return runGuarded(run, root, [&run, &link](Guardian& guardian) {
+        try {
+            return preDumpGuarded(run, guardian, std::move(link));
+        } catch (const std::exception& error) {
+            run.log.failure(error);
+            guardian.report(run.log.cause());
+            return 1;
+        }
+    });
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/predump/pre_dump_memory.hpp"
+
+#include <fcntl.h>
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/machine.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/dump/frozen.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/engine/dump/memory/memory_tracking.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/checksum_list.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/mm/pagemap.hpp"
+#include "criu/memory/mappings/ignored_mapped_files.hpp"
+#include "criu/memory/pages/page_dump.hpp"
+#include "criu/memory/pages/parent_pages.hpp"
+#include "criu/memory/pages/write_tracking.hpp"
+#include "criu/memory/shmem/segments_dump.hpp"
+#include "criu/model/options.hpp"
+#include "images/inventory.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Whether a process has so many pages of its own in mappings that aren't tracked that these are worth to be.
+bool hasMuchBeside(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
+                   std::span<const kernel::Vma> tracked) {
+    constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
+    const kernel::PagemapScanner scanner(process, kernel::PagemapScanner::Mode::Scan);
+    std::uint64_t bytes = 0;
+    auto next = tracked.begin();
+    for (const kernel::Vma& vma : vmas) {
+        if (next != tracked.end() && next->start == vma.start) {
+            ++next;
+            continue;
+        }
+        if (vma.shared || vma.name.starts_with("[v") || vma.end > taskSize())
+            continue;
+        scanner.scanAtOnce(vma.start, vma.end,
+                           kernel::isAnonymous(vma) ? kernel::kAnonymousPages : kernel::kPrivatePages,
+                           [&bytes](const kernel::PageRange& found) { bytes += found.end - found.start; });
+        if (bytes > kMuch)
+            return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+class PreDumpMemory::Work {
+public:
+    explicit Work(FrozenPhase& frozen);
+    void write();
+
+private:
+    /// A process: all that is needed when it runs.
+    struct Item {
+        HostPid pid;
+        TreePid imageId;
+        UniqueFd memory;
+        memory::WriteTracking* writes = nullptr;
+        memory::FoundPages pages;
+    };
+
+    void look(FrozenTask& task, const memory::VmaDumpRules& rules);
+    [[nodiscard]] bool lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item);
+    void lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item);
+    void findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item);
+    void copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer);
+    void writeInventory() const;
+
+    FrozenPhase& frozen_;
+    std::deque<Item> items_;
+};
+
+PreDumpMemory::Work::Work(FrozenPhase& frozen) : frozen_(frozen) {
+    frozen_.log().stage("memory");
+    memory::VmaDumpRules rules = memory::SegmentsDump().rules();
+    rules.allowUprobes = true;
+    frozen_.tracking().begin();
+    const Stopwatch watch(frozen_.statistics().memoryDump);
+    for (const auto& task : frozen_.tree().tasks()) {
+        frozen_.stop().throwIfRequested();
+        if (!task->alive())
+            continue;
+        const ErrorContext context([&] { return task->describe(); });
+        look(*task, rules);
+    }
+}
+
+void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
+    Item& item = items_.emplace_back();
+    item.pid = task.pid();
+    item.imageId = task.treePid();
+    item.memory = task.dir.open("mem", O_RDONLY);
+    if (!lookAgain(task, rules, item))
+        lookAtAll(task, rules, item);
+}
+
+/// For what the parent dump had tracked nobody needs smaps, which takes most of the time that the process stands still:
+/// the kernel counts all its pages for that. What else has come since is left to later dumps as long as it is little.
+/// Returns false where smaps has to be read nevertheless: it also tells what several processes have in common.
+bool PreDumpMemory::Work::lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
+    if (!frozen_.tracking().parentIsKnown() || frozen_.tree().tasks().size() > 1)
+        return false;
+    const std::vector<kernel::Vma> vmas = kernel::readMaps(task.dir);
+    const auto known = frozen_.tracking().find(task, vmas);
+    if (!known || hasMuchBeside(task.dir, vmas, known->tracked))
+        return false;
+    frozen_.log().debug("Of {} the {} mappings are looked at that were tracked before", task.describe(),
+                        known->tracked.size());
+    item.writes = known->writes;
+    NamelessFiles files(task.dir);
+    Arena arena;
+    findPages(task, memory::dumpVmas(known->tracked, rules, files, arena), item);
+    item.writes->restart(task.dir, known->tracked);
+    return true;
+}
+
+void PreDumpMemory::Work::lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
+    std::vector<kernel::Vma> vmas = [&] {
+        const TracedWork reading(frozen_.log(), "read mappings");
+        return kernel::readSmaps(task.dir);
+    }();
+    item.writes = frozen_.tracking().add(task, vmas, frozen_.tree().seccompSuspended());
+    NamelessFiles files(task.dir);
+    Arena arena;
+    findPages(task, memory::dumpVmas(vmas, rules, files, arena), item);
+    if (item.writes != nullptr) {
+        const TracedWork protecting(frozen_.log(), "protect pages");
+        item.writes->restart(task.dir, vmas);
+    }
+}
+
+void PreDumpMemory::Work::findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item) {
+    memory::PageDumpTask search{item.pid, item.imageId, task.dir};
+    std::optional<memory::ParentPages> parent;
+    if (item.writes != nullptr && frozen_.tracking().parentIsKnown())
+        parent = frozen_.pages().parentOf(memory::MemoryObject::process(item.imageId));
+    if (parent) {
+        search.tracking = item.writes;
+        search.parent = &*parent;
+    }
+    const TracedWork finding(frozen_.log(), "find pages");
+    item.pages = memory::findPages(search, mappings);
+}
+
+void PreDumpMemory::Work::copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer) {
+    const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
+    DumpStatistics& statistics = frozen_.statistics();
+    const auto sink = sinks.open(memory::MemoryObject::process(item.imageId), 0);
+    memory::DrainSource source;
+    source.pid = item.pid;
+    source.runningMemory = item.memory.get();
+    source.lost = [&item](std::uint64_t address, std::uint64_t bytes) {
+        if (item.writes != nullptr)
+            item.writes->markWritten(address, bytes);
+    };
+    drainer.drain(source, *sink, item.pages.jobs);
+    sink->finish();
+    statistics.pagesScanned += item.pages.scanned;
+    statistics.pagesSkippedParent += item.pages.inParent;
+    statistics.pagesWritten += sink->contentSize() / kImagePageSize;
+}
+
+void PreDumpMemory::Work::write() {
+    frozen_.log().stage("copy");
+    const Stopwatch watch(frozen_.statistics().memoryWrite);
+    memory::Drainer::Options how;
+    how.stopWanted = [this] { return frozen_.stop().requested(); };
+    memory::Drainer drainer(how);
+    memory::PageSinks& sinks = frozen_.pages();
+    for (const Item& item : items_) {
+        frozen_.stop().throwIfRequested();
+        copy(item, sinks, drainer);
+    }
+    frozen_.statistics().bufferBytes = drainer.bufferBytes();
+    sinks.finish();
+    try {
+        writeInventory();
+        frozen_.sendImages();
+    } catch (...) {
+        frozen_.revokeImages();
+        throw;
+    }
+    frozen_.commitTracking();
+}
+
+void PreDumpMemory::Work::writeInventory() const {
+    InventoryEntry entry = INVENTORY_ENTRY__INIT;
+    PluginsEntry plugins = PLUGINS_ENTRY__INIT;
+    std::string id = frozen_.tracking().nextId();
+    entry.img_version = 0;
+    entry.has_dump_uptime = 1;
+    entry.dump_uptime = frozen_.tracking().uptime();
+    entry.has_pre_dump_mode = 1;
+    entry.pre_dump_mode = frozen_.options().preDumpMode == model::PreDumpMode::Splice ? 1 : 2;
+    entry.plugins_entry = &plugins;
+    if (!id.empty())
+        entry.tracking_id = id.data();
+    completeImages(frozen_.images(), entry, [this] { frozen_.stop().throwIfRequested(); });
+}
+
+PreDumpMemory::PreDumpMemory(FrozenPhase& frozen) : work_(std::make_unique<Work>(frozen)) {}
+
+PreDumpMemory::~PreDumpMemory() = default;
+
+void PreDumpMemory::write() {
+    work_->write();
+}
+
+}  // namespace criu::engine

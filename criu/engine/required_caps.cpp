@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/required_caps.hpp"
+
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/capabilities.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// With 3 Yama lets nobody trace, whatever capabilities he has (Documentation/admin-guide/LSM/Yama.rst of Linux).
+void requireTracing() {
+    std::string scope;
+    try {
+        scope = kernel::ProcDir().readFile("sys/kernel/yama/ptrace_scope");
+    } catch (const Error&) {
+        return;  // the kernel doesn't run Yama
+    }
+    if (!scope.starts_with('3'))
+        return;
+    Error error(EPERM, "Yama forbids tracing altogether here: kernel.yama.ptrace_scope is 3");
+    error.addHint("only a boot with another value ends that");
+    throw error;
+}
+
+}  // namespace
+
+void requireOwnRights(options::Command command) {
+    using enum options::Command;
+    if (command != Dump && command != PreDump && command != Restore && command != Check)
+        return;
+    requireTracing();
+    std::vector<std::string> missing;
+    // The kernel asks for one of the two where files are mapped (/proc/PID/map_files) and where pids are chosen
+    // (clone3).
+    if (!kernel::hasCapability(CAP_SYS_ADMIN) && !kernel::hasCapability(CAP_CHECKPOINT_RESTORE))
+        missing.emplace_back("CAP_SYS_ADMIN (or CAP_CHECKPOINT_RESTORE)");
+    if (!kernel::hasCapability(CAP_SYS_PTRACE))
+        missing.emplace_back(kernel::capabilityName(CAP_SYS_PTRACE));
+    if (missing.empty())
+        return;
+    Error error(EPERM, fmt::format("criu has no {}, without which it can't {}", fmt::join(missing, " and no "),
+                                   command == Restore ? "restore processes" : "dump and restore processes"));
+    error.addHint(::geteuid() == 0 ? "root lacks it here: give it to the container, or run criu outside of it"
+                                   : "run criu as root");
+    throw error;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "criu/base/mapping.hpp"
+#include "criu/base/ready_wait.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/cgroup/set_of.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/restore/planned.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/image/record.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/model/process_tree.hpp"
+#include "images/inventory.hpp"
+
+namespace criu::engine {
+namespace {
+
+constexpr std::size_t kText = 4096;  // of what went wrong
+
+std::uint32_t setOfProcess(const PlannedRestore& planned, TreePid pid) {
+    const auto& tasks = planned.tree().byPid;
+    const auto found = tasks.find(pid);
+    return found != tasks.end() && found->second->alive() ? cgroup::setOf(found->second->core()) : 0;
+}
+
+/// Its wait status. The child is ended when a stop is requested.
+int awaitEnd(pid_t child, StopRequest& stop) {
+    int status = 0;
+    try {
+        const kernel::PidFd process(child);
+        (void)waitReady(process.fd(), POLLIN, stop, std::nullopt);
+    } catch (const Error&) {
+        ::kill(child, SIGKILL);
+        (void)::waitpid(child, &status, __WALL);
+        throw;
+    }
+    sys(::waitpid(child, &status, __WALL), "wait for process {}", child);
+    return status;
+}
+
+/// Runs `body` in a child that is in the control groups in which the process `pid` of the tree will be. Throws Error
+/// with the text of what the child has thrown, or if it was ended.
+void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<void()>& body) {
+    const std::uint32_t from = (*planned.content.inventory)->root_cg_set;
+    const std::uint32_t set = setOfProcess(planned, pid);
+    const Mapping said = Mapping::anonymous(kText, MAP_SHARED);
+    const pid_t parent = ::getpid();
+    const pid_t child = sys(::fork(), "create a process to enter control groups");
+    if (child == 0) {
+        int code = 1;
+        try {
+            const NoOuterContexts noContexts;  // the parent has them
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (::getppid() == parent) {
+                if (set != 0)
+                    planned.cgroups.enter(set, from);
+                body();
+                code = 0;
+            }
+        } catch (const std::exception& error) {
+            std::strncpy(said.as<char>(), error.what(), kText - 1);
+        }
+        ::_exit(code);
+    }
+    const int status = awaitEnd(child, planned.run.stop);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    if (*said.as<char>() == '\0')
+        fail("a process that was to enter the control groups of process {} has ended", pid);
+    fail("in the control groups of process {}: {}", pid, said.as<char>());
+}
+
+}  // namespace
+
+void PlannedRestore::requireGroups() {
+    for (const auto& task : tree().tasks)
+        for (const model::Thread& thread : task->threads)
+            cgroups.require(cgroup::setOf(**thread.core));
+}
+
+void PlannedRestore::visitGroups() {
+    devices.visitGroups({[this](TreePid pid) { return setOfProcess(*this, pid); },
+                         [this](TreePid pid, const std::function<void()>& body) { runInGroupsOf(*this, pid, body); }});
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore/birth/restored_pids.hpp"
+
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/stat.hpp"
+#include "criu/kernel/proc/status.hpp"
+#include "criu/model/pid_map.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Nothing if nobody has the number.
+std::optional<kernel::TaskStat> holderOf(HostPid pid) {
+    try {
+        kernel::ProcBuffer buffer;
+        return kernel::readStat(kernel::ProcDir().open(pid.value), buffer);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+/// One that has ended may be somebody else's to reap (--restore-sibling).
+bool hasEnded(const kernel::TaskStat& task) noexcept {
+    return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead;
+}
+
+/// Which of some numbers are processes of this restore: its root, and whoever descends from criu or from the root.
+/// Other numbers belonged to processes that have been reaped, and may be strangers' by now.
+class OwnProcesses {
+public:
+    OwnProcesses(const std::vector<HostPid>& numbers, HostPid root) : root_(root) {
+        for (const HostPid pid : numbers)
+            if (const auto holder = holderOf(pid))
+                parents_.emplace(pid, HostPid(holder->ppid));
+    }
+
+    /// Returns who hasn't ended yet.
+    [[nodiscard]] std::vector<HostPid> killAll() const {
+        std::vector<HostPid> left;
+        for (const auto& [pid, parent] : parents_)
+            if (has(parent) && kill(pid))
+                left.push_back(pid);
+        return left;
+    }
+
+private:
+    [[nodiscard]] bool has(HostPid pid) const {
+        const HostPid self(::getpid());
+        for (std::size_t steps = 0; steps <= parents_.size(); ++steps) {
+            if (pid == self || pid == root_)
+                return true;
+            const auto found = parents_.find(pid);
+            if (found == parents_.end())
+                return false;
+            pid = found->second;
+        }
+        return false;
+    }
+
+    /// What is read behind the descriptor is of the process that it stands for, or the signal goes nowhere.
+    [[nodiscard]] bool kill(HostPid pid) const {
+        try {
+            const kernel::PidFd process(pid.value);
+            const auto holder = holderOf(pid);
+            return holder && has(HostPid(holder->ppid)) && process.sendSignal(SIGKILL) && !hasEnded(*holder);
+        } catch (const Error&) {
+            return false;  // it is gone
+        }
+    }
+
+    HostPid root_;
+    std::unordered_map<HostPid, HostPid> parents_;
+};
+
+/// Of a process that must not stay if this fails.
+kernel::PidFd handleOf(HostPid pid) {
+    try {
+        return kernel::PidFd(pid.value);
+    } catch (const Error&) {
+        ::kill(pid.value, SIGKILL);
+        throw;
+    }
+}
+
+/// The pid namespace of a process that must not stay if this fails.
+std::uint32_t spaceOf(HostPid pid) {
+    try {
+        return kernel::readNamespaceId(kernel::ProcDir().open(pid.value), kernel::NamespaceKind::Pid).value_or(0);
+    } catch (const Error&) {
+        ::kill(pid.value, SIGKILL);
+        throw;
+    }
+}
+
+/// Who is in a pid namespace that isn't criu's, as criu calls them. `numbers`: only those who are called so in there.
+std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* numbers) {
+    const kernel::ProcDir proc;
+    kernel::ProcBuffer buffer;
+    std::vector<HostPid> found;
+    for (const pid_t pid : proc.processes()) {
+        try {
+            const kernel::ProcPid process = proc.open(pid);
+            if (kernel::readNamespaceId(process, kernel::NamespaceKind::Pid) != space)
+                continue;
+            const auto isWanted = [&] {
+                const TreePid inside(kernel::readStatus(process, buffer).innermostPid());
+                return std::find(numbers->begin(), numbers->end(), inside) != numbers->end();
+            };
+            if (numbers == nullptr || isWanted())
+                found.emplace_back(pid);
+        } catch (const Error&) {
+            // It has ended.
+        }
+    }
+    return found;
+}
+
+/// Tells processes that still have memory to free from those that something holds: the one takes processor time, the
+/// other none.
+class EndOfKilled {
+public:
+    explicit EndOfKilled(std::chrono::milliseconds patience) : patience_(patience) {}
+
+    /// Whether it's no use to wait any longer. Looks now and then only: `living` has a price.
+    [[nodiscard]] bool isOver(const std::function<std::vector<HostPid>()>& living) {
+        constexpr std::chrono::milliseconds kBetweenLooks{200};
+        const auto now = Clock::now();
+        const auto passed = now - last_;
+        if (passed < kBetweenLooks)
+            return false;
+        last_ = now;
+        std::uint64_t sum = 0;
+        for (const HostPid pid : living())
+            if (const auto holder = holderOf(pid))
+                sum += holder->cpuTime;
+        if (sum == seen_)
+            idle_ += passed;
+        seen_ = sum;
+        return idle_ >= patience_;
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    std::chrono::milliseconds patience_;
+    Clock::time_point last_ = Clock::now();
+    Clock::duration idle_{0};
+    std::uint64_t seen_ = 0;
+};
+
+/// "7 (sh), 9 (cat)"
+std::string describeAll(const std::vector<HostPid>& pids) {
+    constexpr std::size_t kMost = 20;
+    std::vector<std::string> names;
+    for (const HostPid pid : pids)
+        if (const auto holder = holderOf(pid); holder && names.size() < kMost)
+            names.push_back(fmt::format("{} ({})", pid, holder->comm));
+    if (pids.size() > kMost)
+        names.push_back(fmt::format("and {} more", pids.size() - kMost));
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+NewProcesses::Subreaper::Subreaper() noexcept {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+NewProcesses::Subreaper::~Subreaper() {
+    end();
+}
+
+void NewProcesses::Subreaper::end() noexcept {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+}
+
+NewProcesses::NewProcesses(const RestoreControl& control, PidSpace space, Log& log,
+                           const std::function<FirstProcesses()>& createRoot, std::chrono::milliseconds patience)
+    : control_(control),
+      space_(space),
+      log_(log),
+      first_(createRoot()),
+      initHandle_(handleOf(first_.init)),
+      numbers_(space == PidSpace::OfCriu ? 0 : spaceOf(first_.init)),
+      patience_(patience) {}
+
+NewProcesses::~NewProcesses() {
+    if (!released_)
+        killAll();
+}
+
+void NewProcesses::release() noexcept {
+    released_ = true;
+    Subreaper::end();
+}
+
+std::vector<HostPid> NewProcesses::createdHere() const {
+    const std::vector<TreePid> created = control_.created();
+    if (space_ == PidSpace::OfOthers)
+        return membersOf(numbers_, &created);
+    const PidMap sameNamespace;
+    std::vector<HostPid> pids;
+    for (const TreePid pid : created)
+        pids.push_back(sameNamespace.outside(pid));
+    return pids;
+}
+
+std::vector<HostPid> NewProcesses::killRound() {
+    const bool initLives = !initHandle_.waitExit() && initHandle_.sendSignal(SIGKILL);
+    std::vector<HostPid> left;
+    // The end of the init of a pid namespace is the end of all in it.
+    if (space_ != PidSpace::OfTree)
+        left = OwnProcesses(createdHere(), initLives ? first_.init : HostPid()).killAll();
+    if (initLives && std::find(left.begin(), left.end(), first_.init) == left.end())
+        left.push_back(first_.init);
+    return left;
+}
+
+std::vector<HostPid> NewProcesses::allOf(const std::vector<HostPid>& left) const {
+    return space_ == PidSpace::OfTree ? membersOf(numbers_, nullptr) : left;
+}
+
+void NewProcesses::killAll() noexcept {
+    constexpr std::chrono::minutes kLongest{10};
+    const auto deadline = std::chrono::steady_clock::now() + kLongest;
+    EndOfKilled end(patience_);
+    std::vector<HostPid> left;
+    // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
+    for (; std::chrono::steady_clock::now() < deadline; ::usleep(1000)) {
+        bool again = false;
+        try {
+            left = killRound();
+            if (end.isOver([&] { return allOf(left); }))
+                break;
+        } catch (const std::exception&) {
+            again = true;  // no memory or descriptors: in the next round perhaps
+        }
+        while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0)
+            again = true;
+        if (!again && left.empty())
+            return;
+    }
+    try {
+        log_.warn(
+            "processes of the failed restore are left, since something holds them: {}. They have been killed, and end "
+            "when the file system that they wait for answers, or the debugger that they have is gone",
+            describeAll(allOf(left)));
+    } catch (const std::exception&) {
+        log_.warn("not all processes of the failed restore could be ended");
+    }
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "criu/files/file_opener.hpp"
+#include "criu/files/placed_files.hpp"
+#include "criu/memory/mappings/mapped_files.hpp"
+#include "images/fown.fwd.hpp"
+
+namespace criu::pie {
+class RemoteData;
+class StepList;
+}  // namespace criu::pie
+
+namespace criu {
+class Log;
+}
+
+namespace criu::engine {
+struct CollectedFile;
+class RestoredFiles;
+struct ServiceFds;
+}  // namespace criu::engine
+
+namespace criu::memory {
+class Segments;
+}
+
+namespace criu::model {
+enum class FileStage : std::uint8_t;
+struct FdSlot;
+struct PidSpace;
+struct Task;
+}  // namespace criu::model
+
+namespace criu::namespaces {
+struct Surroundings;
+}
+
+namespace criu::engine {
+
+/// The descriptors of one process while it is being restored.
+class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
+public:
+    /// `task`: null for helpers. `space`: the pid namespace that it is in, null for that of the tree's root.
+    TaskFiles(const RestoredFiles& all, const ServiceFds& service, const memory::Segments& segments,
+              const namespaces::Surroundings& surroundings, const model::Task* task, TreePid pid,
+              const model::PidSpace* space, Log& log)
+        : all_(all),
+          service_(service),
+          segments_(segments),
+          surroundings_(surroundings),
+          task_(task),
+          pid_(pid),
+          space_(space),
+          log_(log) {}
+
+    /// What came from the creator by fork.
+    void inheritFrom(const TaskFiles& creator);
+
+    /// Opens what children will inherit. Before any is created.
+    void openShared();
+    /// Has terminals control the session that this process has just begun.
+    void beginSession();
+    /// Puts process groups into the foreground of them. When all processes are in their groups.
+    void groupsJoined();
+    /// Opens the rest and puts everything at its numbers. After all children are created.
+    void place();
+    /// Opens what needs all processes, as far as this process is to do it. After they exist.
+    void openLate();
+    /// Gets what others have opened late. After they have.
+    void fetchLate();
+    /// After all processes have their descriptors at their numbers.
+    void complete();
+    /// Steps for files that the kernel is to be given memory of this process for, when that is in place.
+    void addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const;
+
+    // files::FileOpener and files::PlacedFiles
+    [[nodiscard]] const model::Options& options() const override;
+    [[nodiscard]] Log& log() override { return log_; }
+    [[nodiscard]] const ImageDir& images() const override;
+    [[nodiscard]] const kernel::OutsideHelp* help() const override;
+    void provide(FileId id, UniqueFd fd) override;
+    UniqueFd toServiceRange(UniqueFd fd) override;
+    [[nodiscard]] int find(FileId id) const override;
+    [[nodiscard]] bool isHeld(FileId id) const override;
+    [[nodiscard]] int inherited(std::string_view name) const override;
+    [[nodiscard]] pid_t numberOf(TreePid process) const override;
+    using files::FileOpener::openPath;
+    UniqueFd openPath(FileId regular, int flags, files::PathCheck check) override;
+    void postpone() override { postponed_ = true; }
+    UniqueFd fetch(FileId id) override;
+    [[nodiscard]] std::vector<kernel::FileRights> usersOf(FileId id) const override;
+
+    // memory::MappedFiles
+    UniqueFd openForMapping(const VmaEntry& vma, int flags) override;
+    int segment(const VmaEntry& vma) override;
+    memory::MappedDeviceFile device(const VmaEntry& vma) override;
+    UniqueFd placedSocket(const VmaEntry& vma) override;
+    int placedRing(const VmaEntry& vma) override;
+
+private:
+    [[nodiscard]] bool leadsTable() const;
+    void openAll(model::FileStage stage);
+    void open(std::size_t file);
+    bool openPostponed();
+    void putAll(FileId id, UniqueFd fd);
+    void put(int fd, const model::FdSlot& slot) const;
+    void completeFiles();
+    void setLocks();
+    [[nodiscard]] std::optional<FownEntry> ownerOf(FileId id) const;
+    [[nodiscard]] std::string describe(FileId id) const;
+    [[nodiscard]] int descriptorOf(FileId id) const;
+
+    const RestoredFiles& all_;
+    const ServiceFds& service_;
+    const memory::Segments& segments_;
+    const namespaces::Surroundings& surroundings_;
+    const model::Task* task_;
+    TreePid pid_;
+    const model::PidSpace* space_;
+    Log& log_;
+    /// What provide() does with a description: leave it in the service range for children, or put it at its numbers.
+    enum class Phase { Sharing, Placing, Late };
+    Phase phase_ = Phase::Sharing;
+    std::map<FileId, int> shared_;  ///< descriptors in the service range
+    std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
+    std::multimap<FileId, const model::FdSlot*> slots_;
+    std::vector<std::size_t> pending_;  ///< postponed
+    bool postponed_ = false;
+    const CollectedFile* opening_ = nullptr;  ///< null: a path for the process itself
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/restore/born.hpp"
+#include "criu/engine/restore/parked.hpp"
+#include "criu/engine/restore/planned.hpp"
+#include "criu/engine/restore/prepared.hpp"
+#include "criu/engine/restore/running.hpp"
+#include "criu/model/options.hpp"
+
+namespace criu::engine {
+
+namespace {
+
+/// Whether criu stays until the restored root has ended.
+bool waits(const model::Options& options) noexcept {
+    return !options.detached && options.execCommand.empty() && options.finalState != model::FinalState::Stopped;
+}
+
+/// The kernel ends all processes of a pid namespace with its first one (pid_namespaces(7)).
+void refuseToEndAsInit(const model::Options& options) {
+    if (::getpid() != 1 || waits(options) || !options.execCommand.empty())
+        return;
+    Error error(0, "criu is process 1 of its pid namespace, and all that it restores would end with it");
+    error.addHint("leave out --restore-detached: then criu stays until the restored processes have ended");
+    throw error;
+}
+
+}  // namespace
+
+int restore(Run& run) {
+    const model::Options& options = run.options;
+    refuseToEndAsInit(options);
+    if (options.stream)
+        run.listeners.require(Stage::PreStream);
+    run.listeners.append(run.drivers);  // one process notifies all
+    PlannedRestore planned(run);
+    PreparedRestore prepared(planned);
+    BornRestore born(prepared);
+    ParkedRestore parked(born);
+    const RunningRestore running(parked);
+    return waits(options) ? running.awaitRoot() : 0;
+}
+
+}  // namespace criu::engine

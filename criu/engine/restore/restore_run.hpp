@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/engine/restore/files/service_fds.hpp"
+#include "criu/namespaces/namespace_restores.hpp"
+
+namespace criu {
+class StopRequest;
+class ImageDir;
+class Log;
+}  // namespace criu
+
+namespace criu::cgroup {
+class CgroupRestore;
+}
+
+namespace criu::engine {
+class LazyRestore;
+class RestoreControl;
+struct RestoreImages;
+struct RestoreStart;
+class RestoredFiles;
+}  // namespace criu::engine
+
+namespace criu::memory {
+class RangeSet;
+class Segments;
+}  // namespace criu::memory
+
+namespace criu::model {
+class BirthPlan;
+struct Options;
+}  // namespace criu::model
+
+namespace criu::namespaces {
+struct Surroundings;
+}
+
+namespace criu::engine {
+
+/// Everything that all processes of a restore look at; made by the master before the first one is created, and
+/// inherited by fork.
+struct RestoreRun {
+    const model::Options& options;
+    Log& log;
+    StopRequest& stop;
+    ImageDir& images;
+    RestoreImages& content;
+    model::BirthPlan& births;
+    RestoredFiles& files;
+    memory::Segments& segments;
+    cgroup::CgroupRestore& cgroups;
+    namespaces::NamespaceRestores& namespaces;
+    const namespaces::Surroundings& surroundings;
+    RestoreControl& control;
+    ServiceFds service;
+    const RestoreStart& start;
+    const memory::RangeSet& mappings;  ///< of the master, which all are born with
+    LazyRestore* lazy;                 ///< null without --lazy-pages and --map-pages
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore/resumed_tree.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <compel/error.hpp>
+#include <compel/process.hpp>
+#include <compel/remote_memory.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "criu/base/error.hpp"
+#include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/cgroup/set_of.hpp"
+#include "criu/engine/lazy/lazy_restore.hpp"
+#include "criu/engine/restore/birth/restore_start.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/engine/restore/restore_run.hpp"
+#include "criu/engine/restore/task/drop_privileges.hpp"
+#include "criu/engine/restore/task/posix_locks.hpp"
+#include "criu/engine/restore/task/restorer_area.hpp"
+#include "criu/engine/restore/task/rights_check.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/wait_group_stop.hpp"
+#include "criu/model/pid_map.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/task/attributes.hpp"
+#include "criu/task/limits.hpp"
+#include "criu/task/registers.hpp"
+#include "criu/task/scheduling.hpp"
+#include "images/core.hpp"
+
+namespace criu::engine {
+namespace {
+
+std::uint64_t signalMaskOf(const CoreEntry& core) {
+    if (core.tc != nullptr)
+        return core.tc->blk_sigset;
+    return core.thread_core->has_blk_sigset != 0 ? core.thread_core->blk_sigset : 0;
+}
+
+compel::Registers asRegisters(const std::vector<std::byte>& general) {
+    compel::Registers registers;
+    if (general.size() != sizeof(registers.raw))
+        fail("register set of {} bytes, not {}", general.size(), sizeof(registers.raw));
+    std::memcpy(&registers.raw, general.data(), general.size());
+    return registers;
+}
+
+compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
+    compel::ThreadSegments segments{};
+    if (bytes.size() != sizeof(segments))
+        fail("segments of {} bytes, not {}", bytes.size(), sizeof(segments));
+    std::memcpy(&segments, bytes.data(), bytes.size());
+    return segments;
+}
+
+}  // namespace
+
+struct ResumedTree::Member {
+    const model::Task* task;
+    compel::InjectedMemory area;
+    Threads threads;
+};
+
+ResumedTree::~ResumedTree() = default;
+
+void ResumedTree::forEach(const std::function<void(compel::FrozenProcess& process, TreePid pid)>& work) {
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+        work(processes_[i], members_[i].task->pid);
+}
+
+ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
+    const RestorerAreas areas(run.control);
+    for (const auto& task : run.content.tree.tasks) {
+        if (!task->alive())
+            continue;
+        const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
+        seize(run, pids, *task, areas);
+    }
+    // Only now that none of them runs on may one get the rights of its user.
+    const auto forEach = [this](auto&& step) {
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
+            step(processes_[i], members_[i]);
+        }
+    };
+    forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
+    // Before threads touch memory that the kernel is about to be told of, and while they may have a userfaultfd.
+    if (run.lazy != nullptr) {
+        forEach([&run](compel::FrozenProcess& process, const Member& member) {
+            run.lazy->handOver(process, member.area, *member.task);
+            task::restoreLimit(*member.task->core().tc, run.start.limits, RLIMIT_NOFILE, process.pid());
+        });
+        run.lazy->begin();
+    }
+    forEach([&run](compel::FrozenProcess& process, const Member& member) { complete(run, process, member); });
+}
+
+void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const model::Task& task,
+                        const RestorerAreas& areas) {
+    Member member{&task, areas.of(task), {}};
+    compel::FreezeOptions options;
+    options.seize.killOnExit = true;
+    options.seize.suspendSeccomp = run.content.seccomp.contains(task.pid);
+    const HostPid pid = pids.outside(task.pid);
+    processes_.push_back(compel::FrozenProcess::freeze(pid.value, options));
+    compel::FrozenProcess& process = processes_.back();
+    requireParked(process, member.area);
+    const kernel::ProcPid dir = kernel::ProcDir().open(pid.value);
+    for (compel::FrozenThread& thread : process.threads())
+        member.threads.emplace(pids.insideOf(dir, HostPid(thread.tracee.tid())), &thread);
+    members_.push_back(std::move(member));
+}
+
+void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
+    const model::Task& task = *member.task;
+    const bool closes = task.files->users.size() > 1 && task.files->users.front() == task.pid;
+    const std::vector<const FileLockEntry*> locks = posixLocksOf(run.files, task.pid);
+    if (!closes && locks.empty())
+        return;
+    compel::RemoteSyscalls calls(process.leader(),
+                                 compel::syscallInstructionIn(pie::interpreterBlob(), member.area.code));
+    if (closes)
+        calls.checkedCall(
+            "close criu's descriptors", SYS_close_range,
+            {static_cast<std::uint64_t>(run.service.first), static_cast<std::uint64_t>(run.service.last)});
+    setPosixLocks(calls, member.area.data, locks);
+}
+
+void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
+    const model::Task& task = *member.task;
+    moveThreads(task, member.threads, run.cgroups);
+    const auto seccomp = run.content.seccomp.find(task.pid);
+    const UniqueFd* const users = run.surroundings.userSpaceOf(task);
+    LastSteps(process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
+              {run.start.credentials, run.start.dumpable, *run.start.labels}, users != nullptr ? users->get() : -1)
+        .run(member.area);
+    setThreads(task, member.threads);
+    if (run.surroundings.ids.isOwnNamespace()) {
+        task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));
+        for (const model::Thread& thread : task.threads)
+            task::applyScheduling(HostPid(member.threads.at(thread.tid)->tracee.tid()), *(*thread.core)->thread_core);
+    }
+}
+
+void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const {
+    const RightsCheck check(run.surroundings.ids, *run.start.labels);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        const model::Task& task = *members_[i].task;
+        const ErrorContext context([&] { return fmt::format("process {}", task.pid); });
+        const auto seccomp = run.content.seccomp.find(task.pid);
+        check.require(processes_[i], members_[i].threads, task,
+                      seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
+                      task.ppid ? std::optional(pids.outside(task.ppid)) : std::nullopt);
+    }
+}
+
+ResumedTree::Ender::~Ender() {
+    // The number of a process belongs to it as long as it is traced, even if it has ended.
+    for (compel::FrozenProcess& process : processes_)
+        if (!process.leader().released())
+            ::kill(process.pid(), SIGKILL);
+    // Children first: the first process of a pid namespace ends when the ends of all others have been noticed, and
+    // those are noticed here.
+    while (!processes_.empty())
+        processes_.pop_back();
+}
+
+void ResumedTree::moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups) {
+    const std::uint32_t ofProcess = cgroup::setOf(task.core());
+    for (const model::Thread& thread : task.threads)
+        if (const std::uint32_t set = cgroup::setOf(**thread.core); set != 0 && set != ofProcess)
+            if (const auto made = threads.find(thread.tid); made != threads.end())
+                cgroups.moveThread(HostPid(made->second->tracee.tid()), set, ofProcess);
+}
+
+void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
+    if (threads.size() != task.threads.size())
+        fail("has {} threads instead of {}", threads.size(), task.threads.size());
+    for (const model::Thread& wanted : task.threads) {
+        const auto found = threads.find(wanted.tid);
+        if (found == threads.end())
+            fail("lacks thread {}", wanted.tid);
+        compel::FrozenThread& thread = *found->second;
+        const CoreEntry& core = **wanted.core;
+        const task::RegisterSets sets = task::loadRegisters(core);
+        if (!sets.segments.empty())
+            thread.tracee.setThreadSegments(asSegments(sets.segments));
+        thread.tracee.setRegisters(asRegisters(sets.general));
+        if (!sets.extended.empty())
+            thread.tracee.setExtendedState(sets.extended);
+        if (sets.shadowStackPointer != 0)
+            thread.tracee.setShadowStackPointer(sets.shadowStackPointer);
+        if (const UserDispatch* const dispatch = core.thread_core->user_dispatch; dispatch != nullptr)
+            thread.tracee.setUserDispatch(compel::UserDispatch{dispatch->selector, dispatch->start, dispatch->size});
+        thread.tracee.setSignalMask(signalMaskOf(core));
+    }
+}
+
+void ResumedTree::letGo(const RestoreRun& run, bool stopAll) {
+    // Whoever dies now was killed from outside; that must not keep the others.
+    std::vector<HostPid> stopping;
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+        const compel::FrozenProcess& process = processes_[i];
+        const model::Task& task = *members_[i].task;
+        if (stopAll || task.state == model::TaskState::Stopped) {
+            const TaskCoreEntry& core = *task.core().tc;
+            const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
+            ::kill(process.pid(), stopAll ? SIGSTOP : signal);
+            stopping.emplace_back(process.pid());
+        }
+    }
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+        try {
+            show(run, processes_[i], *members_[i].task);
+            processes_[i].detach();
+        } catch (const compel::Error&) {
+            // A thread that was let go first has ended the process.
+        }
+    }
+    members_.clear();
+    processes_.clear();
+    awaitStopped(stopping);
+}
+
+/// The last of all: from here on other processes of the user may do with it what they like.
+void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
+    const bool changes =
+        run.surroundings.userSpaceOf(task) != nullptr || LastSteps::changesCredentials(task, run.start.credentials);
+    if (!run.start.dumpable.needsShowing(**task.mm, changes))
+        return;
+    compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
+    calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});
+    calls.restore();
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore/running.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/lazy/lazy_restore.hpp"
+#include "criu/engine/restore/born.hpp"
+#include "criu/engine/restore/files/restored_files.hpp"
+#include "criu/engine/restore/parked.hpp"
+#include "criu/engine/restore/planned.hpp"
+#include "criu/engine/restore/prepared.hpp"
+#include "criu/engine/restore/resumed_devices.hpp"
+#include "criu/kernel/fd_store.hpp"
+#include "criu/kernel/pid_file.hpp"
+#include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/sockets/network_lock.hpp"
+
+namespace criu::engine {
+namespace {
+
+std::vector<namespaces::ParkedProcess> processesOf(const BornRestore& born) {
+    std::vector<namespaces::ParkedProcess> processes;
+    for (const auto& task : born.prepared.planned.tree().tasks)
+        if (task->alive())
+            processes.push_back({*task, born.pids.outside(task->pid)});
+    return processes;
+}
+
+/// For what can't be undone any more.
+template <typename Step>
+void orWarn(Log& log, Step&& step) noexcept {
+    try {
+        step();
+    } catch (const std::exception& error) {
+        log.warn("{}", error.what());
+    }
+}
+
+/// The end of isolation, and of what stands in the way of packets.
+void openNetwork(BornRestore& born) {
+    PlannedRestore& planned = born.prepared.planned;
+    if (planned.surroundings.ownNetwork)
+        orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::NetworkUnlock); });
+    planned.surroundings.inNetwork([&] {
+        planned.files.finish(born.pids, planned.surroundings.ids);
+        planned.networkLock.unlock();
+    });
+    for (const auto& kind : planned.namespaces)
+        kind->open();
+}
+
+}  // namespace
+
+RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
+    BornRestore& born = parking.born;
+    PreparedRestore& prepared = born.prepared;
+    PlannedRestore& planned = prepared.planned;
+
+    planned.run.listeners.require(Stage::PostRestore);
+    planned.log().stage("devices");
+    resumeDevices(parking);
+    planned.log().stage("resume");
+    cgroup::FrozenGroups frozen =
+        planned.cgroups.freeze();  // thawed before the processes of a failed restore have to end
+    std::optional<PidFile> pidFile;
+    if (planned.options().pidFile)
+        pidFile.emplace(*planned.options().pidFile, born.processes.root());
+    planned.run.stop.throwIfRequested();
+    const std::vector<namespaces::ParkedProcess> processes = processesOf(born);
+    for (const auto& kind : planned.namespaces)
+        kind->clean(processes);
+    parking.tree.requireRights(prepared.run, born.pids);
+    // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
+    openNetwork(born);
+    orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
+
+    // From here on nothing may fail: first one goes, then they are on their own.
+    planned.devices.finish();
+    planned.store.closeQueue();  // criu may stay, and what processes give up shall be gone
+    orWarn(planned.log(),
+           [&] { planned.surroundings.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
+    parking.tree.letGo(prepared.run, planned.options().finalState == model::FinalState::Stopped);
+    born.processes.release();
+    if (LazyRestore* const lazy = prepared.lazy.get(); lazy != nullptr)
+        orWarn(planned.log(), [lazy] { lazy->done(); });
+    prepared.commit();
+    frozen.leaveStopped();
+    if (pidFile)
+        pidFile->commit();
+    planned.dismissStreamer();
+    planned.log().endStages();
+    reportDone();
+    orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PostResume); });
+}
+
+int RunningRestore::awaitRoot() const {
+    const PlannedRestore& planned = parked_.born.prepared.planned;
+    // An init of criu's ends with the root, and with its status.
+    const pid_t root = parked_.born.processes.init().value;
+    int status = 0;
+    for (;;) {
+        const pid_t ended = ::waitpid(root, &status, WNOHANG | __WALL);
+        if (ended < 0)
+            failErrno("wait for the restored process {}", root);
+        if (ended == root)
+            break;
+        siginfo_t info{};
+        timespec limit{0, 50'000'000};
+        sigset_t child;
+        ::sigemptyset(&child);
+        ::sigaddset(&child, SIGCHLD);
+        ::sigtimedwait(&child, &info, &limit);
+        if (planned.run.stop.requested()) {
+            planned.log().warn("criu stops waiting for the restored process {}, which goes on", root);
+            return 1;
+        }
+    }
+    planned.log().info("Restored process {} has ended with status {:#x}", root, status);
+    return 0;
+}
+
+}  // namespace criu::engine

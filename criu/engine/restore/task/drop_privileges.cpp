@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore/task/drop_privileges.hpp"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/pie/enter.hpp"
+#include "criu/pie/step_results.hpp"
+#include "criu/task/thread_state.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// Between the restorer's code and its data: the control page, and where the vDSO was parked.
+void addControlUnmapping(const compel::InjectedMemory& restorer, pie::StepList& steps) {
+    const std::uint64_t code = restorer.code + pageAlignUp(pie::interpreterBlob().bytes.size());
+    steps.call(pie::Subject::UnmapOld, code, SYS_munmap, code, restorer.data - code);
+}
+
+/// Threads run side by side as long as their programs have room together.
+constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
+
+}  // namespace
+
+LastSteps::LastSteps(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
+                     const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users)
+    : process_(process),
+      threads_(threads),
+      task_(task),
+      seccomp_(seccomp),
+      common_(common),
+      users_(users),
+      changes_(users >= 0 || changesCredentials(task, common.credentials)) {}
+
+bool LastSteps::changesCredentials(const model::Task& task, const task::Credentials& now) {
+    return std::any_of(task.threads.begin(), task.threads.end(), [&now](const model::Thread& thread) {
+        return task::Credentials::ofImage(*(*thread.core)->thread_core->creds) != now;
+    });
+}
+
+compel::Tracee& LastSteps::tracee(std::size_t thread) const {
+    const auto found = threads_.find(task_.threads[thread].tid);
+    if (found == threads_.end())
+        fail("thread {} wasn't made", task_.threads[thread].tid);
+    return found->second->tracee;
+}
+
+void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteData& data) const {
+    const CoreEntry& core = **task_.threads[thread].core;
+    const ThreadCoreEntry& own = *core.thread_core;
+    if (seccomp_ != nullptr)
+        task::restoreSeccomp((*seccomp_)[thread], steps, data);
+    const task::Credentials wanted = task::Credentials::ofImage(*own.creds);
+    const bool idsChange = users_ >= 0 || wanted.uid.effective != common_.credentials.uid.effective ||
+                           wanted.gid.effective != common_.credentials.gid.effective;
+    const bool hides = common_.dumpable.needsHiding(**task_.mm, changes_, idsChange);
+    if (hides)
+        task::hideFromOthers(steps);
+    task::LabelRestore::Steps label(common_.labels, *own.creds);
+    label.open(steps, data);
+    const task::Credentials now =
+        users_ >= 0 ? task::enterUserNamespace(common_.credentials, wanted, users_, steps, data) : common_.credentials;
+    task::restoreCredentials(now, wanted, steps, data);
+    label.write(steps, data);
+    if (hides && idsChange)
+        task::hideFromOthers(steps);
+    if (!changes_ && common_.dumpable.isAsWanted(**task_.mm))
+        task::showToItsUser(steps);
+    task::restoreDeathSignal(own, steps);
+    task::restoreKernelAddresses(core, steps);
+    if (const std::uint64_t pointer = task::criticalSectionPointer(own); pointer != 0)
+        process_.memory().writeValue(pointer, std::uint64_t{0});
+}
+
+void LastSteps::runOthers(compel::Injection& injection) {
+    for (std::size_t next = 1; next < task_.threads.size();) {
+        pie::RemoteData data(injection.data());
+        std::vector<RemoteProgram> programs;
+        do {
+            pie::StepList steps;
+            compose(next, steps, data);
+            programs.push_back(placeProgram(steps, data, &tracee(next)));
+            ++next;
+        } while (next < task_.threads.size() && programs.size() < kThreadsAtOnce && data.bytes().size() < kBytesAtOnce);
+        runPrograms(injection, data, programs);
+    }
+}
+
+void LastSteps::run(const compel::InjectedMemory& restorer) {
+    compel::Injection injection(process_.leader(), pie::interpreterBlob(), restorer);
+    const auto runLeader = [&](const pie::StepList& list, pie::RemoteData& data) {
+        pie::StepList steps = list;
+        const RemoteProgram program = placeProgram(steps, data, &process_.leader());
+        runPrograms(injection, data, {&program, 1});
+    };
+    pie::StepList steps;
+    pie::RemoteData data(injection.data());
+    addControlUnmapping(restorer, steps);
+    if (seccomp_ != nullptr)
+        task::restoreCommonSeccomp(seccomp_->front(), steps, data);
+    if (task_.threads.size() > 1) {
+        runLeader(steps, data);
+        runOthers(injection);
+        steps = pie::StepList();
+        data = pie::RemoteData(injection.data());
+    }
+    compose(0, steps, data);
+    runLeader(steps, data);
+    injection.cure();
+}
+
+}  // namespace criu::engine

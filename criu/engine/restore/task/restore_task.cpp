@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore/task/restore_task.hpp"
+
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/process_title.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/cgroup/set_of.hpp"
+#include "criu/engine/restore/birth/birth_identity.hpp"
+#include "criu/engine/restore/birth/pid_ns_for_children.hpp"
+#include "criu/engine/restore/birth/subreaper_reparent.hpp"
+#include "criu/engine/restore/files/task_files.hpp"
+#include "criu/engine/restore/restore_control.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/engine/restore/restore_run.hpp"
+#include "criu/engine/restore/task/restore_program.hpp"
+#include "criu/engine/restore/task/task_directories.hpp"
+#include "criu/engine/restore/task/task_memory.hpp"
+#include "criu/kernel/keyring.hpp"
+#include "criu/kernel/own_signals.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/model/nested_pids.hpp"
+#include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/task/attributes.hpp"
+#include "criu/task/process_birth.hpp"
+#include "images/core.hpp"
+#include "images/inventory.hpp"
+
+namespace criu::engine {
+namespace {
+
+using model::Birth;
+using model::Task;
+
+/// The life of one process from its creation to the jump into the restorer's program.
+class TaskRestore {
+public:
+    TaskRestore(RestoreRun& run, const Birth& birth, const TaskRestore* creator)
+        : run_(run),
+          birth_(birth),
+          space_(birth.pid < TreePid() ? creator->space_ : run.content.tree.nested().of(birth.pid)),
+          pid_(birth.pid < TreePid() ? TreePid(::getpid()) : birth.pid),
+          task_(birth.helper ? nullptr : run.content.tree.byPid.at(birth.pid)),
+          cgroupSet_(creator != nullptr ? creator->cgroupSet_ : (*run.content.inventory)->root_cg_set),
+          files_(run.files, run.service, run.segments, run.surroundings, task_, birth.pid, space_, run.log),
+          memory_(creator != nullptr ? &creator->memory_ : nullptr) {
+        if (creator != nullptr)
+            files_.inheritFrom(creator->files_);
+    }
+
+    [[noreturn]] void live() {
+        run_.log.setPidPrefix(pid_.value);
+        setProcessTitle(task_ == nullptr ? fmt::format("restore: helper {}", pid_)
+                                         : fmt::format("restore process {} ({})", pid_, task_->core().tc->comm));
+        run_.log.beginProcess(task_ == nullptr ? "helper" : task_->core().tc->comm);
+        run_.log.stage("surroundings");
+        const NoOuterContexts own;  // what the creator was about is none of its errors' business
+        try {
+            begin();
+            if (task_ == nullptr || !task_->alive())
+                end();
+            finish();
+        } catch (const Error& error) {
+            // The master writes it as the error of the restore, unless another process has failed before.
+            run_.log.info("Failed: {}", error.what());
+            run_.control.reportFailure(pid_, error.what(), error.code());
+        } catch (const std::exception& error) {
+            run_.control.reportFailure(pid_, error.what(), 0);
+        }
+        // The master kills everybody; nothing may happen here until then.
+        for (;;)
+            ::pause();
+    }
+
+private:
+    [[nodiscard]] bool isRoot() const { return !birth_.creator; }
+    [[nodiscard]] bool alive() const { return task_ != nullptr && task_->alive(); }
+
+    void begin() {
+        // An adopted process would lose its creator too early.
+        if (!birth_.adopted)
+            dieWithMaster();
+        if (isRoot())
+            cleanProcess();
+        // In a mount namespace of its own the log's path would lead into the tree's files.
+        const bool reachesLog = isRoot() || (!run_.surroundings.ownPaths && !run_.surroundings.ids.isOwnNamespace());
+        if (run_.options.logPid && !run_.options.logFile.empty() && reachesLog)
+            openOwnLog();
+        if (isRoot())
+            awaitNamespaces();
+        enterCgroups();
+        if (isRoot()) {
+            buildNamespaces();
+            kernel::joinNewSessionKeyring();
+        }
+        if (alive())
+            enterNamespaces();
+        files_.openShared();
+
+        const bool shareMemory = alive() && TaskMemory::hasHeirs(run_, birth_, *task_);
+        if (shareMemory)
+            buildMemory(true);
+        run_.log.stage("children");
+        createAll(birth_.beforeSession);
+        if (birth_.leadsSession) {
+            enterSession();
+            files_.beginSession();
+        } else if (birth_.pgid == pid_) {
+            sys(::setpgid(0, 0), "lead a process group");
+        }
+        if (alive())
+            task::restoreEarlyAttributes(*task_->core().tc, !run_.surroundings.ids.isOwnNamespace());
+        createAll(inOrderOfSpaces(birth_.afterSession));
+        if (shareMemory) {
+            run_.log.stage("rest of memory");
+            memory_.complete(run_, *task_);
+        } else if (alive()) {
+            buildMemory(false);
+        }
+        run_.log.stage("files");
+
+        const bool sharesTable = alive() && task_->files->users.size() > 1;
+        if (!sharesTable)
+            files_.place();
+        run_.log.stage("wait for all processes");
+        run_.control.pass(Barrier::Born);
+        run_.log.stage("late files");
+        joinGroup();
+        if (sharesTable)
+            files_.place();  // nobody else of the table's users opens anything after the barrier
+        files_.openLate();
+        run_.control.pass(Barrier::Placed);
+        files_.groupsJoined();
+        files_.fetchLate();
+        files_.complete();
+        if (alive())
+            memory_.mapDevices(run_, *task_, files_);
+        run_.control.pass(Barrier::Completed);
+    }
+
+    void buildMemory(bool forHeirs) {
+        run_.log.stage("memory");
+        memory_.build(run_, *task_, files_, forHeirs);
+    }
+
+    /// If criu is killed, so is everything half-built.
+    void dieWithMaster() const {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (isRoot() && !run_.control.masterLives())
+            ::_exit(1);  // it was killed before we could ask to be told
+    }
+
+    /// While the master fills the namespaces that this process was born in.
+    void awaitNamespaces() {
+        for (const auto& kind : run_.namespaces)
+            kind->begin();
+        run_.control.noteBegun();
+        run_.control.awaitGate();
+        const auto elapsed = run_.log.elapsed();
+        for (const auto& kind : run_.namespaces)
+            kind->enterFirst({*task_, cgroupSet_});
+        run_.log.setElapsed(elapsed);  // in another time namespace clocks are others
+    }
+
+    void enterNamespaces() {
+        const auto elapsed = run_.log.elapsed();
+        for (const auto& kind : run_.namespaces)
+            kind->enter(*task_);
+        run_.log.setElapsed(elapsed);  // in another time namespace clocks are others
+    }
+
+    void buildNamespaces() {
+        for (const auto& kind : run_.namespaces) {
+            kind->build();
+            dieWithMaster();  // the kernel forgets that whenever the user of a process changes: prctl(2)
+        }
+    }
+
+    /// Drops what the master has and restored processes mustn't have.
+    void cleanProcess() {
+        run_.stop.forget();
+        if (run_.service.first > 0)
+            ::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0);
+        ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
+        // SIGCHLD stays unblocked: the end of helpers and of those that are to be zombies must leave no trace.
+        resetSignalActions();
+        blockSignals(~maskOf(SIGCHLD));
+    }
+
+    /// Before anything is allocated that is counted there.
+    void enterCgroups() {
+        const std::uint32_t wanted = alive() ? cgroup::setOf(task_->core()) : 0;
+        if (wanted == 0)
+            return;
+        run_.cgroups.enter(wanted, cgroupSet_);
+        cgroupSet_ = wanted;
+    }
+
+    void enterSession() {
+        if (::getsid(0) == ::getpid())
+            return;
+        sys(::setsid(), "lead a session");
+    }
+
+    void joinGroup() {
+        if (!birth_.pgid || ::getpgid(0) == own(birth_.pgid))
+            return;
+        // One that this pid namespace doesn't see, zero here, is joined by being born into it.
+        if (own(birth_.pgid) == 0)
+            fail("process {} isn't in process group {}, which its pid namespace doesn't see", pid_, birth_.pgid);
+        sys(::setpgid(0, own(birth_.pgid)), "join process group {}", birth_.pgid);
+    }
+
+    void createAll(const std::vector<TreePid>& pids) {
+        for (const TreePid pid : pids)
+            create(run_.births.of(pid));
+    }
+
+    void create(const Birth& child) {
+        std::uint64_t flags = child.viaCloneParent ? CLONE_PARENT : 0;
+        const auto found = run_.content.tree.byPid.find(child.pid);
+        if (found != run_.content.tree.byPid.end()) {
+            if (alive() && found->second->files == task_->files)
+                flags |= CLONE_FILES;
+            for (const auto& kind : run_.namespaces)
+                flags |= kind->birthFlags(*found->second);
+        }
+        const bool spare = child.pid < TreePid();
+        const model::ProcessTree& tree = run_.content.tree;
+        std::optional<ChildSpace> space;
+        if (tree.nested().isPutInside(run_.births, child))
+            space.emplace(run_.control, *tree.nested().of(child.pid), space_);
+        const pid_t number = spare ? createSpare(tree, space_ == nullptr ? 0 : space_->depth, flags)
+                                   : createAs(tree.nested().numbersOf(child.pid), flags);
+        if (number == 0) {
+            if (space && (flags & CLONE_FILES) == 0)
+                space->forget();
+            auto* const heir = new TaskRestore(run_, child, this);  // lives as long as the process' old memory
+            heir->live();
+        }
+        run_.control.noteCreated(spare ? TreePid(number) : child.pid);
+        if (child.helper)
+            helpers_.push_back(number);
+    }
+
+    /// Whoever is put into a pid namespace comes last, and those further down behind others: their creator waits for
+    /// the first process there, and nobody whom that depends on may wait for this creator.
+    [[nodiscard]] std::vector<TreePid> inOrderOfSpaces(std::vector<TreePid> pids) const {
+        const model::NestedPids& nested = run_.content.tree.nested();
+        const auto depth = [&](TreePid pid) {
+            return nested.isPutInside(run_.births, run_.births.of(pid)) ? nested.of(pid)->depth : 0;
+        };
+        if (!nested.empty())
+            std::stable_sort(pids.begin(), pids.end(),
+                             [&](TreePid one, TreePid other) { return depth(one) < depth(other); });
+        return pids;
+    }
+
+    /// Helpers and processes that are dead in the image.
+    [[noreturn]] void end() {
+        awaitTurnToEnd(run_.births, birth_, run_.control);
+        reapHelpers();
+        if (task_ != nullptr) {
+            ::prctl(PR_SET_NAME, task_->core().tc->comm);  // what ps shows of it
+            dieAs(static_cast<int>(task_->core().tc->exit_code));
+        }
+        ::_exit(0);
+    }
+
+    void reapHelpers() {
+        for (const pid_t helper : helpers_)
+            sys(::waitpid(helper, nullptr, __WALL), "wait for helper {}", helper);
+    }
+
+    void awaitZombies() {
+        for (const Task* child : task_->children) {
+            if (child->alive())
+                continue;
+            siginfo_t info{};
+            sys(::waitid(P_PID, static_cast<id_t>(own(child->pid)), &info, WEXITED | WNOWAIT | __WALL),
+                "wait for process {} to die as it had", child->pid);
+        }
+    }
+
+    [[noreturn]] void finish() {
+        run_.log.stage("relations");
+        adoptInTurn(run_.births, birth_, run_.content.tree.nested(), run_.control);
+        const TaskCoreEntry& core = *task_->core().tc;
+        if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
+            restoreSubreaper(run_.births, run_.control);
+        reapHelpers();
+        awaitZombies();
+        blockSignals(~std::uint64_t{0});
+        resetSignalActions();
+
+        for (const auto& kind : run_.namespaces)
+            kind->complete(*task_);
+        memory_.createAioRings(run_, *task_);
+        run_.log.stage("last program");
+        RestoreProgram program({run_, *task_, memory_.space(), files_});
+        enterDirectories(*task_, run_.files, run_.service, files_);
+        memory_.seal(files_);
+        run_.log.endStages();
+        program.run();
+    }
+
+    void openOwnLog() {
+        run_.log.open(fmt::format("{}.{}", run_.options.logFile, pid_));
+        run_.log.move([this](UniqueFd fd) { return run_.service.moveIn(std::move(fd)); });
+    }
+
+    /// What this process calls one that it may see.
+    [[nodiscard]] pid_t own(TreePid pid) const noexcept { return model::NestedPids::numberIn(space_, pid); }
+
+    RestoreRun& run_;
+    const Birth& birth_;
+    const model::NestedPids::Space* space_;  ///< its pid namespace; null: that of the tree's root
+    TreePid pid_;
+    const Task* task_;
+    std::uint32_t cgroupSet_;  ///< the one it is in
+    TaskFiles files_;
+    TaskMemory memory_;
+    std::vector<pid_t> helpers_;  ///< as this process calls them
+};
+
+}  // namespace
+
+HostPid createRoot(RestoreRun& run, bool asSibling) {
+    const Birth& root = run.births.root();
+    std::uint64_t flags = asSibling ? CLONE_PARENT : 0;
+    for (const auto& kind : run.namespaces)
+        flags |= kind->birthFlags(run.content.tree.root());
+    HostPid pid;
+    withBirthGroups(run, [&] {
+        pid = HostPid(createAs({root.pid.value}, flags));
+        if (!pid) {
+            auto* const first = new TaskRestore(run, root, nullptr);
+            first->live();
+        }
+    });
+    run.control.noteCreated(root.pid);
+    return pid;
+}
+
+}  // namespace criu::engine

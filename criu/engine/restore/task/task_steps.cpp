@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/restore/task/task_steps.hpp"
+
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "criu/engine/restore/birth/restore_start.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/engine/restore/restore_run.hpp"
+#include "criu/model/nested_pids.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/pie/program_builder.hpp"
+#include "criu/task/attributes.hpp"
+#include "criu/task/limits.hpp"
+#include "criu/task/signals.hpp"
+#include "criu/task/thread_controls.hpp"
+#include "criu/task/thread_state.hpp"
+#include "criu/task/timers.hpp"
+#include "images/core.hpp"
+#include "images/mm.hpp"
+
+namespace criu::engine {
+
+TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const StepReports& reports, pie::RemoteData& data)
+    : run_(run), task_(task), reports_(reports), data_(data), threadsReady_(data.reserve(sizeof(std::uint32_t))) {}
+
+/// What the process calls itself, or one of its threads.
+pid_t TaskSteps::numberOf(TreePid who) const {
+    return model::NestedPids::numberIn(run_.content.tree.nested().of(task_.pid), who);
+}
+
+void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps) {
+    const CoreEntry& core = **thread.core;
+    const ThreadCoreEntry& own = *core.thread_core;
+    task::restoreThreadState(core, steps, data_);
+    task::restoreThreadControls(own, steps, data_);
+    task::restoreSignalStack(own, steps, data_);
+    if (!run_.surroundings.ids.isOwnNamespace())  // else the master does it, who may
+        task::restoreScheduling(own, run_.start.scheduling, steps, data_);
+    task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data_);
+}
+
+void TaskSteps::composeThreads(pie::StepList& steps) {
+    const std::size_t count = task_.threads.size() - 1;
+    if (count == 0)
+        return;
+    std::vector<pie::ThreadStart> starts(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const model::Thread& thread = task_.threads[i + 1];
+        pie::StepList mine;
+        composeThread(thread, mine);
+        mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
+
+        clone_args args{};
+        args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+        const std::vector<pid_t> numbers = run_.content.tree.nested().numbersOf(thread.tid);
+        args.set_tid = data_.put(std::as_bytes(std::span(numbers)));
+        args.set_tid_size = numbers.size();
+        args.stack = data_.reserve(pie::kStackSize);
+        args.stack_size = pie::kStackSize;
+        static_assert(sizeof(starts[i].cloneArgs) <= sizeof(args));
+        std::memcpy(starts[i].cloneArgs, &args, sizeof(starts[i].cloneArgs));
+        starts[i].program = mine.place(data_, reports_.failureAt, reports_.eventsAt, true);
+    }
+    const std::uint64_t at = data_.put(std::as_bytes(std::span(starts)));
+    steps.add(pie::Op::SpawnThreads, pie::Subject::Thread, count, at, count);
+    steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, threadsReady_, count);
+}
+
+/// All that is criu's, but for the user namespace that the process enters last of all.
+void TaskSteps::composeClosing(pie::StepList& steps) const {
+    const auto close = [&steps](int first, int last) {
+        if (first <= last)
+            steps.call(pie::Subject::CloseFd, static_cast<std::uint64_t>(first), SYS_close_range, first, last, 0);
+    };
+    const ServiceFds& service = run_.service;
+    const UniqueFd* const users = run_.surroundings.userSpaceOf(task_);
+    if (users == nullptr)
+        return close(service.first, service.last);
+    close(service.first, users->get() - 1);
+    close(users->get() + 1, service.last);
+}
+
+void TaskSteps::compose(pie::StepList& steps) {
+    const model::Thread& leader = task_.threads.front();
+    const TaskCoreEntry& core = *(*leader.core)->tc;
+
+    // A table that other processes use too is cleaned by the master, when all of them have come this far.
+    if (task_.files->users.size() == 1)
+        composeClosing(steps);
+    task::restoreAttributes(core, **task_.mm, steps);
+    task::restoreSignalActions(core, steps, data_);
+    composeThreads(steps);
+    composeThread(leader, steps);
+    task::restoreSignalQueue(core.signals_s, true, numberOf(task_.pid), numberOf(task_.pid), steps, data_);
+    // The process gets one more descriptor for a moment: then its limit of them is set from outside, behind that.
+    task::restoreLimits(core, run_.start.limits, run_.lazy != nullptr ? RLIMIT_NOFILE : -1, steps, data_);
+    task::restoreTimers(
+        core.timers, task_.pid, [this](TreePid who) { return numberOf(who); }, run_.start.timerIdsSettable, steps,
+        data_);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/fsuid_scope.hpp"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "criu/base/error.hpp"
+
+namespace criu::kernel {
+namespace {
+
+constexpr auto kUnchanged = static_cast<uid_t>(-1);
+
+/// The kernel's credentials belong to a thread; libc's setresuid() would change all threads of the process (nptl(7)).
+class EffectiveIds {
+public:
+    EffectiveIds(uid_t user, gid_t group) : user_(::geteuid()), group_(::getegid()) {
+        set(SYS_setresgid, group);
+        set(SYS_setresuid, user);
+    }
+    // Going back is always possible: an effective id may become the real or the saved one again, and those stayed.
+    ~EffectiveIds() {
+        ::syscall(SYS_setresuid, kUnchanged, user_, kUnchanged);
+        ::syscall(SYS_setresgid, kUnchanged, group_, kUnchanged);
+    }
+    EffectiveIds(const EffectiveIds&) = delete;
+    EffectiveIds& operator=(const EffectiveIds&) = delete;
+
+    static void set(long call, unsigned id) {
+        sys(static_cast<int>(::syscall(call, kUnchanged, id, kUnchanged)), "take the id {} for a moment", id);
+    }
+
+private:
+    const KeptAtChange kept_;
+    uid_t user_;
+    gid_t group_;
+};
+
+Identity currentIdentity() {
+    Identity now{::geteuid(), ::getegid(), {}};
+    now.groups.resize(static_cast<std::size_t>(sys(::getgroups(0, nullptr), "count own groups")));
+    now.groups.resize(static_cast<std::size_t>(
+        sys(::getgroups(static_cast<int>(now.groups.size()), now.groups.data()), "read own groups")));
+    return now;
+}
+
+/// By the kernel's call, which changes one thread only. Nobody changes his groups in a user namespace that denies it;
+/// so others had the same ones there.
+void setEffectiveGroups(const std::vector<gid_t>& groups) {
+    if (::syscall(SYS_setgroups, groups.size(), groups.data()) < 0 && errno != EPERM)
+        failErrno("take {} groups for a moment", groups.size());
+}
+
+class TakenIdentity {
+public:
+    TakenIdentity(const Identity& now, const Identity& taken) : now_(now) {
+        try {
+            if (now.groups != taken.groups)
+                setEffectiveGroups(taken.groups);
+            EffectiveIds::set(SYS_setresgid, taken.group);
+            EffectiveIds::set(SYS_setresuid, taken.user);
+            // Returns the id before, whatever happens.
+            ::syscall(SYS_setfsuid, now.user);
+            ::syscall(SYS_setfsgid, now.group);
+        } catch (const Error&) {
+            giveBack();
+            throw;
+        }
+    }
+    ~TakenIdentity() { giveBack(); }
+    TakenIdentity(const TakenIdentity&) = delete;
+    TakenIdentity& operator=(const TakenIdentity&) = delete;
+
+private:
+    void giveBack() const noexcept {
+        ::syscall(SYS_setresuid, kUnchanged, now_.user, kUnchanged);
+        ::syscall(SYS_setresgid, kUnchanged, now_.group, kUnchanged);
+        ::syscall(SYS_setgroups, now_.groups.size(), now_.groups.data());
+    }
+
+    const KeptAtChange kept_;
+    const Identity& now_;
+};
+
+}  // namespace
+
+KeptAtChange::KeptAtChange() {
+    sys(::prctl(PR_GET_PDEATHSIG, &deathSignal_), "read own death signal");
+    dumpable_ = sys(::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), "ask whether criu is dumpable");
+}
+
+KeptAtChange::~KeptAtChange() {
+    ::prctl(PR_SET_PDEATHSIG, deathSignal_, 0, 0, 0);
+    if (dumpable_ == 0 || dumpable_ == 1)  // 2 is the kernel's own
+        ::prctl(PR_SET_DUMPABLE, dumpable_, 0, 0, 0);
+}
+
+void withIdentity(const Identity& identity, const std::function<void()>& work) {
+    const Identity now = currentIdentity();
+    if (now == identity)
+        return work();
+    const TakenIdentity taken(now, identity);
+    work();
+}
+
+void withEffectiveIds(uid_t user, gid_t group, const std::function<void()>& work) {
+    if (user == ::geteuid() && group == ::getegid())
+        return work();
+    const EffectiveIds taken(user, group);
+    work();
+}
+
+}  // namespace criu::kernel

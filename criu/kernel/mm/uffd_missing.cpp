@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/mm/uffd_missing.hpp"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "criu/base/error.hpp"
+
+namespace criu::kernel {
+namespace {
+
+constexpr std::uint64_t kAllEvents =
+    UFFD_FEATURE_EVENT_FORK | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP;
+
+MemoryEvent eventOf(const uffd_msg& message) {
+    using Kind = MemoryEvent::Kind;
+    MemoryEvent event;
+    switch (message.event) {
+        case UFFD_EVENT_PAGEFAULT:
+            event.kind = Kind::Fault;
+            event.start = message.arg.pagefault.address;
+            return event;
+        case UFFD_EVENT_FORK:
+            event.kind = Kind::Fork;
+            event.child.reset(static_cast<int>(message.arg.fork.ufd));
+            return event;
+        case UFFD_EVENT_REMAP:
+            event.kind = Kind::Move;
+            event.start = message.arg.remap.from;
+            event.target = message.arg.remap.to;
+            event.bytes = message.arg.remap.len;
+            return event;
+        case UFFD_EVENT_REMOVE:
+        case UFFD_EVENT_UNMAP:
+            event.kind = message.event == UFFD_EVENT_REMOVE ? Kind::Remove : Kind::Unmap;
+            event.start = message.arg.remove.start;
+            event.bytes = message.arg.remove.end - message.arg.remove.start;
+            return event;
+        default:
+            fail("userfaultfd: an event of the unknown kind {:#x}", static_cast<unsigned>(message.event));
+    }
+}
+
+/// `done` is what the kernel has written into the request: bytes, or a negative errno if it has done nothing.
+Supplied resultOf(int returned, std::int64_t done) noexcept {
+    if (returned == 0)
+        return {static_cast<std::uint64_t>(done), 0};
+    const int code = errno;
+    // In part done: the kernel says EAGAIN, and the next call what is in the way.
+    if (done > 0)
+        return {static_cast<std::uint64_t>(done), EAGAIN};
+    return {0, code};
+}
+
+int enable(int userfaultfd, std::uint64_t features) noexcept {
+    uffdio_api api{};
+    api.api = UFFD_API;
+    api.features = features;
+    return ::ioctl(userfaultfd, UFFDIO_API, &api) == 0 ? 0 : errno;
+}
+
+int registerFor(std::uint64_t mode, int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
+    uffdio_register area{};
+    area.range = {start, bytes};
+    area.mode = mode;
+    return ::ioctl(userfaultfd, UFFDIO_REGISTER, &area) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+int missingPagesFlags() noexcept {
+    return O_CLOEXEC | O_NONBLOCK;
+}
+
+int enableMissingPages(int userfaultfd) noexcept {
+    return enable(userfaultfd, kAllEvents);
+}
+
+int tryMissingPages() noexcept {
+    const UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, missingPagesFlags())));
+    return fd ? enableMissingPages(fd.get()) : errno;
+}
+
+int enableEveryTouch(int userfaultfd) noexcept {
+    return enable(userfaultfd, kAllEvents | UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM);
+}
+
+int tryEveryTouch() noexcept {
+    const UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, missingPagesFlags())));
+    return fd ? enableEveryTouch(fd.get()) : errno;
+}
+
+int registerForMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
+    return registerFor(UFFDIO_REGISTER_MODE_MISSING, userfaultfd, start, bytes);
+}
+
+int registerForEveryTouch(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
+    return registerFor(UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR, userfaultfd, start, bytes);
+}
+
+std::vector<MemoryEvent> readMemoryEvents(int userfaultfd) {
+    std::array<uffd_msg, 32> messages{};
+    ssize_t got;
+    do {
+        got = ::read(userfaultfd, messages.data(), sizeof(messages));
+    } while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return {};
+    sys(got, "read events of memory");
+    std::vector<MemoryEvent> events;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got) / sizeof(uffd_msg); ++i)
+        events.push_back(eventOf(messages[i]));
+    return events;
+}
+
+Supplied supplyPages(int userfaultfd, std::uint64_t at, std::span<const std::byte> content) noexcept {
+    uffdio_copy copy{};
+    copy.dst = at;
+    copy.src = reinterpret_cast<std::uint64_t>(content.data());
+    copy.len = content.size();
+    const int returned = ::ioctl(userfaultfd, UFFDIO_COPY, &copy);
+    return resultOf(returned, copy.copy);
+}
+
+Supplied supplyZeroes(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
+    uffdio_zeropage zero{};
+    zero.range = {at, bytes};
+    const int returned = ::ioctl(userfaultfd, UFFDIO_ZEROPAGE, &zero);
+    return resultOf(returned, zero.zeropage);
+}
+
+Supplied mapFilePages(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
+    uffdio_continue request{};
+    request.range = {at, bytes};
+    const int returned = ::ioctl(userfaultfd, UFFDIO_CONTINUE, &request);
+    return resultOf(returned, request.mapped);
+}
+
+void wakeFaults(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
+    uffdio_range range{at, bytes};
+    ::ioctl(userfaultfd, UFFDIO_WAKE, &range);  // fails only for memory that is gone, where nobody waits
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/net/neighbours.hpp"
+
+#include <linux/neighbour.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/net/netlink.hpp"
+
+namespace criu::kernel {
+
+std::optional<Neighbour> parseNeighbour(std::span<const std::byte> answer) {
+    ndmsg fixed{};
+    if (answer.size() < sizeof(fixed))
+        fail("the kernel's description of a neighbour has {} bytes only", answer.size());
+    std::memcpy(&fixed, answer.data(), sizeof(fixed));
+    // Addresses of groups and of devices without link addresses (loopback) have entries that nobody has made.
+    if ((fixed.ndm_state & NUD_PERMANENT) == 0 || (fixed.ndm_family != AF_INET && fixed.ndm_family != AF_INET6))
+        return std::nullopt;
+    Neighbour neighbour;
+    neighbour.device = static_cast<std::uint32_t>(fixed.ndm_ifindex);
+    neighbour.family = fixed.ndm_family;
+    neighbour.flags = fixed.ndm_flags;
+    forEachAttribute(answer.subspan(std::min<std::size_t>(NLMSG_ALIGN(sizeof(fixed)), answer.size())),
+                     [&](std::uint16_t type, std::span<const std::byte> value) {
+                         if (type == NDA_DST)
+                             neighbour.address.assign(value.begin(), value.end());
+                         else if (type == NDA_LLADDR)
+                             neighbour.linkAddress.assign(value.begin(), value.end());
+                     });
+    if (neighbour.address.empty() || neighbour.linkAddress.empty())
+        return std::nullopt;
+    return neighbour;
+}
+
+std::vector<Neighbour> readNeighbours() {
+    std::vector<Neighbour> neighbours;
+    NetlinkMessage message(RTM_GETNEIGH, NLM_F_REQUEST | NLM_F_DUMP, ndmsg{});
+    const int code = NetlinkSocket(NETLINK_ROUTE).request(message, [&](const nlmsghdr& header, auto payload) {
+        if (header.nlmsg_type == RTM_NEWNEIGH)
+            if (auto neighbour = parseNeighbour(payload))
+                neighbours.push_back(std::move(*neighbour));
+    });
+    if (code != 0)
+        failWith(code, "list neighbours");
+    return neighbours;
+}
+
+void addNeighbour(const Neighbour& neighbour) {
+    ndmsg fixed{};
+    fixed.ndm_family = neighbour.family;
+    fixed.ndm_ifindex = static_cast<int>(neighbour.device);
+    fixed.ndm_state = NUD_PERMANENT;
+    fixed.ndm_flags = neighbour.flags;
+    NetlinkMessage message(RTM_NEWNEIGH, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, fixed);
+    message.attribute(NDA_DST, neighbour.address.data(), neighbour.address.size());
+    message.attribute(NDA_LLADDR, neighbour.linkAddress.data(), neighbour.linkAddress.size());
+    if (const int code = NetlinkSocket(NETLINK_ROUTE).request(message); code != 0)
+        failWith(code, "enter a neighbour of network device {}", neighbour.device);
+}
+
+}  // namespace criu::kernel

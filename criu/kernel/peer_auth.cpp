@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/peer_auth.hpp"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "criu/base/crypto.hpp"
+#include "criu/base/error.hpp"
+#include "criu/kernel/mm/process_vm.hpp"
+#include "criu/kernel/pass_fd.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// One packet.
+struct Greeting {
+    std::uint64_t place = 0;  ///< where the sender's proof lies
+    Proof proof{};            ///< the receiver's
+};
+
+Proof makeProof() {
+    Proof proof;
+    crypto::randomize(proof);
+    return proof;
+}
+
+ucred strangerAt(int socket) {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "see whom a socket is connected with");
+    return peer;
+}
+
+/// Reads the other side's proof: of the process that the kernel says is there, and of no other that it may name.
+Proof proofAt(int socket, std::uint64_t place) {
+    Proof proof{};
+    kernel::readMemory(strangerAt(socket).pid, place, proof);
+    return proof;
+}
+
+void greet(int socket, const Proof& own, const Proof& others) {
+    const Greeting greeting{reinterpret_cast<std::uintptr_t>(own.data()), others};
+    kernel::sendMessage(socket, std::as_bytes(std::span(&greeting, 1)), -1);
+}
+
+/// Nothing if the other side is gone.
+std::optional<Greeting> greetingFrom(int socket) {
+    Greeting greeting;
+    const kernel::ReceivedMessage received =
+        kernel::receiveMessage(socket, std::as_writable_bytes(std::span(&greeting, 1)));
+    if (received.size == 0)
+        return std::nullopt;
+    if (received.size != sizeof(greeting))
+        fail("an introduction of {} bytes instead of {}", received.size, sizeof(greeting));
+    return greeting;
+}
+
+}  // namespace
+
+Introduction::Introduction(int socket) : socket_(socket), proof_(makeProof()) {
+    if (const uid_t user = strangerAt(socket).uid; user != ::geteuid())
+        failWith(EPERM, "user {} isn't that of this process", user);
+}
+
+bool Introduction::take() {
+    const auto greeting = greetingFrom(socket_);
+    if (!greeting)
+        failWith(EPIPE, "it has gone without introducing itself");
+    if (!greeted_) {
+        greet(socket_, proof_, proofAt(socket_, greeting->place));
+        greeted_ = true;
+        return false;
+    }
+    if (greeting->proof != proof_)
+        failWith(EPERM, "it may not read the memory of this process");
+    return true;
+}
+
+void listenAsThis(int listener, int backlog) {
+    // Each call notes who makes it (unix_listen() in net/unix/af_unix.c).
+    sys(::listen(listener, backlog), "listen");
+}
+
+Acquaintance introduceTo(int socket) {
+    constexpr timeval kPatience{10, 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+    if (strangerAt(socket).uid != ::geteuid())
+        return Acquaintance::Stranger;
+    const Proof proof = makeProof();
+    greet(socket, proof, {});
+    const auto answer = greetingFrom(socket);
+    if (!answer)
+        return Acquaintance::Gone;
+    if (answer->proof != proof)
+        return Acquaintance::Stranger;
+    greet(socket, proof, proofAt(socket, answer->place));
+    return Acquaintance::Believed;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/proc/proc_ns.hpp"
+
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "criu/kernel/proc/scan.hpp"
+
+namespace criu::kernel {
+
+namespace {
+
+struct KindEntry {
+    std::string_view name;
+    int cloneFlag;
+};
+
+constexpr int kCloneNewTime = 0x00000080;  // <linux/sched.h>, not in glibc 2.36's <sched.h>
+
+constexpr std::array<KindEntry, kNamespaceKinds> kKinds{{
+    {"net", CLONE_NEWNET},
+    {"uts", CLONE_NEWUTS},
+    {"ipc", CLONE_NEWIPC},
+    {"pid", CLONE_NEWPID},
+    {"user", CLONE_NEWUSER},
+    {"mnt", CLONE_NEWNS},
+    {"cgroup", CLONE_NEWCGROUP},
+    {"time", kCloneNewTime},
+}};
+
+const KindEntry& entryOf(NamespaceKind kind) noexcept {
+    return kKinds[static_cast<std::size_t>(kind)];
+}
+
+/// `link`: below a directory, which messages call `where`.
+std::optional<std::uint32_t> readIdAt(int directory, const std::string& where, const std::string& link) {
+    std::array<char, 64> target;
+    // The link's text has the inode: no need to open the namespace for fstat.
+    const ssize_t length = ::readlinkat(directory, link.c_str(), target.data(), target.size());
+    if (length < 0) {
+        if (errno == ENOENT)
+            return std::nullopt;
+        failErrno("read link {}/{}", where, link);
+    }
+    const ErrorContext context([&] { return where + '/' + link; });
+    return parseNamespaceLink({target.data(), static_cast<std::size_t>(length)});
+}
+
+std::optional<std::uint32_t> readId(const ProcPid& task, std::string_view name) {
+    return readIdAt(task.fd(), task.path(), fmt::format("ns/{}", name));
+}
+
+}  // namespace
+
+std::string_view namespaceName(NamespaceKind kind) noexcept {
+    return entryOf(kind).name;
+}
+
+int namespaceCloneFlag(NamespaceKind kind) noexcept {
+    return entryOf(kind).cloneFlag;
+}
+
+std::uint32_t parseNamespaceLink(std::string_view target) {
+    Scanner scan(target);
+    scan.until(':');
+    scan.need(":[", "kind:[inode]");
+    const auto inode = scan.needNumber<std::uint32_t>("an inode number");
+    scan.need(']', "a closing bracket");
+    return inode;
+}
+
+std::uint32_t namespaceInode(int fd) {
+    struct stat status {};
+    sys(::fstat(fd, &status), "look at a namespace");
+    return static_cast<std::uint32_t>(status.st_ino);
+}
+
+std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind) {
+    return readId(task, namespaceName(kind));
+}
+
+bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode) {
+    for (UniqueFd at = task.open("ns/pid", O_RDONLY); at;) {
+        struct stat status {};
+        sys(::fstat(at.get(), &status), "look at a pid namespace");
+        if (status.st_ino == inode)
+            return true;
+        at = UniqueFd(::ioctl(at.get(), NS_GET_PARENT));
+        if (!at && errno != EPERM)  // the next one is above criu's
+            failErrno("ask for the pid namespace above");
+    }
+    return false;
+}
+
+NamespaceIds readNamespaceIds(const ProcPid& task) {
+    return FixedNamespaces().all(task);
+}
+
+NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess) {
+    // There may be thousands of threads: the way to the links is walked once for each.
+    const std::string name = fmt::format("task/{}/ns", thread);
+    const std::string where = process.path() + '/' + name;
+    const UniqueFd links = process.open(name, O_PATH | O_DIRECTORY);
+    const auto read = [&](const std::string& link) { return readIdAt(links.get(), where, link); };
+    NamespaceIds ids = ofProcess;
+    for (const NamespaceKind kind :
+         {NamespaceKind::Net, NamespaceKind::Uts, NamespaceKind::Ipc, NamespaceKind::Mount, NamespaceKind::Cgroup})
+        ids.kinds[static_cast<std::size_t>(kind)] = read(std::string(namespaceName(kind)));
+    ids.pidForChildren = read("pid_for_children");
+    ids.timeForChildren = read("time_for_children");
+    return ids;
+}
+
+NamespaceIds FixedNamespaces::all(const ProcPid& task) {
+    for (std::size_t kind = 0; kind < kNamespaceKinds; ++kind)
+        (void)of(task, static_cast<NamespaceKind>(kind));
+    if (!askedForChildren_) {
+        known_.pidForChildren = readId(task, "pid_for_children");
+        known_.timeForChildren = readId(task, "time_for_children");
+        askedForChildren_ = true;
+    }
+    return known_;
+}
+
+std::optional<std::uint32_t> FixedNamespaces::of(const ProcPid& task, NamespaceKind kind) {
+    const auto index = static_cast<std::size_t>(kind);
+    if (!asked_[index]) {
+        known_.kinds[index] = readNamespaceId(task, kind);
+        asked_[index] = true;
+    }
+    return known_.kinds[index];
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/proc/runnable.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "criu/base/argument_vector.hpp"
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+
+namespace criu::kernel {
+
+void requireRunnable(const std::vector<std::string>& command) {
+    const ArgumentVector arguments(command);
+    int ends[2];
+    sys(::pipe2(ends, O_CLOEXEC), "create a pipe");
+    const UniqueFd result(ends[0]);
+    UniqueFd report(ends[1]);
+    const pid_t child = sys(::fork(), "create a process to try {} in", command.front());
+    if (child == 0) {
+        // A successful execve stops the process before the program runs (ptrace(2), PTRACE_TRACEME).
+        int code = ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : errno;
+        if (code == 0) {
+            ::execvp(command.front().c_str(), arguments.data());
+            code = errno;
+        }
+        [[maybe_unused]] const ssize_t written = ::write(report.get(), &code, sizeof(code));
+        ::_exit(1);
+    }
+    report.reset();
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSTOPPED(status)) {
+        ::kill(child, SIGKILL);
+        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        return;
+    }
+    int code = 0;
+    if (::read(result.get(), &code, sizeof(code)) == sizeof(code))
+        failWith(code, "run {}", command.front());
+}
+
+}  // namespace criu::kernel

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/status.hpp"
+
+namespace criu::kernel {
+
+/// /proc/PID/stat (proc_pid_stat(5)). Addresses and the exit code are 0 (or 1 for code addresses) when the reader may
+/// not ptrace the task.
+struct TaskStat {
+    pid_t pid = 0;
+    /// Any bytes, parentheses and newlines included.
+    std::string comm;
+    TaskState state{};
+    pid_t ppid = 0;
+    pid_t pgrp = 0;
+    pid_t session = 0;
+    /// Old device number of the controlling terminal: minor in bits 31-20 and 7-0, major in 15-8; 0 for none.
+    std::int32_t ttyNumber = 0;
+    /// Foreground group of that terminal; -1 for none.
+    pid_t ttyPgrp = 0;
+    /// PF_… of the kernel.
+    std::uint32_t flags = 0;
+    /// Clock ticks that it has run: of a process all its threads, those that have ended included.
+    std::uint64_t cpuTime = 0;
+    std::int64_t priority = 0;
+    std::int64_t nice = 0;
+    std::int64_t threads = 0;
+    /// Clock ticks (sysconf(_SC_CLK_TCK)) since boot.
+    std::uint64_t startTime = 0;
+    std::uint64_t startCode = 0;
+    std::uint64_t endCode = 0;
+    std::uint64_t startStack = 0;
+    std::int32_t exitSignal = 0;
+    std::uint32_t rtPriority = 0;
+    std::uint32_t policy = 0;
+    std::uint64_t startData = 0;
+    std::uint64_t endData = 0;
+    std::uint64_t startBrk = 0;
+    std::uint64_t argStart = 0;
+    std::uint64_t argEnd = 0;
+    std::uint64_t envStart = 0;
+    std::uint64_t envEnd = 0;
+    /// In the form waitpid(2) gives.
+    std::int32_t exitCode = 0;
+};
+
+/// Throws Error if the text isn't a whole stat line.
+[[nodiscard]] TaskStat parseStat(std::string_view text);
+
+/// Reads DIR/stat of a process or thread.
+[[nodiscard]] TaskStat readStat(const ProcPid& task, ProcBuffer& buffer);
+
+}  // namespace criu::kernel

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "criu/kernel/proc/procdir.hpp"
+
+namespace criu::kernel {
+
+/// The letter of State: in status and of field 3 in stat.
+enum class TaskState : char {
+    Running = 'R',
+    Sleeping = 'S',
+    DiskSleep = 'D',
+    Stopped = 'T',
+    Tracing = 't',
+    Dead = 'X',
+    Zombie = 'Z',
+    Parked = 'P',
+    Idle = 'I',
+};
+
+/// Real, effective, saved and file system id, in the order the kernel prints them.
+struct CredentialIds {
+    std::uint32_t real = 0;
+    std::uint32_t effective = 0;
+    std::uint32_t saved = 0;
+    std::uint32_t filesystem = 0;
+    friend bool operator==(const CredentialIds&, const CredentialIds&) = default;
+};
+
+/// Bit n-1 stands for signal n.
+using SignalMask = std::uint64_t;
+
+/// Bit n stands for capability n.
+using CapabilityMask = std::uint64_t;
+
+enum class SeccompMode : std::uint8_t { Disabled = 0, Strict = 1, Filter = 2 };
+
+/// /proc/PID/status or /proc/PID/task/TID/status (proc_pid_status(5)). Ids are those of the /proc mount's namespaces.
+/// Optional fields are absent on kernels or for tasks (zombies have no memory) that don't print them.
+struct TaskStatus {
+    /// Up to 15 bytes, any but NUL; the file's escapes are undone.
+    std::string name;
+    std::optional<std::uint32_t> umask;
+    TaskState state{};
+    pid_t tgid = 0;
+    pid_t pid = 0;
+    pid_t ppid = 0;
+    pid_t tracerPid = 0;
+    CredentialIds uid;
+    CredentialIds gid;
+    std::uint32_t fdSize = 0;
+    std::vector<std::uint32_t> groups;
+    /// The ids in each nested pid namespace, from the /proc mount's own down to the task's. Empty without
+    /// CONFIG_PID_NS.
+    std::vector<pid_t> nsTgid;
+    std::vector<pid_t> nsPid;
+    std::vector<pid_t> nsPgid;
+    std::vector<pid_t> nsSid;
+    /// Bytes.
+    std::optional<std::uint64_t> vmLocked;
+    std::optional<std::uint64_t> vmPinned;
+    std::optional<std::uint64_t> vmRss;
+    /// False when prctl(PR_SET_THP_DISABLE) was called.
+    std::optional<bool> thpEnabled;
+    std::uint32_t threads = 0;
+    std::uint64_t queuedSignals = 0;
+    std::uint64_t queuedSignalsLimit = 0;
+    SignalMask pending = 0;
+    SignalMask sharedPending = 0;
+    SignalMask blocked = 0;
+    SignalMask ignored = 0;
+    SignalMask caught = 0;
+    CapabilityMask capInheritable = 0;
+    CapabilityMask capPermitted = 0;
+    CapabilityMask capEffective = 0;
+    CapabilityMask capBounding = 0;
+    CapabilityMask capAmbient = 0;
+    std::optional<bool> noNewPrivs;
+    std::optional<SeccompMode> seccomp;
+    std::optional<std::uint32_t> seccompFilters;
+    /// Text after "Speculation_Store_Bypass:" and "SpeculationIndirectBranch:", as printed.
+    std::optional<std::string> speculationStoreBypass;
+    std::optional<std::string> speculationIndirectBranch;
+    /// User-mode shadow stack is switched on ("shstk" in the line kProtectionLine).
+    bool shadowStack = false;
+    bool shadowStackLocked = false;
+
+    /// The number that the task has in its own pid namespace.
+    [[nodiscard]] pid_t innermostPid() const noexcept { return nsPid.empty() ? pid : nsPid.back(); }
+};
+
+/// Throws Error if a line every kernel prints is missing, or a value isn't what it should be.
+[[nodiscard]] TaskStatus parseStatus(std::string_view text);
+
+/// Reads DIR/status of a process or thread.
+[[nodiscard]] TaskStatus readStatus(const ProcPid& task, ProcBuffer& buffer);
+
+/// Reads task/TID/status below a process directory: one open less than going through ProcPid::thread.
+[[nodiscard]] TaskStatus readThreadStatus(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
+
+}  // namespace criu::kernel

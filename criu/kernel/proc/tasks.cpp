@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/proc/tasks.hpp"
+
+#include <fmt/format.h>
+
+#include "criu/kernel/proc/scan.hpp"
+#include "criu/kernel/proc/stat.hpp"
+#include "criu/kernel/proc/status.hpp"
+
+namespace criu::kernel {
+
+std::vector<pid_t> readThreads(const ProcPid& process) {
+    return process.numbers("task");
+}
+
+std::vector<int> readDescriptors(const ProcPid& task) {
+    return task.numbers("fd");
+}
+
+std::vector<pid_t> parseChildren(std::string_view text) {
+    std::vector<pid_t> pids;
+    Scanner scan(text);
+    pid_t pid = 0;
+    while (scan.number(pid))
+        pids.push_back(pid);
+    scan.blanks();
+    scan.skip('\n');
+    if (!scan.done())
+        scan.expected("a pid");
+    return pids;
+}
+
+std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& buffer) {
+    const std::string name = fmt::format("task/{}/children", tid);
+    const ErrorContext context([&] { return process.path() + '/' + name; });
+    return parseChildren(process.read(name, buffer));
+}
+
+std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process, pid_t tid, pid_t returned,
+                                     ProcBuffer& buffer) {
+    const TaskStatus parent = readThreadStatus(process, tid, buffer);
+    const auto isIt = [&](const TaskStatus& child) {
+        // /proc lists the numbers from the outermost namespace inwards; a child may be in one further inside than its
+        // parent. There are none without CONFIG_PID_NS.
+        const std::size_t depth = parent.nsPid.size();
+        const pid_t asParentSees = depth == 0 ? child.pid : depth <= child.nsPid.size() ? child.nsPid[depth - 1] : 0;
+        return asParentSees == returned && child.tracerPid == parent.tracerPid;
+    };
+    for (const pid_t number : readChildren(process, tid, buffer)) {
+        try {
+            if (isIt(readStatus(proc.open(number), buffer)))
+                return number;
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;  // otherwise it has ended, and been reaped
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& buffer) {
+    std::vector<pid_t> children;
+    for (const pid_t pid : proc.processes()) {
+        try {
+            if (readStat(proc.open(pid), buffer).ppid == parent)
+                children.push_back(pid);
+        } catch (const Error& error) {
+            // Processes end while /proc is listed.
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+        }
+    }
+    return children;
+}
+
+}  // namespace criu::kernel

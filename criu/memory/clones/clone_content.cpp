@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/clones/clone_content.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/mm/pagemap.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+
+namespace criu::memory {
+namespace {
+
+/// The keeper sets the last seal of the file when all content is there, which it reads as fast as it can. If it ends,
+/// so does the process.
+bool awaitContent(int file, const std::function<bool()>& stopWanted) {
+    constexpr useconds_t kPause = 5'000;
+    constexpr int kMost = 10 * 60 * 200;  // ten minutes
+    for (int turn = 0; turn < kMost; ++turn) {
+        const int seals = ::fcntl(file, F_GET_SEALS);
+        if (seals < 0 || (seals & F_SEAL_SEAL) != 0)
+            return seals >= 0;
+        if (stopWanted())
+            return false;
+        ::usleep(kPause);
+    }
+    return false;
+}
+
+/// Adds what the file has behind a mapping. False if that isn't known.
+bool addFileContent(const kernel::ProcPid& process, const kernel::Vma& vma, const std::function<bool()>& stopWanted,
+                    RangeSet& found) {
+    const std::string name = fmt::format("map_files/{:x}-{:x}", vma.start, vma.end);
+    const UniqueFd file(::openat(process.fd(), name.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file || !awaitContent(file.get(), stopWanted))
+        return false;
+    const std::uint64_t end = vma.pgoff + vma.size();
+    for (std::uint64_t at = vma.pgoff; at < end;) {
+        const off_t data = ::lseek(file.get(), static_cast<off_t>(at), SEEK_DATA);
+        if (data < 0)
+            return errno == ENXIO;  // nothing behind
+        const off_t hole = ::lseek(file.get(), data, SEEK_HOLE);
+        if (hole <= data)
+            return false;
+        const std::uint64_t to = std::min<std::uint64_t>(static_cast<std::uint64_t>(hole), end);
+        if (static_cast<std::uint64_t>(data) < to)
+            found.add({static_cast<std::uint64_t>(data) - vma.pgoff + vma.start, to - vma.pgoff + vma.start});
+        at = static_cast<std::uint64_t>(hole);
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<Range> contentOfClone(const kernel::ProcPid& process, const kernel::PagemapScanner& scanner,
+                                  const kernel::Vma& vma, const std::function<bool()>& stopWanted) {
+    RangeSet found;
+    if (!addFileContent(process, vma, stopWanted, found))
+        return {{vma.start, vma.end}};
+    scanner.scan(vma.start, vma.end, kernel::kPrivatePages, [&found](const kernel::PageRange& own) {
+        found.add({own.start, own.end});
+    });
+    return found.ranges();
+}
+
+}  // namespace criu::memory

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/clones/clone_memory.hpp"
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/memory/clones/clone_store.hpp"
+#include "criu/memory/lazy/lazy_events.hpp"
+
+namespace criu::memory {
+namespace {
+
+/// What is mapped with a page that somebody waits for.
+constexpr std::uint64_t kAround = std::uint64_t{64} << 10;
+/// What is mapped at once when nobody waits; others may begin to meanwhile.
+constexpr std::uint64_t kAhead = std::uint64_t{1} << 20;
+
+}  // namespace
+
+CloneMemory::CloneMemory(std::string name, UniqueFd userfaultfd, LatePages pages, CloneStore& store)
+    : name_(std::move(name)), fd_(std::move(userfaultfd)), pages_(std::move(pages)), store_(store) {}
+
+std::vector<std::unique_ptr<CloneMemory>> CloneMemory::serve() {
+    const ErrorContext context([this] { return name_; });
+    std::vector<std::unique_ptr<CloneMemory>> children;
+    for (std::vector<kernel::MemoryEvent> events; !(events = kernel::readMemoryEvents(fd_.get())).empty();)
+        for (kernel::MemoryEvent& event : events)
+            apply(event, children);
+    // Faults are looked at only now: the kernel hands them out before events that tell of what came first.
+    std::erase_if(faults_, [this](std::uint64_t page) { return answer(page); });
+    return children;
+}
+
+void CloneMemory::apply(kernel::MemoryEvent& event, std::vector<std::unique_ptr<CloneMemory>>& children) {
+    using Kind = kernel::MemoryEvent::Kind;
+    switch (event.kind) {
+        case Kind::Fault:
+            faults_.push_back(event.start & ~(kImagePageSize - 1));
+            return;
+        case Kind::Fork:
+            children.push_back(
+                std::make_unique<CloneMemory>("a child of " + name_, std::move(event.child), pages_.fork(), store_));
+            return;
+        case Kind::Move:
+        case Kind::Remove:
+        case Kind::Unmap:
+            follow(event, fd_.get(), pages_);
+    }
+}
+
+kernel::Supplied CloneMemory::map(const LatePages::Piece& piece) {
+    store_.fill(piece.source, piece.bytes);
+    const kernel::Supplied result = kernel::mapFilePages(fd_.get(), piece.at, piece.bytes);
+    // It may reach into another mapping, which the kernel takes one at a time.
+    if (result.bytes == 0 && result.code == ENOENT && piece.bytes > kImagePageSize)
+        return kernel::mapFilePages(fd_.get(), piece.at, kImagePageSize);
+    return result;
+}
+
+bool CloneMemory::answer(std::uint64_t page) {
+    const auto piece = pages_.waitingAt(page, kAround);
+    const kernel::Supplied result = piece ? map(*piece) : kernel::supplyZeroes(fd_.get(), page, kImagePageSize);
+    if (result.bytes != 0)
+        return true;
+    switch (result.code) {
+        case EAGAIN:
+            return false;  // an event waits to be read
+        case ESRCH:
+            gone_ = true;
+            return true;
+        case EEXIST:
+        case ENOENT:  // it is mapped no more
+            kernel::wakeFaults(fd_.get(), page, kImagePageSize);
+            return true;
+        default:
+            failWith(result.code, "put the page of {:#x} there", page);
+    }
+}
+
+bool CloneMemory::mapAhead() {
+    const ErrorContext context([this] { return name_; });
+    if (gone_)
+        return false;
+    const auto piece = pages_.waitingFrom(ahead_, kAhead);
+    if (!piece)
+        return false;
+    const kernel::Supplied result = map(*piece);
+    if (result.bytes != 0) {
+        ahead_ = piece->at + result.bytes;
+        return true;
+    }
+    switch (result.code) {
+        case EAGAIN:
+            return true;
+        case ESRCH:
+            gone_ = true;
+            return false;
+        case EEXIST:
+        case ENOENT:
+            ahead_ = piece->at + kImagePageSize;
+            return true;
+        default:
+            failWith(result.code, "map pages of {:#x}", piece->at);
+    }
+}
+
+bool CloneMemory::isGone() {
+    // Whatever page this is about, what answer() does to it is right.
+    const auto any = pages_.waitingFrom(0, kImagePageSize);
+    constexpr std::uint64_t kSomewhere = std::uint64_t{1} << 16;
+    if (!gone_)
+        (void)answer(any ? any->at : kSomewhere);
+    return gone_;
+}
+
+}  // namespace criu::memory

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/lazy/lazy_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/memory/lazy/lazy_events.hpp"
+
+namespace criu::memory {
+
+void LateMemory::Gate::enterPutting() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !taking_; });
+    ++putting_;
+}
+
+void LateMemory::Gate::leavePutting() {
+    const std::lock_guard lock(mutex_);
+    if (--putting_ == 0)
+        changed_.notify_all();
+}
+
+void LateMemory::Gate::enterTaking() {
+    std::unique_lock lock(mutex_);
+    taking_ = true;
+    changed_.wait(lock, [this] { return putting_ == 0; });
+}
+
+void LateMemory::Gate::leaveTaking() {
+    const std::lock_guard lock(mutex_);
+    taking_ = false;
+    changed_.notify_all();
+}
+
+LateMemory::LateMemory(std::string name, UniqueFd fd, LatePages pages, std::shared_ptr<const LateContent> content)
+    : name_(std::move(name)), fd_(std::move(fd)), content_(std::move(content)), pages_(std::move(pages)) {}
+
+std::optional<LatePages::Order> LateMemory::takeAt(std::uint64_t address, std::uint64_t most) {
+    const std::lock_guard lock(mutex_);
+    return pages_.takeAt(address, most);
+}
+
+std::optional<LatePages::Order> LateMemory::takeNext(std::uint64_t most) {
+    const std::lock_guard lock(mutex_);
+    return pages_.takeNext(most);
+}
+
+std::uint64_t LateMemory::waitingBytes() const {
+    const std::lock_guard lock(mutex_);
+    return pages_.waitingBytes();
+}
+
+bool LateMemory::complete() const {
+    const std::lock_guard lock(mutex_);
+    return pages_.complete() && !hasFaults_;
+}
+
+LateMemory::News LateMemory::takeEvents() {
+    const ErrorContext context([this] { return name_; });
+    News news;
+    gate_.enterTaking();
+    try {
+        for (std::vector<kernel::MemoryEvent> events; !(events = kernel::readMemoryEvents(fd_.get())).empty();)
+            for (kernel::MemoryEvent& event : events)
+                apply(event, news);
+        answerFaults(news);
+    } catch (...) {
+        gate_.leaveTaking();
+        throw;
+    }
+    gate_.leaveTaking();
+    return news;
+}
+
+void LateMemory::apply(kernel::MemoryEvent& event, News& news) {
+    using Kind = kernel::MemoryEvent::Kind;
+    const std::lock_guard lock(mutex_);
+    switch (event.kind) {
+        case Kind::Fault:
+            faults_.push_back(event.start & ~(kImagePageSize - 1));
+            return;
+        case Kind::Fork:
+            news.children.push_back(
+                std::make_unique<LateMemory>("a child of " + name_, std::move(event.child), pages_.fork(), content_));
+            return;
+        case Kind::Move:
+        case Kind::Remove:
+        case Kind::Unmap:
+            follow(event, fd_.get(), pages_);
+    }
+}
+
+void LateMemory::answerFaults(News& news) {
+    std::erase_if(faults_, [&](std::uint64_t page) {
+        const LatePages::State state = stateOf(page);
+        if (state == LatePages::State::Waiting)
+            news.wanted.push_back(page);
+        if (state != LatePages::State::Unknown)
+            return true;
+        const kernel::Supplied result = kernel::supplyZeroes(fd_.get(), page, kImagePageSize);
+        if (result.code == EAGAIN && result.bytes == 0)
+            return false;
+        if (result.code == ESRCH)
+            lose();
+        else if (result.code != 0)
+            kernel::wakeFaults(fd_.get(), page, kImagePageSize);  // it is there by now, or no longer to be had
+        return true;
+    });
+    hasFaults_ = !faults_.empty();
+    news.again = hasFaults_;
+}
+
+LatePages::State LateMemory::stateOf(std::uint64_t page) const {
+    const std::lock_guard lock(mutex_);
+    return pages_.stateOf(page);
+}
+
+void LateMemory::lose() {
+    const std::lock_guard lock(mutex_);
+    pages_.clear();
+}
+
+void LateMemory::supply(const LatePages::Order& order, std::span<std::byte> buffer) {
+    const ErrorContext context([this] { return name_; });
+    const std::span<std::byte> content = buffer.first(order.bytes);
+    content_->read(order.source, content);
+    for (std::uint64_t most = order.bytes;;) {
+        gate_.enterPutting();
+        std::vector<LatePages::Piece> places;
+        {
+            const std::lock_guard lock(mutex_);
+            places = pages_.placesOf(order.number);
+            if (places.empty())
+                pages_.close(order.number);
+        }
+        bool progress = false;
+        try {
+            if (!places.empty())
+                progress = put(order, places.front(), content, most);
+        } catch (...) {
+            gate_.leavePutting();
+            throw;
+        }
+        gate_.leavePutting();
+        if (places.empty())
+            return;
+        constexpr useconds_t kPause = 100;
+        if (!progress)
+            ::usleep(kPause);  // for the thread that takes events
+    }
+}
+
+bool LateMemory::put(const LatePages::Order& order, const LatePages::Piece& piece, std::span<const std::byte> content,
+                     std::uint64_t& most) {
+    const std::uint64_t size = std::min(piece.bytes, most);
+    const kernel::Supplied result =
+        kernel::supplyPages(fd_.get(), piece.at, content.subspan(piece.source - order.source, size));
+    std::uint64_t done = result.bytes;
+    if (done == 0) {
+        switch (result.code) {
+            case EAGAIN:
+                return false;
+            case ENOENT:
+                // It may lie in several mappings, which the kernel takes one at a time; a single page is gone.
+                if (size > kImagePageSize) {
+                    most = size / 2 & ~(kImagePageSize - 1);
+                    return true;
+                }
+                done = kImagePageSize;
+                break;
+            case EEXIST:
+                kernel::wakeFaults(fd_.get(), piece.at, kImagePageSize);
+                done = kImagePageSize;
+                break;
+            case ESRCH:
+            case ENOSPC:  // older kernels, for a process that is about to end
+                lose();
+                return true;
+            default:
+                failWith(result.code, "put pages of {:#x} there", piece.at);
+        }
+    }
+    supplied_ += result.bytes;
+    most = order.bytes;
+    const std::lock_guard lock(mutex_);
+    pages_.arrived(order.number, piece.at, done);
+    return true;
+}
+
+}  // namespace criu::memory

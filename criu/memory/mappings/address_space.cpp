@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/mappings/address_space.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <unordered_set>
+
+#include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
+#include "criu/memory/clones/clone_file.hpp"
+#include "criu/memory/mappings/mapping_kind.hpp"
+#include "criu/memory/mappings/mapping_policies.hpp"
+#include "criu/memory/mappings/own_mappings.hpp"
+#include "criu/memory/mappings/vma_pages.hpp"
+#include "images/mm.hpp"
+
+namespace criu::memory {
+namespace {
+
+/// Temporary places start here: far from what programs and libraries use.
+constexpr std::uint64_t kImageScratchBase = 0x100000000;
+
+bool isPrivate(const VmaEntry& vma) {
+    return is(vma, VmaStatus::AnonPrivate) || is(vma, VmaStatus::FilePrivate);
+}
+
+bool hasContent(const PageSource& pages, const VmaEntry& vma) {
+    return hasPrivatePages(vma) && pages.covers(vma.start, vma.end);
+}
+
+/// Mappings whose addresses are reserved before they can be made.
+bool isReserved(MapStage stage) {
+    return stage == MapStage::Descriptors || stage == MapStage::Program;
+}
+
+void reserve(const PlacedVma& placed) {
+    const WantedMapping place{*placed.vma, placed.at, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE};
+    mapFile(place, -1, 0);
+}
+
+}  // namespace
+
+RangeSet AddressSpace::targets() const {
+    RangeSet set;
+    for (const PlacedVma& placed : vmas_)
+        set.add({placed.vma->start, placed.vma->end});
+    return set;
+}
+
+bool AddressSpace::takeOver(const VmaEntry& vma, const AddressSpace& previous) {
+    const auto& old = previous.vmas_;
+    const auto at =
+        std::lower_bound(old.begin(), old.end(), vma.start,
+                         [](const PlacedVma& placed, std::uint64_t start) { return placed.vma->start < start; });
+    if (at == old.end() || !at->mapped)
+        return false;
+    if (at->ofClones)
+        return false;
+    const VmaEntry& other = *at->vma;
+    const bool same = other.start == vma.start && other.end == vma.end && other.flags == vma.flags &&
+                      other.shmid == vma.shmid && other.pgoff == vma.pgoff && other.status == vma.status &&
+                      samePolicy(other, vma);
+    if (!same || !isPrivate(vma) || isHuge(vma))
+        return false;
+    PlacedVma taken = *at;
+    taken.vma = &vma;
+    taken.inherited = true;
+    taken.complete = false;
+    vmas_.push_back(taken);
+    return true;
+}
+
+void AddressSpace::choosePlace(PlacedVma& placed, const RangeSet& occupied) {
+    const VmaEntry& vma = *placed.vma;
+    const Range wanted{vma.start, vma.end};
+    if (!occupied.overlaps(wanted)) {
+        placed.at = vma.start;
+        return;
+    }
+    const std::uint64_t alignment = pageSizeOf(vma);
+    const auto hole = occupied.findHole(placed.size() + alignment, kImageScratchBase);
+    if (!hole)
+        fail("no room of {} bytes for memory that belongs at {:#x}", placed.size(), vma.start);
+    placed.at = (*hole + alignment - 1) & ~(alignment - 1);
+}
+
+void AddressSpace::unmapOthers(const AddressSpace& previous) const {
+    std::unordered_set<std::uint64_t> taken;
+    for (const PlacedVma& placed : vmas_)
+        taken.insert(placed.at);
+    for (const PlacedVma& old : previous.vmas_)
+        if (old.mapped && !taken.contains(old.at))
+            ::munmap(reinterpret_cast<void*>(old.at), old.size());
+}
+
+/// Where mappings of `mm` may be put that can't be made where they belong: neither where something is, nor where other
+/// mappings belong.
+class AddressSpace::Room {
+public:
+    /// `occupied`: where something is, as far as that is known; what else there is, is in the way when something is
+    /// mapped there.
+    Room(const MmEntry& mm, RangeSet occupied) : mm_(mm), occupied_(std::move(occupied)) { avoidTargets(); }
+
+    /// Makes a mapping where it belongs or elsewhere: `map` maps at placed.at, without replacing anything there.
+    template <typename Map>
+    void make(PlacedVma& placed, Map&& map) {
+        place(placed);
+        try {
+            map();
+        } catch (const Error&) {
+            // Something of this process that wasn't known of may lie there.
+            const std::uint64_t tried = placed.at;
+            if (!renew())
+                throw;
+            place(placed);
+            if (placed.at == tried)
+                throw;
+            map();
+        }
+        take(placed);
+    }
+
+private:
+    void avoidTargets() {
+        avoid_ = occupied_;
+        for (const VmaEntry* vma : list(mm_.vmas, mm_.n_vmas))
+            if (vma->start < taskSize())
+                avoid_.add({vma->start, vma->end});
+    }
+
+    void place(PlacedVma& placed) const {
+        const Range wanted{placed.vma->start, placed.vma->end};
+        choosePlace(placed, occupied_.overlaps(wanted) ? avoid_ : occupied_);
+    }
+
+    void take(const PlacedVma& placed) {
+        occupied_.add({placed.at, placed.at + placed.size()});
+        avoid_.add({placed.at, placed.at + placed.size()});
+    }
+
+    /// Asks the kernel, once. Whether there is anything new.
+    bool renew() {
+        if (std::exchange(renewed_, true))
+            return false;
+        occupied_ = ownMappings();
+        avoidTargets();
+        return true;
+    }
+
+    const MmEntry& mm_;
+    RangeSet occupied_;
+    RangeSet avoid_;
+    bool renewed_ = false;
+};
+
+void AddressSpace::add(const VmaEntry& vma, int protection, Room& room, FileCache& files, Log& log) {
+    PlacedVma placed;
+    placed.vma = &vma;
+    placed.kind = &mappingKindOf(vma);
+    room.make(placed, [&] {
+        if (isReserved(placed.kind->stage())) {
+            reserve(placed);
+            placed.protection = PROT_NONE;
+        } else {
+            const int flags = static_cast<int>(vma.flags) & ~(MAP_LOCKED | MAP_POPULATE | MAP_NONBLOCK);
+            placed.protection = placed.kind->map({vma, placed.at, protection, flags | MAP_FIXED_NOREPLACE}, files);
+        }
+    });
+    addPlaced(placed, log);
+}
+
+void AddressSpace::addOfClones(const VmaEntry& vma, int protection, const CloneFile& clones, Room& room, Log& log) {
+    PlacedVma placed;
+    placed.vma = &vma;
+    placed.kind = &mappingKindOf(vma);
+    placed.ofClones = true;
+    const int flags = static_cast<int>(vma.flags) & ~(MAP_ANONYMOUS | MAP_POPULATE | MAP_NONBLOCK);
+    room.make(placed, [&] {
+        placed.protection =
+            mapFile({vma, placed.at, protection, flags | MAP_FIXED_NOREPLACE}, clones.fd, clones.offsetOf(vma.start));
+    });
+    addPlaced(placed, log);
+}
+
+void AddressSpace::addPlaced(PlacedVma placed, Log& log) {
+    placed.mapped = true;
+    if (placed.moved())
+        log.debug("memory of {:#x} is built at {:#x}", placed.vma->start, placed.at);
+    if (!setPolicy(*placed.vma, placed.at))
+        log.warn("Memory at {:#x} can't have its policy (mbind(2)) on this machine: {}", placed.vma->start,
+                 std::strerror(errno));
+    vmas_.push_back(placed);
+}
+
+AddressSpace AddressSpace::build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
+                                 const RangeSet& present, MappedFiles& files, const CloneFile* clones, Log& log) {
+    const auto isOfClones = [clones](const VmaEntry& vma) { return clones != nullptr && clones->has(vma); };
+    AddressSpace space;
+    const MmEntry& mm = **task.mm;
+    space.vmas_.reserve(mm.n_vmas);
+
+    // First unmap what isn't common, so that its addresses are free.
+    std::vector<const VmaEntry*> fresh;
+    for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
+        if (is(*vma, VmaStatus::Guard))
+            space.guards_.push_back({vma->start, vma->end});
+        const MapStage stage = mappingKindOf(*vma).stage();
+        if (stage == MapStage::Elsewhere || stage == MapStage::Files)
+            continue;
+        if (isOfClones(*vma) || !space.takeOver(*vma, previous))
+            fresh.push_back(vma);
+    }
+    space.unmapOthers(previous);
+
+    RangeSet occupied = present;
+    for (const PlacedVma& placed : space.vmas_)
+        occupied.add({placed.at, placed.at + placed.size()});
+    Room room(mm, std::move(occupied));
+    FileCache cache(files);
+    for (const VmaEntry* vma : fresh) {
+        // Content is written through the mapping; what has none gets its final protection at once.
+        const int protection = hasContent(pages, *vma) ? PROT_READ | PROT_WRITE : static_cast<int>(vma->prot);
+        if (isOfClones(*vma))
+            space.addOfClones(*vma, protection, *clones, room, log);
+        else
+            space.add(*vma, protection, room, cache, log);
+    }
+    space.sort();
+    return space;
+}
+
+void AddressSpace::sort() {
+    std::sort(vmas_.begin(), vmas_.end(),
+              [](const PlacedVma& one, const PlacedVma& other) { return one.vma->start < other.vma->start; });
+}
+
+void AddressSpace::mapDevices(const model::Task& task, MappedFiles& files, Log& log) {
+    const MmEntry& mm = **task.mm;
+    std::vector<const VmaEntry*> late;
+    for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))
+        if (mappingKindOf(*vma).stage() == MapStage::Files)
+            late.push_back(vma);
+    if (late.empty())
+        return;
+    Room room(mm, ownMappings());
+    FileCache cache(files);
+    for (const VmaEntry* vma : late)
+        add(*vma, static_cast<int>(vma->prot), room, cache, log);
+    sort();
+}
+
+void AddressSpace::mapSockets(MappedFiles& files) {
+    FileCache cache(files);
+    for (PlacedVma& placed : vmas_) {
+        if (placed.kind->stage() != MapStage::Descriptors)
+            continue;
+        const VmaEntry& vma = *placed.vma;
+        const int flags = static_cast<int>(vma.flags) | MAP_FIXED;
+        placed.protection = placed.kind->map({vma, placed.at, static_cast<int>(vma.prot), flags}, cache);
+    }
+}
+
+}  // namespace criu::memory

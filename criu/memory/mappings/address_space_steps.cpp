@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The last steps of memory: protections, advice and locks, then what the restorer's program does when criu's memory
+// goes.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/memory/mappings/address_space.hpp"
+#include "criu/memory/mappings/mapping_kind.hpp"
+
+namespace criu::memory {
+namespace {
+
+/// Nobody may map anything below (mmap_min_addr is 0 or this, as good as everywhere).
+constexpr std::uint64_t kLowestFilled = 65536;
+
+constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL (6.13)
+constexpr unsigned kMaxAdvice = 63;
+
+bool byProgram(const PlacedVma& placed) {
+    return placed.kind->stage() == MapStage::Program;
+}
+
+/// Calls `use` with each advice (madvise(2)) that an entry has.
+template <typename Use>
+void forEachAdvice(const VmaEntry& vma, Use&& use) {
+    for (unsigned advice = 0; vma.has_madv != 0 && advice <= kMaxAdvice; ++advice)
+        if ((vma.madv >> advice & 1U) != 0)
+            use(advice);
+}
+
+}  // namespace
+
+void AddressSpace::installGuards() const {
+    for (const Range& guard : guards_)
+        for (const PlacedVma& placed : vmas_) {
+            const std::uint64_t from = std::max(guard.start, placed.vma->start);
+            const std::uint64_t to = std::min(guard.end, placed.vma->end);
+            if (from < to)
+                sys(::madvise(reinterpret_cast<void*>(placed.at + (from - placed.vma->start)), to - from,
+                              kGuardInstall),
+                    "install guard pages at {:#x}", from);
+        }
+}
+
+void AddressSpace::seal() {
+    installGuards();
+    for (PlacedVma& placed : vmas_) {
+        const VmaEntry& vma = *placed.vma;
+        void* const at = reinterpret_cast<void*>(placed.at);
+        if (byProgram(placed))
+            continue;
+        if (placed.protection != static_cast<int>(vma.prot)) {
+            placed.protection = static_cast<int>(vma.prot);
+            sys(::mprotect(at, placed.size(), placed.protection), "protect memory of {:#x}", vma.start);
+        }
+        forEachAdvice(vma, [&](unsigned advice) {
+            sys(::madvise(at, placed.size(), static_cast<int>(advice)), "madvise({}) memory of {:#x}", advice,
+                vma.start);
+        });
+        const int lockFlags = vma.has_lock_on_fault != 0 && vma.lock_on_fault != 0 ? MLOCK_ONFAULT : 0;
+        if ((vma.flags & MAP_LOCKED) != 0 && ::mlock2(at, placed.size(), lockFlags) != 0) {
+            // Memory that can't be touched can't be made present, but is marked as locked all the same.
+            if (errno != ENOMEM || (vma.prot & PROT_READ) != 0)
+                failErrno("lock memory of {:#x}", vma.start);
+        }
+    }
+}
+
+void AddressSpace::addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const {
+    RangeSet kept = keep;
+    for (const PlacedVma& placed : vmas_)
+        kept.add({placed.at, placed.at + placed.size()});
+    for (const Range& gap : kept.gaps())
+        steps.call(pie::Subject::UnmapOld, gap.start, SYS_munmap, gap.start, gap.size());
+}
+
+void AddressSpace::addMoveSteps(pie::StepList& steps) const {
+    for (const PlacedVma& placed : vmas_) {
+        if (!placed.moved())
+            continue;
+        pie::Step& step = steps.call(pie::Subject::MoveMemory, placed.vma->start, SYS_mremap, placed.at, placed.size(),
+                                     placed.size(), MREMAP_MAYMOVE | MREMAP_FIXED, placed.vma->start);
+        step.judge = pie::Judge::Equals;
+    }
+}
+
+void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const {
+    if (std::none_of(vmas_.begin(), vmas_.end(), byProgram))
+        return;
+    RangeSet taken = others;
+    for (const PlacedVma& placed : vmas_)
+        taken.add({placed.vma->start, placed.vma->end});
+    const std::vector<Range> gaps = taken.gaps();
+    // What can't be filled (the lowest addresses) isn't chosen by the kernel either; the result of the call decides.
+    constexpr int kFiller = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    for (const Range& gap : gaps) {
+        const std::uint64_t start = std::max(gap.start, kLowestFilled);
+        if (start < gap.end)
+            steps.call(pie::Subject::MapMemory, start, SYS_mmap, start, gap.end - start, PROT_NONE, kFiller, -1, 0)
+                .judge = pie::Judge::Any;
+    }
+    for (const PlacedVma& placed : vmas_) {
+        const VmaEntry& vma = *placed.vma;
+        if (!byProgram(placed))
+            continue;
+        steps.call(pie::Subject::MapMemory, vma.start, SYS_munmap, vma.start, placed.size());
+        steps
+            .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, placed.size(), vma.prot, MAP_SHARED,
+                  files.placedRing(vma), vma.pgoff)
+            .judge = pie::Judge::Equals;
+        forEachAdvice(vma, [&](unsigned advice) {
+            steps.call(pie::Subject::AdviseMemory, vma.start, SYS_madvise, vma.start, placed.size(), advice);
+        });
+    }
+    for (const Range& gap : gaps)
+        steps.call(pie::Subject::UnmapOld, gap.start, SYS_munmap, gap.start, gap.size());
+}
+
+}  // namespace criu::memory

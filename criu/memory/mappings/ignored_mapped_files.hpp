@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include "criu/memory/mappings/mapped_file_dump.hpp"
+
+namespace criu::kernel {
+class ProcPid;
+}
+
+namespace criu::engine {
+
+/// Where only the content of private memory counts: what else is mapped isn't named, and nothing is refused.
+class NamelessFiles final : public memory::MappedFileDump {
+public:
+    /// `process` outlives this object.
+    explicit NamelessFiles(const kernel::ProcPid& process) noexcept : process_(process) {}
+
+    FileId fileFor(const kernel::Vma&) override;
+    FileId segmentFor(const kernel::Vma&) override;
+    int accessOf(const kernel::Vma&) override;
+    bool isPlain(const kernel::Vma& vma) override;
+    FileId socketFor(const kernel::Vma&) override;
+    FileId ioUringFor(const kernel::Vma&) override;
+    bool claimsDevice(const kernel::Vma&, FileId& file) override;
+
+private:
+    const kernel::ProcPid& process_;
+};
+
+}  // namespace criu::engine

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/mm/process_vm.hpp"
+#include "criu/memory/pages/drain.hpp"
+
+namespace criu::memory {
+
+/// Gathers pages of a process or a file. One per thread.
+class MemoryReader {
+public:
+    explicit MemoryReader(const DrainSource& source) noexcept : source_(source) {}
+
+    /// Reads the ranges, one behind the other; `into` has room for exactly them. `shared`: for each, whether its pages
+    /// may be shared copy-on-write. Throws Error.
+    ///
+    /// process_vm_readv(2) is the fastest (6.3 against 4.5 GB/s), but it makes such pages the process' own first: the
+    /// kernel pins them for it. /proc/PID/mem leaves them as they are, and also reads what the process itself mayn't.
+    void read(std::span<const kernel::RemoteRange> ranges, const std::vector<bool>& shared, std::span<std::byte> into);
+
+private:
+    void readProcess(std::span<const kernel::RemoteRange> ranges, std::span<std::byte> into);
+    void readThroughMem(std::uint64_t address, std::span<std::byte> into);
+    void readRunning(std::uint64_t address, std::span<std::byte> into) const;
+    void readFile(std::uint64_t offset, std::span<std::byte> into) const;
+
+    const DrainSource& source_;
+    UniqueFd mem_;
+};
+
+}  // namespace criu::memory

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/pages/page_files.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/base/thread_pool.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/image/written_sums.hpp"
+#include "criu/memory/pages/checked_pages.hpp"
+#include "criu/memory/pages/compressed_pages.hpp"
+#include "criu/memory/pages/page_dedup.hpp"
+#include "criu/memory/pages/page_file_sinks.hpp"
+#include "criu/memory/pages/pages_store.hpp"
+#include "criu/memory/pages/read_targets.hpp"
+
+namespace criu::memory {
+namespace {
+
+/// Each piece of a stripe is written by one thread, in one go.
+constexpr std::uint64_t kStripe = kContentBlock;
+
+/// A pagemap and its pages files.
+class FileSink final : public PageSink {
+public:
+    FileSink(const ImageDir& images, const MemoryObject& object, PageStripes stripes)
+        : pagemap_(images.create(pagemapOf(object), object.id), stripes, 0, images.sums() != nullptr),
+          stripes_(std::move(stripes)) {
+        if (images.sums() != nullptr)
+            sums_.emplace(images.sums()->checksum());
+        for (const std::uint32_t number : stripes_.files)
+            files_.push_back(createPagesStore(images, number));
+    }
+
+    void share() override {
+        for (const auto& file : files_)
+            file->share();
+    }
+
+    std::uint64_t write(const PageBlock& block) override {
+        if (sums_)
+            sums_->add(block);
+        std::uint64_t holes = 0;
+        std::uint64_t position = block.position;
+        for (std::span<const std::byte> rest = block.bytes; !rest.empty();) {
+            const PageStripes::Place place = stripes_.place(position);
+            const std::size_t part = std::min<std::uint64_t>(rest.size(), place.together);
+            holes += files_[place.file]->write(place.offset, rest.first(part));
+            rest = rest.subspan(part);
+            position += part;
+        }
+        return holes;
+    }
+
+    void finish() override {
+        for (const auto& file : files_)
+            file->finish();
+        if (sums_)
+            addSummed();
+        pagemap_.finish();
+    }
+
+    void abandon() noexcept override {
+        for (const auto& file : files_)
+            file->abandon();
+    }
+
+private:
+    void append(std::span<const PageRun> runs, std::uint64_t contentSize) override {
+        if (sums_)
+            runs_.insert(runs_.end(), runs.begin(), runs.end());
+        else
+            for (const PageRun& run : runs)
+                pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
+        // Pages of zeroes at the end are a hole, too; and stores through a mapping need the file to be there.
+        for (std::size_t index = 0; index < files_.size(); ++index)
+            files_[index]->resize(stripes_.sizeOf(index, contentSize));
+    }
+
+    /// An entry has the checksums of its pages, so none is written before all of their content has come.
+    void addSummed() {
+        const std::vector<std::uint32_t> sums = sums_->take(contentSize());
+        std::span<const std::uint32_t> rest = sums;
+        for (const PageRun& run : runs_) {
+            const std::uint64_t pages = run.bytes / kImagePageSize;
+            const std::uint64_t here = has(run.flags, PageFlags::Present) ? pages : 0;
+            pagemap_.add(run.address, pages, run.flags, rest.first(here));
+            rest = rest.subspan(here);
+        }
+    }
+
+    PagemapWriter pagemap_;
+    PageStripes stripes_;
+    std::vector<std::unique_ptr<PagesStore>> files_;
+    std::optional<PageSums> sums_;  ///< absent: no checksums are taken
+    std::vector<PageRun> runs_;     ///< with checksums: all that were added
+};
+
+class FileContent final : public PageContent {
+public:
+    FileContent(const ImageDir& images, const Pagemap& pagemap, int access)
+        : directory_(images.name()),
+          stripes_(pagemap.stripes()),
+          files_(pagemap.openPages(images, access | O_CLOEXEC)) {}
+
+    void read(std::uint64_t position, std::span<iovec> targets) const override {
+        if (!targets.empty() && files_.empty())
+            fail("there is no pages file");
+        while (!targets.empty()) {
+            const PageStripes::Place place = stripes_.place(position);
+            const ErrorContext context([&] { return nameOf(place); });
+            if (files_.size() == 1)
+                return readFrom(files_.front().get(), position, targets);
+            std::vector<iovec> part = takeFront(targets, place.together);
+            position += sizeOf(part);
+            readFrom(files_[place.file].get(), place.offset, part);
+        }
+    }
+
+    void free(std::uint64_t position, std::uint64_t bytes) const override {
+        while (bytes != 0) {
+            const PageStripes::Place place = stripes_.place(position);
+            const std::uint64_t part = std::min(bytes, place.together);
+            const ErrorContext context([&] { return nameOf(place); });
+            punchHole(files_.at(place.file).get(), place.offset, part);
+            position += part;
+            bytes -= part;
+        }
+    }
+
+    [[nodiscard]] std::string where(std::uint64_t position) const override {
+        const PageStripes::Place place = stripes_.place(position);
+        return fmt::format("{} at offset {:#x}", nameOf(place), place.offset);
+    }
+
+private:
+    [[nodiscard]] std::string nameOf(const PageStripes::Place& place) const {
+        return fmt::format("{}/{}", directory_, imageName(ImageKind::Pages, stripes_.files[place.file]));
+    }
+
+    const std::string directory_;
+    const PageStripes stripes_;
+    const std::vector<UniqueFd> files_;
+};
+
+class FileLayer final : public PageLayer {
+public:
+    FileLayer(const ImageDir& images, std::string name, Pagemap pagemap, bool compares)
+        : images_(images), name_(std::move(name)), pagemap_(std::move(pagemap)), codec_(codecOf(pagemap_)) {
+        if (compares && !pagemap_.checksums().empty())
+            checksum_ = std::make_shared<const Checksum>();
+    }
+
+    [[nodiscard]] std::span<const PagemapRange> ranges() const override { return pagemap_.ranges(); }
+
+    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] bool compares() const noexcept override { return checksum_ != nullptr; }
+    [[nodiscard]] std::unique_ptr<PageContent> open() const override { return openFor(O_RDONLY); }
+    [[nodiscard]] std::unique_ptr<PageContent> openToFree() const override { return openFor(O_RDWR); }
+
+private:
+    [[nodiscard]] std::unique_ptr<PageContent> openFor(int access) const {
+        std::unique_ptr<PageContent> content;
+        if (codec_)
+            content = openCompressed(images_, pagemap_, codec_);
+        else
+            content = std::make_unique<FileContent>(images_, pagemap_, access);
+        if (checksum_)
+            content = checkedContent(std::move(content), pagemap_.checksums(), checksum_);
+        return content;
+    }
+
+    const ImageDir& images_;
+    const std::string name_;
+    Pagemap pagemap_;
+    /// Null: it isn't compressed. Loaded here, since restored processes may have other files.
+    std::shared_ptr<const Codec> codec_;
+    std::shared_ptr<const Checksum> checksum_;  ///< null: content isn't compared
+};
+
+bool needsParent(std::span<const PagemapRange> ranges) {
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [](const PagemapRange& range) { return has(range.flags, PageFlags::Parent); });
+}
+
+/// Whether there is content that every restore reads. Other content may never be asked for here.
+bool needsContent(std::span<const PagemapRange> ranges) {
+    return std::any_of(ranges.begin(), ranges.end(), [](const PagemapRange& range) {
+        return has(range.flags, PageFlags::Present) && !has(range.flags, PageFlags::Lazy);
+    });
+}
+
+}  // namespace
+
+Striping Striping::usual() {
+    constexpr unsigned kMost = 16;
+    constexpr std::uint64_t kLeast = std::uint64_t{256} << 20;
+    return {std::clamp(availableCores(), 1U, kMost), kLeast, true};
+}
+
+Striping Striping::asWished(unsigned files) {
+    return {files, files * kStripe, true};
+}
+
+std::unique_ptr<PageSink> FilePageSinks::open(const MemoryObject& object, std::uint64_t expected) {
+    PageStripes stripes;
+    if (object.kind == MemoryObject::Kind::Files)
+        files_ = true;
+    if (object.kind == MemoryObject::Kind::Device)
+        device_ = true;
+    if (compression_.codec) {
+        compressed_ = true;
+        return makeCompressedSink(images_, object, next_.fetch_add(1, std::memory_order_relaxed), compression_);
+    }
+    const unsigned count = expected >= striping_.least ? std::max(striping_.files, 1U) : 1;
+    const std::uint32_t first = next_.fetch_add(count, std::memory_order_relaxed);
+    for (unsigned index = 0; index < count; ++index)
+        stripes.files.push_back(first + index);
+    if (count > 1) {
+        stripes.piece = kStripe;
+        striped_ = true;
+    }
+    return std::make_unique<FileSink>(images_, object, std::move(stripes));
+}
+
+std::vector<std::string> FilePageSinks::extensions() const {
+    std::vector<std::string> names;
+    if (striped_)
+        names.emplace_back(kStripedPages);
+    if (files_)
+        names.emplace_back(kFilesPages);
+    if (device_)
+        names.emplace_back(kDevicePages);
+    if (compressed_)
+        names.emplace_back(kCompressedPages);
+    return names;
+}
+
+void FilePageSinks::readParentAhead(const MemoryObject& object) {
+    auto pages = parentOf(object);
+    const std::scoped_lock lock(aheadLock_);
+    ahead_.insert_or_assign(object, std::move(pages));
+}
+
+std::optional<ParentPages> FilePageSinks::parentOf(const MemoryObject& object) {
+    {
+        const std::scoped_lock lock(aheadLock_);
+        if (const auto read = ahead_.extract(object))
+            return std::move(read.mapped());
+    }
+    return images_.parent() == nullptr ? std::nullopt : ParentPages::in(*images_.parent(), object);
+}
+
+std::optional<PageSource> FilePageSources::open(const MemoryObject& object) const {
+    const std::string file = imageName(pagemapOf(object), object.id);
+    std::vector<std::unique_ptr<const PageLayer>> layers;
+    std::string end;
+    for (const ImageDir* dir = &images_; dir != nullptr; dir = dir->parent()) {
+        auto pagemap = Pagemap::load(*dir, pagemapOf(object), object.id);
+        if (!pagemap) {
+            end = fmt::format("{} has no {}", dir->name(), file);
+            break;
+        }
+        end = fmt::format("{} has no parent", dir->name());
+        // Who reads them may be in a user namespace, and not allowed to put files into the directory.
+        for (const std::uint32_t number : pagemap->stripes().files)
+            dir->fetch(imageName(ImageKind::Pages, number));
+        // A file that is lost or cut short is to be known before any process is made.
+        if (needsContent(pagemap->ranges()))
+            (void)pagemap->openPages(*dir, O_RDONLY | O_CLOEXEC);
+        layers.push_back(std::make_unique<FileLayer>(*dir, dir->name() + "/" + file, std::move(*pagemap), compares_));
+        if (!needsParent(layers.back()->ranges()))
+            break;
+    }
+    if (layers.empty())
+        return std::nullopt;
+    return inContext([&] { return file; }, [&] { return PageSource(std::move(layers), std::move(end)); });
+}
+
+std::string FilePageSources::describe(const MemoryObject& object) const {
+    return fmt::format("{} ({})", PageSources::describe(object), imageName(pagemapOf(object), object.id));
+}
+
+}  // namespace criu::memory

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "criu/memory/pages/page_connection.hpp"
+#include "criu/memory/pages/page_server_protocol.hpp"
+#include "criu/memory/pages/page_sink.hpp"
+
+namespace criu::memory {
+
+class ContentSenders;
+
+/// Sends pages to a page server, CRIU 4.2's or ours. One connection has one order, so objects come one after the other:
+/// open() waits until the sink before has gone. A server of ours may take content by further connections, in any order.
+class RemotePageSinks final : public PageSinks {
+public:
+    /// `reused`: the connection goes on after finish(), for further dumps.
+    RemotePageSinks(PageConnection server, bool reused);
+    /// With connections for content, which have joined.
+    RemotePageSinks(PageConnection server, std::vector<PageConnection> streams);
+    ~RemotePageSinks() override;
+
+    [[nodiscard]] std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) override;
+    [[nodiscard]] std::optional<ParentPages> parentOf(const MemoryObject& object) override;
+    [[nodiscard]] std::vector<std::string> extensions() const override;
+    void finish() override;
+
+private:
+    class Sink;
+    class StreamedSink;
+
+    void send(const PageMessage& message, std::span<const std::byte> content = {});
+    void send(std::span<const PageMessage> messages);
+    template <typename Number>
+    Number ask(const PageMessage& question);
+    void close() noexcept;
+
+    PageConnection server_;
+    bool reused_;
+    std::unique_ptr<ContentSenders> streams_;  ///< null: there is one connection
+    std::atomic<bool> striped_{false};         ///< content of an object is in several files
+    std::mutex talking_;                       ///< for a message with its pages, or with its answer
+    std::mutex turns_;
+    std::condition_variable free_;
+    bool taken_ = false;  ///< there is a sink
+};
+
+}  // namespace criu::memory

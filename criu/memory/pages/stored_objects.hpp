@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <vector>
+
+#include "criu/memory/shmem/memory_object.hpp"
+
+namespace criu {
+class ImageDir;
+}
+
+namespace criu::memory {
+
+/// The objects that a directory has pagemaps of, in order. Throws Error.
+[[nodiscard]] std::vector<MemoryObject> objectsIn(const ImageDir& images);
+
+}  // namespace criu::memory

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/memory/shmem/segments_dump.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "criu/base/error.hpp"
+#include "criu/base/machine.hpp"
+#include "criu/base/nanoseconds.hpp"
+#include "criu/base/sparse_file.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/memory/pages/drain.hpp"
+#include "criu/memory/pages/page_sink.hpp"
+#include "criu/model/id_map.hpp"
+#include "images/fdinfo.hpp"
+#include "images/memfd.hpp"
+
+namespace criu::memory {
+namespace {
+
+constexpr unsigned kMemfdHugeShift = 26;  // MFD_HUGE_SHIFT
+constexpr std::string_view kMemfdPrefix = "/memfd:";
+
+/// Jobs are handed over whenever so many have come together.
+constexpr std::size_t kSegmentJobsAtOnce = 4096;
+
+std::string linkOf(int fd) {
+    return kernel::ProcDir().self().readLink(fmt::format("fd/{}", fd));
+}
+
+/// What images call a segment: the name given to memfd_create(2), or what the kernel calls anonymous memory.
+std::string nameOf(std::string_view link) {
+    if (link.ends_with(kernel::kDeletedMark))
+        link.remove_suffix(kernel::kDeletedMark.size());
+    if (link.starts_with(kMemfdPrefix))
+        link.remove_prefix(kMemfdPrefix.size());
+    return std::string(link);
+}
+
+std::string mapFilesName(const kernel::Vma& vma) {
+    return fmt::format("map_files/{:x}-{:x}", vma.start, vma.end);
+}
+
+}  // namespace
+
+SegmentsDump::SegmentsDump() {
+    const UniqueFd probe(sys(::memfd_create("probe", MFD_CLOEXEC), "create a memfd"));
+    struct stat status {};
+    sys(::fstat(probe.get(), &status), "look at a memfd");
+    device_ = status.st_dev;
+}
+
+VmaDumpRules SegmentsDump::rules() const noexcept {
+    VmaDumpRules rules;
+    rules.shmemMajor = major(device_);
+    rules.shmemMinor = minor(device_);
+    return rules;
+}
+
+std::uint32_t SegmentsDump::chooseShmid(ino_t inode) {
+    // Inode numbers name the images, but each kind of huge page has a file system and so a numbering of its own.
+    auto shmid = static_cast<std::uint32_t>(inode);
+    while (shmid == 0 || !shmids_.insert(shmid).second)
+        ++shmid;
+    return shmid;
+}
+
+std::size_t SegmentsDump::add(int fd, std::string path) {
+    Segment segment;
+    sys(::fstat(fd, &segment.stat), "look at {}", path);
+    segment.name = nameOf(linkOf(fd));
+    segment.path = std::move(path);
+    segment.seals = static_cast<std::uint32_t>(sys(::fcntl(fd, F_GET_SEALS), "read the seals of {}", segment.name));
+    struct statfs system {};
+    sys(::fstatfs(fd, &system), "look at the file system of {}", segment.name);
+    if (system.f_type == HUGETLBFS_MAGIC)
+        segment.hugeFlag =
+            MFD_HUGETLB | static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(system.f_bsize)))
+                              << kMemfdHugeShift;
+    byInode_.emplace(Key{segment.stat.st_dev, segment.stat.st_ino}, segments_.size());
+    segments_.push_back(std::move(segment));
+    return segments_.size() - 1;
+}
+
+FileId SegmentsDump::fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump) {
+    const Mapped mapped = find(process, vma, [&dump] { return dump.nextId(); });
+    if (mapped.fresh != nullptr)
+        dump.add(*mapped.fresh);
+    return mapped.id;
+}
+
+SegmentsDump::Mapped SegmentsDump::find(const kernel::ProcPid& process, const kernel::Vma& vma,
+                                        const std::function<FileId()>& nextId) {
+    const auto known = byInode_.find({makedev(vma.devMajor, vma.devMinor), vma.inode});
+    std::size_t index = 0;
+    if (known != byInode_.end()) {
+        index = known->second;
+    } else {
+        const UniqueFd fd = ProcMappedFiles::open(process, vma, O_RDONLY);
+        index = add(fd.get(), process.path() + '/' + mapFilesName(vma));
+    }
+    Segment& segment = segments_[index];
+    if (segment.mappedAs.value != 0)
+        return {segment.mappedAs, nullptr};
+    segment.mappedAs = nextId();
+    auto& entry = *arena_.make<FileEntry>();
+    auto& memfd = *arena_.make<MemfdFileEntry>();
+    entry.type = FD_TYPES__MEMFD;
+    entry.id = memfd.id = segment.mappedAs.value;
+    entry.memfd = &memfd;
+    memfd.fown = arena_.make<FownEntry>();
+    memfd.inode_id = static_cast<std::uint32_t>(index + 1);
+    return {segment.mappedAs, &entry};
+}
+
+bool SegmentsDump::claims(const files::OpenFd& file) const {
+    if (!S_ISREG(file.stat.st_mode) || !file.link.ends_with(kernel::kDeletedMark))
+        return false;
+    if (file.stat.st_dev == device_)
+        return true;
+    // Memfds of huge pages are on a file system for their page size; others may hold files of such a name, too.
+    struct statfs system {};
+    return file.link.starts_with(kMemfdPrefix) && ::fstatfs(file.copy.get(), &system) == 0 &&
+           system.f_type == HUGETLBFS_MAGIC && file.stat.st_nlink == 0;
+}
+
+std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file) {
+    const auto known = byInode_.find({file.stat.st_dev, file.stat.st_ino});
+    if (known != byInode_.end())
+        return static_cast<std::uint32_t>(known->second + 1);
+    const std::size_t index = add(file.copy.get(), fmt::format("/proc/{}/fd/{}", file.pid, file.fd));
+    if (file.fd < 0)
+        segments_[index].kept.reset(
+            sys(::fcntl(file.copy.get(), F_DUPFD_CLOEXEC, 0), "keep memfd {}", segments_[index].name));
+    return static_cast<std::uint32_t>(index + 1);
+}
+
+/// What a file takes in memory.
+static std::uint64_t bytesOf(int fd) {
+    struct stat status {};
+    sys(::fstat(fd, &status), "stat shared memory");
+    return bytesInUse(status);
+}
+
+std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
+                                 PageSinks& sinks, Drainer& drainer) {
+    const std::unique_ptr<PageSink> sink = sinks.open(MemoryObject::shared(shmid), bytesOf(fd));
+    Drainer::Run copying(drainer, {HostPid(), nullptr, fd}, *sink);
+    std::vector<DrainJob> jobs;
+    const auto handOver = [&] {
+        copying.add(jobs);
+        jobs.clear();
+    };
+    const ErrorContext context([&] { return std::string(name); });
+    forEachData(fd, size, [&](std::uint64_t data, std::uint64_t hole) {
+        const std::uint64_t start = data & ~(machinePageSize() - 1);
+        // A file of huge pages goes on to the end of its last one.
+        const std::uint64_t end = std::min(pageAlignUp(hole), pageAlignUp(size));
+        jobs.push_back({{start, end - start, PageFlags::Present}});
+        if (jobs.size() >= kSegmentJobsAtOnce)
+            handOver();
+    });
+    handOver();
+    copying.finish();
+    sink->finish();
+    return sink->contentSize() / kImagePageSize;
+}
+
+SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks, const model::IdMap& owners,
+                                       Drainer& drainer) {
+    SegmentsDumpResult result;
+    if (segments_.empty())
+        return result;
+    const auto start = std::chrono::steady_clock::now();
+    ImageWriter image = images.create(ImageKind::Memfd);
+    for (std::size_t index = 0; index < segments_.size(); ++index) {
+        const Segment& segment = segments_[index];
+        const std::uint32_t shmid = chooseShmid(segment.stat.st_ino);
+        if (segment.size() != 0) {
+            result.pagesScanned += pageAlignUp(segment.size()) / kImagePageSize;
+            UniqueFd opened;
+            if (!segment.kept) {
+                // That somebody reads it is nothing that the process should see.
+                opened.reset(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));
+                if (!opened)
+                    opened.reset(sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name,
+                                     segment.path));
+            }
+            const int fd = segment.kept ? segment.kept.get() : opened.get();
+            result.pagesWritten += writeSharedContent(fd, segment.name, shmid, segment.size(), sinks, drainer);
+        }
+        MemfdInodeEntry entry = MEMFD_INODE_ENTRY__INIT;
+        std::string name = segment.name;
+        entry.name = name.data();
+        entry.uid = owners.innerUid(segment.stat.st_uid);
+        entry.gid = owners.innerGid(segment.stat.st_gid);
+        entry.size = segment.size();
+        entry.shmid = shmid;
+        entry.seals = segment.seals;
+        entry.inode_id = index + 1;
+        entry.has_hugetlb_flag = segment.hugeFlag != 0;
+        entry.hugetlb_flag = segment.hugeFlag;
+        entry.has_mode = 1;
+        entry.mode = segment.stat.st_mode;
+        entry.has_atime = entry.has_mtime = 1;
+        entry.atime = nanosecondsOf(segment.stat.st_atim);
+        entry.mtime = nanosecondsOf(segment.stat.st_mtim);
+        image.write(entry);
+    }
+    image.finish();
+    result.moving = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+    return result;
+}
+
+UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma& vma, int flags) {
+    const ErrorContext context([&] { return fmt::format("memory at {:#x} of {}", vma.start, vma.name); });
+    return process.open(mapFilesName(vma), flags);
+}
+
+int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {
+    // The link's own permissions show how it was opened.
+    struct stat link {};
+    const std::string name = mapFilesName(vma);
+    sys(::fstatat(process.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW), "look at {}/{}", process.path(), name);
+    return (link.st_mode & S_IWUSR) != 0 ? O_RDWR : O_RDONLY;
+}
+
+bool ProcMappedFiles::plain(const kernel::ProcPid& process, const kernel::Vma& vma) {
+    struct stat file {};
+    const std::string name = mapFilesName(vma);
+    sys(::fstatat(process.fd(), name.c_str(), &file, 0), "look at the file behind {}/{}", process.path(), name);
+    // The kernel gives /dev/zero this number everywhere (Documentation/admin-guide/devices.txt).
+    return S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 5));
+}
+
+}  // namespace criu::memory

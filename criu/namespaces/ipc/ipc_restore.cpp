@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/ipc/ipc_restore.hpp"
+
+#include <sched.h>
+#include <sys/shm.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/model/ipc_owner.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/ipc/ipc_limits.hpp"
+#include "criu/namespaces/ipc/ipc_messages.hpp"
+#include "criu/namespaces/ipc/ipc_semaphores.hpp"
+#include "criu/namespaces/ipc/ipc_shared_memory.hpp"
+#include "criu/namespaces/ipc/posix_queues.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/namespaces/non_root_ns_restore.hpp"
+#include "criu/namespaces/ns_ids.hpp"
+#include "images/core.hpp"
+#include "images/ipc-var.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using kernel::NamespaceKind;
+
+/// What is in one namespace.
+class IpcContent {
+public:
+    /// Reads all but the contents of shared memory.
+    IpcContent(const RestoreInputs& inputs, std::uint32_t number)
+        : images_(inputs.images),
+          pages_(inputs.pages),
+          checkStop_(inputs.checkStop),
+          number_(number),
+          surroundings_(inputs.surroundings),
+          log_(inputs.log),
+          limits_(images_.openRequired(ImageKind::IpcVar, number).only<IpcVarEntry>()) {
+        if (auto image = images_.openRead(ImageKind::IpcMsg, number))
+            queues_ = parseMessageQueues(*image);
+        if (auto image = images_.openRead(ImageKind::IpcSem, number))
+            semaphores_ = parseSemaphoreSets(*image);
+        if (auto image = images_.openRead(ImageKind::IpcMqueue, number))
+            posixQueues_ = parsePosixQueues(*image, surroundings_.ids);
+        for (MessageQueue& queue : queues_)
+            model::toOutside(queue.desc, surroundings_.ids);
+        for (SemaphoreSet& set : semaphores_)
+            model::toOutside(set.desc, surroundings_.ids);
+    }
+
+    [[nodiscard]] const std::vector<SemaphoreSet>& semaphores() const noexcept { return semaphores_; }
+
+    /// In the namespace, which is new.
+    void make() {
+        doomed_ = restoreSharedMemory(images_, pages_, number_, surroundings_.ids, checkStop_);
+        for (const MessageQueue& queue : queues_)
+            makeMessageQueue(queue);
+        for (const SemaphoreSet& set : semaphores_)
+            makeSemaphoreSet(set);
+        makePosixQueues(posixQueues_, surroundings_.ids);
+        // Limits may have been lowered when the objects were there already.
+        writeIpcLimits(*limits_, log_);
+        log_.info("The IPC namespace has {} message queues, {} POSIX message queues and {} semaphore sets",
+                  queues_.size(), posixQueues_.size(), semaphores_.size());
+    }
+
+    /// In the namespace, when the processes have what they had of it.
+    void finish() {
+        // Nobody can attach what is marked for removal, so it wasn't before the processes had.
+        for (const int id : doomed_)
+            sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
+        removeDeletedQueues(posixQueues_);
+        writeForcedRemoval(*limits_, log_);
+    }
+
+private:
+    const ImageDir& images_;
+    const memory::PageSources& pages_;
+    const std::function<void()>& checkStop_;
+    std::uint32_t number_;
+    const Surroundings& surroundings_;
+    Log& log_;
+    Record<IpcVarEntry> limits_;
+    std::vector<MessageQueue> queues_;
+    std::vector<SemaphoreSet> semaphores_;
+    std::vector<PosixQueue> posixQueues_;
+    std::vector<int> doomed_;
+};
+
+class IpcRestore final : public NamespaceRestore {
+public:
+    IpcRestore(const RestoreInputs& inputs, const KindNumbers& numbers)
+        : further_(NamespaceKind::Ipc, numbers.others, inputs.surroundings) {
+        if (numbers.own != 0)
+            ofRoot_ = std::make_unique<IpcContent>(inputs, numbers.own);
+        for (const std::uint32_t number : numbers.others)
+            others_.emplace(number, std::make_unique<IpcContent>(inputs, number));
+    }
+
+    [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
+    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
+
+    [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
+        return task.parent == nullptr && ofRoot_ ? CLONE_NEWIPC : 0;
+    }
+
+    void begin() override {
+        further_.make([](std::uint32_t) {
+            sys(::unshare(CLONE_NEWIPC), "create it");
+            return true;
+        });
+    }
+
+    /// What is filled has been made.
+    [[nodiscard]] bool needsBegun() const override { return !further_.empty(); }
+
+    void fill(const kernel::ProcPid& first) override {
+        if (ofRoot_)
+            visitNamespace(first, NamespaceKind::Ipc, [this] { ofRoot_->make(); });
+        further_.fetch(first);
+        for (const auto& [number, content] : others_)
+            further_.visit(number, [&space = *content] { space.make(); });
+    }
+
+    void enter(const model::Task& task) const override { further_.enter(task); }
+
+    /// Adjustments of semaphores (SEM_UNDO) belong to a process.
+    void complete(const model::Task& task) const override {
+        const auto other =
+            task.ids ? others_.find(numberOf(**task.ids, NamespaceKind::Ipc).value_or(0)) : others_.end();
+        const IpcContent* const content = other != others_.end() ? other->second.get() : ofRoot_.get();
+        if (content != nullptr)
+            takeAdjustments(content->semaphores(), task.pid);
+    }
+
+    void finish(const kernel::ProcPid& first) override {
+        if (ofRoot_)
+            visitNamespace(first, NamespaceKind::Ipc, [this] { ofRoot_->finish(); });
+        for (const auto& [number, content] : others_)
+            further_.visit(number, [&space = *content] { space.finish(); });
+    }
+
+private:
+    std::unique_ptr<IpcContent> ofRoot_;  ///< null: it was in criu's namespace
+    std::map<std::uint32_t, std::unique_ptr<IpcContent>> others_;
+    FurtherNamespaces further_;
+};
+
+}  // namespace
+
+std::unique_ptr<NamespaceRestore> makeIpcRestore(const RestoreInputs& inputs) {
+    if (inputs.joined.has(NamespaceKind::Ipc)) {
+        (void)KindNumbers::ofOne(inputs, NamespaceKind::Ipc);
+        return makeJoinedRestore(inputs, NamespaceKind::Ipc);
+    }
+    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Ipc);
+    if (numbers.own != 0 || !numbers.others.empty())
+        return std::make_unique<IpcRestore>(inputs, numbers);
+    if (const auto& ids = inputs.tree.root().ids)
+        inputs.surroundings.systemV = numberOf(**ids, NamespaceKind::Ipc).value_or(0);
+    return nullptr;
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "criu/base/ids.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/namespaces/ipc/sem_undo.hpp"
+#include "images/ipc-desc.hpp"
+
+/// System V semaphore sets (semget(2)) of the calling thread's IPC namespace.
+namespace criu::namespaces {
+
+/// A process' adjustment.
+struct HeldAdjustment {
+    TreePid pid;
+    SemaphoreAdjustment adjustment;
+    friend bool operator==(const HeldAdjustment&, const HeldAdjustment&) = default;
+};
+
+struct SemaphoreSet {
+    IpcDescEntry desc;
+    std::vector<std::uint16_t> values;
+    std::vector<HeldAdjustment> adjustments;
+
+    [[nodiscard]] int id() const noexcept { return static_cast<int>(desc.id); }
+};
+
+/// Throws Error.
+[[nodiscard]] std::vector<SemaphoreSet> readSemaphoreSets();
+
+void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& sets);
+
+/// Reads and checks an image.
+[[nodiscard]] std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image);
+
+/// Throws Error.
+void makeSemaphoreSet(const SemaphoreSet& set);
+
+/// Gives the calling process what the process of this pid had. Throws Error.
+void takeAdjustments(std::span<const SemaphoreSet> sets, TreePid pid);
+
+}  // namespace criu::namespaces

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/ipc/sem_undo.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+
+#include "criu/base/error.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+constexpr int kHighest = 32767;  // SEMVMX and SEMAEM: of values, adjustments and operations
+constexpr std::size_t kTogether = 16;
+
+using Operations = std::vector<sembuf>;
+
+void add(Operations& out, std::uint16_t index, int amount, int flags) {
+    if (amount != 0)
+        out.push_back({index, static_cast<short>(amount), static_cast<short>(flags | IPC_NOWAIT)});
+}
+
+/// Beyond the limit if the adjustment is at least `least`, which is positive; the semaphore is below 32767 afterwards.
+void addAbove(Operations& out, std::uint16_t index, int value, int least) {
+    const int amount = kHighest + 1 - least;
+    add(out, index, std::max(amount - value, 0), 0);
+    add(out, index, -amount, SEM_UNDO);
+}
+
+/// Beyond the limit if the adjustment is at most -`least`; the semaphore isn't 0 afterwards.
+void addBelow(Operations& out, std::uint16_t index, int value, int least) {
+    const int amount = kHighest + 2 - least;
+    add(out, index, -value, 0);
+    add(out, index, std::min(amount, kHighest), SEM_UNDO);
+    if (amount > kHighest) {
+        add(out, index, -kHighest, 0);
+        add(out, index, amount - kHighest, SEM_UNDO);
+    }
+}
+
+enum class Sign { Positive, Negative };
+
+/// A question about one or more semaphores, which ends with an operation that can't succeed.
+class Question {
+public:
+    explicit Question(Sign sign) : sign_(sign) {}
+
+    void about(std::uint16_t index, std::uint16_t value, int least) {
+        if (sign_ == Sign::Positive)
+            addAbove(operations_, index, value, least);
+        else
+            addBelow(operations_, index, value, least);
+        last_ = index;
+    }
+
+    /// Whether it is so for any of them; nothing if the kernel doesn't say.
+    std::optional<bool> ask(const SemaphoreProbe& probe) {
+        if (sign_ == Sign::Positive)
+            add(operations_, last_, -kHighest, 0);
+        else
+            operations_.push_back({last_, 0, IPC_NOWAIT});  // waits for 0
+        const long result = probe(operations_);
+        if (result == -ERANGE)
+            return true;
+        if (result == -EAGAIN)
+            return false;
+        if (result == -EACCES || result == -E2BIG)
+            return std::nullopt;
+        failWith(static_cast<int>(-result), "find the adjustments of a semaphore");
+    }
+
+private:
+    Sign sign_;
+    std::uint16_t last_ = 0;
+    Operations operations_;
+};
+
+std::optional<bool> isAtLeast(Sign sign, std::uint16_t index, std::uint16_t value, int least,
+                              const SemaphoreProbe& probe) {
+    Question question(sign);
+    question.about(index, value, least);
+    return question.ask(probe);
+}
+
+/// How large the adjustment of one semaphore is in one direction, 0 if it isn't.
+std::optional<int> sizeOf(Sign sign, std::uint16_t index, std::uint16_t value, const SemaphoreProbe& probe) {
+    int known = 0;
+    int beyond = kHighest + (sign == Sign::Negative ? 2 : 1);
+    while (beyond - known > 1) {
+        // Most are 1.
+        const int middle = known == 0 ? 1 : known == 1 ? 2 : known + (beyond - known) / 2;
+        const auto larger = isAtLeast(sign, index, value, middle, probe);
+        if (!larger)
+            return std::nullopt;
+        (*larger ? known : beyond) = middle;
+    }
+    return known;
+}
+
+}  // namespace
+
+std::optional<std::vector<SemaphoreAdjustment>> findAdjustments(std::span<const std::uint16_t> values,
+                                                                const SemaphoreProbe& probe) {
+    std::vector<SemaphoreAdjustment> found;
+    for (const Sign sign : {Sign::Positive, Sign::Negative}) {
+        for (std::size_t first = 0; first < values.size(); first += kTogether) {
+            const std::size_t end = std::min(first + kTogether, values.size());
+            Question any(sign);
+            for (std::size_t i = first; i < end; ++i)
+                any.about(static_cast<std::uint16_t>(i), values[i], 1);
+            const auto some = any.ask(probe);
+            if (!some)
+                return std::nullopt;
+            for (std::size_t i = first; *some && i < end; ++i) {
+                const auto index = static_cast<std::uint16_t>(i);
+                const auto size = sizeOf(sign, index, values[i], probe);
+                if (!size)
+                    return std::nullopt;
+                if (*size != 0)
+                    found.push_back({index, sign == Sign::Positive ? *size : -*size});
+            }
+        }
+    }
+    return found;
+}
+
+std::vector<sembuf> operationsFor(const SemaphoreAdjustment& adjustment, std::uint16_t value) {
+    const int size = adjustment.amount < 0 ? -adjustment.amount : adjustment.amount;
+    const bool up = value + size <= kHighest;
+    if (size == 0 || size > kHighest || (!up && value < size))
+        fail("a semaphore of value {} can't be adjusted by {}", value, adjustment.amount);
+    // What is undone is the opposite of the adjustment.
+    const bool undoUp = adjustment.amount < 0;
+    Operations out;
+    add(out, adjustment.index, up ? size : -size, up == undoUp ? SEM_UNDO : 0);
+    add(out, adjustment.index, up ? -size : size, up == undoUp ? 0 : SEM_UNDO);
+    return out;
+}
+
+}  // namespace criu::namespaces

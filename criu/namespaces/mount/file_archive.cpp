@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/mount/file_archive.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/xattr.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
+#include "criu/base/sparse_file.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/kernel/created_name.hpp"
+#include "criu/namespaces/mount/archive_functions.hpp"
+#include "criu/namespaces/mount/file_contents.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+
+struct CloseArchivedDirectory {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+};
+struct FreeWriter {
+    const ArchiveFunctions& lib;
+    void operator()(archive* writer) const noexcept {
+        // Else freeing would first fill up the file that was being packed, and end the archive.
+        lib.archive_write_fail(writer);
+        lib.archive_write_free(writer);
+    }
+};
+using Entry = std::unique_ptr<archive_entry, decltype(&::archive_entry_free)>;
+/// Reads an archive, or writes to the disk.
+using Archive = std::unique_ptr<archive, int (*)(archive*)>;
+
+/// A name for calls that take no directory.
+std::string pathAt(int directory, const std::string& name) {
+    return fmt::format("/proc/self/fd/{}/{}", directory, name);
+}
+
+/// How deep directories may be nested in a file system that goes into an archive.
+constexpr int kDeepestDirectory = 1000;
+
+class ArchiveWriter {
+public:
+    ArchiveWriter(const ArchiveFunctions& lib, int to, const model::IdMap& ids, FileContents* apart, StopRequest& stop)
+        : lib_(lib), ids_(ids), apart_(apart), stop_(stop), writer_(lib.archive_write_new(), {lib}), block_(kBlock) {
+        archive* const writer = writer_.get();
+        lib_.check(lib_.archive_write_set_format_pax(writer), writer, "choose the format of an archive");
+        // Names are bytes, whatever the locale of criu is.
+        lib_.check(lib_.archive_write_set_format_option(writer, "pax", "hdrcharset", "BINARY"), writer,
+                   "choose the format of an archive");
+        lib_.check(lib_.archive_write_add_filter_gzip(writer), writer, "choose the compression of an archive");
+        lib_.check(lib_.archive_write_set_filter_option(writer, "gzip", "compression-level", "1"), writer,
+                   "choose the compression of an archive");
+        lib_.check(lib_.archive_write_open_fd(writer, to), writer, "begin an archive");
+    }
+
+    void addTree(int directory, const std::string& path) {
+        add(directory, ".", path);
+        walk(directory, path);
+    }
+
+    std::vector<SocketFile> finish() {
+        lib_.check(lib_.archive_write_close(writer_.get()), writer_.get(), "end an archive");
+        return std::move(sockets_);
+    }
+
+private:
+    static std::vector<std::string> namesIn(int directory, const std::string& path) {
+        const std::unique_ptr<DIR, CloseArchivedDirectory> open(
+            ::fdopendir(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open {}", path)));
+        if (!open)
+            failErrno("list {}", path);
+        std::vector<std::string> names;
+        while (const dirent* const entry = ::readdir(open.get()))
+            if (const std::string_view name = entry->d_name; name != "." && name != "..")
+                names.emplace_back(name);
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+
+    /// `depth`: how many directories are open already. Each level costs a descriptor and room on the stack, and whoever
+    /// made the directories chose how deep they go.
+    void walk(int directory, const std::string& path, int depth = 0) {
+        if (depth == kDeepestDirectory)
+            fail("directories are nested in each other more than {} levels deep", kDeepestDirectory);
+        for (const std::string& name : namesIn(directory, path)) {
+            const std::string below = path + '/' + name;
+            if (!add(directory, name, below))
+                continue;
+            const UniqueFd child(sys(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                                     "open {}", below));
+            walk(child.get(), below, depth + 1);
+        }
+    }
+
+    /// Whether it is a directory.
+    bool add(int directory, const std::string& name, const std::string& path) {
+        stop_.throwIfRequested();
+        struct stat stat {};
+        sys(::fstatat(directory, name.c_str(), &stat, AT_SYMLINK_NOFOLLOW), "stat {}", path);
+        const struct stat original = stat;
+        stat.st_uid = ids_.seenUid(stat.st_uid);
+        stat.st_gid = ids_.seenGid(stat.st_gid);
+        if (S_ISSOCK(stat.st_mode)) {
+            sockets_.push_back({path, stat.st_mode & 07777, stat.st_uid, stat.st_gid, stat.st_mtim});
+            return false;
+        }
+        const Entry entry(lib_.archive_entry_new(), lib_.archive_entry_free);
+        lib_.archive_entry_copy_stat(entry.get(), &stat);
+        lib_.archive_entry_copy_pathname(entry.get(), path.c_str());
+        if (!S_ISDIR(stat.st_mode) && stat.st_nlink > 1) {
+            const auto [first, fresh] = links_.try_emplace(stat.st_ino, path);
+            if (!fresh) {
+                lib_.archive_entry_set_size(entry.get(), 0);
+                lib_.archive_entry_copy_hardlink(entry.get(), first->second.c_str());
+                header(entry, path);
+                return false;
+            }
+        }
+        const bool hasCapabilities = addAttributes(entry.get(), pathAt(directory, name), path);
+        if (S_ISLNK(stat.st_mode))
+            addTarget(entry.get(), directory, name, path);
+        if (S_ISREG(stat.st_mode) && apart_ != nullptr && apart_->take(path, original, hasCapabilities)) {
+            lib_.archive_entry_set_size(entry.get(), 0);
+            header(entry, path);
+        } else if (S_ISREG(stat.st_mode))
+            addFile(entry, directory, name, path, original);
+        else
+            header(entry, path);
+        return S_ISDIR(stat.st_mode);
+    }
+
+    void header(const Entry& entry, const std::string& path) {
+        lib_.check(lib_.archive_write_header(writer_.get(), entry.get()), writer_.get(), "put {} into an archive",
+                   path);
+    }
+
+    void addTarget(archive_entry* entry, int directory, const std::string& name, const std::string& path) {
+        std::vector<char> target(PATH_MAX);
+        const ssize_t length =
+            sys(::readlinkat(directory, name.c_str(), target.data(), target.size() - 1), "read link {}", path);
+        target[static_cast<std::size_t>(length)] = '\0';
+        lib_.archive_entry_copy_symlink(entry, target.data());
+    }
+
+    /// Whether whoever runs the file gets capabilities by it (capabilities(7)).
+    bool addAttributes(archive_entry* entry, const std::string& name, const std::string& path) {
+        bool hasCapabilities = false;
+        std::vector<char> names(XATTR_LIST_MAX);
+        const ssize_t length = ::llistxattr(name.c_str(), names.data(), names.size());
+        if (length < 0 && errno == ENOTSUP)
+            return false;
+        sys(length, "list extended attributes of {}", path);
+        std::vector<char> value(XATTR_SIZE_MAX);
+        for (const char* at = names.data(); at < names.data() + length; at += std::strlen(at) + 1) {
+            const ssize_t size = sys(::lgetxattr(name.c_str(), at, value.data(), value.size()),
+                                     "read extended attribute {} of {}", at, path);
+            lib_.archive_entry_xattr_add_entry(entry, at, value.data(), static_cast<std::size_t>(size));
+            hasCapabilities |= std::strcmp(at, XATTR_NAME_CAPS) == 0;
+        }
+        return hasCapabilities;
+    }
+
+    void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path,
+                 const struct stat& seen) {
+        const ErrorContext context([&] { return fmt::format("file {}", path); });
+        // Whoever shares the file system and isn't frozen may put something else there meanwhile, such as a fifo, whose
+        // open would wait for a writer.
+        constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NOATIME | O_NONBLOCK | O_CLOEXEC;
+        const UniqueFd file(sys(::openat(directory, name.c_str(), kHow), "open {}", path));
+        requireSameFile(file.get(), seen);
+        const off_t size = seen.st_size;
+        std::vector<std::pair<off_t, off_t>> data;
+        forEachData(file.get(), static_cast<std::uint64_t>(size), [&](std::uint64_t start, std::uint64_t end) {
+            data.emplace_back(static_cast<off_t>(start), std::min(static_cast<off_t>(end), size));
+        });
+        const bool holes = size > 0 && (data.size() != 1 || data.front() != std::pair(off_t{0}, size));
+        if (holes) {
+            for (const auto& [begin, end] : data)
+                lib_.archive_entry_sparse_add_entry(entry.get(), begin, end - begin);
+            if (data.empty())
+                lib_.archive_entry_sparse_add_entry(entry.get(), 0, 0);
+        }
+        header(entry, path);
+        off_t at = 0;
+        for (const auto& [begin, end] : data) {
+            zeros(begin - at, path);
+            copy(file.get(), begin, end, path);
+            at = end;
+        }
+        zeros(size - at, path);
+    }
+
+    void put(std::size_t length, const std::string& path) {
+        stop_.throwIfRequested();
+        for (std::size_t done = 0; done < length;) {
+            const la_ssize_t put = lib_.archive_write_data(writer_.get(), block_.data() + done, length - done);
+            lib_.check(static_cast<int>(std::min<la_ssize_t>(put, 0)), writer_.get(),
+                       "put content of {} into an archive", path);
+            if (put == 0)
+                fail("put content of {} into an archive: it takes no more", path);
+            done += static_cast<std::size_t>(put);
+        }
+    }
+
+    void copy(int file, off_t at, off_t end, const std::string& path) {
+        while (at < end) {
+            const std::size_t want = std::min(block_.size(), static_cast<std::size_t>(end - at));
+            const ssize_t got = sys(::pread(file, block_.data(), want, at), "read {}", path);
+            if (got == 0)
+                fail("{} shrank while it was read", path);
+            put(static_cast<std::size_t>(got), path);
+            at += got;
+        }
+    }
+
+    /// Holes, which the library leaves out again.
+    void zeros(off_t count, const std::string& path) {
+        std::fill_n(block_.begin(), std::min<off_t>(count, static_cast<off_t>(block_.size())), std::byte{});
+        while (count > 0) {
+            const std::size_t part = std::min(block_.size(), static_cast<std::size_t>(count));
+            put(part, path);
+            count -= static_cast<off_t>(part);
+        }
+    }
+
+    const ArchiveFunctions& lib_;
+    const model::IdMap& ids_;
+    FileContents* const apart_;
+    StopRequest& stop_;
+    std::unique_ptr<archive, FreeWriter> writer_;
+    std::vector<std::byte> block_;
+    std::map<ino_t, std::string> links_;
+    std::vector<SocketFile> sockets_;
+};
+
+/// In a directory for a moment.
+class Stay {
+public:
+    explicit Stay(int directory)
+        : back_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {
+        sys(::fchdir(directory), "enter a directory");
+    }
+    ~Stay() {
+        if (::fchdir(back_.get()) != 0)
+            ::abort();  // whatever came next would happen in the wrong place
+    }
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+
+private:
+    UniqueFd back_;
+};
+
+}  // namespace
+
+FileArchives::FileArchives() : library_(std::make_unique<ArchiveFunctions>()) {}
+
+void FileArchives::load() noexcept {
+    (void)SharedLibrary::isInstalled(kArchiveLibrary);
+}
+
+FileArchives::~FileArchives() = default;
+
+std::vector<SocketFile> FileArchives::pack(int directory, int to, const model::IdMap& ids, FileContents* apart,
+                                           StopRequest& stop) const {
+    ArchiveWriter writer(*library_, to, ids, apart, stop);
+    writer.addTree(directory, ".");
+    return writer.finish();
+}
+
+void FileArchives::unpack(int from, int directory) const {
+    const ArchiveFunctions& lib = *library_;
+    const Stay stay(directory);
+    const Archive reader(lib.archive_read_new(), lib.archive_read_free);
+    lib.check(lib.archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
+    lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
+    lib.check(lib.archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
+    const Archive disk(lib.archive_write_disk_new(), lib.archive_write_free);
+    // An archive is foreign text: it may not lead out of the directory.
+    lib.check(lib.archive_write_disk_set_options(
+                  disk.get(), ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
+                                  ARCHIVE_EXTRACT_XATTR | ARCHIVE_EXTRACT_ACL | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
+                                  ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS),
+              disk.get(), "prepare to make files");
+    std::optional<std::array<timespec, 2>> ownTimes;
+    for (;;) {
+        archive_entry* entry = nullptr;
+        const int next = lib.archive_read_next_header(reader.get(), &entry);
+        if (next == ARCHIVE_EOF)
+            break;
+        lib.check(next, reader.get(), "read an archive");
+        const std::string path = lib.archive_entry_pathname(entry) != nullptr ? lib.archive_entry_pathname(entry) : "";
+        lib.check(lib.archive_write_header(disk.get(), entry), disk.get(), "make {}", path);
+        if (path == "." || path == "./")
+            ownTimes = {{{lib.archive_entry_atime(entry), lib.archive_entry_atime_nsec(entry)},
+                         {lib.archive_entry_mtime(entry), lib.archive_entry_mtime_nsec(entry)}}};
+        for (;;) {
+            const void* block = nullptr;
+            std::size_t size = 0;
+            la_int64_t offset = 0;
+            const int read = lib.archive_read_data_block(reader.get(), &block, &size, &offset);
+            if (read == ARCHIVE_EOF)
+                break;
+            lib.check(read, reader.get(), "read the content of {}", path);
+            lib.check(static_cast<int>(
+                          std::min<la_ssize_t>(lib.archive_write_data_block(disk.get(), block, size, offset), 0)),
+                      disk.get(), "write {}", path);
+        }
+        lib.check(lib.archive_write_finish_entry(disk.get()), disk.get(), "make {}", path);
+    }
+    lib.check(lib.archive_write_close(disk.get()), disk.get(), "set times and modes of directories");
+    if (ownTimes)  // the library leaves this one out
+        changeTimes(directory, (*ownTimes)[0], (*ownTimes)[1]);
+}
+
+void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory) {
+    for (const SocketFile& socket : sockets) {
+        const std::string last = socket.path.substr(socket.path.rfind('/') + 1);  // npos + 1 is 0
+        if (last.empty() || last == "." || last == "..")
+            fail("{} is no name of a socket's file", socket.path);
+        const ErrorContext context([&] { return fmt::format("the file of a socket, {}", socket.path); });
+        // The path comes from an image, and what it leads through from an archive.
+        kernel::CreatedName name = kernel::CreatedName::below(directory, socket.path);
+        struct stat before {};
+        sys(::fstat(name.directory(), &before), "stat the directory");
+        const UniqueFd file = name.createNode(S_IFSOCK);
+        changeOwner(file.get(), socket.user, socket.group);
+        changeMode(file.get(), socket.mode);
+        changeTimes(file.get(), socket.modified, socket.modified);
+        changeTimes(name.directory(), before.st_atim, before.st_mtim);
+        name.release();
+    }
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/mount/copied_mounts_dump.hpp"
+#include "criu/namespaces/mount/file_archive.hpp"
+#include "criu/namespaces/mount/mount_dump.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+/// Processes may be in other mount namespaces than the root, which may be in criu's.
+class MountNamespaceDump final : public NamespaceDump {
+public:
+    explicit MountNamespaceDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Mount, with) {
+        if (!isOwn() && with.tree.copiedMounts) {
+            requireOne();
+            with.surroundings.root = rootOfCopiedMounts(with.tree.root().dir, with.log);
+            return;
+        }
+        const std::vector<SeenNamespace> seen = number(with.tree);
+        if (seen.empty())
+            return;
+        // What belongs to a further user namespace is made by who comes from criu's, also for the root.
+        besideCriu_ = !isOwn() || (!with.surroundings.ids.isOwnNamespace() && belongsToOthers(with.tree.root()));
+        if (besideCriu_)
+            requirePossible(with.tree);
+        with.log.stage("mounts");
+        if (!kernel::canRestoreMountNamespaces())
+            with.log.warn("This kernel can't restore the mount namespace of the tree: that needs {} or newer",
+                          kernel::kMountNamespacesSince);
+        content_.emplace(with.options,
+                         besideCriu_ ? MountDump::FirstProcess::WithCriu : MountDump::FirstProcess::InItsOwn, seen,
+                         with.tree, with.log, with.takeMount);
+        content_->noteProcsOf(with.tree);
+        content_->noteNetworksOf(with.tree);
+        with.surroundings.root = content_->treeRoot();
+    }
+
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
+        const auto found = numbers_.find(process);
+        return found == numbers_.end() ? rootNumber() : found->second;
+    }
+
+    /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
+    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
+        return severalSeen_ || besideCriu_ ? std::nullopt : NamespaceDump::numberOfInode(inode);
+    }
+
+    void write(const DumpOutputs& outputs) override {
+        if (content_)
+            content_->write(outputs, inputs().surroundings, inputs().stop);
+        auto& names = outputs.extensions;
+        if (content_ && besideCriu_ && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
+            names.emplace_back(kFurtherNamespaces);
+    }
+
+private:
+    static bool belongsToOthers(const SeenProcess& process) {
+        return bool(kernel::foreignOwner(process.dir.open("ns/mnt", O_RDONLY).get()));
+    }
+
+    /// Not all are with criu.
+    void requirePossible(const SeenTree& tree) const {
+        const SeenProcess& apart =
+            *std::find_if(tree.processes.begin(), tree.processes.end(),
+                          [&](const SeenProcess& process) { return process.ids.of(kind()) != tree.criu.of(kind()); });
+        if (inputs().options.compat)
+            fail("{} is in a mount namespace that is made beside that of criu, and CRIU 4.2 can't restore that",
+                 apart.describe());
+        // Whoever makes mount namespaces comes back, which takes rights where criu is.
+        if (inputs().surroundings.ids.isOwnNamespace())
+            fail(
+                "{} is in another mount namespace than the root of the tree, which is in that of criu, but in a user "
+                "namespace of its own; that can't be dumped yet",
+                apart.describe());
+        FileArchives::load();
+    }
+
+    /// All but that of criu.
+    std::vector<SeenNamespace> number(const SeenTree& tree) {
+        std::map<std::uint32_t, std::uint32_t> byInode;
+        std::vector<SeenNamespace> seen;
+        for (const SeenProcess& process : tree.processes) {
+            const std::uint32_t inode = process.ids.of(kind()).value_or(0);
+            if (process.ids.of(kind()) == tree.criu.of(kind())) {
+                if (isOwn())
+                    fail("{} is in the mount namespace of criu, but the root of the tree isn't", process.describe());
+                continue;
+            }
+            auto found = byInode.find(inode);
+            if (found == byInode.end()) {
+                const std::uint32_t fresh = isOwn() && seen.empty() ? rootNumber() : inputs().numbers.addOther();
+                found = byInode.emplace(inode, fresh).first;
+                seen.push_back({fresh, &process.dir});
+            }
+            numbers_[process.pid] = found->second;
+        }
+        severalSeen_ = seen.size() > 1;
+        return seen;
+    }
+
+    std::map<HostPid, std::uint32_t> numbers_;  ///< by process
+    bool severalSeen_ = false;
+    bool besideCriu_ = false;
+    std::optional<MountDump> content_;  ///< only of a namespace that isn't criu's
+};
+
+}  // namespace
+
+std::unique_ptr<NamespaceDump> makeMountDump(const DumpInputs& inputs) {
+    return std::make_unique<MountNamespaceDump>(inputs);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A proc file system shows the pid namespace of who has mounted it.
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/names.hpp"
+#include "criu/kernel/device_number.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/model/nested_pids.hpp"
+#include "criu/namespaces/mount/mount_dump.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/pid/nested_proc.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+std::uint32_t deviceOf(int fd) {
+    struct stat status {};
+    sys(::fstat(fd, &status), "look at a proc file system");
+    return kernel::kernelForm(status.st_dev);
+}
+
+/// Invalid if it can't be opened.
+UniqueFd tryOpen(int directory, const std::string& path, std::uint64_t resolve, int flags = 0) {
+    open_how how{};
+    how.flags = static_cast<std::uint64_t>(O_PATH | O_CLOEXEC | flags);
+    how.resolve = resolve;
+    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof(how))));
+}
+
+/// By a path from the root of its mount namespace. Invalid if that leads elsewhere, where --skip-mnt has left out what
+/// covers the mount.
+UniqueFd openReachable(int root, const Mount& mount) {
+    UniqueFd fd = tryOpen(root, mount.mountPoint, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+    return fd && deviceOf(fd.get()) == mount.device ? std::move(fd) : UniqueFd();
+}
+
+/// The inode of the pid namespace that a process is in. Nothing if the proc file system shows none with this number, or
+/// criu may not look at it, which it may at those of the tree.
+std::optional<std::uint32_t> namespaceOf(int proc, pid_t process) {
+    // The tree may have mounted anything on what belongs to a process.
+    const UniqueFd link = tryOpen(proc, fmt::format("{}/ns/pid", process),
+                                  RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS, O_NOFOLLOW);
+    std::array<char, 64> target;
+    const ssize_t length = link ? ::readlinkat(link.get(), "", target.data(), target.size()) : -1;
+    return length < 0 ? std::nullopt
+                      : std::optional(kernel::parseNamespaceLink({target.data(), static_cast<std::size_t>(length)}));
+}
+
+/// A proc file system of the tree that mounts show processes of.
+struct ProcSystem {
+    const Mount* whole = nullptr;  ///< a mount that shows all of it
+    UniqueFd root;                 ///< of that
+    const Mount* seen = nullptr;   ///< a mount that a path leads to, and that a restore makes
+};
+
+void warnOfOther(const ProcSystem& system, Log& log) {
+    constexpr std::string_view kNotTheTrees = "shows a pid namespace that is none of the tree's";
+    constexpr std::string_view kUnknown = "may show a pid namespace that is none of the tree's";
+    log.warn("{} {}; after a restore it will show that of the tree's root", system.seen->describe(),
+             system.root ? kNotTheTrees : kUnknown);
+}
+
+}  // namespace
+
+void MountDump::noteProcsOf(const SeenTree& tree) {
+    std::map<std::uint32_t, ProcSystem> systems;
+    for (const Space& space : spaces_) {
+        const MountPaths paths(space.mounts);
+        for (const Mount& mount : space.mounts.all()) {
+            if (mount.kind.code != FSTYPE__PROC || mount.externalName || !(mount.isWhole() || isOfProcess(mount.root)))
+                continue;
+            ProcSystem& system = systems[mount.device];
+            const bool reachable = paths.isReachable(mount);
+            if (system.seen == nullptr && reachable && !mount.ofPlugin)
+                system.seen = &mount;
+            if (!mount.isWhole() || system.root)
+                continue;
+            system.whole = &mount;
+            if (reachable)
+                system.root = openReachable(space.root.get(), mount);
+        }
+    }
+    const UniqueFd crius(sys(::open("/proc", O_PATH | O_CLOEXEC), "open /proc"));
+    const std::uint32_t criusDevice = deviceOf(crius.get());
+    std::set<int> covered;
+    for (auto& [device, system] : systems) {
+        if (!system.root && device == criusDevice)
+            system.root = openBelow(crius.get(), "", O_PATH);
+        else if (!system.root && system.whole != nullptr)
+            covered.insert(system.whole->id);
+    }
+    for (auto& [id, fd] : openAll(covered))
+        systems.at(deviceOf(fd.get())).root = std::move(fd);
+
+    const SeenProcess& root = tree.root();
+    const std::optional<std::uint32_t> ofRoot = root.ids.of(kernel::NamespaceKind::Pid);
+    std::map<std::uint32_t, TreePid> firsts;
+    std::set<std::uint32_t> others;
+    for (const auto& [device, system] : systems) {
+        std::optional<std::uint32_t> shown;
+        // In a namespace that isn't the tree's own criu may have no right to look at process 1.
+        for (const pid_t process : {pid_t{1}, root.treePid.value})
+            if (!shown && system.root)
+                shown = namespaceOf(system.root.get(), process);
+        if (const model::PidSpace* const below = shown ? tree.nested.find(*shown) : nullptr; below != nullptr)
+            firsts.emplace(device, model::NestedPids::firstOf(*below));
+        else if (shown == ofRoot)
+            procs_.ofRoot.insert(device);
+        else {
+            others.insert(device);
+            if (system.seen != nullptr)
+                warnOfOther(system, log_);
+        }
+    }
+    // Files may be open there though the tree hasn't mounted it.
+    if (namespaceOf(crius.get(), ::getpid()) == ofRoot)
+        procs_.ofRoot.insert(criusDevice);
+    for (const Mount* const mount : all())
+        if (others.contains(mount->device) && !mount->externalName && !mount->ofPlugin)
+            procs_.others.insert(mount->id);
+    if (tree.nested.empty())
+        return;
+    for (Mount* const mount : all()) {
+        if (mount->kind.code != FSTYPE__PROC || mount->externalName)
+            continue;
+        const auto system = systems.find(mount->device);
+        if ((system == systems.end() || system->second.whole == nullptr) && mount->device != criusDevice)
+            fail(
+                "{} is a part of a proc file system of which no mount shows the whole, so it isn't known which pid "
+                "namespace it is of",
+                mount->describe());
+        if (const auto first = firsts.find(mount->device); first != firsts.end())
+            mount->pidsOf = first->second;
+    }
+    std::vector<const MountTree*> trees;
+    for (const Space& space : spaces_)
+        trees.push_back(&space.mounts);
+    requireExchangeable(trees);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/mount/mount_restore.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/names.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/kernel/fd_store.hpp"
+#include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/proc/limits.hpp"
+#include "criu/kernel/proc/mountinfo.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/mount/mount_copied.hpp"
+#include "criu/namespaces/mount/mount_joined.hpp"
+#include "criu/namespaces/mount/mounts_within.hpp"
+#include "criu/namespaces/mount/outside_mounts.hpp"
+#include "criu/namespaces/mount/overlay.hpp"
+#include "criu/namespaces/ns_ids.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+constexpr const char* kProc = "proc";
+
+/// What is mounted on the root, or that itself.
+const Mount& topOf(const MountTree& tree) {
+    const Mount* top = &tree.root();
+    for (const Mount& mount : tree.all())
+        if (mount.parentId == top->id && mount.mountPoint == "/" && &mount != top)
+            top = &mount;
+    return *top;
+}
+
+/// Absolute paths of the process begin at another directory while this lives. A path goes on into whatever is mounted
+/// there, in whichever namespace, so this leads into other mount namespaces.
+class RootVisit {
+public:
+    RootVisit(int root, const MoveFd& move)
+        : root_(move(UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")))),
+          current_(move(UniqueFd(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")))) {
+        sys(::fchdir(root), "enter the root of another mount namespace");
+        if (::chroot(".") != 0) {
+            const int code = errno;
+            back();
+            throw Error(code, "make the root of another mount namespace the root");
+        }
+    }
+    ~RootVisit() { back(); }
+    RootVisit(const RootVisit&) = delete;
+    RootVisit& operator=(const RootVisit&) = delete;
+
+private:
+    void back() const noexcept {
+        if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
+            ::abort();  // whatever came next would happen in the wrong place
+    }
+
+    UniqueFd root_;
+    UniqueFd current_;
+};
+
+UniqueFd copyOf(int mount) {
+    return UniqueFd(sys(::fcntl(mount, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"));
+}
+
+/// criu needs it, the whole, and to be written to.
+bool lacksProc(const MountTree& tree) {
+    const Mount& proc = MountPaths(tree).lookUp("/proc");
+    return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc" ||
+           ((proc.flags | proc.superFlags) & MS_RDONLY) != 0;
+}
+
+/// For the time of the restore; nothing where there is one. Made while criu's own /proc is there still: in a user
+/// namespace the kernel mounts no proc that shows more than is to be seen anyway.
+UniqueFd makeProcMount(const MountTree& tree) {
+    if (!lacksProc(tree))
+        return {};
+    const ErrorContext context([] { return "make a proc file system for the time of the restore"; });
+    return kernel::mountFileSystem({"proc", "proc", "", 0});
+}
+
+void addProc(const UniqueFd& proc) {
+    if (!proc)
+        return;
+    const ErrorContext context([] { return "put a proc file system on /proc for the time of the restore"; });
+    kernel::attachMountBelow(proc.get(), openRootDirectory().get(), kProc);
+}
+
+/// Where the first process is, to come back to.
+class Home {
+public:
+    Home()
+        : space_(kernel::openOwnNamespace(kernel::NamespaceKind::Mount)),
+          root_(openRootDirectory()),
+          current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {}
+
+    void enter() const {
+        sys(::setns(space_.get(), CLONE_NEWNS), "go back to the mount namespace of criu");
+        sys(::fchdir(root_.get()), "go back to the root directory");
+        sys(::chroot("."), "go back to the root directory");
+        sys(::fchdir(current_.get()), "go back to the current directory");
+    }
+
+private:
+    UniqueFd space_;
+    UniqueFd root_;
+    UniqueFd current_;
+};
+
+/// Takes off what was criu's, which lies on top, until mount `top` is what "/" leads to.
+void takeOffUntil(std::optional<int> top) {
+    const auto covering = [] {
+        const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
+        return kernel::mountIdOf(fd.get());
+    };
+    while (covering() != top)
+        sys(::umount2(".", MNT_DETACH), "take criu's own mounts off");
+    sys(::chdir("/"), "go to the root");
+}
+
+void pivotTo(int root) {
+    sys(::fchdir(root), "enter the root of the tree");
+    sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
+}
+
+/// Makes a mount of the yard the root, and takes all else off, until mount `top` is what "/" leads to.
+void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) {
+    // pivot_root(2) wants it to share nothing. A peer keeps its place meanwhile.
+    UniqueFd peer;
+    if (tree.root().shared != 0 || tree.root().master != 0) {
+        constexpr const char* kPlace = "peer";
+        peer = kernel::cloneMount(root);
+        makeDirectory(yard, kPlace, IfThere::Used);
+        kernel::attachMountBelow(peer.get(), yard, kPlace);
+        kernel::setPropagation(root, MS_PRIVATE);
+    }
+    pivotTo(root);
+    if (peer)
+        kernel::joinPropagation(peer.get(), root);
+    // The yard, its root, and whatever had been mounted on that. It mustn't be taken off elsewhere, too.
+    kernel::makePrivateBelow(yard);
+    takeOffUntil(top);
+}
+
+}  // namespace
+
+MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers)
+    : log_(inputs.log),
+      helpers_(std::move(helpers)),
+      ids_(inputs.surroundings.ids),
+      surroundings_(inputs.surroundings),
+      mounts_(inputs.images, numbers.own, numbers.others, inputs.options),
+      procs_(mounts_, inputs.tree.nested()),
+      yard_(mounts_, inputs, helpers_) {
+    requireCalls();
+    requireRoom();
+    first_ = numbers.own != 0 ? numbers.own : numberOf(*inputs.outside, kernel::NamespaceKind::Mount).value_or(0);
+    current_ = first_;
+    // Whoever makes the namespaces comes back, which takes rights where criu is.
+    if (mounts_.main() == nullptr && ids_.isOwnNamespace())
+        fail(
+            "a tree with a user namespace of its own was in the mount namespace of criu, but not all of it, which "
+            "can't be restored yet");
+    inputs.surroundings.ownPaths = true;
+    if (numberOf(**inputs.tree.root().ids, kernel::NamespaceKind::Mount) !=
+        numberOf(*inputs.outside, kernel::NamespaceKind::Mount))
+        inputs.surroundings.withPathsOf = inside;
+    inputs.surroundings.mountSpaceOf = [this](int mount) {
+        const MountImages::Space* const space = mounts_.spaceOf(mount);
+        return space != nullptr ? space->number : mounts_.main() == nullptr ? first_ : 0;
+    };
+    inputs.surroundings.whereNamesAre = [this](std::uint32_t space, const MoveFd& move, const Work& work) {
+        const auto place = places_.find(space);
+        if (place == places_.end() || !place->second.root)
+            return work();
+        const RootVisit visit(place->second.root->get(), move);
+        work();
+    };
+}
+
+/// Mounts are made as the tree had them, with what they share, before anything is at its place.
+void MountRestore::requireCalls() {
+    if (!kernel::canRestoreMountNamespaces())
+        failWith(ENOSYS, "a mount namespace can't be restored by this kernel: that needs {} or newer",
+                 kernel::kMountNamespacesSince);
+}
+
+/// Each mount has a descriptor until it is in its place, and one that no path leads to another one.
+void MountRestore::requireRoom() const {
+    constexpr std::size_t kOthers = 1024;
+    const std::size_t mounts = mounts_.all().size();
+    std::size_t covered = 0;
+    if (const MountImages::Space* const main = mounts_.main(); main != nullptr) {
+        const MountPaths paths(main->mounts);
+        for (const Mount& mount : main->mounts.all())
+            covered += paths.isReachable(mount) ? 0 : 1;
+    }
+    if (kernel::makeRoomForFiles(mounts + covered + kOthers))
+        return;
+    Error error(EMFILE, fmt::format("the tree has {} mounts, each of which needs an open file to be restored", mounts));
+    error.addHint("raise the limit of open files (ulimit -Hn, sysctl fs.nr_open)");
+    throw error;
+}
+
+void MountRestore::finish(const kernel::ProcPid& first) {
+    if (mounts_.terminals().empty())
+        return;
+    const UniqueFd space = first.open("ns/mnt", O_RDONLY);
+    const UniqueFd root = first.open("root", O_PATH | O_DIRECTORY);
+    const auto relative = [](const std::string& path) { return path.substr(path.find_first_not_of('/')); };
+    kernel::insideMountNamespace(space.get(), [&] {
+        for (const MountImages::Terminal& mount : mounts_.terminals()) {
+            const ErrorContext context([&] { return fmt::format("mount terminal {} on {}", mount.path, mount.place); });
+            const UniqueFd made = kernel::cloneMountBelow(root.get(), relative(mount.path));
+            kernel::setPropagation(made.get(), MS_PRIVATE);
+            kernel::attachMountBelow(made.get(), root.get(), relative(mount.place));
+            kernel::setMountFlags(made.get(), mount.flags);
+        }
+    });
+}
+
+void MountRestore::prepare(kernel::FdStore& store, const Inherited& /*inherited*/) {
+    store_ = &store;
+    yard_.openOutside(store);
+}
+
+std::uint64_t MountRestore::birthFlags(const model::Task& task) const {
+    return task.parent == nullptr && mounts_.main() != nullptr ? CLONE_NEWNS : 0;
+}
+
+void MountRestore::build() {
+    helpers_.makeDeletedFiles(
+        makeMounts(),
+        [this](int fromMount, const std::string& from, int toMount, const std::string& to) {
+            linkAcross(fromMount, from, toMount, to);
+        },
+        *store_);
+    if (mounts_.main() != nullptr)
+        seal(*mounts_.main());
+    yard_.forget();
+}
+
+files::HiddenMounts MountRestore::makeMounts() {
+    const ErrorContext context([] { return "make the mount namespace of the tree"; });
+    log_.info("Making {} mounts", mounts_.all().size());
+    std::optional<Home> home;
+    if (mounts_.main() == nullptr) {
+        home.emplace();
+        places_[first_].space =
+            store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+        places_[first_].root = std::make_shared<const UniqueFd>(inheritRoot());
+        sys(::unshare(CLONE_NEWNS), "create a mount namespace to make others in");
+    }
+    sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
+    covered_.want(helpers_.namedDirectories());
+    yard_.makeAll();
+    for (const MountImages::Space& space : mounts_.spaces())
+        if (surroundings_.ownerOf(space.number) != nullptr)
+            within_.merge(mountsToAttachWithin(space.mounts));
+    attachAll();
+    makeOverlays();
+    yard_.requireAll();
+    restorePropagation(mounts_.all(), yard_.all(), yard_.outer(),
+                       [this](const Mount& mount) { return yard_.makeWhole(mount); });
+    for (const MountImages::Space& space : mounts_.spaces())
+        if (&space != mounts_.main())
+            split(space, places_[space.number]);
+    if (home) {
+        yard_.leave();
+        home->enter();
+        return hiddenMounts();
+    }
+    const MountImages::Space& first = *mounts_.main();
+    if (mounts_.spaces().size() > 1)
+        places_[first.number].space =
+            store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+    makeProcDirectory(first);
+    const UniqueFd proc = makeProcMount(first.mounts);
+    enterRoot(first.mounts, yard_.fd(), yard_.made(first.mounts.root().id),
+              kernel::mountIdOf(yard_.made(topOf(first.mounts).id)));
+    yard_.leave();
+    addProc(proc);
+    requireInPlace();
+    return hiddenMounts();
+}
+
+/// What has become of the mounts has to be what the images say, whatever others did to the file systems meanwhile.
+void MountRestore::requireInPlace() const {
+    kernel::ProcBuffer buffer;
+    const kernel::MountTable table = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
+    const auto rowOf = [&](int id) -> const kernel::MountInfo& {
+        const auto number = kernel::mountIdOf(yard_.made(id));
+        const kernel::MountInfo* const row = number ? table.find(*number) : nullptr;
+        if (row == nullptr)
+            fail("mount {} isn't in its namespace", id);
+        return *row;
+    };
+    for (const Mount& mount : mounts_.main()->mounts.all()) {
+        const ErrorContext context([&] { return mount.describe(); });
+        const kernel::MountInfo& row = rowOf(mount.id);
+        if (row.mountPoint != mount.mountPoint)
+            fail("it came to lie on {}", row.mountPoint);
+        if (!mounts_.isRoot(mount) && row.parentId != rowOf(mount.parentId).id)
+            fail("it came to lie on another mount than it was");
+        const Mount* const of = yard_.sourceOf(mount);
+        if (of == nullptr || mount.rootDeleted || !mounts_.isOfMain(*of))
+            continue;  // that of a further namespace is elsewhere by now
+        const kernel::MountInfo& ofRow = rowOf(of->id);
+        const auto below = pathBelow(of->root, mount.root);
+        const std::string base = ofRow.root == "/" ? "" : ofRow.root;
+        const std::string wanted = below->empty() ? ofRow.root : fmt::format("{}/{}", base, *below);
+        if (row.root != wanted)
+            fail("it came to show {}, not {}", row.root, wanted);
+    }
+}
+
+/// A descriptor of the calling process' root that all restored processes inherit.
+UniqueFd MountRestore::inheritRoot() const {
+    return store_->inherit(kernel::FdKey::Mount, openRootDirectory());
+}
+
+/// Where files are that can't be found by their paths alone.
+files::HiddenMounts MountRestore::hiddenMounts() {
+    files::HiddenMounts hidden;
+    std::optional<MountPaths> paths;
+    if (mounts_.main() != nullptr)
+        paths.emplace(mounts_.main()->mounts);
+    else
+        hidden.emplace(files::kOtherMounts, files::HiddenDirectory{"", places_[first_].root});
+    if (mounts_.main() != nullptr && mounts_.spaces().size() > 1)
+        places_[first_].root = std::make_shared<const UniqueFd>(inheritRoot());
+    for (const MountImages::Space& space : mounts_.spaces())
+        for (const Mount& mount : space.mounts.all())
+            if (&space == mounts_.main() && !paths->isReachable(mount))
+                hidden.emplace(
+                    mount.id,
+                    files::HiddenDirectory{mount.mountPoint, std::make_shared<const UniqueFd>(store_->inherit(
+                                                                 kernel::FdKey::Mount, copyOf(yard_.made(mount.id))))});
+            else if (const auto place = places_.find(space.number); place != places_.end() && place->second.root)
+                hidden.emplace(mount.id, files::HiddenDirectory{"", place->second.root});
+    covered_.moveTo(hidden, *store_);
+    return hidden;
+}
+
+/// Makes the namespace of further processes: of a copy of all mounts, which is left with those of that namespace.
+void MountRestore::split(const MountImages::Space& space, Place& place) {
+    makeProcDirectory(space);
+    seal(space);
+    const UniqueFd proc = makeProcMount(space.mounts);
+    const UniqueFd* const owner = surroundings_.ownerOf(space.number);
+    if (owner != nullptr)
+        makeDirectory(yard_.fd(), kPlaceWithin, IfThere::Used);
+    const UniqueFd base = kernel::openOwnNamespace(kernel::NamespaceKind::Mount);
+    const UniqueFd root = openRootDirectory();
+    sys(::unshare(CLONE_NEWNS), "create a mount namespace");
+    {
+        const UniqueFd yard(sys(::open("/..", O_PATH | O_CLOEXEC), "open the copy of all mounts"));
+        const std::string name = std::to_string(space.mounts.root().id);
+        const UniqueFd top(
+            sys(::openat(yard.get(), name.c_str(), O_PATH | O_CLOEXEC), "open the copy of a namespace's root"));
+        if (&topOf(space.mounts) != &space.mounts.root())
+            fail("the root of mount namespace {} is covered by another mount, which can't be restored yet",
+                 space.number);
+        if (owner != nullptr) {
+            pivotTo(yard.get());
+            takeOffUntil(kernel::mountIdOf(yard.get()));
+            MountsWithin made = attachWithin(*owner, space.mounts, within_, proc);
+            place.space = store_->inherit(kernel::FdKey::Namespace, std::move(made.space));
+            place.root = std::make_shared<const UniqueFd>(store_->inherit(kernel::FdKey::Mount, std::move(made.root)));
+        } else {
+            enterRoot(space.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
+            addProc(proc);
+            place.space =
+                store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
+            place.root = std::make_shared<const UniqueFd>(inheritRoot());
+        }
+    }
+    sys(::setns(base.get(), CLONE_NEWNS), "go back to the first mount namespace");
+    sys(::fchdir(root.get()), "go back to the root directory");
+    sys(::chroot("."), "go back to the root directory");
+}
+
+void MountRestore::enter(const model::Task& task) const {
+    const auto number = task.ids ? numberOf(**task.ids, kernel::NamespaceKind::Mount) : std::nullopt;
+    const auto place = number ? places_.find(*number) : places_.end();
+    if (place == places_.end() || !place->second.space || (mounts_.main() == nullptr && *number == current_))
+        return;
+    sys(::setns(place->second.space.get(), CLONE_NEWNS), "enter mount namespace {}", *number);
+    current_ = *number;
+    if (mounts_.main() == nullptr && *number == first_) {
+        // criu's root may be another than that of its namespace.
+        sys(::fchdir(place->second.root->get()), "enter the root directory of criu");
+        sys(::chroot("."), "enter the root directory of criu");
+    }
+}
+
+/// link(2) refuses two mounts even if they are of one file system. A third that shows both directories will do.
+void MountRestore::linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const {
+    const auto find = [this](int id) -> const Mount& {
+        const Mount* const mount = mounts_.find(id);
+        if (mount == nullptr)
+            fail("the images have no mount {}", id);
+        return *mount;
+    };
+    const Mount& one = find(fromMount);
+    const Mount& other = find(toMount);
+    // Those of the first process' namespace come first.
+    const Mount* const both = one.device == other.device ? yard_.showing(one.device, one.root, other.root) : nullptr;
+    if (both == nullptr)
+        fail("it was on {} and on {}; no mount shows both, so it can't be restored", one.describe(), other.describe());
+    const auto place = [&](const Mount& mount, const std::string& path) {
+        const auto below = pathBelow(mount.mountPoint, path);
+        const auto base = pathBelow(both->root, mount.root);
+        if (!below || !base)
+            fail("{} doesn't lie on {}", path, mount.describe());
+        return base->empty() ? *below : fmt::format("{}/{}", *base, *below);
+    };
+    // In a copy nothing is mounted on the way.
+    UniqueFd copy;
+    if (mounts_.isOfMain(*both))
+        copy = kernel::cloneMount(yard_.made(both->id));
+    const int directory = copy ? copy.get() : yard_.made(both->id);
+    linkBelow(directory, place(one, from), place(other, to));
+}
+
+/// A directory to put a proc file system on; the root is of a file system that the images have filled.
+/// removeProcDirectory() is called by another process, which finds the times that the root had here.
+void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
+    if (!mounts_.lacksProc(space))
+        return;
+    const int root = yard_.made(space.mounts.root().id);
+    struct stat before {};
+    sys(::fstat(root, &before), "look at the root");
+    if (const int code = tryMakeDirectory(root, kProc, S_IRWXU); code != 0)
+        failWith(code, "make a directory /proc for the time of the restore");
+    changeTimes(root, before.st_atim, before.st_mtim);
+}
+
+/// Called where paths lead where they do in the namespace, and nothing is mounted on /proc any more.
+void MountRestore::removeProcDirectory(const MountImages::Space& space) {
+    const UniqueFd root = openRootDirectory();
+    struct stat before {};
+    struct stat made {};
+    sys(::fstat(root.get(), &before), "look at the root");
+    sys(::fstatat(root.get(), kProc, &made, AT_SYMLINK_NOFOLLOW), "look at the directory /proc");
+    if (const int code = removeIfSame(root.get(), kProc, Inode::of(made)); code != 0)
+        failWith(code, "remove the directory /proc");
+    changeTimes(root.get(), before.st_atim, before.st_mtim);
+    const Mount& mount = space.mounts.root();
+    if ((mount.flags & MS_RDONLY) != 0)
+        kernel::setMountFlags(root.get(), mount.flags);
+    if ((mount.superFlags & MS_RDONLY) != 0)
+        kernel::makeFileSystemReadOnly(root.get());
+}
+
+void MountRestore::seal(const MountImages::Space& space) {
+    const MountTree& tree = space.mounts;
+    // What a directory will be removed from becomes read-only after that.
+    const Mount* const later = mounts_.lacksProc(space) ? &tree.root() : nullptr;
+    for (const Mount& mount : tree.all()) {
+        const int made = yard_.made(mount.id);
+        if ((mount.flags & MS_RDONLY) != 0 && &mount != later)
+            kernel::setMountFlags(made, mount.flags);
+        if ((mount.superFlags & MS_RDONLY) != 0 && yard_.isFilled(mount.device) &&
+            (later == nullptr || mount.device != later->device))
+            kernel::makeFileSystemReadOnly(made);
+    }
+}
+
+void MountRestore::clean(std::span<const ParkedProcess> processes) {
+    for (const MountImages::Space& space : mounts_.spaces()) {
+        if (!lacksProc(space.mounts))
+            continue;
+        const auto there = std::find_if(processes.begin(), processes.end(), [&](const ParkedProcess& process) {
+            return process.task.ids && numberOf(**process.task.ids, kernel::NamespaceKind::Mount) == space.number;
+        });
+        if (there != processes.end())
+            inside(there->pid, [&] {
+                sys(::umount2("/proc", MNT_DETACH | UMOUNT_NOFOLLOW), "take the proc file system off /proc");
+                if (mounts_.lacksProc(space))
+                    removeProcDirectory(space);
+            });
+    }
+    procs_.exchange(processes, ids_);
+}
+
+/// Those that have been made; others, and what is mounted on them, later.
+void MountRestore::attachAll() {
+    for (const MountImages::Space& space : mounts_.spaces())
+        attach(space.mounts);
+}
+
+/// In the order in which they were mounted: one may be a layer of the next.
+void MountRestore::makeOverlays() {
+    std::map<int, const MountImages::Space*> overlays;
+    for (const MountImages::Space& space : mounts_.spaces())
+        for (const Mount& mount : space.mounts.all())
+            if (mount.isOverlay())
+                overlays.emplace(mount.id, &space);
+    for (const auto& [id, space] : overlays) {
+        if (yard_.has(id))
+            continue;  // from another mount of the same
+        const Mount& mount = *mounts_.find(id);
+        UniqueFd made;
+        {
+            const RootVisit visit(yard_.made(space->mounts.root().id), [](UniqueFd fd) { return fd; });
+            made = mountOverlay(mount);
+        }
+        yard_.add(mount, std::move(made));
+        attachAll();
+    }
+}
+
+/// A list instead of recursion: how deep mounts are nested is up to the image.
+void MountRestore::attach(const MountTree& tree) {
+    const std::map<int, std::vector<const Mount*>> all = tree.children();
+    std::vector<const Mount*> attached{&tree.root()};
+    while (!attached.empty()) {
+        const Mount& parent = *attached.back();
+        attached.pop_back();
+        const auto children = all.find(parent.id);
+        if (children == all.end())
+            continue;
+        for (const Mount* const child : children->second) {
+            if (!yard_.has(child->id))
+                continue;
+            attached.push_back(child);
+            if (!attached_.insert(child->id).second)
+                continue;
+            const ErrorContext context([&] { return child->describe(); });
+            if (within_.contains(child->id)) {
+                covered_.requireNone(parent, *child);
+                continue;
+            }
+            const auto below = pathBelow(parent.mountPoint, child->mountPoint);
+            if (!below)
+                fail("it doesn't lie below its parent, {}", parent.describe());
+            if (mounts_.main() != nullptr && &tree == &mounts_.main()->mounts)
+                covered_.openBelow(parent, yard_.made(parent.id), *child);
+            else
+                covered_.requireNone(parent, *child);
+            kernel::attachMountBelow(yard_.made(child->id), yard_.made(parent.id), *below);
+        }
+    }
+}
+
+void MountRestore::inside(HostPid process, const Work& work) {
+    const UniqueFd target = kernel::ProcDir().open(process.value).open("ns/mnt", O_RDONLY);
+    kernel::insideMountNamespace(target.get(), work);
+}
+
+void MountRestore::complete(const model::Task& task) const {
+    yard_.activate(task);
+}
+
+std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers) {
+    if (inputs.joined.has(kernel::NamespaceKind::Mount))
+        return makeJoinedMountRestore(inputs, std::move(helpers));
+    if (copiesMounts(inputs))
+        return makeCopiedMountRestore(inputs, std::move(helpers));
+    const KindNumbers numbers = KindNumbers::ofAny(inputs, kernel::NamespaceKind::Mount);
+    if (numbers.own == 0 && numbers.others.empty())
+        return nullptr;
+    return std::make_unique<MountRestore>(inputs, numbers, std::move(helpers));
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/net/networks_dump.hpp"
+#include "criu/sockets/network_lock.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using kernel::NamespaceKind;
+
+/// Of processes in the network namespace of criu nothing is dumped but their sockets. If the root of the tree isn't one
+/// of them the calling thread goes
+/// to the namespace of the tree's root and stays there as long as this lives: it looks at sockets and changes rules of
+/// the packet filter there.
+class NetworkNamespaceDump final : public NamespaceDump {
+public:
+    explicit NetworkNamespaceDump(const DumpInputs& with)
+        : NamespaceDump(NamespaceKind::Net, with),
+          rootLock_(with.options.networkLock.value_or(sockets::defaultNetworkLock()), with.runId, with.log),
+          networks_(with.options, rootLock_, with.runId, with.takeLink, with.numbers, with.stop, with.log) {
+        with.surroundings.networks = &networks_;
+        const auto criu = with.tree.criu.of(NamespaceKind::Net);
+        const auto& processes = with.tree.processes;
+        several_ = std::any_of(processes.begin(), processes.end(), [&](const SeenProcess& process) {
+            return process.ids.of(NamespaceKind::Net) != with.tree.root().ids.of(NamespaceKind::Net);
+        });
+        if (!isOwn() && !several_) {
+            networks_.begin(criu);
+            return;
+        }
+        for (const SeenProcess& process : processes)
+            requirePossible(process);
+        with.log.stage("network");
+        if (isOwn()) {
+            const UniqueFd space = with.tree.root().dir.open("ns/net", O_RDONLY);
+            visit_.emplace(space.get(), NamespaceKind::Net);
+        }
+        networks_.begin(criu);
+        for (const SeenProcess& process : with.tree.processes) {
+            const ErrorContext context([&] { return process.describe(); });
+            numbers_.emplace(process.pid, networks_.ofProcess(process.dir));
+        }
+    }
+
+    ~NetworkNamespaceDump() override {
+        try {
+            unlockScripts();
+        } catch (const std::exception& error) {
+            inputs().log.warn("{}", error.what());
+        }
+    }
+    NetworkNamespaceDump(const NetworkNamespaceDump&) = delete;
+    NetworkNamespaceDump& operator=(const NetworkNamespaceDump&) = delete;
+
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
+        const auto found = numbers_.find(process);
+        return found == numbers_.end() ? rootNumber() : found->second;
+    }
+
+    void lock() override {
+        // Others use criu's namespace: there each connection is locked for itself.
+        if (isOwn()) {
+            scriptsLocked_ = true;
+            inputs().scriptsLock();
+        }
+        if (isOwn() || several_)
+            networks_.lock();
+    }
+
+    void write(const DumpOutputs& outputs) override {
+        networks_.write(outputs.images);
+        auto& names = outputs.extensions;
+        if (!isOwn() && several_ && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
+            names.emplace_back(kFurtherNamespaces);
+    }
+
+    void release(model::FinalState state) override {
+        const bool goesOn = state == model::FinalState::Running;
+        networks_.release(!goesOn);
+        if (goesOn)
+            unlockScripts();
+        scriptsLocked_ = false;
+    }
+
+private:
+    void requirePossible(const SeenProcess& process) const {
+        const bool withCriu = process.ids.of(NamespaceKind::Net) == inputs().tree.criu.of(NamespaceKind::Net);
+        if (isOwn() && withCriu)
+            fail("{} is in another network namespace than the root of the tree: in that of criu", process.describe());
+        if (isOwn() || withCriu)
+            return;
+        if (inputs().options.compat)
+            fail(
+                "{} is in another network namespace than the root of the tree, which is in that of criu, and CRIU 4.2 "
+                "can't restore that",
+                process.describe());
+        // Whoever makes network namespaces comes back, which takes rights where criu is.
+        if (inputs().surroundings.ids.isOwnNamespace())
+            fail(
+                "{} is in another network namespace than the root of the tree, which is in that of criu, but in a user "
+                "namespace of its own; that can't be dumped yet",
+                process.describe());
+    }
+
+    void unlockScripts() {
+        if (std::exchange(scriptsLocked_, false))
+            visit_->atHome([&] { inputs().scriptsUnlock(); });
+    }
+
+    std::optional<kernel::NamespaceVisit> visit_;  // only where isOwn(); outlives what unlocks the network
+    sockets::NetworkLock rootLock_;
+    NetworksDump networks_;
+    std::map<HostPid, std::uint32_t> numbers_;  ///< by process
+    bool several_ = false;                      ///< not all are in that of the root
+    bool scriptsLocked_ = false;                ///< scripts have been asked to lock the network
+};
+
+}  // namespace
+
+std::unique_ptr<NamespaceDump> makeNetworkDump(const DumpInputs& inputs) {
+    return std::make_unique<NetworkNamespaceDump>(inputs);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/net/network_restore.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/fd_store.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/namespaces/net/device_restore.hpp"
+#include "criu/namespaces/net/network_content.hpp"
+#include "criu/namespaces/net/network_locks.hpp"
+#include "criu/namespaces/non_root_ns_restore.hpp"
+#include "criu/namespaces/ns_ids.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using kernel::NamespaceKind;
+
+constexpr std::string_view kMade = "made";
+
+/// A restored process is in another network namespace while this lives.
+class SocketVisit {
+public:
+    SocketVisit(int network, const MoveFd& move) : home_(move(kernel::openOwnNamespace(NamespaceKind::Net))) {
+        sys(::setns(network, CLONE_NEWNET), "enter another network namespace");
+    }
+    ~SocketVisit() { ::setns(home_.get(), CLONE_NEWNET); }
+    SocketVisit(const SocketVisit&) = delete;
+    SocketVisit& operator=(const SocketVisit&) = delete;
+
+private:
+    UniqueFd home_;
+};
+
+class NetworkRestore final : public NamespaceRestore {
+public:
+    NetworkRestore(const RestoreInputs& inputs, std::uint32_t number, const std::set<std::uint32_t>& others,
+                   sockets::NetworkLock& lock, std::string lockName);
+
+    [[nodiscard]] std::size_t descriptors() const override { return spaces_.size() + 3; }
+    void prepare(kernel::FdStore& store, const Inherited& inherited) override;
+    [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
+
+    /// Makes all new namespaces but the first process' own, so that they belong to its user namespace.
+    void begin() override;
+    /// Waits until the first process has done so: before that it may be in any of them.
+    void meet(const kernel::ProcPid& first) override;
+    void fill(const kernel::ProcPid& first) override;
+    void close() override;
+
+    void enterFirst(const FirstProcess& first) override;
+    /// All files were opened where they belong: the process goes to its own namespace.
+    void complete(const model::Task& task) const override;
+
+    void open() override { locks_.unlockOthers(); }
+    void commit() noexcept override { devices_.commit(); }
+
+private:
+    /// A namespace; those of processes and sockets by their number in images.
+    struct Space {
+        std::uint32_t number = 0;
+        std::optional<NetworkContent> content;  ///< nothing: it is joined
+        UniqueFd fd;
+        bool made = false;  ///< it is new
+    };
+
+    [[nodiscard]] bool joins() const { return joined_.has(NamespaceKind::Net); }
+    /// Whether the tree was in a namespace of its own. Then the dump locked that as a whole, and all others.
+    [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
+    /// Whether the first process of the tree is to be born in a new one.
+    [[nodiscard]] bool isNew() const noexcept;
+    /// Where the namespaces of others than the root begin in spaces_.
+    [[nodiscard]] std::size_t firstOther() const noexcept { return wasOwn() || joins() ? 1 : 0; }
+    /// Whether a number is of another namespace than the root's.
+    [[nodiscard]] bool isOther(std::uint32_t number) const noexcept;
+    void addKnown(std::set<std::uint32_t> wanted);
+    [[nodiscard]] const Space* find(std::uint32_t number) const noexcept;
+    /// A descriptor of a namespace; -1 if it is criu's own or not known here.
+    [[nodiscard]] int descriptorOf(std::uint32_t number) const noexcept;
+    [[nodiscard]] std::vector<DevicesOf> devices() const;
+    [[nodiscard]] UniqueFd openExternal(const Space& space, const Inherited& inherited) const;
+    void announce(std::string_view text);
+    void inEachNew(const std::function<void(const NetworkContent&)>& work) const;
+    void lockOthers();
+    /// Runs `work` in the root's namespace, which is one that the dump has locked as a whole.
+    void inside(const Work& work) const;
+
+    const ImageDir& images_;
+    SettingsRule settingsRule_;
+    const JoinedNamespaces& joined_;
+    bool empty_;                ///< content isn't restored
+    std::uint32_t number_;      ///< of the root's own namespace, 0: it has none
+    std::uint32_t ofRoot_ = 0;  ///< of the root's, or of criu's
+    const Surroundings& surroundings_;
+    UniqueFd home_;                      ///< criu's, if the root was there
+    mutable std::uint32_t current_ = 0;  ///< that of this process, as far as it has left the root's
+    std::vector<Space> spaces_;          ///< the root's first, if it isn't criu's
+    DeviceRestore devices_;
+    NetworkLocks locks_;     ///< removed before the descriptors in spaces_ are closed
+    UniqueFd announcement_;  ///< the first process says here what came of begin(); unset: it has nothing to make
+    UniqueFd heard_;         ///< and criu reads it here
+};
+
+NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number, const std::set<std::uint32_t>& others,
+                               sockets::NetworkLock& lock, std::string lockName)
+    : images_(inputs.images),
+      settingsRule_{inputs.options.weakSysctls, inputs.log},
+      joined_(inputs.joined),
+      empty_(inputs.options.emptyNetNs),
+      number_(number),
+      surroundings_(inputs.surroundings),
+      devices_(inputs.options, inputs.log),
+      locks_(lock, std::move(lockName), inputs.log) {
+    if (const auto& ids = inputs.tree.root().ids; ids)
+        current_ = ofRoot_ = numberOf(**ids, NamespaceKind::Net).value_or(0);
+    // Whoever makes network namespaces comes back, which takes rights where criu is.
+    if (!wasOwn() && !others.empty() && (joins() || inputs.surroundings.ids.isOwnNamespace()))
+        fail(
+            "processes were in a network namespace (number {}) other than that of criu, where the root was, which "
+            "can't "
+            "be restored with --join-ns net, or in a user namespace of the tree's own",
+            *others.begin());
+    if (!wasOwn() && !joins())
+        lock.setNetwork(ofRoot_);
+    if (joins())
+        spaces_.push_back({number_, {}, {}, false});
+    else if (wasOwn())
+        spaces_.push_back({number_, NetworkContent(images_, number_, empty_), {}, false});
+    addKnown(others);
+    devices_.check(devices());
+
+    Surroundings& surroundings = inputs.surroundings;
+    surroundings.ownNetwork = wasOwn();
+    if (wasOwn())
+        surroundings.inNetwork = [this](const Work& work) { inside(work); };
+    surroundings.whereSocketsAre = [this](std::uint32_t wanted, const MoveFd& move, const Work& work) {
+        if (!isOther(wanted))
+            return work();
+        const SocketVisit visit(descriptorOf(wanted), move);
+        work();
+    };
+}
+
+/// A namespace has ids for others that it knows (RTM_NEWNSID), and veth and tunnel devices lead there: whatever can be
+/// reached in this way from a wanted one is wanted, too.
+void NetworkRestore::addKnown(std::set<std::uint32_t> wanted) {
+    const auto addKnownBy = [&](const Space& space) {
+        if (space.content)
+            for (const auto& [number, id] : space.content->ids())
+                wanted.insert(number);
+    };
+    if (!spaces_.empty())
+        addKnownBy(spaces_.front());
+    wanted.erase(number_);
+    for (;;) {
+        const auto next = std::find_if(wanted.begin(), wanted.end(), [&](std::uint32_t number) {
+            return number != ofRoot_ && find(number) == nullptr;
+        });
+        if (next == wanted.end())
+            return;
+        if (empty_)
+            fail(
+                "the images have a network namespace (number {}) besides that of the tree's root, which can't be "
+                "restored with --empty-ns",
+                *next);
+        spaces_.push_back({*next, NetworkContent(images_, *next, false), {}, false});
+        addKnownBy(spaces_.back());
+    }
+}
+
+bool NetworkRestore::isNew() const noexcept {
+    return wasOwn() && !joins() && spaces_.front().content->externalName() == nullptr;
+}
+
+const NetworkRestore::Space* NetworkRestore::find(std::uint32_t number) const noexcept {
+    const auto found =
+        std::find_if(spaces_.begin(), spaces_.end(), [&](const Space& space) { return space.number == number; });
+    return found != spaces_.end() ? &*found : nullptr;
+}
+
+std::vector<DevicesOf> NetworkRestore::devices() const {
+    std::vector<DevicesOf> all;
+    for (const Space& space : spaces_)
+        all.push_back(
+            {space.number, space.fd.get(),
+             space.content ? std::span(space.content->devices()) : std::span<const Record<NetDeviceEntry>>()});
+    return all;
+}
+
+UniqueFd NetworkRestore::openExternal(const Space& space, const Inherited& inherited) const {
+    const char* const name = space.content->externalName();
+    const int given = inherited(name);
+    if (given < 0) {
+        Error error(0, fmt::format("the tree was in a network namespace called {}, which isn't here", name));
+        error.addHint(fmt::format("give one with --inherit-fd fd[N]:{}", name));
+        throw error;
+    }
+    requireNamespace(given, NamespaceKind::Net, fmt::format("what --inherit-fd gives for {}", name));
+    return UniqueFd(sys(::fcntl(given, F_DUPFD_CLOEXEC, 0), "copy fd {}", given));
+}
+
+void NetworkRestore::prepare(kernel::FdStore& store, const Inherited& inherited) {
+    if (firstOther() == 0)
+        home_ = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(NamespaceKind::Net));
+    for (Space& space : spaces_) {
+        if (!space.content) {
+            const int there = joined_.descriptor(NamespaceKind::Net);
+            space.fd = store.inherit(kernel::FdKey::Namespace,
+                                     UniqueFd(sys(::fcntl(there, F_DUPFD_CLOEXEC, 0), "copy fd {}", there)));
+        } else if (space.content->externalName() != nullptr) {
+            space.fd = store.inherit(kernel::FdKey::Namespace, openExternal(space, inherited));
+        } else {
+            space.made = true;
+            if (space.number == number_)
+                continue;  // the root is born in it
+            space.fd =
+                store.inherit(kernel::FdKey::Namespace,
+                              kernel::openOwnNamespace(NamespaceKind::Net));  // begin() puts another at its number
+            if (announcement_)
+                continue;
+            int ends[2];
+            sys(::pipe2(ends, O_CLOEXEC), "create a pipe");
+            heard_ = store.inherit(kernel::FdKey::Namespace, UniqueFd(ends[0]));
+            announcement_ = store.inherit(kernel::FdKey::Namespace, UniqueFd(ends[1]));
+        }
+    }
+}
+
+std::uint64_t NetworkRestore::birthFlags(const model::Task& task) const {
+    return task.parent == nullptr && isNew() ? CLONE_NEWNET : 0;
+}
+
+void NetworkRestore::announce(std::string_view text) {
+    (void)!::write(announcement_.get(), text.data(), text.size());
+    announcement_.reset();
+    heard_.reset();
+}
+
+void NetworkRestore::begin() {
+    if (!announcement_)
+        return;
+    try {
+        const UniqueFd own = kernel::openOwnNamespace(NamespaceKind::Net);
+        for (const Space& space : spaces_) {
+            if (!space.made || space.number == number_)
+                continue;
+            const auto create = [&] { sys(::unshare(CLONE_NEWNET), "create network namespace {}", space.number); };
+            UniqueFd made;
+            if (const UniqueFd* const owner = surroundings_.ownerOf(space.number); owner != nullptr) {
+                made = makeWithin(*owner, NamespaceKind::Net, create);
+            } else {
+                create();
+                made = kernel::openOwnNamespace(NamespaceKind::Net);
+            }
+            sys(::dup3(made.get(), space.fd.get(), O_CLOEXEC), "hold a network namespace");
+        }
+        sys(::setns(own.get(), CLONE_NEWNET), "go back to the root's network namespace");
+    } catch (const std::exception& error) {
+        announce(error.what());
+        throw;
+    }
+    announce(kMade);
+}
+
+void NetworkRestore::meet(const kernel::ProcPid& first) {
+    if (!announcement_)
+        return;
+    announcement_.reset();
+    std::string text;
+    char block[256];
+    for (ssize_t got = 0; (got = ::read(heard_.get(), block, sizeof(block))) > 0 || (got < 0 && errno == EINTR);)
+        text.append(block, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    heard_.reset();
+    if (text != kMade)
+        fail("the root of the tree has made no network namespaces: {}", text.empty() ? "it has ended" : text);
+    for (Space& space : spaces_)
+        if (space.made && space.number != number_)
+            space.fd = first.open(fmt::format("fd/{}", space.fd.get()), O_RDONLY);
+}
+
+void NetworkRestore::inEachNew(const std::function<void(const NetworkContent&)>& work) const {
+    for (const Space& space : spaces_)
+        if (space.made) {
+            const ErrorContext context([&] { return fmt::format("network namespace {}", space.number); });
+            const kernel::NamespaceVisit visit(space.fd.get(), NamespaceKind::Net);
+            work(*space.content);
+        }
+}
+
+/// The root's lock is among the rules in the images; those of others are put in place before packets can come.
+void NetworkRestore::lockOthers() {
+    for (std::size_t i = firstOther(); i < spaces_.size(); ++i) {
+        const kernel::NamespaceVisit visit(spaces_[i].fd.get(), NamespaceKind::Net);
+        locks_.lockOther(spaces_[i].fd.get());
+    }
+}
+
+void NetworkRestore::fill(const kernel::ProcPid& first) {
+    if (isNew())
+        spaces_.front().fd = first.open("ns/net", O_RDONLY);
+    kernel::inOwnThread([&] {
+        const std::vector<DevicesOf> all = devices();
+        inEachNew([&](const NetworkContent& content) {
+            content.begin(settingsRule_, [this](std::uint32_t number) { return descriptorOf(number); });
+        });
+        devices_.make(all);
+        inEachNew([&](const NetworkContent& content) { content.restoreFilters(images_); });
+        lockOthers();
+        devices_.start(settingsRule_);
+        inEachNew([&](const NetworkContent& content) { content.finish(images_); });
+    });
+}
+
+void NetworkRestore::close() {
+    if (wasOwn())
+        inside([this] { locks_.lockRoot(spaces_.front().fd.get()); });
+}
+
+void NetworkRestore::enterFirst(const FirstProcess& /*first*/) {
+    if (!spaces_.empty() && spaces_.front().number == number_ && spaces_.front().fd)
+        sys(::setns(spaces_.front().fd.get(), CLONE_NEWNET), "enter the network namespace of the tree");
+}
+
+void NetworkRestore::complete(const model::Task& task) const {
+    const auto number = task.ids ? numberOf(**task.ids, NamespaceKind::Net) : std::nullopt;
+    if (number && isOther(*number)) {
+        sys(::setns(descriptorOf(*number), CLONE_NEWNET), "enter network namespace {}", *number);
+        current_ = *number;
+    } else if (home_ && current_ != ofRoot_) {
+        sys(::setns(home_.get(), CLONE_NEWNET), "go back to the network namespace of criu");
+        current_ = ofRoot_;
+    }
+}
+
+bool NetworkRestore::isOther(std::uint32_t number) const noexcept {
+    return number != 0 && number != number_ && find(number) != nullptr;
+}
+
+int NetworkRestore::descriptorOf(std::uint32_t number) const noexcept {
+    const Space* const space = find(number);
+    return space != nullptr ? space->fd.get() : -1;
+}
+
+void NetworkRestore::inside(const Work& work) const {
+    const kernel::NamespaceVisit visit(spaces_.front().fd.get(), NamespaceKind::Net);
+    work();
+}
+
+/// Of processes and of files. Throws Error for those of files if the tree had no network of its own.
+std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNumbers& numbers) {
+    std::set<std::uint32_t> others(numbers.others.begin(), numbers.others.end());
+    const auto& ids = inputs.tree.root().ids;
+    const auto ofRoot = ids && inputs.outside != nullptr ? numberOf(**ids, NamespaceKind::Net) : std::nullopt;
+    if (!ofRoot)
+        return others;
+    for (const auto& [number, file] : inputs.networksOfFiles) {
+        if (number == *ofRoot)
+            continue;
+        if (numbers.own == 0 && !others.contains(number))
+            fail("file {} is of another network namespace than the tree's, which can't be restored", file);
+        others.insert(number);
+    }
+    if (const auto criu = numberOf(*inputs.outside, NamespaceKind::Net))
+        others.erase(*criu);
+    return others;
+}
+
+}  // namespace
+
+std::unique_ptr<NamespaceRestore> makeNetworkRestore(const RestoreInputs& inputs, sockets::NetworkLock& lock,
+                                                     std::string lockName) {
+    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Net);
+    const std::set<std::uint32_t> others = otherNetworks(inputs, numbers);
+    if (numbers.own == 0 && others.empty() && !inputs.joined.has(NamespaceKind::Net))
+        return nullptr;
+    return std::make_unique<NetworkRestore>(inputs, numbers.own, others, lock, std::move(lockName));
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "criu/base/error.hpp"
+#include "criu/base/ids.hpp"
+#include "criu/base/whole_io.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/non_root_ns_dump.hpp"
+#include "criu/namespaces/time_uts/clocks.hpp"
+#include "images/core.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+/// What a process in this time namespace reads of itself. Only a process of one thread can go there.
+kernel::TimeOffsets offsetsWithin(int space) {
+    const auto opened = kernel::openWithin(std::span(&space, 1), {}, [] {
+        const std::string text = kernel::ProcDir().self().readFile("timens_offsets");
+        UniqueFd file(sys(::memfd_create("criu-offsets", MFD_CLOEXEC), "create a file in memory"));
+        writeAt(file.get(), std::as_bytes(std::span(text)), 0);
+        std::map<int, UniqueFd> result;
+        result.emplace(0, std::move(file));
+        return result;
+    });
+    const int file = opened.at(0).get();
+    std::string text(static_cast<std::size_t>(sys(::lseek(file, 0, SEEK_END), "look at offsets of clocks")), '\0');
+    readAt(file, std::as_writable_bytes(std::span(text)), 0);
+    return kernel::parseTimeOffsets(text);
+}
+
+/// Processes may be in several time namespaces. unshare(2) makes one for the children of the caller, who stays where it
+/// is: so there may be one process that has its children in a namespace without being in it. Nobody else can ever
+/// become such a one for the same namespace, and so it has to make it again on a restore, above those that are in it.
+class TimeDump final : public FurtherKindDump {
+public:
+    explicit TimeDump(const DumpInputs& with)
+        : FurtherKindDump(kernel::NamespaceKind::Time, with, Enters::BeforeItsFiles) {
+        for (const SeenProcess& process : with.tree.processes)
+            if (process.ids.timeForChildren != process.ids.of(kind()))
+                addMaker(process);
+        if (makers_.empty())
+            return;
+        std::unordered_map<HostPid, const SeenProcess*> known;
+        for (const SeenProcess& process : with.tree.processes)
+            known.emplace(process.pid, &process);
+        for (const SeenProcess& process : with.tree.processes)
+            requireMaker(process, known);
+    }
+
+    void describe(HostPid process, TaskKobjIdsEntry& ids) const override {
+        for (const auto& [inode, maker] : makers_)
+            if (maker->pid == process) {
+                ids.has_time_for_children_ns_id = 1;
+                ids.time_for_children_ns_id = further_.find(inode)->number;
+            }
+    }
+
+    /// Clocks go on after a restore, whatever namespace the tree was in.
+    void write(const DumpOutputs& outputs) override {
+        const SeenProcess& root = inputs().tree.root();
+        if (isOwn())
+            ClocksDump(rootNumber()).write(outputs.images, offsetsOf(root.ids.of(kind()).value_or(0), root));
+        else
+            ClocksDump(0).write(outputs.images, std::nullopt);
+        for (const auto& space : further_.all())
+            ClocksDump(space.number).write(outputs.images, offsetsOf(space.inode, *space.member));
+        further_.noteExtension(outputs);
+    }
+
+private:
+    void addMaker(const SeenProcess& process) {
+        const auto space = process.ids.timeForChildren;
+        const SeenTree& tree = inputs().tree;
+        if (!space || space == tree.root().ids.of(kind()) || space == tree.criu.of(kind()))
+            fail(
+                "{} has its children in the time namespace of the root of the tree, or of criu, and isn't in it itself",
+                process.describe());
+        if (const auto [known, fresh] = makers_.emplace(*space, &process); !fresh)
+            fail(
+                "{} and {} have their children in a time namespace that neither is in: no two processes can be made so",
+                known->second->describe(), process.describe());
+        if (further_.find(*space) == nullptr)
+            further_.add(*space, process);
+    }
+
+    /// Throws Error if a process is in a namespace that one makes which isn't above it. `known`: all of them.
+    void requireMaker(const SeenProcess& process, const std::unordered_map<HostPid, const SeenProcess*>& known) const {
+        const auto maker = makers_.find(process.ids.of(kind()).value_or(0));
+        if (maker == makers_.end())
+            return;
+        for (auto at = known.find(process.pid); at != known.end(); at = known.find(at->second->parent))
+            if (at->second->parent == maker->second->pid)
+                return;
+        fail(
+            "{} is in the time namespace that {} has its children in, but isn't below that process, which makes the "
+            "namespace on a restore",
+            process.describe(), maker->second->describe());
+    }
+
+    /// The kernel shows by a process the namespace that its children are in.
+    [[nodiscard]] kernel::TimeOffsets offsetsOf(std::uint32_t inode, const SeenProcess& member) const {
+        for (const SeenProcess& process : inputs().tree.processes)
+            if (process.ids.timeForChildren == inode)
+                return kernel::readTimeOffsets(process.dir);
+        return offsetsWithin(member.dir.open("ns/time", O_RDONLY).get());
+    }
+
+    std::map<std::uint32_t, const SeenProcess*> makers_;  ///< by the namespace that its children are in
+};
+
+}  // namespace
+
+std::unique_ptr<NamespaceDump> makeTimeDump(const DumpInputs& inputs) {
+    return std::make_unique<TimeDump>(inputs);
+}
+
+}  // namespace criu::namespaces

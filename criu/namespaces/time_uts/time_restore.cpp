@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/time_uts/time_restore.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/probe/features.hpp"
+#include "criu/kernel/proc/time_offsets.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/namespaces/non_root_ns_restore.hpp"
+#include "images/core.hpp"
+#include "images/timens.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using kernel::ClockTime;
+using kernel::NamespaceKind;
+using kernel::TimeOffsets;
+
+ClockTime fromImage(const Timespec& time) {
+    constexpr std::uint64_t kMostSeconds = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    if (time.tv_sec > kMostSeconds || time.tv_nsec >= kSecond)
+        fail("the images hold a time of {} s and {} ns, which no clock can have", time.tv_sec, time.tv_nsec);
+    return {static_cast<std::int64_t>(time.tv_sec), static_cast<std::int64_t>(time.tv_nsec)};
+}
+
+/// What the clocks of a namespace are to show first.
+class Clocks {
+public:
+    Clocks(const ImageDir& images, std::uint32_t number) {
+        const auto entry = images.openRequired(ImageKind::Timens, number).only<TimensEntry>();
+        monotonic_ = fromImage(*entry->monotonic);
+        boottime_ = fromImage(*entry->boottime);
+    }
+
+    /// Gives them to the namespace that the calling process has made for its children. It begins with the offsets of
+    /// the one that the process is still in. Returns a descriptor of it.
+    [[nodiscard]] UniqueFd give() const {
+        const kernel::ProcPid self = kernel::ProcDir().self();
+        const TimeOffsets before = kernel::readTimeOffsets(self);
+        TimeOffsets after;
+        after.monotonic = monotonic_ - (ClockTime::of(CLOCK_MONOTONIC) - before.monotonic);
+        after.boottime = boottime_ - (ClockTime::of(CLOCK_BOOTTIME) - before.boottime);
+        self.write("timens_offsets", kernel::formatTimeOffsets(after));
+        return self.open("ns/time_for_children", O_RDONLY);
+    }
+
+private:
+    ClockTime monotonic_;
+    ClockTime boottime_;
+};
+
+/// clone(2) has no flag for time namespaces: its number is one of the signal's (CSIGNAL). unshare(2) has; the process
+/// itself goes there by setns(2), as its only thread.
+class TimeRestore final : public NamespaceRestore {
+public:
+    /// `numbers.own`: 0 if the first process was in criu's namespace.
+    TimeRestore(const RestoreInputs& inputs, const KindNumbers& numbers)
+        : needed_(numbers.own != 0 || !numbers.others.empty()),
+          log_(inputs.log),
+          ofFirst_(inputs.images, numbers.own),
+          further_(NamespaceKind::Time, numbers.others, inputs.surroundings) {
+        for (const std::uint32_t number : numbers.others)
+            others_.emplace(number, Clocks(inputs.images, number));
+        for (const auto& task : inputs.tree.tasks)
+            if (const std::uint32_t number = numberForChildren(*task); number != 0)
+                if (!others_.contains(number) || !madeLater_.insert(number).second)
+                    fail("process {} can't make time namespace {}, which is another one's", task->pid, number);
+    }
+
+    [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
+    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
+
+    void enterFirst(const FirstProcess& /*first*/) override {
+        const int made = ::unshare(CLONE_NEWTIME);
+        if (made < 0 && !needed_) {  // forbidden, used up, or unknown here
+            log_.warn("No right to make a time namespace: monotonic clocks don't go on from where they were");
+            return;
+        }
+        sys(made, "create a time namespace");
+        go(ofFirst_.give());
+        further_.make([this](std::uint32_t number) {
+            if (madeLater_.contains(number))
+                return false;
+            sys(::unshare(CLONE_NEWTIME), "create it");
+            go(others_.at(number).give());
+            return true;
+        });
+    }
+
+    /// Before files are opened: timers that are set to a point in time mean the clocks of their process.
+    void enter(const model::Task& task) const override {
+        further_.enter(task);
+        const std::uint32_t number = numberForChildren(task);
+        if (number == 0)
+            return;
+        sys(::unshare(CLONE_NEWTIME), "create the time namespace {} for children", number);
+        further_.provide(number, others_.at(number).give());
+    }
+
+    /// In images; 0: a process has its children in its own namespace.
+    static std::uint32_t numberForChildren(const model::Task& task) {
+        return task.ids && (**task.ids).has_time_for_children_ns_id != 0 ? (**task.ids).time_for_children_ns_id : 0;
+    }
+
+private:
+    static void go(const UniqueFd& space) {
+        sys(::setns(space.get(), CLONE_NEWTIME), "enter the time namespace of the tree");
+    }
+
+    bool needed_;  ///< the tree had time namespaces for itself
+    Log& log_;
+    Clocks ofFirst_;
+    std::map<std::uint32_t, Clocks> others_;
+    std::set<std::uint32_t> madeLater_;  ///< by the processes that have their children in them
+    FurtherNamespaces further_;
+};
+
+/// With those that processes only have their children in.
+KindNumbers numbersOf(const RestoreInputs& inputs) {
+    KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Time);
+    for (const auto& task : inputs.tree.tasks)
+        if (const std::uint32_t number = TimeRestore::numberForChildren(*task);
+            number != 0 && std::find(numbers.others.begin(), numbers.others.end(), number) == numbers.others.end())
+            numbers.others.push_back(number);
+    return numbers;
+}
+
+}  // namespace
+
+std::unique_ptr<NamespaceRestore> makeTimeRestore(const RestoreInputs& inputs) {
+    const KindNumbers numbers = numbersOf(inputs);
+    const bool own = numbers.own != 0 || !numbers.others.empty();
+    if (inputs.joined.has(NamespaceKind::Time)) {
+        if (!numbers.others.empty())
+            fail("--join-ns time: the processes of the tree were in several time namespaces");
+        return makeJoinedRestore(inputs, NamespaceKind::Time);
+    }
+    if (own)
+        kernel::Features().require(kernel::Feature::TimeNs);
+    // Old images don't say what the clocks were in criu's own namespace.
+    const bool known = own || inputs.images.exists(ImageKind::Timens, 0);
+    if (!known || !kernel::Features().has(kernel::Feature::TimeNs))
+        return nullptr;
+    return std::make_unique<TimeRestore>(inputs, numbers);
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/user/nested_userns.hpp"
+
+#include <fcntl.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <exception>
+#include <iterator>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "criu/base/descriptors.hpp"
+#include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/fd_store.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/pass_fd.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/ns_ids.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+/// What the owner of a new namespace tells its creator, with a descriptor of the namespace.
+struct Answer {
+    pid_t self = 0;  ///< as /proc calls it
+    std::array<char, 252> problem{};
+};
+
+std::span<std::byte> bytesOf(Answer& answer) {
+    return std::as_writable_bytes(std::span(&answer, 1));
+}
+
+/// The number that /proc has for the calling process, which may be another than its own.
+pid_t numberInProc() {
+    std::array<char, 16> text{};
+    const auto length = sys(::readlink("/proc/self", text.data(), text.size()), "look for this process in /proc");
+    pid_t number = 0;
+    if (std::from_chars(text.data(), text.data() + length, number).ec != std::errc())
+        fail("/proc/self is no number");
+    return number;
+}
+
+/// Whoever is the owner of a user namespace, in the one above, has all capabilities in it, among them that to trace
+/// what is there. A process that isn't dumpable is out of reach: that takes capabilities where its program was started
+/// (kernel/ptrace.c, __ptrace_may_access()). The kernel changes the flag with each change of credentials.
+void becomeUntouchable() {
+    sys(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "keep others from tracing a process that makes a user namespace");
+}
+
+/// A user namespace belongs to the user who makes it, whose user and group have to be there in the one above
+/// (create_user_ns() in kernel/user_namespace.c).
+UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
+    becomeUntouchable();
+    if (above >= 0)
+        sys(::setns(above, CLONE_NEWUSER), "enter the user namespace above");
+    // The capabilities stay, one of which the namespace needs to have a map of user 0 (CAP_SETFCAP, Linux 5.12).
+    sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "keep capabilities");
+    sys(::syscall(SYS_setresgid, group, group, group), "become group {}", group);
+    sys(::syscall(SYS_setresuid, owner, owner, owner), "become user {}", owner);
+    becomeUntouchable();
+    sys(::unshare(CLONE_NEWUSER), "make a user namespace as user {}", owner);
+    becomeUntouchable();
+    return kernel::openOwnNamespace(kernel::NamespaceKind::User);
+}
+
+/// The process that makes a namespace. It lives until its creator closes the channel, or has ended.
+[[noreturn]] void liveAsOwner(std::uint32_t owner, std::uint32_t group, int above, int channel) {
+    const NoOuterContexts reported;  // the creator has them
+    Answer answer;
+    UniqueFd made;
+    try {
+        closeAllBut(above >= 0 ? std::vector{channel, above} : std::vector{channel});
+        const pid_t self = numberInProc();
+        made = makeAsOwner(owner, group, above);
+        answer.self = self;
+        kernel::sendMessage(channel, bytesOf(answer), made.get());
+    } catch (const std::exception& error) {
+        answer.self = 0;
+        std::string_view(error.what()).copy(answer.problem.data(), answer.problem.size() - 1);
+        ::send(channel, &answer, sizeof(answer), MSG_NOSIGNAL);
+    }
+    (void)::recv(channel, &answer, sizeof(answer), 0);
+    ::_exit(0);
+}
+
+void writeMaps(const kernel::ProcPid& owner, const model::IdMap& ids) {
+    if (const std::string users = ids.uidText(); !users.empty())
+        owner.write("uid_map", users);
+    if (ids.deniesSetgroups())
+        owner.write("setgroups", "deny");  // not any more when there is a map of groups
+    if (const std::string groups = ids.gidText(); !groups.empty())
+        owner.write("gid_map", groups);
+}
+
+/// Maps are for a process of the namespace above to write (map_write() in kernel/user_namespace.c).
+void writeMapsWithin(int above, pid_t owner, const model::IdMap& ids) {
+    const int spaces[] = {above};
+    (void)kernel::openWithin(spaces, {}, [&] {
+        writeMaps(kernel::ProcDir().open(owner), ids);
+        return std::map<int, UniqueFd>();
+    });
+}
+
+/// Nobody's images have more, and the kernel has 32.
+constexpr std::size_t kMostLevels = 32;
+
+}  // namespace
+
+FurtherUsers::FurtherUsers(const ImageDir& images, const std::vector<std::uint32_t>& numbers,
+                           const model::ProcessTree& tree) {
+    for (const std::uint32_t number : numbers)
+        add(images, number);
+    // setns(2) refuses both, and of descriptors that are shared no process may close one by itself.
+    for (const auto& task : tree.tasks) {
+        if (!task->alive() || spaceOf(*task) == nullptr)
+            continue;
+        if (task->threads.size() > 1)
+            fail("process {} has several threads, and a user namespace other than that of the tree", task->pid);
+        if (task->files->users.size() > 1)
+            fail("process {} shares its descriptors, and has a user namespace other than that of the tree", task->pid);
+    }
+}
+
+/// Those above it first, in which there may be no process.
+void FurtherUsers::add(const ImageDir& images, std::uint32_t number) {
+    std::vector<Space> chain;
+    for (std::uint32_t next = number; next != 0 && find(next) == nullptr; next = chain.back().place.parent) {
+        const auto place = model::UserSpacePlace::ofImage(images, next);
+        if (!place)
+            fail("{} doesn't say who owns the user namespace", imageName(ImageKind::Userns, next));
+        if (chain.size() == kMostLevels)
+            fail("user namespace {} is below more than {} others", number, kMostLevels);
+        chain.push_back({next, model::IdMap::ofImage(images, next), *place, UniqueFd()});
+    }
+    std::move(chain.rbegin(), chain.rend(), std::back_inserter(spaces_));
+}
+
+void FurtherUsers::prepare(kernel::FdStore& store) {
+    for (Space& space : spaces_)
+        space.fd = store.inherit(kernel::FdKey::Namespace,
+                                 space.number == joined_ ? UniqueFd(sys(::fcntl(existing_, F_DUPFD_CLOEXEC, 0),
+                                                                        "copy the descriptor of a user namespace"))
+                                                         : kernel::openOwnNamespace(kernel::NamespaceKind::User));
+}
+
+void FurtherUsers::make(const model::IdMap& above) const {
+    for (const Space& space : spaces_) {
+        if (space.number == joined_)
+            continue;
+        const ErrorContext context([&] { return fmt::format("user namespace {} of the images", space.number); });
+        make(space, above);
+    }
+}
+
+void FurtherUsers::make(const Space& space, const model::IdMap& ofTree) const {
+    const Space* const parent = space.place.parent != 0 ? find(space.place.parent) : nullptr;
+    const int above = parent != nullptr ? parent->fd.get() : -1;
+    const std::uint32_t group = (parent != nullptr ? parent->ids : ofTree).firstGid();
+    int ends[2];
+    sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to a child process");
+    UniqueFd here(ends[0]);
+    UniqueFd there(ends[1]);
+    const pid_t child = sys(::fork(), "create a process that makes a user namespace");
+    if (child == 0) {
+        here.reset();  // which may have the number of a standard stream
+        liveAsOwner(space.place.owner, group, above, there.get());
+    }
+    there.reset();
+    Answer answer;
+    // Its user may have stopped it.
+    kernel::ReceivedMessage received;
+    if (kernel::awaitHelper(here.get(), child))
+        received = kernel::receiveMessage(here.get(), bytesOf(answer));
+    answer.problem.back() = '\0';
+    if (received.size == sizeof(answer) && answer.self > 0) {
+        if (parent != nullptr)
+            writeMapsWithin(above, answer.self, space.ids);
+        else
+            writeMaps(kernel::ProcDir().open(answer.self), space.ids);
+        sys(::dup3(received.fd.get(), space.fd.get(), O_CLOEXEC), "hold a namespace");
+    }
+    here.reset();
+    ::kill(child, SIGKILL);
+    while (::waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
+    }
+    if (received.size != sizeof(answer) || answer.self <= 0)
+        fail("{}", answer.problem.front() != '\0' ? answer.problem.data()
+                                                  : "the process that was to make a user namespace has ended");
+}
+
+const FurtherUsers::Space* FurtherUsers::find(std::uint32_t number) const {
+    const auto found =
+        std::find_if(spaces_.begin(), spaces_.end(), [number](const Space& space) { return space.number == number; });
+    return found != spaces_.end() ? &*found : nullptr;
+}
+
+const FurtherUsers::Space* FurtherUsers::spaceOf(const model::Task& task) const {
+    return task.ids ? find(numberOf(**task.ids, kernel::NamespaceKind::User).value_or(0)) : nullptr;
+}
+
+const UniqueFd* FurtherUsers::owning(std::uint32_t number) const {
+    for (const Space& space : spaces_)
+        if (std::find(space.place.owned.begin(), space.place.owned.end(), number) != space.place.owned.end())
+            return &space.fd;
+    return nullptr;
+}
+
+const UniqueFd* FurtherUsers::of(const model::Task& task) const {
+    const Space* const space = spaceOf(task);
+    return space != nullptr ? &space->fd : nullptr;
+}
+
+}  // namespace criu::namespaces

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/ids.hpp"
+#include "criu/base/log.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/sharing.hpp"
+#include "criu/model/options.hpp"
+#include "criu/namespaces/namespace_dump.hpp"
+#include "criu/namespaces/non_root_ns_dump.hpp"
+
+/// User namespaces (user_namespaces(7)): maps of users and groups.
+namespace criu::namespaces {
+namespace {
+
+/// What a restore makes in a further user namespace, so that it belongs to that. Of the others, whose owner only those
+/// notice who have capabilities there, it makes ones that belong to the user namespace in which the tree is restored.
+bool isMadeByOwner(kernel::NamespaceKind kind) {
+    using kernel::NamespaceKind;
+    return kind == NamespaceKind::Uts || kind == NamespaceKind::Ipc || kind == NamespaceKind::Mount ||
+           kind == NamespaceKind::Net;
+}
+
+/// What a file in /proc tells whoever has opened it.
+std::string textOf(int file, std::string_view name) {
+    std::string text;
+    std::array<char, 4096> part{};
+    for (;;) {
+        const auto size = sys(::read(file, part.data(), part.size()), "read {}", name);
+        if (size == 0)
+            return text;
+        text.append(part.data(), static_cast<std::size_t>(size));
+    }
+}
+
+/// The maps of a namespace in which there is no process, as the one above calls users and groups.
+model::IdMap idsWithin(int users) {
+    constexpr const char* kFiles[] = {"uid_map", "gid_map", "setgroups"};
+    const int spaces[] = {users};
+    const auto opened = kernel::openWithin(spaces, {}, [&] {
+        std::map<int, UniqueFd> files;
+        for (int at = 0; at < 3; ++at)
+            files.emplace(at, kernel::ProcDir().self().open(kFiles[at], O_RDONLY));
+        return files;
+    });
+    const auto text = [&](int at) { return textOf(opened.at(at).get(), kFiles[at]); };
+    return {model::parseIdMap(text(0)), model::parseIdMap(text(1)), text(2).starts_with("deny")};
+}
+
+/// The tree is restored in one user namespace: its own, if it has a pid namespace of its own as well, else that of
+/// criu, since only root of the user namespace that a pid namespace belongs to chooses pids there. Processes may be in
+/// further ones below that.
+class UserDump final : public NamespaceDump {
+public:
+    explicit UserDump(const DumpInputs& with)
+        : NamespaceDump(kernel::NamespaceKind::User, with), others_(kind(), with) {
+        const SeenProcess& root = with.tree.root();
+        const bool outside = isOwn() && !with.numbers.isOwn(kernel::NamespaceKind::Pid);
+        ownPids_ = isOwn() && !outside;
+        if (ownPids_)
+            with.surroundings.ids = model::IdMap::ofProcess(root.dir);
+        if (outside && with.options.compat)
+            fail("{} is in a user namespace of its own, but not in a pid namespace, which CRIU 4.2 can't restore",
+                 root.describe());
+        if (outside)
+            look(root, rootNumber());
+        for (const auto& space : others_.all())
+            look(*space.member, space.number);
+        for (std::size_t at = 0; at < further_.size(); ++at)
+            place(at);
+        for (const SeenProcess& process : with.tree.processes)
+            noteOwned(process);
+        requireMembers();
+    }
+
+    [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
+        const auto* const space = others_.of(process);
+        return space != nullptr ? space->number : rootNumber();
+    }
+
+    /// A process opens its files before it enters such a one.
+    [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
+        return isFurther(inode) ? std::nullopt : NamespaceDump::numberOfInode(inode);
+    }
+
+    void write(const DumpOutputs& outputs) override {
+        if (inputs().surroundings.ids.isOwnNamespace())
+            inputs().surroundings.ids.write(outputs.images, rootNumber());
+        for (const Further& space : further_) {
+            model::UserSpacePlace place = space.place;
+            for (const auto& [other, member] : space.owned)
+                place.owned.push_back(inputs().surroundings.numberOf(other, member));
+            space.ids.write(outputs.images, space.number, &place);
+        }
+        others_.noteExtension(outputs);
+        if (!further_.empty() && others_.empty())
+            outputs.extensions.emplace_back(kFurtherNamespaces);
+    }
+
+private:
+    /// One below that in which the tree is restored.
+    struct Further {
+        std::uint32_t inode;
+        std::uint32_t number;  ///< in images
+        std::string name;      ///< for messages
+        UniqueFd fd;
+        model::IdMap ids;             ///< outer ones: first of criu's namespace, then of that above
+        model::UserSpacePlace place;  ///< but for the numbers of what belongs to it
+        std::vector<std::pair<kernel::NamespaceKind, HostPid>> owned;  ///< with a process that is in it
+    };
+
+    void look(const SeenProcess& member, std::uint32_t number) {
+        UniqueFd fd = member.dir.open("ns/user", O_RDONLY);
+        const std::uint32_t inode = kernel::namespaceInode(fd.get());
+        further_.push_back({inode,
+                            number,
+                            fmt::format("the user namespace of {}", member.describe()),
+                            std::move(fd),
+                            model::IdMap::ofProcess(member.dir),
+                            {},
+                            {}});
+    }
+
+    /// One in which no process of the tree is, but to which something belongs, or that is above another.
+    Further& addEmpty(UniqueFd fd, const std::string& name) {
+        if (inodeAbove(fd.get(), name) != usersOfTree())
+            fail(
+                "{} is one of which no process is a member, below another one than that in which the tree is "
+                "restored, which can't be dumped yet",
+                name);
+        model::IdMap ids = idsWithin(fd.get());
+        if (ownPids_)
+            fail("{} is one of which no process is a member, below that of the tree, which can't be dumped yet", name);
+        further_.push_back({kernel::namespaceInode(fd.get()),
+                            inputs().numbers.addOther(),
+                            name,
+                            std::move(fd),
+                            std::move(ids),
+                            {},
+                            {}});
+        return further_.back();
+    }
+
+    static std::uint32_t inodeAbove(int space, const std::string& name) {
+        const UniqueFd above(::ioctl(space, NS_GET_PARENT));
+        if (!above && errno == EPERM)
+            fail("{} isn't below that of criu, and can't be dumped", name);
+        if (!above)
+            failErrno("ask what is above {}", name);
+        return kernel::namespaceInode(above.get());
+    }
+
+    /// Finds out what is above, and who owns it.
+    void place(std::size_t at) {
+        const std::string name = further_[at].name;
+        const std::uint32_t inode = inodeAbove(further_[at].fd.get(), name);
+        uid_t owner = 0;
+        sys(::ioctl(further_[at].fd.get(), NS_GET_OWNER_UID, &owner), "ask who owns {}", name);
+        model::IdMap above = inputs().surroundings.ids;
+        std::uint32_t parent = 0;
+        if (inode != usersOfTree()) {
+            const Further* found = find(inode);
+            if (found == nullptr)
+                found = &addEmpty(UniqueFd(sys(::ioctl(further_[at].fd.get(), NS_GET_PARENT), "open it")),
+                                  fmt::format("the user namespace above that of {}", name));
+            parent = found->number;
+            above = originalIds(*found);
+        }
+        Further& space = further_[at];
+        space.place.parent = parent;
+        space.place.owner = above.needInnerUid(owner, fmt::format("the owner of {}", name));
+        original_.emplace(space.inode, space.ids);
+        space.ids = space.ids.seenFrom(above);
+    }
+
+    /// Its maps with outer ids of criu's namespace.
+    [[nodiscard]] const model::IdMap& originalIds(const Further& space) const {
+        const auto found = original_.find(space.inode);
+        return found != original_.end() ? found->second : space.ids;
+    }
+
+    [[nodiscard]] const Further* find(std::uint32_t inode) const {
+        const auto found = std::find_if(further_.begin(), further_.end(),
+                                        [inode](const Further& space) { return space.inode == inode; });
+        return found != further_.end() ? &*found : nullptr;
+    }
+
+    [[nodiscard]] bool isFurther(std::optional<std::uint32_t> inode) const { return inode && find(*inode) != nullptr; }
+
+    /// Which of the namespaces of a process belong to a further user namespace.
+    void noteOwned(const SeenProcess& process) {
+        for (const kernel::NamespaceKind other : kImageOrder) {
+            const auto inode = process.ids.of(other);
+            if (other == kind() || !inode || inode == inputs().tree.criu.of(other) || !seen_.insert(*inode).second)
+                continue;
+            const std::string_view name = kernel::namespaceName(other);
+            const UniqueFd space = process.dir.open(fmt::format("ns/{}", name), O_RDONLY);
+            UniqueFd owner(::ioctl(space.get(), NS_GET_USERNS));
+            if (!owner && errno == EPERM) {  // that is one above criu's
+                noteAbove(process, other);
+                continue;
+            }
+            if (!owner)
+                failErrno("ask who owns a {} namespace", name);
+            const std::uint32_t ofOwner = kernel::namespaceInode(owner.get());
+            if (ofOwner == usersOfTree())
+                continue;
+            const std::string whose = fmt::format("the owner of the {} namespace of {}", name, process.describe());
+            if (!isFurther(ofOwner)) {
+                const UniqueFd above(::ioctl(owner.get(), NS_GET_PARENT));
+                if (!above && errno == EPERM) {
+                    noteAbove(process, other);
+                    continue;
+                }
+                if (!above)
+                    failErrno("ask what is above {}", whose);
+                addEmpty(std::move(owner), whose);
+                place(further_.size() - 1);
+            }
+            own(process, other, *std::find_if(further_.begin(), further_.end(), [ofOwner](const Further& one) {
+                    return one.inode == ofOwner;
+                }));
+        }
+    }
+
+    /// Nobody of the tree has rights there, which root of its user namespace gets by a restore.
+    void noteAbove(const SeenProcess& process, kernel::NamespaceKind other) const {
+        if (ownPids_)
+            inputs().log.warn(
+                "The {} namespace of {} belongs to a user namespace above that of the tree; a restore makes one that "
+                "belongs to the latter, whose root may change it",
+                kernel::namespaceName(other), process.describe());
+    }
+
+    void own(const SeenProcess& process, kernel::NamespaceKind other, Further& owner) const {
+        const std::string_view name = kernel::namespaceName(other);
+        if (inputs().options.compat)
+            fail(
+                "the {} namespace of {} belongs to a user namespace other than that of the tree, which CRIU 4.2 can't "
+                "restore",
+                name, process.describe());
+        if (!isMadeByOwner(other)) {
+            inputs().log.warn(
+                "The {} namespace of {} belongs to a user namespace other than that of the tree; a restore makes one "
+                "that belongs to the latter",
+                name, process.describe());
+            return;
+        }
+        if (ownPids_ && other != kernel::NamespaceKind::Mount)
+            fail(
+                "the {} namespace of {} belongs to a user namespace below that of the tree, which has one of its own, "
+                "and can't be dumped yet",
+                name, process.describe());
+        if (other == kernel::NamespaceKind::Net && process.ids.of(other) == inputs().tree.root().ids.of(other))
+            fail(
+                "the {} namespace of the root of the tree, {}, belongs to a user namespace other than that of the "
+                "tree, which can't be dumped yet",
+                name, process.describe());
+        owner.owned.emplace_back(other, process.pid);
+    }
+
+    /// A restored process enters its user namespace last of all (setns(2): with one thread only), when its other
+    /// namespaces have long been there.
+    void requireMembers() const {
+        if (further_.empty())
+            return;
+        for (const SeenProcess& process : inputs().tree.processes) {
+            if (!isFurther(process.ids.of(kind())))
+                continue;
+            // One that nobody has been in yet is made by the process itself, before it enters its user namespace.
+            if (!process.ids.pidForChildren ||
+                process.ids.timeForChildren != process.ids.of(kernel::NamespaceKind::Time))
+                fail(
+                    "{} has its children in other namespaces than its own, and is in a user namespace other than that "
+                    "of the tree, which can't be dumped yet",
+                    process.describe());
+            if (process.threads.size() > 1)
+                fail(
+                    "{} has several threads, and is in a user namespace other than that of the tree, which can't be "
+                    "dumped yet",
+                    process.describe());
+        }
+        requireOwnDescriptors();
+    }
+
+    void requireOwnDescriptors() const {
+        const auto& processes = inputs().tree.processes;
+        std::unordered_map<HostPid, const SeenProcess*> byPid;
+        std::vector<HostPid> pids;
+        for (const SeenProcess& process : processes) {
+            byPid.emplace(process.pid, &process);
+            pids.push_back(process.pid);
+        }
+        const kernel::Sharing tables(std::move(pids), kernel::KcmpType::Files);
+        for (const SeenProcess& process : processes) {
+            const SeenProcess* one = &process;
+            const SeenProcess* other = byPid.at(tables.firstOf(process.pid));
+            if (one == other)
+                continue;
+            if (!isFurther(one->ids.of(kind())))
+                std::swap(one, other);
+            if (isFurther(one->ids.of(kind())))
+                fail(
+                    "{} shares its descriptors with {}, and is in a user namespace other than that of the tree, which "
+                    "can't be dumped yet",
+                    one->describe(), other->describe());
+        }
+    }
+
+    FurtherNamespacesDump others_;
+    bool ownPids_ = false;  ///< the tree is restored in a user namespace of its own
+    std::vector<Further> further_;
+    std::map<std::uint32_t, model::IdMap> original_;  ///< maps with ids of criu's namespace, by inode
+    std::set<std::uint32_t> seen_;                    ///< inodes of namespaces
+};
+
+}  // namespace
+
+std::unique_ptr<NamespaceDump> makeUserDump(const DumpInputs& inputs) {
+    return std::make_unique<UserDump>(inputs);
+}
+
+}  // namespace criu::namespaces

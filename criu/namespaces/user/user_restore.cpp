@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/namespaces/user/user_restore.hpp"
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/image/image_dir.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/usernsd.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/namespaces/ns_ids.hpp"
+#include "criu/namespaces/user/nested_userns.hpp"
+#include "criu/task/credentials.hpp"
+
+namespace criu::namespaces {
+namespace {
+
+using kernel::NamespaceKind;
+
+/// Those below the one in which the tree is restored.
+class FurtherUserRestore : public NamespaceRestore {
+public:
+    /// `joined`: among these, the one in whose place --join-ns gives another; 0: none.
+    FurtherUserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers, std::uint32_t joined = 0)
+        : surroundings_(inputs.surroundings), joined_(inputs.joined), further_(inputs.images, numbers, inputs.tree) {
+        joinedNumber_ = joined;
+        if (numbers.empty())
+            return;
+        inputs.surroundings.userSpaceOf = [this](const model::Task& task) { return further_.of(task); };
+        inputs.surroundings.ownerOf = [this](std::uint32_t number) { return further_.owning(number); };
+    }
+
+    [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
+    void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override {
+        if (joinedNumber_ != 0)
+            further_.join(joinedNumber_, joined_.descriptor(NamespaceKind::User));
+        further_.prepare(store);
+    }
+    void begin() override { makeFurther(); }
+
+protected:
+    void makeFurther() const { further_.make(surroundings_.ids); }
+
+    Surroundings& surroundings_;
+
+private:
+    const JoinedNamespaces& joined_;
+    std::uint32_t joinedNumber_ = 0;
+    FurtherUsers further_;
+};
+
+/// And the one that the tree has for itself.
+class UserRestore final : public FurtherUserRestore {
+public:
+    UserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
+        : FurtherUserRestore(inputs, numbers) {
+        surroundings_.help = &help_;
+    }
+
+    [[nodiscard]] std::size_t descriptors() const override { return 2 + FurtherUserRestore::descriptors(); }
+
+    void prepare(kernel::FdStore& store, const Inherited& inherited) override {
+        help_.inherit(store);
+        FurtherUserRestore::prepare(store, inherited);
+    }
+
+    /// The kernel makes a user namespace before all others that a clone(2) asks for, so these belong to it.
+    [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
+        return task.parent == nullptr ? CLONE_NEWUSER : 0;
+    }
+
+    /// Without maps nobody is anybody here.
+    void begin() override {}
+
+    /// Maps of more than one id are for somebody outside to write, once.
+    void meet(const kernel::ProcPid& first) override {
+        first.write("uid_map", surroundings_.ids.uidText());
+        if (surroundings_.ids.deniesSetgroups())
+            first.write("setgroups", "deny");  // not any more when there is a map of groups
+        first.write("gid_map", surroundings_.ids.gidText());
+    }
+
+    void close() override { help_.serve(); }
+
+    /// What is made from here on belongs to somebody of the tree's user namespace.
+    void build() override {
+        // As root outside, to whom the files in /proc belong of processes that nobody is to trace.
+        makeFurther();
+        // Where criu is may be nothing for that user.
+        sys(::chdir("/"), "enter the root directory");
+        task::becomeFirst(surroundings_.ids);
+    }
+
+    void finish(const kernel::ProcPid& /*first*/) override { help_.stop(); }
+
+private:
+    kernel::OutsideHelp help_;
+};
+
+/// A user namespace that the tree had for itself can be exchanged if it is one that processes enter last of all.
+void requireJoinable(const KindNumbers& numbers, std::uint32_t ofRoot, const JoinedNamespaces& joined) {
+    if (numbers.own != 0)
+        fail(
+            "--join-ns user: the tree had a pid namespace together with its user namespace, in which nobody of another "
+            "one could choose pids");
+    if (ofRoot == 0)
+        fail("--join-ns user: the tree was in the user namespace of criu, and can't be put into another one");
+    struct stat wanted {};
+    sys(::fstat(joined.descriptor(NamespaceKind::User), &wanted), "look at the user namespace to be joined");
+    // setns(2) refuses it only when a process is otherwise complete.
+    if (wanted.st_ino == kernel::readNamespaceId(kernel::ProcDir().self(), NamespaceKind::User))
+        fail("--join-ns user: that is the user namespace of criu, which nobody in it can enter");
+}
+
+}  // namespace
+
+std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs) {
+    KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::User);
+    std::uint32_t ofRoot = 0;
+    if (numbers.own != 0 && model::UserSpacePlace::ofImage(inputs.images, numbers.own))
+        numbers.others.push_back(ofRoot = std::exchange(numbers.own, 0));
+    if (inputs.joined.has(NamespaceKind::User))
+        requireJoinable(numbers, ofRoot, inputs.joined);
+    if (numbers.own == 0 && numbers.others.empty())
+        return nullptr;
+    if (numbers.own == 0)
+        return std::make_unique<FurtherUserRestore>(inputs, numbers.others,
+                                                    inputs.joined.has(NamespaceKind::User) ? ofRoot : 0);
+    if (KindNumbers::ofAny(inputs, NamespaceKind::Pid).own == 0)
+        fail(
+            "the tree had a user namespace of its own, but no pid namespace, without which its pids can't be restored "
+            "there");
+    const model::IdMap ids = model::IdMap::ofImage(inputs.images, numbers.own);
+    for (const NamespaceKind kind : kImageOrder)
+        if (inputs.joined.has(kind))
+            fail("--join-ns: a tree with a user namespace of its own can't be put into a {} namespace from outside yet",
+                 kernel::namespaceName(kind));
+    if (ids.firstUid() == model::IdMap::kNone || ids.firstGid() == model::IdMap::kNone)
+        fail("{} names no users or no groups", imageName(ImageKind::Userns, numbers.own));
+    inputs.surroundings.ids = ids;
+    return std::make_unique<UserRestore>(inputs, numbers.others);
+}
+
+}  // namespace criu::namespaces

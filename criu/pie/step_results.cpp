@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/pie/step_results.hpp"
+
+#include <functional>
+
+#include "criu/base/error.hpp"
+
+namespace criu::engine {
+
+namespace {
+
+/// Throws Error naming the step if the program, read back after its run, didn't come to its end. `sent`: what was
+/// written before.
+void requireComplete(pie::RemoteData& sent, pie::RemoteData& data, const RemoteProgram& program) {
+    const pid_t tid = program.thread->tid();
+    const std::uint32_t executed = data.local<pie::Program>(program.program).executed;
+    if (program.count == 0)
+        return;
+    if (executed == 0 || executed > program.count)
+        fail("thread {}: what it ran was changed by somebody else meanwhile", tid);
+    const std::uint64_t at = program.steps + sizeof(pie::Step) * (executed - 1);
+    const auto& step = sent.local<pie::Step>(at);
+    const std::int64_t result = data.local<pie::Step>(at).result;
+    if (executed == program.count && pie::passes(step, result))
+        return;
+    failWith(static_cast<int>(-result), "thread {}: {} {:#x} (system call {})", tid, pie::subjectText(step.subject),
+             step.detail, step.number);
+}
+
+}  // namespace
+
+RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::Tracee* thread) {
+    RemoteProgram placed;
+    placed.thread = thread;
+    placed.program = steps.place(data, 0, 0, false);
+    const auto& head = data.local<pie::Program>(placed.program);
+    placed.steps = head.steps;
+    placed.count = head.count;
+    placed.stackTop = data.reserve(pie::kStackSize) + pie::kStackSize;
+    return placed;
+}
+
+std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::RemoteData& data,
+                                         std::span<const RemoteProgram> programs, StopRequest* stop) {
+    if (data.bytes().size() > injection.dataSize())
+        fail("{} bytes of steps don't fit the {} bytes in the process", data.bytes().size(), injection.dataSize());
+    injection.memory().write(data.base(), data.bytes());
+    std::vector<compel::BlobRun> runs;
+    runs.reserve(programs.size());
+    for (const RemoteProgram& each : programs)
+        runs.push_back(injection.start(*each.thread, each.program, each.stackTop));
+    // Who looks for something meanwhile waits in naps, which cost time where there are many threads.
+    std::function<void()> look;
+    if (stop != nullptr)
+        look = [stop] { stop->throwIfRequested(); };
+    for (compel::BlobRun& run : runs)
+        run.finish(look);
+    pie::RemoteData sent = data;
+    injection.memory().read(data.base(), data.bytes());
+    for (const RemoteProgram& each : programs)
+        requireComplete(sent, data, each);
+    return runs;
+}
+
+}  // namespace criu::engine

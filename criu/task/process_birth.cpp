@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/task/process_birth.hpp"
+
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "criu/base/error.hpp"
+#include "criu/kernel/proc/limits.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/stat.hpp"
+#include "criu/model/nested_pids.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// All numbers of pids that the image has, in any pid namespace.
+std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
+    std::set<pid_t> numbers;
+    for (const auto& task : tree.tasks) {
+        numbers.insert({task->pid.value, task->pgid.value, task->sid.value});
+        for (const model::Thread& thread : task->threads)
+            numbers.insert(thread.tid.value);
+    }
+    for (const auto& space : tree.nested().all())
+        for (const auto& [who, number] : space->numbers)
+            numbers.insert({who.value, number});
+    return numbers;
+}
+
+/// clone3 with chosen pids. Returns twice, as fork does.
+pid_t clonePid(const std::vector<pid_t>& pids, std::uint64_t flags) {
+    clone_args args{};
+    args.flags = flags;
+    args.exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD;
+    args.set_tid = reinterpret_cast<std::uint64_t>(pids.data());
+    args.set_tid_size = pids.size();
+    return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
+}
+
+/// Who has a pid; nothing if nobody can be found: it may be the number of a group or session only, or just be free.
+std::optional<kernel::TaskStat> holderOf(pid_t pid) {
+    try {
+        kernel::ProcBuffer buffer;
+        return kernel::readStat(kernel::ProcDir().open(pid), buffer);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+/// What was dumped a moment ago may still be ending, or wait for its parent to take notice.
+bool isEnding(const kernel::TaskStat& task) {
+    constexpr std::uint32_t kExiting = 0x4;  // PF_EXITING
+    return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead ||
+           (task.flags & kExiting) != 0;
+}
+
+/// A process whose group or session has a number; nothing if none can be found.
+std::optional<kernel::TaskStat> memberOf(pid_t number) {
+    for (const pid_t pid : kernel::ProcDir().processes()) {
+        const auto task = holderOf(pid);
+        if (task && (task->pgrp == number || task->session == number))
+            return task;
+    }
+    return std::nullopt;
+}
+
+/// Who has a pid, for messages.
+std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
+    const std::string name = task.pid == pid
+                                 ? task.comm
+                                 : fmt::format("the process group or session of process {} ({})", task.pid, task.comm);
+    return isEnding(task) ? fmt::format("{}, ended, but not waited for by process {}", name, task.ppid) : name;
+}
+
+}  // namespace
+
+pid_t createAs(const std::vector<pid_t>& numbers, std::uint64_t flags) {
+    // /proc is that of the tree's root at most times, and a process that the others see it sees as well.
+    const pid_t wanted = numbers.back();
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kMoments = std::chrono::seconds(2);
+    constexpr auto kPatience = std::chrono::seconds(20);
+    constexpr auto kPause = std::chrono::milliseconds(1);
+    constexpr auto kLongPause = std::chrono::milliseconds(20);
+    const auto begin = Clock::now();
+    for (;;) {
+        const pid_t pid = clonePid(numbers, flags);
+        if (pid >= 0)
+            return pid;
+        if (errno != EEXIST)
+            failErrno("create process {}", wanted);
+        auto holder = holderOf(wanted);
+        const auto waited = Clock::now() - begin;
+        const bool moments = waited < kMoments;
+        if (!moments && !holder)
+            holder = memberOf(wanted);
+        if (waited < kPatience && (!holder || isEnding(*holder))) {  // nobody: they have just gone
+            std::this_thread::sleep_for(moments ? kPause : kLongPause);
+            continue;
+        }
+        Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
+                                        holder ? describeHolder(*holder, wanted) : "a process group or session"));
+        // Of a zombie only its parent can be ended; an init is to wait for those that it was given.
+        const bool ending = holder && isEnding(*holder);
+        error.addHint(fmt::format("{}, or restore in a new pid namespace: add --new-pidns",
+                                  !ending             ? std::string("end that process")
+                                  : holder->ppid == 1 ? std::string("have process 1 wait for its children")
+                                                      : fmt::format("end process {}", holder->ppid)));
+        throw error;
+    }
+}
+
+pid_t createSpare(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags) {
+    const std::set<pid_t> needed = numbersOf(tree);
+    // Numbers are tried from the highest downwards, far from where trees usually are.
+    for (pid_t candidate = kernel::highestPid(); candidate > 1; --candidate) {
+        // clone3 notices that a number is taken only after it has copied the whole process.
+        if (needed.contains(candidate) || ::kill(candidate, 0) == 0)
+            continue;
+        const pid_t pid = clonePid(std::vector<pid_t>(depth + 1, candidate), flags);
+        if (pid >= 0)
+            return pid;
+        if (errno != EEXIST)
+            failErrno("create a helper with pid {}", candidate);
+    }
+    fail("no pid is free for a helper");
+}
+
+}  // namespace criu::engine

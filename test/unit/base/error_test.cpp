@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/error.hpp"
+
+#include <compel/process.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <new>
+#include <thread>
+
+#include "criu/base/thread_pool.hpp"
+
+#include <catch2/catch.hpp>
+
+using criu::Error;
+using criu::ErrorContext;
+using criu::NoOuterContexts;
+
+namespace {
+
+/// The text of the error that `work` ends with.
+template <typename Work>
+std::string failureOf(Work&& work) {
+    try {
+        work();
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    return "no exception";
+}
+
+/// Context `inner`, with an error in it.
+void failInside() {
+    const ErrorContext context([] { return "inner"; });
+    criu::fail("it");
+}
+
+}  // namespace
+
+TEST_CASE("an error's text holds contexts outermost first, then errno's meaning, then the hint") {
+    const ErrorContext process([] { return "pid 7"; });
+    const ErrorContext descriptor([] { return "fd 3"; });
+    Error error(EACCES, "open /dev/kfd");
+    error.addHint("add the user to group render");
+    CHECK(std::string(error.what()) == "pid 7: fd 3: open /dev/kfd: Permission denied (add the user to group render)");
+    CHECK(error.message() == "open /dev/kfd: Permission denied (add the user to group render)");
+    CHECK(criu::sourceName(error.where()) == "test/unit/base/error_test.cpp");
+}
+
+TEST_CASE("sys passes good results through and throws errno for bad ones") {
+    CHECK(criu::sys(5, "never") == 5);
+    errno = ENOENT;
+    try {
+        criu::sys(-1, "open {}", "/x");
+        FAIL("no exception");
+    } catch (const Error& error) {
+        CHECK(error.code() == ENOENT);
+        CHECK(std::string(error.what()) == "open /x: No such file or directory");
+    }
+}
+
+TEST_CASE("an error carries the contexts of all scopes that it was made in, outermost first") {
+    CHECK(failureOf([] {
+              const ErrorContext process([] { return fmt::format("process {}", 7); });
+              {
+                  const ErrorContext ended([] { return "a scope that has been left"; });
+              }
+              const ErrorContext descriptor([] { return std::string("fd 3"); });
+              criu::failWith(ENOENT, "open /x");
+          }) == "process 7: fd 3: open /x: No such file or directory");
+    CHECK(failureOf([] { criu::fail("it"); }) == "it");
+}
+
+TEST_CASE("a context describes what is, when the error is made") {
+    int number = 1;
+    const ErrorContext context([&] { return fmt::format("number {}", number); });
+    number = 2;
+    CHECK(failureOf([] { criu::fail("it"); }) == "number 2: it");
+}
+
+TEST_CASE("an error that is caught inside of a context leaves nothing behind") {
+    const ErrorContext outer([] { return "outer"; });
+    CHECK(failureOf(failInside) == "outer: inner: it");
+    CHECK(failureOf([] { criu::fail("another"); }) == "outer: another");
+}
+
+TEST_CASE("an error that goes on through catch and throw has each context once") {
+    CHECK(failureOf([] {
+              const ErrorContext outer([] { return "outer"; });
+              try {
+                  failInside();
+              } catch (const Error&) {
+                  CHECK(failureOf(failInside) == "outer: inner: it");  // another one, meanwhile
+                  throw;
+              }
+          }) == "outer: inner: it");
+}
+
+TEST_CASE("an error that is thrown again elsewhere gets the contexts there, each once") {
+    const ErrorContext outer([] { return "outer"; });
+    std::exception_ptr failure;
+    try {
+        failInside();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    CHECK(failureOf([&] {
+              const ErrorContext again([] { return "thrown again"; });
+              criu::rethrow(failure);
+          }) == "thrown again: outer: inner: it");
+}
+
+TEST_CASE("contexts belong to their thread, and a pool's errors get those of who waits for it") {
+    const ErrorContext outer([] { return "outer"; });
+    std::string text;
+    std::thread([&] { text = failureOf(failInside); }).join();
+    CHECK(text == "inner: it");
+
+    criu::ThreadPool pool(2);
+    pool.submit([] { failInside(); });
+    CHECK(failureOf([&] { pool.wait(); }) == "outer: inner: it");
+}
+
+TEST_CASE("errors that somebody else reports begin without the contexts of before") {
+    const ErrorContext outer([] { return "outer"; });
+    {
+        const NoOuterContexts none;
+        CHECK(failureOf(failInside) == "inner: it");
+    }
+    CHECK(failureOf(failInside) == "outer: inner: it");
+}
+
+TEST_CASE("a description that fails is left out, also if it makes errors itself") {
+    const ErrorContext outer([] { return "outer"; });
+    const ErrorContext bad([]() -> std::string { criu::fail("no description"); });
+    const ErrorContext odd([] { return "says " + failureOf([] { criu::fail("another"); }); });
+    CHECK(failureOf([] { criu::fail("it"); }) == "outer: says another: it");
+}
+
+TEST_CASE("other exceptions pass contexts unchanged") {
+    const ErrorContext outer([] { return "outer"; });
+    CHECK_THROWS_AS(
+        [] {
+            const ErrorContext inner([] { return "inner"; });
+            throw std::bad_alloc();
+        }(),
+        std::bad_alloc);
+    CHECK_THROWS_AS(criu::rethrow(std::make_exception_ptr(std::bad_alloc())), std::bad_alloc);
+    CHECK(failureOf(failInside) == "outer: inner: it");
+}
+
+TEST_CASE("a failure of ptrace says which process it is about, as any other") {
+    const pid_t pid = ::fork();
+    if (pid == 0)
+        ::_exit(0);
+    REQUIRE(::waitpid(pid, nullptr, 0) == pid);
+    try {
+        const ErrorContext context([] { return "process 7 (sleep)"; });
+        (void)compel::FrozenProcess::freeze(pid);
+        FAIL("no exception");
+    } catch (const compel::Error& error) {
+        CHECK(error.code() == ESRCH);
+        CHECK(std::string(error.what()) == fmt::format("process 7 (sleep): freeze process {}: No such process", pid));
+    }
+}

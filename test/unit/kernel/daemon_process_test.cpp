@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/daemon_process.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "criu/base/error.hpp"
+
+using criu::engine::createKeeper;
+
+namespace {
+
+/// What a child of this process, in which `work` runs, ends with.
+template <typename Work>
+int statusOf(Work work) {
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(work());
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+TEST_CASE("a keeper is nobody's child that the caller would have to wait for", "[keeper]") {
+    CHECK(statusOf([] {
+              int ends[2];
+              if (::pipe(ends) != 0)
+                  return 1;
+              const pid_t creator = ::getpid();
+              createKeeper("a keeper", [&] {
+                  const bool orphan = ::getppid() != creator;
+                  (void)!::write(ends[1], &orphan, sizeof(orphan));
+                  ::_exit(0);
+              });
+              bool orphan = false;
+              if (::read(ends[0], &orphan, sizeof(orphan)) != sizeof(orphan) || !orphan)
+                  return 2;
+              return ::waitpid(-1, nullptr, 0) < 0 && errno == ECHILD ? 0 : 3;
+          }) == 0);
+}
+
+TEST_CASE("that a keeper can't be created is told, whichever of its forks fails", "[keeper]") {
+    if (::geteuid() != 0) {
+        WARN("needs root");
+        return;
+    }
+    // A user of whom there may be so many processes: this one, the one between, and the keeper (RLIMIT_NPROC).
+    constexpr rlim_t kEnough = 3;
+    for (rlim_t most = 1; most <= kEnough; ++most) {
+        INFO(most << " processes");
+        CHECK(statusOf([most] {
+                  constexpr uid_t kNobodyElse = 3'456'789;
+                  const rlimit limit{most, most};
+                  if (::setrlimit(RLIMIT_NPROC, &limit) != 0 || ::setresuid(kNobodyElse, kNobodyElse, kNobodyElse) != 0)
+                      return -1;
+                  try {
+                      createKeeper("a keeper", [] { ::_exit(0); });
+                  } catch (const criu::Error& error) {
+                      return error.code();
+                  }
+                  return 0;
+              }) == (most < kEnough ? EAGAIN : 0));
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The vDSO of this kernel stands for both that of the image and the present one.
+#include <elf.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <catch2/catch.hpp>
+
+#include "criu/memory/vdso/vdso.hpp"
+#include "criu/memory/vdso/vdso_proxy.hpp"
+#include "criu/memory/vdso/vdso_symbols.hpp"
+#include "image_fixture.hpp"
+
+using namespace criu;
+using namespace criu::memory;
+
+namespace {
+
+std::span<const std::byte> ownVdso() {
+    const VdsoLayout layout = VdsoLayout::ofSelf();
+    return {reinterpret_cast<const std::byte*>(layout.code.start), layout.code.size()};
+}
+
+std::vector<std::byte> copyOf(std::span<const std::byte> bytes) {
+    return {bytes.begin(), bytes.end()};
+}
+
+std::uint64_t offsetOf(std::string_view name) {
+    for (const VdsoFunction& function : readVdsoFunctions(ownVdso()))
+        if (function.name == name)
+            return function.offset;
+    fail("the vDSO has no {}", name);
+}
+
+template <typename T>
+T& in(std::vector<std::byte>& bytes, std::uint64_t offset) {
+    return *reinterpret_cast<T*>(bytes.data() + offset);
+}
+
+/// Reads the operand of an instruction, which needs no alignment.
+std::uint32_t operandAt(const std::vector<std::byte>& bytes, std::size_t offset) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
+/// Offset of a dynamic entry's value, which is an offset itself here.
+std::uint64_t dynamicEntry(std::vector<std::byte>& bytes, Elf64_Sxword tag) {
+    const auto header = in<Elf64_Ehdr>(bytes, 0);
+    for (unsigned index = 0; index < header.e_phnum; ++index) {
+        const auto segment = in<Elf64_Phdr>(bytes, header.e_phoff + index * sizeof(Elf64_Phdr));
+        if (segment.p_type != PT_DYNAMIC)
+            continue;
+        for (std::uint64_t at = segment.p_offset; in<Elf64_Dyn>(bytes, at).d_tag != DT_NULL; at += sizeof(Elf64_Dyn))
+            if (in<Elf64_Dyn>(bytes, at).d_tag == tag)
+                return at;
+    }
+    return 0;
+}
+
+bool hasVdso() {
+    if (ownVdso().empty())
+        WARN("skipped: this kernel was booted without vDSO");
+    return !ownVdso().empty();
+}
+
+}  // namespace
+
+TEST_CASE("functions of the own vDSO") {
+    if (!hasVdso())
+        return;
+    const auto functions = readVdsoFunctions(ownVdso());
+    for (const char* const name : {"__vdso_clock_gettime", "__vdso_gettimeofday", "__vdso_time", "__vdso_getcpu"}) {
+        INFO(name);
+        CHECK(std::any_of(functions.begin(), functions.end(), [&](const VdsoFunction& function) {
+            return function.name == name && function.size > 0 && function.offset < ownVdso().size();
+        }));
+    }
+}
+
+TEST_CASE("both kinds of hash table tell the number of symbols") {
+    if (!hasVdso())
+        return;
+    const auto wanted = readVdsoFunctions(ownVdso());
+    for (const Elf64_Sxword tag : {Elf64_Sxword{DT_HASH}, Elf64_Sxword{DT_GNU_HASH}}) {
+        auto bytes = copyOf(ownVdso());
+        if (const std::uint64_t entry = dynamicEntry(bytes, tag); entry != 0) {
+            in<Elf64_Dyn>(bytes, entry).d_tag = DT_DEBUG;
+            if (dynamicEntry(bytes, DT_HASH) + dynamicEntry(bytes, DT_GNU_HASH) != 0)
+                CHECK(readVdsoFunctions(bytes) == wanted);
+        }
+    }
+}
+
+TEST_CASE("a damaged vDSO is an error, never a crash") {
+    if (!hasVdso())
+        return;
+    CHECK_THAT(test::errorOf([] { readVdsoFunctions({}); }), Catch::Contains("vDSO"));
+    const auto whole = copyOf(ownVdso());
+    for (std::size_t size = 0; size < 2048; size += 8)
+        try {
+            readVdsoFunctions(std::span(whole).first(size));
+        } catch (const Error&) {
+        }
+    // Each byte of the headers and tables turned in several ways.
+    std::size_t errors = 0;
+    for (std::size_t at = 0; at < 2048; ++at)
+        for (const unsigned flip : {0x01U, 0x80U, 0xffU}) {
+            auto bytes = whole;
+            bytes[at] ^= static_cast<std::byte>(flip);
+            try {
+                readVdsoFunctions(bytes);
+            } catch (const Error&) {
+                ++errors;
+            }
+        }
+    CHECK(errors > 0);
+    auto bytes = whole;
+    in<Elf64_Ehdr>(bytes, 0).e_ident[EI_CLASS] = ELFCLASS32;
+    CHECK_THROWS_AS(readVdsoFunctions(bytes), Error);
+    in<Elf64_Ehdr>(bytes, 0).e_ident[EI_CLASS] = 3;
+    CHECK_THAT(test::errorOf([&] { readVdsoFunctions(bytes); }), Catch::Contains("64-bit"));
+}
+
+TEST_CASE("a redirected copy works through the real one") {
+    if (!hasVdso())
+        return;
+    auto code = copyOf(ownVdso());
+    const auto presentAt = reinterpret_cast<std::uint64_t>(ownVdso().data());
+    const auto redirected = redirectVdso(code, ownVdso(), presentAt);
+    CHECK(redirected.size() >= 4);
+    for (const VdsoRedirection& function : redirected) {
+        CHECK(function.size >= 14);
+        CHECK(std::count_if(redirected.begin(), redirected.end(),
+                            [&](const VdsoRedirection& other) { return other.offset == function.offset; }) == 1);
+    }
+
+    // As in a restored process: zeroes where the kernel's data would be.
+    constexpr std::size_t kDataRoom = std::size_t{64} << 10;
+    const Mapping room = Mapping::anonymous(kDataRoom + code.size());
+    std::memcpy(room.as<char>() + kDataRoom, code.data(), code.size());
+    REQUIRE(::mprotect(room.data(), room.size(), PROT_READ | PROT_EXEC) == 0);
+    const auto function = [&]<typename F>(std::string_view name, F*) {
+        return reinterpret_cast<F*>(room.as<char>() + kDataRoom + offsetOf(name));
+    };
+    auto* const clockGettime = function("__vdso_clock_gettime", static_cast<int (*)(clockid_t, timespec*)>(nullptr));
+    auto* const now = function("__vdso_time", static_cast<time_t (*)(time_t*)>(nullptr));
+    timespec before{};
+    timespec got{};
+    timespec after{};
+    ::clock_gettime(CLOCK_MONOTONIC, &before);
+    REQUIRE(clockGettime(CLOCK_MONOTONIC, &got) == 0);
+    ::clock_gettime(CLOCK_MONOTONIC, &after);
+    const auto nanoseconds = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
+    CHECK(nanoseconds(before) <= nanoseconds(got));
+    CHECK(nanoseconds(got) <= nanoseconds(after));
+    CHECK(std::abs(now(nullptr) - ::time(nullptr)) <= 1);
+}
+
+TEST_CASE("code that isn't redirected makes system calls") {
+    if (!hasVdso())
+        return;
+    // A kernel that has none of the functions.
+    auto stranger = copyOf(ownVdso());
+    for (std::size_t at = in<Elf64_Dyn>(stranger, dynamicEntry(stranger, DT_STRTAB)).d_un.d_ptr, end = at + 200;
+         at < end; ++at)
+        if (stranger[at] == std::byte{'_'})
+            stranger[at] = std::byte{'x'};
+    auto code = copyOf(ownVdso());
+    const auto redirected = redirectVdso(code, stranger, 0x1000);
+    CHECK(std::none_of(redirected.begin(), redirected.end(),
+                       [](const VdsoRedirection& function) { return function.name == "__vdso_clock_gettime"; }));
+}
+
+TEST_CASE("a jump of 32-bit code leads as far as it says, around the end of memory, too") {
+    std::vector<std::byte> small(4, std::byte{0x90});
+    CHECK(writeCompatVdsoJump(small, 0x1000, 0x2000) == 0);
+    std::vector<std::byte> plain(16, std::byte{0x90});
+    CHECK(writeCompatVdsoJump(plain, 0xf7fc4540, 0x00106540) == 5);
+    CHECK(plain[0] == std::byte{0xe9});
+    CHECK(operandAt(plain, 1) == static_cast<std::uint32_t>(0x00106540 - 0xf7fc4545));
+    CHECK(plain[5] == std::byte{0x90});
+    std::vector<std::byte> padded(16, std::byte{0x90});
+    const std::byte pad[] = {std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfb}};
+    std::copy(std::begin(pad), std::end(pad), padded.begin());
+    CHECK(writeCompatVdsoJump(padded, 0x1000, 0x2000) == 9);
+    CHECK(padded[4] == std::byte{0xe9});
+    CHECK(operandAt(padded, 5) == 0x2000 - 0x1009);
+}
+
+TEST_CASE("a jump needs room, and leaves the landing pad of indirect branches") {
+    std::vector<std::byte> small(13, std::byte{0x90});
+    CHECK(writeVdsoJump(small, 0x1122334455667788) == 0);
+    CHECK(small == std::vector<std::byte>(13, std::byte{0x90}));
+    std::vector<std::byte> plain(20, std::byte{0x90});
+    CHECK(writeVdsoJump(plain, 0x1122334455667788) == 14);
+    std::vector<std::byte> padded{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
+    padded.resize(20, std::byte{0x90});
+    CHECK(writeVdsoJump(padded, 0x1122334455667788) == 18);
+    CHECK(padded[0] == std::byte{0xf3});
+    CHECK(padded[18] == std::byte{0x90});
+}
