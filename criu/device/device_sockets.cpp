@@ -3,7 +3,7 @@
 
 #include "criu/device/dump_devices.hpp"
 #include "criu/device/restore_devices.hpp"
-#include "criu/sockets/carried_sockets.hpp"
+#include "criu/sockets/external_sockets.hpp"
 
 namespace criu::engine {
 namespace {

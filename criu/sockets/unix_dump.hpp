@@ -8,7 +8,7 @@
 
 #include "criu/files/file_dump.hpp"
 #include "criu/kernel/net/sock_diag.hpp"
-#include "criu/sockets/carried_sockets.hpp"
+#include "criu/sockets/external_sockets.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "images/sk-unix.hpp"
 

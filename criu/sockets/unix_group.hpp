@@ -12,7 +12,7 @@
 #include "criu/files/placed_files.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/kernel/net/sock_diag.hpp"
-#include "criu/sockets/carried_sockets.hpp"
+#include "criu/sockets/external_sockets.hpp"
 #include "criu/sockets/socket_queue.hpp"
 #include "criu/sockets/unix_name.hpp"
 

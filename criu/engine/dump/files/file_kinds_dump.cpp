@@ -15,7 +15,7 @@
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/net/networks_dump.hpp"
 #include "criu/namespaces/net/tun_file.hpp"
-#include "criu/sockets/carried_sockets.hpp"
+#include "criu/sockets/external_sockets.hpp"
 
 namespace criu::engine {
 

@@ -26,7 +26,7 @@
 #include "criu/model/options.hpp"
 #include "criu/model/pid_map.hpp"
 #include "criu/namespaces/ns_ids.hpp"
-#include "criu/sockets/carried_sockets.hpp"
+#include "criu/sockets/external_sockets.hpp"
 #include "criu/tty/outside_terminals.hpp"
 #include "images/fdinfo.hpp"
 #include "images/mm.hpp"
