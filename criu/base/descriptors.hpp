@@ -9,7 +9,7 @@
 namespace criu {
 
 /// Closes all descriptors of this process but those of its standard streams and these.
-inline void closeAllBut(std::vector<int> spared) {
+inline void closeAllExcept(std::vector<int> spared) {
     std::sort(spared.begin(), spared.end());
     unsigned first = STDERR_FILENO + 1;
     for (const int fd : spared) {

@@ -236,7 +236,7 @@ int removeFile(int directory, const char* name) noexcept {
     return ::unlinkat(directory, name, 0) == 0 ? 0 : errno;
 }
 
-UniqueFd createAnew(int directory, const std::string& name, int access, mode_t mode) {
+UniqueFd createReplacing(int directory, const std::string& name, int access, mode_t mode) {
     const auto create = [&] {
         return UniqueFd(::openat(directory, name.c_str(), access | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     };
@@ -269,7 +269,7 @@ UniqueFd createLog(const std::string& path) {
     const bool exists = ::fstatat(directory.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
     if (!exists || S_ISREG(there.st_mode)) {
         const ErrorContext context([&] { return fmt::format("log file {}", path); });
-        return createAnew(directory.get(), name, O_WRONLY | O_APPEND, 0600);
+        return createReplacing(directory.get(), name, O_WRONLY | O_APPEND, 0600);
     }
     struct stat around {};
     sys(::fstat(directory.get(), &around), "stat {}", parent);

@@ -86,7 +86,7 @@ int removeFile(int directory, const char* name) noexcept;
 /// Makes a regular file below an open directory, open for `access` (O_WRONLY or O_RDWR, O_APPEND), with exactly this
 /// mode, whatever the umask. A file or symbolic link that has the name, an earlier run's, is replaced, never truncated:
 /// whoever has it open, or under another name, keeps it. Throws Error.
-UniqueFd createAnew(int directory, const std::string& name, int access, mode_t mode);
+UniqueFd createReplacing(int directory, const std::string& name, int access, mode_t mode);
 
 /// Opens what messages go to, for appending, as a user names it: a file of mode 0600 that is made anew. What is no file
 /// (/dev/null, a fifo) is opened as it is, and so is what a symbolic link leads to that only root or the effective user

@@ -6,7 +6,7 @@
 
 namespace criu {
 
-void leaveProcessGroup() noexcept {
+void becomeProcessGroupLeader() noexcept {
     // Outside of the terminal's foreground group a process is stopped where it writes to one with `stty tostop`, and
     // whoever waits for it would wait for ever.
     ::signal(SIGTTOU, SIG_IGN);

@@ -13,7 +13,7 @@ namespace criu {
 /// Brings what several threads have of one sequence into its order: each part knows its position, and one that comes
 /// too early waits until all before it were done. Whoever has a part must have taken it after those before it were
 /// taken by others who go on, or else everybody waits for nobody.
-class Turns {
+class SequencedExecution {
 public:
     /// Calls `work` when all before `position` is done; nobody else's work runs meanwhile. `size`: what the part adds
     /// to the position. Throws what `work` throws; all that wait, or come later, then throw the same if it is an Error.

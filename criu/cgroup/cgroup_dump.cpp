@@ -89,7 +89,7 @@ CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& prope
         if (isWanted(line) && !name.starts_with(kNamedPrefix))
             controllers_.push_back(name);
     }
-    sets_.emplace(std::pair(GroupView::OfCriu, setFrom(own)), kOwnSet);
+    sets_.emplace(std::pair(CgroupNsView::OfCriu, setFrom(own)), kOwnSet);
     if (freezer != nullptr)
         noteFreezer(freezer->unified(), freezer->wasFrozen());
 }
@@ -111,7 +111,7 @@ CgroupDump::Set CgroupDump::setFrom(const std::vector<kernel::CgroupLine>& group
     return set;
 }
 
-GroupView CgroupDump::addNamespace(const kernel::ProcPid& member) {
+CgroupNsView CgroupDump::addNamespace(const kernel::ProcPid& member) {
     if (options_.cgroupMode == model::CgroupMode::Ignore || options_.unprivileged)
         fail("the tree is in a cgroup namespace of its own, which goes only with its cgroups");
     kernel::ProcBuffer buffer;
@@ -128,10 +128,10 @@ GroupView CgroupDump::addNamespace(const kernel::ProcPid& member) {
         prefixes.emplace(controllers, path.size() - rest);
     }
     views_.push_back(std::move(prefixes));
-    return static_cast<GroupView>(views_.size() - 1);
+    return static_cast<CgroupNsView>(views_.size() - 1);
 }
 
-std::uint32_t CgroupDump::setOf(std::string_view groups, GroupView view) {
+std::uint32_t CgroupDump::setOf(std::string_view groups, CgroupNsView view) {
     if (options_.cgroupMode == model::CgroupMode::Ignore || options_.unprivileged)
         return kOwnSet;
     const Set set = setFrom(kernel::parseCgroups(groups));

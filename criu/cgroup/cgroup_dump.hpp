@@ -39,7 +39,7 @@ class PropertyTable;
 PropertyTable readProperties(const model::Options& options);
 
 /// A cgroup namespace from which processes see their groups.
-enum class GroupView : std::uint32_t { OfCriu = 0 };
+enum class CgroupNsView : std::uint32_t { OfCriu = 0 };
 
 /// Dump half: which groups tasks are in, and what these groups are like. Each combination of groups is a set; the one
 /// criu is in itself has number 1 and isn't stored: whoever is in it will be where the restoring criu is.
@@ -57,11 +57,11 @@ public:
 
     /// Looks at a cgroup namespace of the tree, in which `member` is. Not after the first setOf(). Throws Error if
     /// groups aren't dumped.
-    GroupView addNamespace(const kernel::ProcPid& member);
+    CgroupNsView addNamespace(const kernel::ProcPid& member);
 
     /// The number of the set a thread is in. `groups`: text of its /proc/PID/cgroup. May be called by several threads
     /// at once. Throws Error for groups outside of criu's cgroup namespace.
-    std::uint32_t setOf(std::string_view groups, GroupView view);
+    std::uint32_t setOf(std::string_view groups, CgroupNsView view);
 
     /// Reads the groups of all sets, and writes cgroup.img if there is any.
     void write(const ImageDir& images);
@@ -92,7 +92,7 @@ private:
     using Prefixes = std::map<std::string, std::size_t>;  ///< length of a namespace's root in paths of a hierarchy
     std::vector<Prefixes> views_{1};
     /// The same groups are another set in another namespace; so that of criu is never one of a process in such a one.
-    std::map<std::pair<GroupView, Set>, std::uint32_t> sets_;
+    std::map<std::pair<CgroupNsView, Set>, std::uint32_t> sets_;
 };
 
 }  // namespace criu::cgroup

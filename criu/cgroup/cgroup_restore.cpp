@@ -294,7 +294,7 @@ const std::vector<CgroupRestore::Member>& CgroupRestore::membersOf(std::uint32_t
     return found == sets_.end() ? kAnywhere : found->second;
 }
 
-bool CgroupRestore::holdsUs(const Group& group) const {
+bool CgroupRestore::containsCriu(const Group& group) const {
     const auto& own = sets_.at(ownSet_);
     return std::any_of(own.begin(), own.end(), [&](const Member& member) {
         return member.controllers == group.controllers &&
@@ -331,11 +331,11 @@ void CgroupRestore::create(kernel::FdStore& store) {
     hierarchies_->inherit(store);
 }
 
-void CgroupRestore::openEntrances(kernel::FdStore& store) {
+void CgroupRestore::openCgroupProcs(kernel::FdStore& store) {
     if (!image_)
         return;
     const auto add = [&](const std::string& controllers, const std::string& path) {
-        UniqueFd& entrance = entrances_[{controllers, path}];
+        UniqueFd& entrance = cgroupProcs_[{controllers, path}];
         if (entrance)
             return;
         const UniqueFd group = openGroup(hierarchies_->root(controllers), path);
@@ -356,7 +356,7 @@ void CgroupRestore::openEntrances(kernel::FdStore& store) {
 void CgroupRestore::make(Group& group) {
     const int root = hierarchies_->root(group.controllers);
     if (::faccessat(root, relative(group.path).c_str(), F_OK, 0) == 0) {
-        if (options_.cgroupMode == CgroupMode::Strict && !holdsUs(group))
+        if (options_.cgroupMode == CgroupMode::Strict && !containsCriu(group))
             fail("exists already, which --manage-cgroups=strict forbids");
         return;
     }
@@ -410,8 +410,8 @@ void CgroupRestore::move(const std::string& text, const std::vector<Member>& fro
         if (threads && !member.threaded)
             continue;  // a thread is where its process is
         const ErrorContext context([&] { return fmt::format("move into {}", label(member.controllers, member.path)); });
-        const auto entrance = entrances_.find({member.controllers, member.path});
-        if (!threads && entrance != entrances_.end()) {
+        const auto entrance = cgroupProcs_.find({member.controllers, member.path});
+        if (!threads && entrance != cgroupProcs_.end()) {
             sys(::write(entrance->second.get(), text.data(), text.size()), "write {} to {}", text, kProcesses);
             continue;
         }
@@ -485,7 +485,7 @@ void CgroupRestore::freeze(const Group& group, const CgroupPropEntry& property, 
     const std::optional<Property> before = readProperty(fd.get(), property.name);
     if (before && before->value == property.value)
         return;
-    if (holdsUs(group)) {
+    if (containsCriu(group)) {
         log_.warn("{} isn't set to {}: criu is in it", label(group.controllers, group.path), property.value);
         return;
     }

@@ -79,7 +79,7 @@ public:
 
     /// For processes that may not open files of cgroups: what they need is opened for them, after create(), for them to
     /// inherit.
-    void openEntrances(kernel::FdStore& store);
+    void openCgroupProcs(kernel::FdStore& store);
 
     /// Puts the calling process, which is in the groups of `from`, into a cgroup namespace of its own, whose roots are
     /// those that the tree had, and into the groups of `set`.
@@ -121,7 +121,7 @@ private:
     void collectGroups(const CgroupDirEntry& entry, const std::string& controllers, const std::string& path);
     [[nodiscard]] std::optional<std::string> newRoot(const std::string& controllers) const;
     /// Whether criu is in it, or below: such a group can't be one that is to be made.
-    [[nodiscard]] bool holdsUs(const Group& group) const;
+    [[nodiscard]] bool containsCriu(const Group& group) const;
     [[nodiscard]] bool mayMake() const noexcept;
     [[nodiscard]] bool setsProperties(const Group& group) const noexcept;
     void make(Group& group);
@@ -138,7 +138,7 @@ private:
     std::map<std::uint32_t, std::vector<Member>> sets_;
     std::vector<Group> groups_;  ///< parents before children
     std::vector<Made> made_;
-    std::map<std::pair<std::string, std::string>, UniqueFd> entrances_;  ///< cgroup.procs by controllers and path
+    std::map<std::pair<std::string, std::string>, UniqueFd> cgroupProcs_;  ///< cgroup.procs by controllers and path
 };
 
 }  // namespace criu::cgroup

@@ -98,7 +98,7 @@ void writeToLog(const Log& log) {
 }
 
 int serveRequests(const options::Invocation& invocation, Log& log, StopRequest& stop) {
-    const service::Surroundings surroundings{invocation, log, stop, builtInDevices};
+    const service::SessionContext surroundings{invocation, log, stop, builtInDevices};
     const auto [status, command, root] =
         invocation.command == options::Command::Swrk
             ? service::serve(takeSocket(invocation.requestSocket), service::Origin::Client, surroundings)

@@ -8,9 +8,9 @@
 namespace criu::engine {
 namespace {
 
-class DeviceSocketCarriers final : public sockets::SocketCarriers {
+class DeviceExternalSocketDump final : public sockets::ExternalSocketDump {
 public:
-    explicit DeviceSocketCarriers(device::DumpDevices& devices) : devices_(devices) {}
+    explicit DeviceExternalSocketDump(device::DumpDevices& devices) : devices_(devices) {}
     [[nodiscard]] bool any() const override { return devices_.takesSockets(); }
     [[nodiscard]] bool carry(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
 
@@ -18,9 +18,9 @@ private:
     device::DumpDevices& devices_;
 };
 
-class DeviceCarriedSockets final : public sockets::CarriedSockets {
+class DeviceExternalSocketRestore final : public sockets::ExternalSocketRestore {
 public:
-    explicit DeviceCarriedSockets(const device::RestoreDevices& devices) : devices_(devices) {}
+    explicit DeviceExternalSocketRestore(const device::RestoreDevices& devices) : devices_(devices) {}
     [[nodiscard]] UniqueFd open(std::uint32_t inode) const override { return devices_.openSocket(inode); }
 
 private:
@@ -29,12 +29,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<sockets::SocketCarriers> makeSocketCarriers(device::DumpDevices& devices) {
-    return std::make_unique<DeviceSocketCarriers>(devices);
+std::unique_ptr<sockets::ExternalSocketDump> makeExternalSocketDump(device::DumpDevices& devices) {
+    return std::make_unique<DeviceExternalSocketDump>(devices);
 }
 
-std::unique_ptr<sockets::CarriedSockets> makeCarriedSockets(const device::RestoreDevices& devices) {
-    return std::make_unique<DeviceCarriedSockets>(devices);
+std::unique_ptr<sockets::ExternalSocketRestore> makeExternalSocketRestore(const device::RestoreDevices& devices) {
+    return std::make_unique<DeviceExternalSocketRestore>(devices);
 }
 
 }  // namespace criu::engine

@@ -9,16 +9,17 @@ class RestoreDevices;
 }  // namespace criu::device
 
 namespace criu::sockets {
-class CarriedSockets;
-class SocketCarriers;
+class ExternalSocketRestore;
+class ExternalSocketDump;
 }  // namespace criu::sockets
 
 /// Device subsystems (so far: plugins) carry unix sockets that are connected to the outside.
 namespace criu::engine {
 
 /// Asks the subsystems of a dump, which outlive it.
-[[nodiscard]] std::unique_ptr<sockets::SocketCarriers> makeSocketCarriers(device::DumpDevices& devices);
+[[nodiscard]] std::unique_ptr<sockets::ExternalSocketDump> makeExternalSocketDump(device::DumpDevices& devices);
 /// Asks the subsystems of a restore, which outlive it.
-[[nodiscard]] std::unique_ptr<sockets::CarriedSockets> makeCarriedSockets(const device::RestoreDevices& devices);
+[[nodiscard]] std::unique_ptr<sockets::ExternalSocketRestore> makeExternalSocketRestore(
+    const device::RestoreDevices& devices);
 
 }  // namespace criu::engine

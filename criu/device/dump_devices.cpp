@@ -37,15 +37,15 @@ void DumpDevices::pause(HostPid pid) {
     }
 }
 
-bool DumpDevices::wantAnnouncement() {
-    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.dump->wantsAnnouncement(); });
+bool DumpDevices::wantQuiesce() {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.dump->wantsQuiesce(); });
 }
 
-bool DumpDevices::announce(std::span<const HostPid> processes) {
+bool DumpDevices::quiesce(std::span<const HostPid> processes) {
     bool done = false;
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return part.subsystem->name(); });
-        done = part.dump->announce(processes) || done;
+        done = part.dump->quiesce(processes) || done;
     }
     return done;
 }
@@ -56,13 +56,13 @@ std::string_view DumpDevices::whoCheckpoints(HostPid pid) const {
     return found != parts_.end() ? found->subsystem->name() : std::string_view();
 }
 
-void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled) {
+void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled) {
     // What one has done with may still be changed by those after it.
     const auto last =
         std::find_if(parts_.rbegin(), parts_.rend(), [](const Part& part) { return part.dump->checkpoints(); });
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return fmt::format("{}: checkpoint", part.subsystem->name()); });
-        part.dump->checkpointAll(processes, last != parts_.rend() && &*last == &part ? settled : ProcessSettled());
+        part.dump->checkpointAll(processes, last != parts_.rend() && &*last == &part ? settled : ProcessCheckpointed());
     }
 }
 
@@ -125,10 +125,10 @@ void DumpDevices::dumpLate(HostPid root, const memory::ReadWatch& watch) {
     }
 }
 
-void DumpDevices::release(bool goOn) {
+void DumpDevices::release(bool tasksResume) {
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) {
         const ErrorContext context([&] { return part->subsystem->name(); });
-        part->dump->release(goOn);
+        part->dump->release(tasksResume);
     }
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
         part->dump->finish();

@@ -19,13 +19,13 @@ public:
     DumpDevices& operator=(const DumpDevices&) = delete;
 
     void pause(HostPid pid);
-    [[nodiscard]] bool wantAnnouncement();
-    [[nodiscard]] bool announce(std::span<const HostPid> processes);
+    [[nodiscard]] bool wantQuiesce();
+    [[nodiscard]] bool quiesce(std::span<const HostPid> processes);
     /// The name of a subsystem whose checkpoint() will do something to a process that is stopped; empty: none does.
     [[nodiscard]] std::string_view whoCheckpoints(HostPid pid) const;
     /// All processes of the tree that are alive. `settled` is told, in the calling thread, of processes that no
     /// subsystem will change any more, though not of all of them.
-    void checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled);
+    void checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
     /// Throws Error if no subsystem takes the file.
@@ -39,7 +39,7 @@ public:
     /// Inventory names of the subsystems that have something in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
     /// Throws Error if a device of a process that goes on doesn't. Then finish() isn't called for any.
-    void release(bool goOn);
+    void release(bool tasksResume);
 
 private:
     struct Part {

@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kDefaultDirectory = "/usr/lib/criu";
 
 /// True: done; false: not the plugin's affair. Failures throw.
-bool judge(int result, const char* hook) {
+bool checkHookResult(int result, const char* hook) {
     if (result == -PluginFile::kNotSupported)
         return false;
     if (result < 0)
@@ -56,29 +56,31 @@ public:
             file_.exit(CR_PLUGIN_STAGE__DUMP, -1);
     }
 
-    void pause(HostPid pid) override { judge(file_.call(CR_PLUGIN_HOOK__PAUSE_DEVICES, pid.value), "PAUSE_DEVICES"); }
+    void pause(HostPid pid) override {
+        checkHookResult(file_.call(CR_PLUGIN_HOOK__PAUSE_DEVICES, pid.value), "PAUSE_DEVICES");
+    }
     void checkpoint(compel::FrozenProcess& process) override {
-        judge(file_.call(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES, process.pid()), "CHECKPOINT_DEVICES");
+        checkHookResult(file_.call(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES, process.pid()), "CHECKPOINT_DEVICES");
     }
     [[nodiscard]] bool checkpoints() const override { return file_.has(CR_PLUGIN_HOOK__CHECKPOINT_DEVICES); }
     bool claims(const MappedDevice& mapped) override {
         const struct stat* const stat = &mapped.stat;
-        return judge(file_.call(CR_PLUGIN_HOOK__HANDLE_DEVICE_VMA, mapped.fd, stat), "HANDLE_DEVICE_VMA");
+        return checkHookResult(file_.call(CR_PLUGIN_HOOK__HANDLE_DEVICE_VMA, mapped.fd, stat), "HANDLE_DEVICE_VMA");
     }
     bool claims(const files::OpenFd& file) override {
         return file_.has(CR_PLUGIN_HOOK__DUMP_EXT_FILE) && isUnknown(file);
     }
     bool dump(const files::OpenFd& file, FileId id) override {
-        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_FILE, file.copy.get(), static_cast<int>(id.value)),
-                     "DUMP_EXT_FILE");
+        return checkHookResult(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_FILE, file.copy.get(), static_cast<int>(id.value)),
+                               "DUMP_EXT_FILE");
     }
     [[nodiscard]] bool takesSockets() const override { return file_.has(CR_PLUGIN_HOOK__DUMP_UNIX_SK); }
     bool takeSocket(int fd, std::uint32_t inode) override {
-        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
+        return checkHookResult(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
     }
     bool takeMount(const std::string& mountPoint, int id) override {
         std::string path = '.' + mountPoint;  // CRIU has it so
-        return judge(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, path.data(), id), "DUMP_EXT_MOUNT");
+        return checkHookResult(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, path.data(), id), "DUMP_EXT_MOUNT");
     }
     bool takeLink(int index, int type, const std::string& kind) override {
         std::string name = kind;
@@ -86,7 +88,7 @@ public:
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_EXT_LINK, index, type, given);
         if (result > 0)
             fail("DUMP_EXT_LINK failed ({})", result);
-        return judge(result, "DUMP_EXT_LINK");
+        return checkHookResult(result, "DUMP_EXT_LINK");
     }
     void dumpLate(HostPid root) override {
         const int result = file_.call(CR_PLUGIN_HOOK__DUMP_DEVICES_LATE, root);
@@ -116,13 +118,17 @@ public:
             file_.exit(CR_PLUGIN_STAGE__RESTORE, -1);
     }
 
-    void prepare(files::FileRestore&) override { judge(file_.call(CR_PLUGIN_HOOK__RESTORE_INIT), "RESTORE_INIT"); }
-    void forked() override { judge(file_.call(CR_PLUGIN_HOOK__RESTORE_ASYNCHRONOUS), "RESTORE_ASYNCHRONOUS"); }
+    void prepare(files::FileRestore&) override {
+        checkHookResult(file_.call(CR_PLUGIN_HOOK__RESTORE_INIT), "RESTORE_INIT");
+    }
+    void startWork() override {
+        checkHookResult(file_.call(CR_PLUGIN_HOOK__RESTORE_ASYNCHRONOUS), "RESTORE_ASYNCHRONOUS");
+    }
 
     Opened open(FileId id, files::FileOpener& opener) override {
         bool retry = false;
         const int fd = file_.call(CR_PLUGIN_HOOK__RESTORE_EXT_FILE, static_cast<int>(id.value), &retry);
-        if (!judge(fd, "RESTORE_EXT_FILE"))
+        if (!checkHookResult(fd, "RESTORE_EXT_FILE"))
             return Opened::NotMine;
         if (retry)
             return Opened::NotYet;
@@ -142,8 +148,8 @@ public:
         std::string target = path;
         std::string oldRoot = "/";
         int* const isFile = nullptr;
-        return judge(file_.call(CR_PLUGIN_HOOK__RESTORE_EXT_MOUNT, id, target.data(), oldRoot.data(), isFile),
-                     "RESTORE_EXT_MOUNT");
+        return checkHookResult(file_.call(CR_PLUGIN_HOOK__RESTORE_EXT_MOUNT, id, target.data(), oldRoot.data(), isFile),
+                               "RESTORE_EXT_MOUNT");
     }
 
     std::optional<Relocated> relocate(const DeviceMapping& mapping) override {
@@ -152,13 +158,13 @@ public:
         int fd = -1;
         const int result =
             file_.call(CR_PLUGIN_HOOK__UPDATE_VMA_MAP, path.c_str(), mapping.start, mapping.offset, &offset, &fd);
-        if (!judge(result, "UPDATE_VMA_MAP") || result == 0)
+        if (!checkHookResult(result, "UPDATE_VMA_MAP") || result == 0)
             return std::nullopt;
         return Relocated{offset, UniqueFd(fd)};
     }
 
     void resume(compel::FrozenProcess& process, TreePid) override {
-        judge(file_.call(CR_PLUGIN_HOOK__RESUME_DEVICES_LATE, process.pid()), "RESUME_DEVICES_LATE");
+        checkHookResult(file_.call(CR_PLUGIN_HOOK__RESUME_DEVICES_LATE, process.pid()), "RESUME_DEVICES_LATE");
     }
     void finish() noexcept override {
         finished_ = true;
@@ -191,16 +197,16 @@ private:
 /// The built-in subsystem that does the work of the plugin of a name; null if none does.
 const Subsystem* substituteOf(std::string_view name, const Subsystems& subsystems) {
     const auto found = std::find_if(subsystems.begin(), subsystems.end(), [&](const auto& subsystem) {
-        const auto names = subsystem->standsFor();
+        const auto names = subsystem->replacesPlugins();
         return std::find(names.begin(), names.end(), name) != names.end();
     });
     return found == subsystems.end() ? nullptr : found->get();
 }
 
 /// Decides which plugins take part.
-class Admission {
+class PluginFilter {
 public:
-    Admission(std::span<const std::string> off, const Subsystems& subsystems, Log& log)
+    PluginFilter(std::span<const std::string> off, const Subsystems& subsystems, Log& log)
         : off_(off), subsystems_(subsystems), log_(log) {}
 
     /// Whether a plugin by this name, its file's or its own, is wanted. `path` is for the log.
@@ -244,7 +250,7 @@ void loadPlugins(const PluginDirectory& directory, std::span<const std::string> 
             failErrno("read the plugin directory {}", directory.path);
         return;
     }
-    const Admission admission(off, subsystems, log);
+    const PluginFilter admission(off, subsystems, log);
     while (const dirent* const entry = ::readdir(listing.get())) {
         const std::string_view file(entry->d_name);
         if (!file.ends_with(".so"))

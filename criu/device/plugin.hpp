@@ -19,8 +19,8 @@ PluginDirectory pluginDirectory(const model::Options& options);
 
 /// Loads every NAME.so of the directory, in the directory's order (CRIU's plugin ABI, lib/c/criu-plugin.h), and adds it
 /// to `subsystems`. One whose name, its file's or its own, is in `off`, or whose work one of `subsystems` does
-/// (Subsystem::standsFor()), is passed over with a line in the log. What can't be loaded is an Error if the user named
-/// the directory, else a warning.
+/// (Subsystem::replacesPlugins()), is passed over with a line in the log. What can't be loaded is an Error if the user
+/// named the directory, else a warning.
 void loadPlugins(const PluginDirectory& directory, std::span<const std::string> off, Subsystems& subsystems, Log& log);
 
 }  // namespace criu::device

@@ -124,11 +124,11 @@ bool RestoreDevices::early(FileId id) const {
                        [&](const Part& part) { return part.restore->owns(id) && part.restore->early(id); });
 }
 
-std::unique_ptr<DeviceWork> RestoreDevices::forked() {
+std::unique_ptr<DeviceWork> RestoreDevices::startWork() {
     auto work = std::make_unique<DeviceWork>(*this);
     for (const Part& part : parts_) {
         const ErrorContext context([&] { return part.subsystem->name(); });
-        part.restore->forked();
+        part.restore->startWork();
     }
     return work;
 }

@@ -25,7 +25,7 @@ public:
 
     void prepare(files::FileRestore& files);
     void share(kernel::FdStore& store);
-    /// Who is notified, in the master and in targets, of contents that are loaded. Before forked().
+    /// Who is notified, in the master and in targets, of contents that are loaded. Before startWork().
     void watch(const memory::ReadWatch& watch);
     [[nodiscard]] std::size_t descriptors() const;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
@@ -34,7 +34,7 @@ public:
     void visitGroups(const ProcessGroups& groups);
     /// Has subsystems begin what they do beside the processes. That ends with the returned object, which must not
     /// outlive this one, nor what watch() was given.
-    [[nodiscard]] std::unique_ptr<DeviceWork> forked();
+    [[nodiscard]] std::unique_ptr<DeviceWork> startWork();
 
     /// Target. False: not yet.
     [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;

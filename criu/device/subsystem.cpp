@@ -7,7 +7,7 @@
 
 namespace criu::device {
 
-void DeviceDump::checkpointAll(std::span<compel::FrozenProcess* const> processes, const ProcessSettled&) {
+void DeviceDump::checkpointAll(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed&) {
     for (compel::FrozenProcess* const process : processes) {
         const ErrorContext context([&] { return fmt::format("process {}", process->pid()); });
         checkpoint(*process);

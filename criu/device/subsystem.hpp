@@ -80,7 +80,7 @@ struct Context {
     Inventory& inventory;
     /// To be looked at in whatever takes long, except in targets: the master ends them.
     StopRequest& stop;
-    /// Who is notified of contents that are moved, for progress and trace; may change until dumpLate() or forked().
+    /// Who is notified of contents that are moved, for progress and trace; may change until dumpLate() or startWork().
     const memory::ReadWatch& watch;
     /// Of a dump: where contents may be stored, as memory of processes is. Null in a restore.
     memory::PageSinks* sinks = nullptr;
@@ -93,19 +93,19 @@ struct Context {
 };
 
 /// Is told of processes that stay as they are from now on. May be empty.
-using ProcessSettled = std::function<void(HostPid)>;
+using ProcessCheckpointed = std::function<void(HostPid)>;
 
 /// One dump. If it is destroyed without release(), the dump has failed: whatever it has stopped works again.
 class DeviceDump {
 public:
     virtual ~DeviceDump() = default;
 
-    /// Whether announce() has anything to do: the device may be there.
-    [[nodiscard]] virtual bool wantsAnnouncement() { return false; }
+    /// Whether quiesce() has anything to do: the device may be there.
+    [[nodiscard]] virtual bool wantsQuiesce() { return false; }
     /// Before anything is stopped: the processes of the tree as they are now. For what has to be brought to rest while
     /// all of them can still answer each other. Called again as long as it says that it has done something, since more
     /// may have been born meanwhile.
-    virtual bool announce(std::span<const HostPid> /*processes*/) { return false; }
+    virtual bool quiesce(std::span<const HostPid> /*processes*/) { return false; }
     /// Before a process is stopped; others may be already.
     virtual void pause(HostPid) {}
     /// All processes are stopped, and the calling thread traces them; nothing of them has been read yet. For each one
@@ -115,7 +115,7 @@ public:
     /// The same for all of them, for drivers that can deal with several at a time. `settled` may be told, in the
     /// calling thread, of each process that nothing more will be done to, while others are still worked on: its memory
     /// is read meanwhile.
-    virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes, const ProcessSettled& settled);
+    virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled);
     /// Whether checkpointAll() may change a process: no other subsystem says of it before that it stays as it is.
     [[nodiscard]] virtual bool checkpoints() const { return false; }
     /// Whether it will do anything to this one, which is stopped.
@@ -140,9 +140,9 @@ public:
     virtual bool takeLink(int /*index*/, int /*type*/, const std::string& /*kind*/) { return false; }
     /// Once, when all processes and their memory are dumped.
     virtual void dumpLate(HostPid /*root*/) {}
-    /// The images are complete. `goOn`: the processes will go on, so whatever was stopped must work again, or the dump
-    /// fails; otherwise they are about to be killed.
-    virtual void release(bool goOn) = 0;
+    /// The images are complete. `tasksResume`: the processes will go on, so whatever was stopped must work again, or
+    /// the dump fails; otherwise they are about to be killed.
+    virtual void release(bool tasksResume) = 0;
     /// After all subsystems are released: the dump is done.
     virtual void finish() noexcept {}
 };
@@ -203,9 +203,9 @@ public:
     /// Master: control groups exist, processes don't. For what depends on the devices that a group lets a process use.
     virtual void visitGroups(const ProcessGroups&) {}
     /// Master: the tree is being created. Threads may be started.
-    virtual void forked() {}
-    /// Master: the restore is over, well or not, and what forked() was called for is about to be taken apart. No thread
-    /// that was started since then is left when this returns.
+    virtual void startWork() {}
+    /// Master: the restore is over, well or not, and what startWork() was called for is about to be taken apart. No
+    /// thread that was started since then is left when this returns.
     virtual void endWork() noexcept {}
 
     enum class Opened { Done, NotMine, NotYet };
@@ -253,7 +253,7 @@ public:
     [[nodiscard]] virtual std::string_view inventoryName() const { return name(); }
     /// Names of CRIU's plugins whose work this subsystem does: files of these names (without .so), and plugins that
     /// call themselves so, aren't loaded beside it.
-    [[nodiscard]] virtual std::vector<std::string_view> standsFor() const { return {}; }
+    [[nodiscard]] virtual std::vector<std::string_view> replacesPlugins() const { return {}; }
     /// Loaded from a file: it says by itself whether the images want it.
     [[nodiscard]] virtual bool isPlugin() const { return false; }
     virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;

@@ -66,7 +66,7 @@ void limit(ImageDir& directory, const Client& client) {
         {client.uid, client.gid, client.groups, {client.uid}, has(CAP_DAC_OVERRIDE), has(CAP_DAC_READ_SEARCH)});
 }
 
-void requireClientsGhosts(const Client& client, const ImageDir& images) {
+void requireClientGhosts(const Client& client, const ImageDir& images) {
     auto remaps = images.openRead(ImageKind::RemapFpath);
     if (!remaps)
         return;
@@ -102,7 +102,7 @@ ImageDir openWorkDir(const Client& client) {
     return directory;
 }
 
-void requireClients(const Client& client, const task::Credentials& credentials) {
+void requireClientCredentials(const Client& client, const task::Credentials& credentials) {
     if (client.isOwner)
         return;
     for (const std::uint32_t uid :
@@ -123,22 +123,23 @@ void requireClients(const Client& client, const task::Credentials& credentials) 
     requireWithin(credentials.bounding, client.boundingSet, "bounding");
 }
 
-void requireClientsTree(const Client& client, FrozenTree& tree) {
+void requireClientTree(const Client& client, FrozenTree& tree) {
     if (client.isOwner)
         return;
     kernel::ProcBuffer buffer;
     for (const auto& task : tree.tasks()) {
         const ErrorContext context([&] { return task->describe(); });
         if (!task->alive()) {
-            requireClients(client, credentialsOf(task->status));
+            requireClientCredentials(client, credentialsOf(task->status));
             continue;
         }
         for (const compel::FrozenThread& thread : task->process->threads())
-            requireClients(client, credentialsOf(kernel::readThreadStatus(task->dir, thread.tracee.tid(), buffer)));
+            requireClientCredentials(client,
+                                     credentialsOf(kernel::readThreadStatus(task->dir, thread.tracee.tid(), buffer)));
     }
 }
 
-void requireClientsNamespaces(const Client& client, const TaskKobjIdsEntry& ids, const TaskKobjIdsEntry& outside) {
+void requireClientNamespaces(const Client& client, const TaskKobjIdsEntry& ids, const TaskKobjIdsEntry& outside) {
     if (client.isOwner)
         return;
     for (std::size_t number = 0; number < kernel::kNamespaceKinds; ++number) {
@@ -151,7 +152,7 @@ void requireClientsNamespaces(const Client& client, const TaskKobjIdsEntry& ids,
         refuse("it has its children in a time namespace of their own");
 }
 
-void requireClientsImages(const Client& client, const RestoreImages& content, const ImageDir& images) {
+void requireClientImages(const Client& client, const RestoreImages& content, const ImageDir& images) {
     if (client.isOwner)
         return;
     TaskKobjIdsEntry outside = TASK_KOBJ_IDS_ENTRY__INIT;
@@ -162,15 +163,15 @@ void requireClientsImages(const Client& client, const RestoreImages& content, co
         if (!task->alive())
             continue;
         if (task->ids)
-            requireClientsNamespaces(client, **task->ids, outside);
+            requireClientNamespaces(client, **task->ids, outside);
         for (const model::Thread& thread : task->threads) {
             const ThreadCoreEntry* const core = (*thread.core)->thread_core;
             if (core == nullptr || core->creds == nullptr)
                 refuse("a thread has no credentials, and would have criu's");
-            requireClients(client, task::Credentials::ofImage(*core->creds));
+            requireClientCredentials(client, task::Credentials::ofImage(*core->creds));
         }
     }
-    requireClientsGhosts(client, images);
+    requireClientGhosts(client, images);
 }
 
 }  // namespace criu::engine

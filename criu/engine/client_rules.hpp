@@ -29,17 +29,16 @@ namespace criu::engine {
 
 /// A thread with these credentials may be dumped or brought to life for the client: all its ids are the client's, it
 /// has no capability that the client hasn't, and can't get one that the client couldn't get.
-void requireClients(const model::Client& client, const task::Credentials& credentials);
+void requireClientCredentials(const model::Client& client, const task::Credentials& credentials);
 
 /// Every thread of a frozen tree, as the kernel describes it now. Before the freeze they could change.
-void requireClientsTree(const model::Client& client, FrozenTree& tree);
+void requireClientTree(const model::Client& client, FrozenTree& tree);
 
 /// What the images would bring to life: credentials of all threads; no namespaces of their own, owners of deleted files
 /// other than the client, or devices, which the client couldn't make.
-void requireClientsImages(const model::Client& client, const RestoreImages& content, const ImageDir& images);
+void requireClientImages(const model::Client& client, const RestoreImages& content, const ImageDir& images);
 
 /// Part of it: `ids` of a process, `outside`: of the criu that dumped it.
-void requireClientsNamespaces(const model::Client& client, const TaskKobjIdsEntry& ids,
-                              const TaskKobjIdsEntry& outside);
+void requireClientNamespaces(const model::Client& client, const TaskKobjIdsEntry& ids, const TaskKobjIdsEntry& outside);
 
 }  // namespace criu::engine

@@ -56,7 +56,7 @@ void warnIfShared(int directory, const std::string& name, Log& log) {
 
 /// criu holds memory of others, which is not to get into a core file of it. Zero wouldn't do: the kernel sends such a
 /// core to the program in /proc/sys/kernel/core_pattern nevertheless. With one byte it neither writes nor sends it.
-void forgoCoreFile() noexcept {
+void limitCoreFile() noexcept {
     rlimit limit{};
     if (::getrlimit(RLIMIT_CORE, &limit) != 0)
         return;
@@ -114,7 +114,7 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
 }
 
 /// The file of a stream stays if the command was done; not if a script has objected, and the tree goes on.
-int keepIfDone(int status, StreamEnd& stream) noexcept {
+int keepIfDone(int status, ImageStreamFile& stream) noexcept {
     if (status == 0)
         stream.keep();
     return status;
@@ -144,9 +144,9 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     const model::Options& options = invocation.options;
     options::requireAllowed(invocation.settings, client);
     if (!options.feature)
-        requireOwnRights(invocation.command);
-    StreamEnd stream(invocation.command, options, stop);  // its path is relative to where criu was started
-    ImageKeys keys(invocation.command, options, stop);    // as theirs
+        requireCommandCaps(invocation.command);
+    ImageStreamFile stream(invocation.command, options, stop);  // its path is relative to where criu was started
+    ImageKeys keys(invocation.command, options, stop);          // as theirs
     Run run{options, log, stop, devices, stream, keys};
     run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
@@ -172,7 +172,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
         case Command::Dump:
         case Command::Restore:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
-            forgoCoreFile();
+            limitCoreFile();
             chooseDevices(run, devices, plugins);
             run.drivers = stageListeners(devices);
             if (invocation.command == Command::Restore)
@@ -180,18 +180,18 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             return {keepIfDone(dump(run), stream), {}};
         case Command::PreDump:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
-            forgoCoreFile();
+            limitCoreFile();
             for (const auto& device : devices)
                 device->notePreDump(runningTree(*options.tree), log);
             devices.clear();  // their memory is the dump's
             return {keepIfDone(preDump(run), stream), {}};
         case Command::PageServer:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
-            forgoCoreFile();
+            limitCoreFile();
             return {pageServer(run), {}};
         case Command::LazyPages:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);
-            forgoCoreFile();
+            limitCoreFile();
             return {lazyPages(run), {}};
         case Command::Dedup:
             return {dedup(run), {}};

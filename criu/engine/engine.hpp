@@ -20,7 +20,7 @@ struct Options;
 
 namespace criu::engine {
 
-class StreamEnd;
+class ImageStreamFile;
 struct ImageKeys;
 using model::Stage;
 
@@ -30,7 +30,7 @@ struct Run {
     Log& log;
     StopRequest& stop;
     const device::Subsystems& devices;
-    StreamEnd& stream;        ///< of --stream-to or --stream-from
+    ImageStreamFile& stream;  ///< of --stream-to or --stream-from
     ImageKeys& keys;          ///< of --encrypt, --decrypt, --sign and --signed-by
     UniqueFd imagesDir = {};  ///< open for reading, O_DIRECTORY
     /// Who is told of stages where criu was started, and from a process that outlives the work: the user's programs, a

@@ -30,9 +30,9 @@ class TunDevices;
 }  // namespace criu::namespaces
 
 namespace criu::sockets {
-class CarriedSockets;
+class ExternalSocketRestore;
 class NetworkLock;
-class SocketCarriers;
+class ExternalSocketDump;
 }  // namespace criu::sockets
 
 namespace criu::tty {
@@ -47,7 +47,7 @@ struct FileDumpResources {
     files::PathDump& paths;
     memory::SegmentsDump& segments;
     sockets::NetworkLock& network;
-    sockets::SocketCarriers& carriers;
+    sockets::ExternalSocketDump& carriers;
     namespaces::TunDevices& tunDevices;
     device::DumpDevices& devices;
     const std::vector<tty::SeenSession>& sessions;
@@ -60,7 +60,7 @@ struct FileRestoreResources {
     const files::PathRemaps& remaps;
     const memory::Segments& segments;
     sockets::NetworkLock& network;
-    const sockets::CarriedSockets& carried;
+    const sockets::ExternalSocketRestore& carried;
     const tty::OutsideTerminals& terminals;
     device::RestoreDevices& devices;
     bool ownPosixQueues;  ///< the tree gets POSIX message queues of its own

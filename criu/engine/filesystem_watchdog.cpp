@@ -72,7 +72,8 @@ void shareDescriptors() {
 
 }  // namespace
 
-AnswerWatch::AnswerWatch(std::chrono::seconds patience, StopRequest& stop, Log& log, const Names& names, Undo undo)
+FilesystemWatchdog::FilesystemWatchdog(std::chrono::seconds patience, StopRequest& stop, Log& log, const Names& names,
+                                       Undo undo)
     : patience_(patience),
       stop_(stop),
       log_(log),
@@ -83,7 +84,7 @@ AnswerWatch::AnswerWatch(std::chrono::seconds patience, StopRequest& stop, Log& 
     thread_ = std::thread([this] { run(); });
 }
 
-AnswerWatch::~AnswerWatch() {
+FilesystemWatchdog::~FilesystemWatchdog() {
     const std::uint64_t one = 1;
     (void)!::write(end_.get(), &one, sizeof(one));
     thread_.join();
@@ -91,7 +92,7 @@ AnswerWatch::~AnswerWatch() {
 
 /// The file system that a call (its number and arguments, as /proc has them) asks: that of the descriptor which is its
 /// first argument, if there is one, or any of those there are.
-std::string AnswerWatch::nameFor(const std::string& call) const {
+std::string FilesystemWatchdog::nameFor(const std::string& call) const {
     char* rest = nullptr;
     (void)std::strtol(call.c_str(), &rest, 10);
     const long first = std::strtol(rest, nullptr, 16);
@@ -105,7 +106,7 @@ std::string AnswerWatch::nameFor(const std::string& call) const {
     return all;
 }
 
-void AnswerWatch::end(const std::string& call) {
+void FilesystemWatchdog::end(const std::string& call) {
     const std::string why = fmt::format(
         "a file system that the tree uses doesn't answer: {}. Its server has stopped, or keeps a request to itself",
         nameFor(call));
@@ -118,7 +119,7 @@ void AnswerWatch::end(const std::string& call) {
     ::_exit(1);
 }
 
-void AnswerWatch::run() noexcept {
+void FilesystemWatchdog::run() noexcept {
     constexpr int kPause = 250;  // milliseconds
     constexpr std::chrono::seconds kAfterStop{2};
     using Clock = std::chrono::steady_clock;

@@ -29,7 +29,7 @@ class FrozenPhase;
 /// To close a descriptor asks the server as well. None of such files is closed by this process (files::FileCopy): a
 /// second process shares the table of descriptors, and is ended with the thread that has made this object. Then it
 /// closes them, for as long as that takes.
-class AnswerWatch {
+class FilesystemWatchdog {
 public:
     /// What these file systems are called in messages.
     using Names = std::map<dev_t, std::string>;
@@ -38,10 +38,10 @@ public:
 
     /// By the thread that traces. `patience` 0: only a stop ends the waiting. All arguments but `undo` outlive this
     /// object.
-    AnswerWatch(std::chrono::seconds patience, StopRequest& stop, Log& log, const Names& names, Undo undo);
-    ~AnswerWatch();
-    AnswerWatch(const AnswerWatch&) = delete;
-    AnswerWatch& operator=(const AnswerWatch&) = delete;
+    FilesystemWatchdog(std::chrono::seconds patience, StopRequest& stop, Log& log, const Names& names, Undo undo);
+    ~FilesystemWatchdog();
+    FilesystemWatchdog(const FilesystemWatchdog&) = delete;
+    FilesystemWatchdog& operator=(const FilesystemWatchdog&) = delete;
 
 private:
     void run() noexcept;

@@ -16,22 +16,22 @@
 
 namespace criu::engine {
 
-int workWithAnswers(FrozenPhase& frozen, const std::function<int(const AnsweredFiles&)>& work) {
-    requireClientsTree(frozen.client(), frozen.tree());
-    const FileServers servers(frozen.tree());
+int runFuseGuarded(FrozenPhase& frozen, const std::function<int(const GuardedFiles&)>& work) {
+    requireClientTree(frozen.client(), frozen.tree());
+    const UserspaceFilesystems servers(frozen.tree());
     Rollback rollback;
     if (!servers.used())
         return work({{}, rollback});
     const RollbackStep group(rollback, [&frozen] { frozen.tree().restoreGroup(); });
-    const AnswerWatch watch(frozen.options().timeout, frozen.stop(), frozen.log(), servers.names(),
-                            [&](const std::string& why) {
-                                frozen.guardian().report({ETIMEDOUT, why});
-                                frozen.guardian().abandon();
-                                rollback.run(frozen.log());
-                            });
+    const FilesystemWatchdog watch(frozen.options().timeout, frozen.stop(), frozen.log(), servers.names(),
+                                   [&](const std::string& why) {
+                                       frozen.guardian().report({ETIMEDOUT, why});
+                                       frozen.guardian().abandon();
+                                       rollback.run(frozen.log());
+                                   });
     int status = 1;
     compel::workBesideTracer([&] {
-        servers.requireAnswers();
+        servers.requireResponsive();
         status = work({servers.devices(), rollback});
     });
     return status;

@@ -293,7 +293,7 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
     const kernel::PidFd guardian(::getpid());
     const pid_t worker = sys(::fork(), "create the process that does the work");
     if (worker == 0) {
-        leaveProcessGroup();
+        becomeProcessGroupLeader();
         stopWithGuardian(guardian);
         setProcessTitle(fmt::format("dump tree {}", root.process.pid()));
         guardiansEnd.reset();

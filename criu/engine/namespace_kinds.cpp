@@ -31,7 +31,7 @@ namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inpu
     kinds.push_back(namespaces::makeTimeDump(inputs));
     kinds.push_back(namespaces::makeMountDump(inputs));
     kinds.push_back(namespaces::makeIpcDump(inputs));
-    namespaces::requireUnsharedOutside(inputs);
+    namespaces::requireNoExternalSharing(inputs);
     kinds.push_back(namespaces::makeNetworkDump(inputs));  // the calling thread goes there: last
     return kinds;
 }

@@ -55,7 +55,7 @@ Progress::Progress(std::string_view verb, const std::atomic<std::uint64_t>& done
                    const std::atomic<std::uint64_t>& total, Time start)
     : verb_(verb), done_(done), fd_(fd), start_(start), next_(start + kSilence), total_(total) {}
 
-void Progress::goOn() {
+void Progress::startThread() {
     if (fd_ < 0)
         return;
     // Signals are for the thread that has the work.

@@ -32,7 +32,7 @@ public:
     static int terminal(const model::Options& options) noexcept;
 
     /// A thread rewrites the line from now on, as long as this lives; there is none if there is no line.
-    void goOn();
+    void startThread();
 
     /// Rewrites the line if it is time to. Called by one thread only.
     void tick(Time now = std::chrono::steady_clock::now()) noexcept;

@@ -34,7 +34,7 @@ void requireTracing() {
 
 }  // namespace
 
-void requireOwnRights(options::Command command) {
+void requireCommandCaps(options::Command command) {
     using enum options::Command;
     if (command != Dump && command != PreDump && command != Restore && command != Check)
         return;

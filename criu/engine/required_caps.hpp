@@ -7,6 +7,6 @@ namespace criu::engine {
 
 /// Throws Error (EPERM) that names the capabilities that criu lacks for a command, before anything else fails of it
 /// with a message about something else.
-void requireOwnRights(options::Command command);
+void requireCommandCaps(options::Command command);
 
 }  // namespace criu::engine

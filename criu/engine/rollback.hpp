@@ -12,7 +12,7 @@ class Log;
 namespace criu::engine {
 
 /// What a dump has changed outside of the processes of the tree. Usually destructors put that back. Where the thread
-/// that would call them doesn't return from a call (AnswerWatch), another one does it by these steps.
+/// that would call them doesn't return from a call (FilesystemWatchdog), another one does it by these steps.
 class Rollback {
 public:
     /// Takes the latest steps first. A step that takes longer than a few seconds isn't waited for; so the caller ends

@@ -88,13 +88,13 @@ std::set<dev_t> fuseConnections() {
 }
 
 /// The mount namespaces of the tree, and which file systems in them have servers.
-class Served {
+class ServedFileSearch {
 public:
     /// `others`: the tree is of others, who may hide a file system: unmount it while they have files of it, or get such
     /// files from elsewhere. What is mounted neither in the tree's namespaces nor in criu's, and isn't the kernel's
     /// own, is then taken to have a server, and so are overlays in others' namespaces: a layer may have one. In trees
     /// of root only FUSE file systems are looked for that are mounted in none of these namespaces.
-    Served(FrozenTree& tree, bool others) : seesHidden_(others) {
+    ServedFileSearch(FrozenTree& tree, bool others) : seesHidden_(others) {
         if (!others)
             unmounted_ = fuseConnections();
         const bool readsAll = others || !unmounted_.empty();
@@ -112,13 +112,13 @@ public:
                 continue;
             // The text is looked at first: usually there is none in it.
             const std::string_view text = task->dir.read("mountinfo", buffer_);
-            if (!readsAll && !kernel::anyMountIs(text, kernel::asksOthers))
+            if (!readsAll && !kernel::anyMountIs(text, kernel::isRemoteFileSystem))
                 continue;
             for (const kernel::MountInfo& mount : kernel::parseMountInfo(text)) {
                 const dev_t device = makedev(mount.devMajor, mount.devMinor);
                 mounted_.insert(device);
                 layered_ = layered_ || (others && space != own && mount.fsType == "overlay");
-                if (!kernel::asksOthers(mount.fsType))
+                if (!kernel::isRemoteFileSystem(mount.fsType))
                     continue;
                 names_.try_emplace(device, fmt::format("{} ({})", mount.mountPoint, mount.fsType));
                 if (!kernel::hasServer(mount.fsType))
@@ -176,7 +176,8 @@ struct Part {
 };
 
 /// `samples`: gets one file of each.
-Part partOf(const FrozenTask& task, Served& served, std::map<dev_t, UniqueFd>& samples, kernel::ProcBuffer& buffer) {
+Part partOf(const FrozenTask& task, ServedFileSearch& served, std::map<dev_t, UniqueFd>& samples,
+            kernel::ProcBuffer& buffer) {
     Part part;
     const auto note = [&](const auto& what, const std::string& link, dev_t device) {
         // What is the kernel's own, such as a pipe, has no path.
@@ -210,8 +211,8 @@ Part partOf(const FrozenTask& task, Served& served, std::map<dev_t, UniqueFd>& s
 
 }  // namespace
 
-FileServers::FileServers(FrozenTree& tree) {
-    Served served(tree, isOfOthers(tree));
+UserspaceFilesystems::UserspaceFilesystems(FrozenTree& tree) {
+    ServedFileSearch served(tree, isOfOthers(tree));
     if (served.none())
         return;
     std::optional<std::string> use = served.mountedInTree();
@@ -242,7 +243,7 @@ FileServers::FileServers(FrozenTree& tree) {
     }
 }
 
-void FileServers::requireAnswers() const {
+void UserspaceFilesystems::requireResponsive() const {
     for (const auto& [device, sample] : samples_) {
         struct stat status {};
         struct statfs system {};

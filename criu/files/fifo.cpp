@@ -55,7 +55,7 @@ public:
         sys(::fstat(both.get(), &there), "stat {}", describe());
         if (!S_ISFIFO(there.st_mode))
             fail("{} isn't a fifo", entries_.front().path->name);
-        contents_.fill(id_, both.get(), opener.images(), opener.help());
+        contents_.fill(id_, both.get(), opener.images(), opener.usernsd());
         for (const Item& item : entries_) {
             const int flags = static_cast<int>(item.path->flags);
             UniqueFd fd = opener.openPath(FileId{item.entry->regf_id}, flags | O_NONBLOCK);

@@ -15,7 +15,7 @@ class FileDump;
 struct OpenFd;
 
 /// What becomes of the processes after a dump.
-enum class Aftermath : std::uint8_t {
+enum class FinalTaskState : std::uint8_t {
     Run,   ///< they go on at once: the dump failed, or is to leave them running
     Stop,  ///< they stay stopped, for others to decide
     End,   ///< they are gone: the images have everything
@@ -43,7 +43,7 @@ public:
 
     /// The dump is over, failed or not: undoes what was changed in the processes' files for the time of the dump, as
     /// far as they go on with them. Called once, while they still stand still (or are gone).
-    virtual void end(Aftermath, Log&) noexcept {}
+    virtual void end(FinalTaskState, Log&) noexcept {}
 };
 
 }  // namespace criu::files

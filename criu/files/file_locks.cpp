@@ -82,7 +82,7 @@ void setFlock(int fd, const FileLockEntry& lock) {
 void setLease(int fd, int type, const FileLockEntry& lock) {
     struct stat stat {};
     sys(::fstat(fd, &stat), "look at the file of a lease");
-    const kernel::KeptAtChange kept;
+    const kernel::PrctlStateScope kept;
     const int before = ::setfsuid(stat.st_uid);
     const int result = ::fcntl(fd, F_SETLEASE, type);
     const int code = errno;

@@ -13,7 +13,7 @@ class Log;
 }  // namespace criu
 
 namespace criu::kernel {
-class OutsideHelp;
+class Usernsd;
 }
 
 namespace criu::model {
@@ -36,7 +36,7 @@ public:
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
     /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
-    [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
+    [[nodiscard]] virtual const kernel::Usernsd* usernsd() const = 0;
     /// Hands over the description for `id`. It is put at its numbers (or stored for children) at once.
     virtual void provide(FileId id, UniqueFd fd) = 0;
     /// Instead of provide(): what is needed isn't there yet. RestoredFile::open() is called again when other files have

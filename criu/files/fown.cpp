@@ -67,7 +67,7 @@ void restoreOwner(int fd, const FownEntry& owner) {
     uid_t saved = 0;
     sys(::getresuid(&real, &effective, &saved), "read own uids");
     const bool other = owner.uid != real || owner.euid != effective;
-    std::optional<kernel::KeptAtChange> kept;
+    std::optional<kernel::PrctlStateScope> kept;
     if (other) {
         kept.emplace();
         // The saved uid stays, as the way back.

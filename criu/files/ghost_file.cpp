@@ -123,7 +123,7 @@ void setMetadata(const GhostFileEntry& entry, const std::string& path, int made,
 }
 
 /// Makes all directories on the way to `path` in a fresh file system that nobody sees.
-kernel::CreatedName nameApart(int fileSystem, const std::string& path) {
+kernel::CreatedName createDetachedName(int fileSystem, const std::string& path) {
     std::string at;
     for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
         at = path.substr(1, slash - 1);
@@ -216,7 +216,7 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
         // A node in the file system is a way to the device for whoever may open it, be it for a moment: so it is made
         // where nobody looks. The mount ends with the last descriptor that leads there.
         const UniqueFd apart = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
-        temporary_ = nameApart(apart.get(), path);
+        temporary_ = createDetachedName(apart.get(), path);
     } else {
         // A directory can't be linked, so it gets its old name at once if that is free. Else the pid makes the name
         // this restore's own.

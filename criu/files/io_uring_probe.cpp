@@ -17,14 +17,14 @@ int askHere(int ring, unsigned request) noexcept {
 }
 
 /// Changes one of the program's counters for a moment, in which /proc shows an entry that is none.
-class Nudge {
+class RingCounterProbe {
 public:
-    Nudge(std::uint32_t& counter, std::uint32_t value) : counter_(counter), before_(counter) {
+    RingCounterProbe(std::uint32_t& counter, std::uint32_t value) : counter_(counter), before_(counter) {
         __atomic_store_n(&counter_, value, __ATOMIC_SEQ_CST);
     }
-    ~Nudge() { __atomic_store_n(&counter_, before_, __ATOMIC_SEQ_CST); }
-    Nudge(const Nudge&) = delete;
-    Nudge& operator=(const Nudge&) = delete;
+    ~RingCounterProbe() { __atomic_store_n(&counter_, before_, __ATOMIC_SEQ_CST); }
+    RingCounterProbe(const RingCounterProbe&) = delete;
+    RingCounterProbe& operator=(const RingCounterProbe&) = delete;
 
 private:
     std::uint32_t& counter_;
@@ -56,7 +56,7 @@ RingAnswers askRing(const std::function<int(unsigned request)>& ask) {
     return answers;
 }
 
-bool tellsBufferGroups() {
+bool reportsBufferGroups() {
     io_uring_params parameters{};
     const UniqueFd plain = kernel::createIoUring(1, parameters);
     // A kernel before 6.8 doesn't know the request; others have no group in a new ring.
@@ -97,7 +97,7 @@ void IoUringProbe::findSizes() {
             doubt_ = "whose memory isn't where it is expected";
             return;
         }
-        std::optional<Nudge> nudge;
+        std::optional<RingCounterProbe> nudge;
         if (info_.cqShown == 0)
             nudge.emplace(memory.cqHead(), info_.cqPosted - 1);
         if (infoOf(ring_).cqLarge)
@@ -110,7 +110,7 @@ void IoUringProbe::findSizes() {
         return;
     }
     const kernel::IoUringMemory memory(ring_, parameters);
-    std::optional<Nudge> nudge;
+    std::optional<RingCounterProbe> nudge;
     if (info_.sqTail == info_.sqTaken)
         nudge.emplace(memory.sqTail(), info_.sqTaken + 1);
     const kernel::IoUringInfo shown = infoOf(ring_);
@@ -152,7 +152,7 @@ std::string IoUringProbe::whatCantBeCarried() {
 
 std::optional<std::uint32_t> IoUringProbe::firstBufferGroup() const {
     BufferGroupStatus status;
-    for (bool tells = tellsBufferGroups(); tells && status.group < kBufferGroups; ++status.group) {
+    for (bool tells = reportsBufferGroups(); tells && status.group < kBufferGroups; ++status.group) {
         if (-kernel::registerIoUring(ring_, kernel::kIoUringBufferGroup, &status, 1) != ENOENT)
             return status.group;
     }

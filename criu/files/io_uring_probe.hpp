@@ -31,7 +31,7 @@ struct BufferGroupStatus {
 };
 inline constexpr std::uint32_t kBufferGroups = 65536;
 /// Whether the kernel answers that. Throws Error.
-[[nodiscard]] bool tellsBufferGroups();
+[[nodiscard]] bool reportsBufferGroups();
 
 /// Finds out what no file of /proc says of a ring whose program stands still: how it was set up, and what is registered
 /// with it. Most answers come from requests that are refused in one way or another.

@@ -144,7 +144,7 @@ int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
     int code = to.link(file);
     if (code != EOVERFLOW || !ids.isOwnNamespace())
         return code;
-    kernel::inOwnThread([&] {
+    kernel::runInThread([&] {
         sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "make changes of the user leave capabilities alone");
         ::setfsgid(ids.outerGid(ids.firstGid()));
         ::setfsuid(ids.outerUid(ids.firstUid()));
@@ -182,7 +182,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     if (tree.isDumped() && !(isDeletedDevice(file) && !tree.hasMount(mountIdOf(file)))) {
         out.has_mnt_id = 1;
         out.mnt_id = mountOf(file, path, tree);
-        if (tree.isOfFurther(out.mnt_id) && tree.isCovered(out.mnt_id))
+        if (tree.isOfNonRootNs(out.mnt_id) && tree.isCovered(out.mnt_id))
             fail("{} lies on a mount that another covers in a further mount namespace, which can't be restored yet",
                  file.describe());
     }

@@ -116,9 +116,9 @@ UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int ho
 UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
     UniqueFd file(::open(path.c_str(), pathOnly(how)));
     bool outside = false;
-    if (!file && forbidsOpening(errno) && opening.help != nullptr) {
+    if (!file && forbidsOpening(errno) && opening.usernsd != nullptr) {
         const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
-        file = opening.help->openBelow(root.get(), path, pathOnly(how));
+        file = opening.usernsd->openBelow(root.get(), path, pathOnly(how));
         outside = true;
     }
     if (!file)
@@ -134,8 +134,8 @@ UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int ho
         if ((how & O_PATH) != 0)
             return std::move(file);
         UniqueFd again = openAgain(file.get(), how);
-        if (!again && forbidsOpening(errno) && withHelp && opening.help != nullptr)
-            again = opening.help->openAgain(file.get(), how & ~O_NOFOLLOW);
+        if (!again && forbidsOpening(errno) && withHelp && opening.usernsd != nullptr)
+            again = opening.usernsd->openAgain(file.get(), how & ~O_NOFOLLOW);
         if (!again)
             failErrno("open {}", path);
         return again;
@@ -167,7 +167,7 @@ UniqueFd openPathOf(const RegFileEntry& entry, const std::string& path, int how,
     if (opening.users.empty())
         file = openAsCaller(entry, path, how, opening);
     for (const kernel::FileRights& rights : opening.users) {
-        const kernel::FileRightsTaken taken(rights);
+        const kernel::FileRightsScope taken(rights);
         UniqueFd next = openAsCaller(entry, path, how, opening);
         if (file && next && Inode::of(statOf(file.get(), path)) != Inode::of(statOf(next.get(), path)))
             fail("{} was exchanged while it was opened", path);

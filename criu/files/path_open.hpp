@@ -31,8 +31,7 @@ struct PathOpening {
     std::span<const kernel::FileRights> users;  ///< none: processes that may open what root may
     PathCheck check = PathCheck::Same;
     const model::Options& options;
-    const kernel::OutsideHelp* help =
-        nullptr;  ///< who has rights that root of the tree's user namespace lacks; or null
+    const kernel::Usernsd* usernsd = nullptr;  ///< who has rights that root of the tree's user namespace lacks; or null
 };
 
 /// Notes in an entry which inode it is. `file` may be an O_PATH descriptor.

@@ -61,7 +61,7 @@ public:
     [[nodiscard]] bool late() const override { return true; }
 
     void open(FileOpener& opener) override {
-        const kernel::ShortProcess process;
+        const kernel::PlaceholderProcess process;
         for (const PidfdEntry* const entry : entries_)
             opener.provide(FileId{entry->id}, opener.toServiceRange(openPidFd(process.pid(), *entry)));
     }

@@ -46,7 +46,7 @@ public:
         // Content that doesn't fit must be an error; every description gets flags of its own below.
         sys(::pipe2(made, O_CLOEXEC | O_NONBLOCK), "create pipe {}", id_);
         UniqueFd ends[2] = {opener.toServiceRange(UniqueFd(made[0])), opener.toServiceRange(UniqueFd(made[1]))};
-        contents_.fill(id_, ends[1].get(), opener.images(), opener.help());
+        contents_.fill(id_, ends[1].get(), opener.images(), opener.usernsd());
 
         // Further descriptions of an end, and ends opened through /proc (also for both directions), come from the
         // first two; these are closed last, so that no description of an end that nobody has is left.

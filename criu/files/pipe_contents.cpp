@@ -120,8 +120,8 @@ void PipeContentsRestore::load(const ImageDir& images) {
 namespace {
 
 /// Above the limit of users (fs.pipe-max-size) it takes rights outside of user namespaces.
-void setCapacity(int pipe, int capacity, std::uint32_t pipeId, const kernel::OutsideHelp* help) {
-    if (::fcntl(pipe, F_SETPIPE_SZ, capacity) >= 0 || (help != nullptr && help->setPipeSize(pipe, capacity) == 0))
+void setCapacity(int pipe, int capacity, std::uint32_t pipeId, const kernel::Usernsd* usernsd) {
+    if (::fcntl(pipe, F_SETPIPE_SZ, capacity) >= 0 || (usernsd != nullptr && usernsd->setPipeSize(pipe, capacity) == 0))
         return;
     failErrno("give pipe {} a capacity of {} bytes", pipeId, capacity);
 }
@@ -129,14 +129,14 @@ void setCapacity(int pipe, int capacity, std::uint32_t pipeId, const kernel::Out
 }  // namespace
 
 void PipeContentsRestore::fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images,
-                               const kernel::OutsideHelp* help) const {
+                               const kernel::Usernsd* usernsd) const {
     const auto found = places_.find(pipeId);
     if (found == places_.end())
         return;
     const Place& place = found->second;
     if (place.capacity != 0 &&
         sys(::fcntl(writeEnd, F_GETPIPE_SZ), "read a pipe's capacity") != static_cast<int>(place.capacity))
-        setCapacity(writeEnd, static_cast<int>(place.capacity), pipeId, help);
+        setCapacity(writeEnd, static_cast<int>(place.capacity), pipeId, usernsd);
     if (place.bytes == 0)
         return;
     const auto file = images.openRaw(kind_, 0, O_RDONLY);

@@ -48,7 +48,7 @@ public:
 
     /// Gives a fresh pipe its capacity and content. `writeEnd` must be one that doesn't wait, and may be a fifo opened
     /// for both directions.
-    void fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images, const kernel::OutsideHelp* help) const;
+    void fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images, const kernel::Usernsd* usernsd) const;
 
 private:
     struct Place {

@@ -13,7 +13,7 @@ class Log;
 }  // namespace criu
 
 namespace criu::kernel {
-class OutsideHelp;
+class Usernsd;
 }
 
 namespace criu::files {
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
     /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
-    [[nodiscard]] virtual const kernel::OutsideHelp* help() const = 0;
+    [[nodiscard]] virtual const kernel::Usernsd* usernsd() const = 0;
     /// A descriptor of this process that refers to the id; -1 if it has none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
     /// With which rights paths are to be opened for those that have a description: each kind of user that may not open

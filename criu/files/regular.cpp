@@ -64,11 +64,11 @@ UniqueFd openLink(const RegFileEntry& link, const std::string& path) {
 }
 
 /// Another restored process may have created the same pid for the same purpose: then it is tried again.
-std::unique_ptr<kernel::ShortProcess> createOwner(TreePid pid) {
+std::unique_ptr<kernel::PlaceholderProcess> createOwner(TreePid pid) {
     constexpr int kTries = 2000;
     for (int tries = 1;; ++tries) {
         try {
-            return std::make_unique<kernel::ShortProcess>(pid.value);
+            return std::make_unique<kernel::PlaceholderProcess>(pid.value);
         } catch (const Error& error) {
             if (error.code() != EEXIST || tries == kTries)
                 throw;
@@ -98,7 +98,7 @@ public:
             return;
         }
         const int flags = static_cast<int>(entry_.flags);
-        const auto owner = reviveOwner(entry_, remaps_);
+        const auto owner = createPlaceholderOwner(entry_, remaps_);
         UniqueFd fd = opener.openPath(id, flags);
         if ((flags & O_PATH) == 0 && entry_.pos != 0)
             sys(::lseek(fd.get(), static_cast<off_t>(entry_.pos), SEEK_SET), "set position {} in {}", entry_.pos,
@@ -349,7 +349,8 @@ void PathRemaps::removeLinks(Log& log) const noexcept {
     }
 }
 
-std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, const PathRemaps& remaps) {
+std::unique_ptr<kernel::PlaceholderProcess> createPlaceholderOwner(const RegFileEntry& entry,
+                                                                   const PathRemaps& remaps) {
     const auto pid = processOfPath(pathOf(entry));
     return pid && remaps.hadEnded(*pid) ? createOwner(*pid) : nullptr;
 }
@@ -368,8 +369,8 @@ UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& rem
         return UniqueFd(sys(::fcntl(remapped, F_DUPFD_CLOEXEC, 0), "copy {}", path));
     const std::string self = fmt::format("/proc/self/fd/{}", remapped);
     UniqueFd again(::open(self.c_str(), how & ~O_NOFOLLOW));
-    if (!again && (errno == EACCES || errno == EPERM) && opening.help != nullptr)
-        again = opening.help->openAgain(remapped, how & ~O_NOFOLLOW);
+    if (!again && (errno == EACCES || errno == EPERM) && opening.usernsd != nullptr)
+        again = opening.usernsd->openAgain(remapped, how & ~O_NOFOLLOW);
     if (!again)
         failErrno("open deleted file {}", path);
     return again;

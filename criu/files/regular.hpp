@@ -35,8 +35,8 @@ struct OpenFd;
 
 namespace criu::kernel {
 class FdStore;
-class OutsideHelp;
-class ShortProcess;
+class Usernsd;
+class PlaceholderProcess;
 }  // namespace criu::kernel
 
 namespace criu::model {
@@ -163,7 +163,7 @@ private:
 
 /// The process that a path in /proc belongs to, for a moment, if it had ended when the path was dumped; else null. To
 /// be held while the file is opened and entered.
-std::unique_ptr<kernel::ShortProcess> reviveOwner(const RegFileEntry& entry, const PathRemaps& remaps);
+std::unique_ptr<kernel::PlaceholderProcess> createPlaceholderOwner(const RegFileEntry& entry, const PathRemaps& remaps);
 
 /// Opens the file of an entry with `flags`, position 0.
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const PathOpening& opening);

@@ -81,7 +81,7 @@ public:
     /// Whether no path leads to a mount of the tree, because others cover it.
     [[nodiscard]] bool isCovered(int id) const { return hidden_.contains(id); }
     /// Whether a mount is of another namespace of the tree than that of its first process.
-    [[nodiscard]] bool isOfFurther(int id) const {
+    [[nodiscard]] bool isOfNonRootNs(int id) const {
         return isOwn() && hasMount(id) && spaces_.front().mounts.find(id) == nullptr;
     }
     /// Whether a restore has a mount only when all processes have their files.

@@ -89,7 +89,7 @@ UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key,
 }
 
 /// Threads decrypt blocks in any order: of two that overlap, either could be what remains.
-void requireApart(const EncryptedFileEntry& entry) {
+void requireNoVmaOverlap(const EncryptedFileEntry& entry) {
     std::vector<std::size_t> order(entry.n_sizes);
     std::iota(order.begin(), order.end(), std::size_t{});
     std::sort(order.begin(), order.end(),
@@ -111,7 +111,7 @@ void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::les
         if (entry.sizes[i] == 0 || entry.sizes[i] > kEncryptedBlock || entry.offsets[i] > entry.size ||
             entry.sizes[i] > entry.size - entry.offsets[i])
             fail("a block of {} bytes is at {:#x} of {}", entry.sizes[i], entry.offsets[i], entry.size);
-    requireApart(entry);
+    requireNoVmaOverlap(entry);
 }
 
 /// What lies there must have been written by the dump: all images, and no others. But `criu cpuinfo dump` may have put

@@ -42,7 +42,7 @@ inline constexpr std::size_t kEncryptedBlock = std::size_t{1} << 20;
 using EncryptedId = std::array<std::byte, 32>;
 
 /// How images belong to others.
-struct EncryptedBonds {
+struct EncryptionLinks {
     std::optional<EncryptedId> parent;  ///< of what they build on
     bool pagesApart = false;            ///< a page server has their pages: they are in another set
     bool builtUpon = false;             ///< a next dump may build on them; not said in images
@@ -62,7 +62,7 @@ public:
     using Keep = std::span<std::byte, kKeptSize>;
 
     /// A new one.
-    explicit DumpKey(const EncryptedBonds& bonds = {});
+    explicit DumpKey(const EncryptionLinks& bonds = {});
     /// One that keepPages() has made, for images that are yet to be written.
     DumpKey(Kept whole, const std::optional<EncryptedId>& parent);
     /// That of encrypted images, if one of the identities is of a recipient. Throws Error if none is, and for images
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] EncryptedId id() const;
     /// What the part of a page server is known by.
     [[nodiscard]] EncryptedId idOfPages() const;
-    [[nodiscard]] const EncryptedBonds& bonds() const noexcept { return bonds_; }
+    [[nodiscard]] const EncryptionLinks& bonds() const noexcept { return bonds_; }
 
     [[nodiscard]] const crypto::Symmetric& ciphers() const noexcept { return symmetric_; }
 
@@ -109,7 +109,7 @@ private:
     std::array<std::byte, 16> id_{};
     std::optional<crypto::SecretBytes> key_;      ///< absent: only that of records is known
     std::optional<crypto::SecretBytes> records_;  ///< absent: the images have no bonds
-    EncryptedBonds bonds_;
+    EncryptionLinks bonds_;
 };
 
 /// Whether a directory has encrypted images, or parts of such.

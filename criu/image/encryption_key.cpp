@@ -93,7 +93,7 @@ SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& s
 }
 
 /// What the MAC of a head is of.
-std::vector<std::byte> authenticated(Bytes id, const EncryptedBonds& bonds, std::span<const Recipient> recipients,
+std::vector<std::byte> authenticated(Bytes id, const EncryptionLinks& bonds, std::span<const Recipient> recipients,
                                      std::uint32_t version) {
     std::vector<std::byte> all(id.size() + (version == kBondsVersion ? sizeof(EncryptedId) + 1 : 0));
     const auto end = std::copy(id.begin(), id.end(), all.begin());
@@ -166,10 +166,10 @@ struct DumpKey::Head {
     std::array<std::byte, 16> id{};
     std::vector<Recipient> recipients;
     crypto::Hash mac{};
-    EncryptedBonds bonds;
+    EncryptionLinks bonds;
 };
 
-DumpKey::DumpKey(const EncryptedBonds& bonds) : key_(kKeySize), bonds_(bonds) {
+DumpKey::DumpKey(const EncryptionLinks& bonds) : key_(kKeySize), bonds_(bonds) {
     crypto::randomize(id_);
     crypto::randomize(key_->bytes());
     if (bonds_.any())

@@ -49,8 +49,8 @@ UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
     if (dir.isLimited())
         return openOfClient(dir, name, flags);
     UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | kWithoutWaiting));
-    if (!fd && errno == EACCES && dir.help() != nullptr)
-        fd = dir.help()->openBelow(dir.fd(), name, flags);
+    if (!fd && errno == EACCES && dir.usernsd() != nullptr)
+        fd = dir.usernsd()->openBelow(dir.fd(), name, flags);
     if (fd)
         return requireRegular(dir, name, std::move(fd));
     if (errno != ENOENT)
@@ -61,7 +61,7 @@ UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
 UniqueFd createFile(const ImageDir& dir, const std::string& name, int access) {
     const ErrorContext context([&] { return fmt::format("image directory {}", dir.name()); });
     const auto rights = dir.takeRights();
-    return createAnew(dir.fd(), name, access, kImageMode);
+    return createReplacing(dir.fd(), name, access, kImageMode);
 }
 
 }  // namespace
@@ -82,8 +82,8 @@ void ImageDir::limitTo(const kernel::FileRights& rights) {
     rights_ = std::make_shared<const kernel::FileRights>(rights);
 }
 
-std::unique_ptr<kernel::FileRightsTaken> ImageDir::takeRights() const {
-    return rights_ ? std::make_unique<kernel::FileRightsTaken>(*rights_) : nullptr;
+std::unique_ptr<kernel::FileRightsScope> ImageDir::takeRights() const {
+    return rights_ ? std::make_unique<kernel::FileRightsScope>(*rights_) : nullptr;
 }
 
 std::optional<ImageDir> ImageDir::openParent() const {
@@ -113,7 +113,7 @@ void ImageDir::openParents() {
     for (ImageDir* dir = this; auto parent = dir->openParent(); dir = dir->parent_.get()) {
         note(*parent);
         parent->version_ = version_;
-        parent->help_ = help_;
+        parent->usernsd_ = usernsd_;
         parent->rights_ = rights_;
         dir->parent_ = std::make_unique<ImageDir>(std::move(*parent));
     }

@@ -13,8 +13,8 @@
 
 namespace criu::kernel {
 struct FileRights;
-class FileRightsTaken;
-class OutsideHelp;
+class FileRightsScope;
+class Usernsd;
 }  // namespace criu::kernel
 
 namespace criu {
@@ -87,16 +87,16 @@ public:
     void limitTo(const kernel::FileRights& rights);
     /// For whoever makes and opens files there by fd(): has the rights of limitTo() while what it returns lives. Null
     /// if criu's own count.
-    [[nodiscard]] std::unique_ptr<kernel::FileRightsTaken> takeRights() const;
+    [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
     [[nodiscard]] bool isLimited() const noexcept { return rights_ != nullptr; }
 
     /// For processes that may not read there: whom they ask then. Outlives this object.
-    void setHelp(const kernel::OutsideHelp& help) noexcept {
-        help_ = &help;
+    void setUsernsd(const kernel::Usernsd& usernsd) noexcept {
+        usernsd_ = &usernsd;
         if (parent_)
-            parent_->setHelp(help);
+            parent_->setUsernsd(usernsd);
     }
-    [[nodiscard]] const kernel::OutsideHelp* help() const noexcept { return help_; }
+    [[nodiscard]] const kernel::Usernsd* usernsd() const noexcept { return usernsd_; }
 
     /// Where large files go instead of into this directory, whose small ones are sent there at the end (sendImages());
     /// null: all stay. Outlives this object.
@@ -132,7 +132,7 @@ private:
     UniqueFd directory_;
     std::string name_;
     ImageVersion version_ = ImageVersion::V1_1;
-    const kernel::OutsideHelp* help_ = nullptr;
+    const kernel::Usernsd* usernsd_ = nullptr;
     ImageOutlet* outlet_ = nullptr;
     const ImageSupply* supply_ = nullptr;
     std::shared_ptr<const kernel::FileRights> rights_;  ///< null: criu's

@@ -67,7 +67,7 @@ UniqueFd openHierarchy(const std::string& controllers) {
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process) {
     std::vector<CgroupLine> groups;
     // Who reads decides what is seen, and each thread has a cgroup namespace of its own.
-    inOwnThread([&] {
+    runInThread([&] {
         const UniqueFd space = process.open("ns/cgroup", O_RDONLY);
         sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of {}", process.path());
         ProcBuffer buffer;

@@ -15,7 +15,7 @@
 
 namespace criu::engine {
 
-void createKeeper(std::string_view name, const std::function<void()>& keep) {
+void createDaemon(std::string_view name, const std::function<void()>& keep) {
     const pid_t between = sys(::fork(), "create {}", name);
     if (between == 0) {
         const pid_t keeper = ::fork();
@@ -37,7 +37,7 @@ void closeStandardStreams(const std::vector<int>& spared) {
             sys(::dup2(nothing.get(), standard), "close standard streams");
 }
 
-void leaveCommand() {
+void detachFromCommand() {
     ::setsid();
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM})
         ::signal(number, SIG_DFL);

@@ -20,8 +20,8 @@ namespace criu::kernel {
 namespace {
 
 constexpr std::array<const char*, kFdKeys> kKeyNames = {
-    "images",        "log",          "control",   "namespaces", "mounts", "control groups", "shared memory",
-    "deleted files", "--inherit-fd", "terminals", "devices",    "help",   "store"};
+    "images",        "log",          "control",   "namespaces", "mounts",  "control groups", "shared memory",
+    "deleted files", "--inherit-fd", "terminals", "devices",    "usernsd", "store"};
 
 /// Of a robust mutex: if a process dies that has it, the next one gets it nevertheless. Nothing is left half done then,
 /// since each system call under it is complete by itself.

@@ -26,7 +26,7 @@ enum class FdKey : std::uint8_t {
     Given,         ///< by --inherit-fd
     Terminal,      ///< of criu, or a pair of sockets to hand one over
     Device,        ///< of a device subsystem
-    Help,          ///< the socket to whoever does for a user namespace what can't be done inside of it
+    Usernsd,       ///< the socket to whoever does for a user namespace what can't be done inside of it
     Store,         ///< of FdStore itself
 };
 inline constexpr std::size_t kFdKeys = static_cast<std::size_t>(FdKey::Store) + 1;

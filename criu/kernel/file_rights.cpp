@@ -45,7 +45,7 @@ bool FileRights::own(uid_t owner) const noexcept {
     return owner == user || std::find(users.begin(), users.end(), owner) != users.end();
 }
 
-std::vector<FileRightsTaken::CapabilityWords> FileRightsTaken::ownCapabilities() {
+std::vector<FileRightsScope::CapabilityWords> FileRightsScope::ownCapabilities() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
     sys(static_cast<int>(::syscall(SYS_capget, &header, data.data())), "ask for own capabilities");
@@ -55,7 +55,7 @@ std::vector<FileRightsTaken::CapabilityWords> FileRightsTaken::ownCapabilities()
     return words;
 }
 
-bool FileRightsTaken::setCapabilities(const std::vector<CapabilityWords>& words) noexcept {
+bool FileRightsScope::setCapabilities(const std::vector<CapabilityWords>& words) noexcept {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
     for (std::size_t i = 0; i < data.size(); ++i)
@@ -63,7 +63,7 @@ bool FileRightsTaken::setCapabilities(const std::vector<CapabilityWords>& words)
     return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
-FileRightsTaken::FileRightsTaken(const FileRights& rights)
+FileRightsScope::FileRightsScope(const FileRights& rights)
     : capabilities_(ownCapabilities()),
       user_(setUser(kAsk)),
       group_(setGroup(kAsk)),
@@ -90,11 +90,11 @@ FileRightsTaken::FileRightsTaken(const FileRights& rights)
     }
 }
 
-FileRightsTaken::~FileRightsTaken() {
+FileRightsScope::~FileRightsScope() {
     goBack();
 }
 
-void FileRightsTaken::goBack() noexcept {
+void FileRightsScope::goBack() noexcept {
     setUser(user_);
     setGroup(group_);
     if (setUser(kAsk) != user_ || setGroup(kAsk) != group_ || !setCapabilities(capabilities_))

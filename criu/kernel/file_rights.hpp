@@ -28,13 +28,13 @@ struct FileRights {
 /// The calling thread, which has root's rights, opens files with these while this lives: neither does it follow a path
 /// nor open a file that a process with these rights couldn't. Its other capabilities stay. Costs about ten system
 /// calls.
-class FileRightsTaken {
+class FileRightsScope {
 public:
     /// Throws Error.
-    explicit FileRightsTaken(const FileRights& rights);
-    ~FileRightsTaken();
-    FileRightsTaken(const FileRightsTaken&) = delete;
-    FileRightsTaken& operator=(const FileRightsTaken&) = delete;
+    explicit FileRightsScope(const FileRights& rights);
+    ~FileRightsScope();
+    FileRightsScope(const FileRightsScope&) = delete;
+    FileRightsScope& operator=(const FileRightsScope&) = delete;
 
 private:
     struct CapabilityWords {

@@ -13,26 +13,26 @@ namespace {
 constexpr auto kUnchanged = static_cast<uid_t>(-1);
 
 /// The kernel's credentials belong to a thread; libc's setresuid() would change all threads of the process (nptl(7)).
-class EffectiveIds {
+class EffectiveIdScope {
 public:
-    EffectiveIds(uid_t user, gid_t group) : user_(::geteuid()), group_(::getegid()) {
+    EffectiveIdScope(uid_t user, gid_t group) : user_(::geteuid()), group_(::getegid()) {
         set(SYS_setresgid, group);
         set(SYS_setresuid, user);
     }
     // Going back is always possible: an effective id may become the real or the saved one again, and those stayed.
-    ~EffectiveIds() {
+    ~EffectiveIdScope() {
         ::syscall(SYS_setresuid, kUnchanged, user_, kUnchanged);
         ::syscall(SYS_setresgid, kUnchanged, group_, kUnchanged);
     }
-    EffectiveIds(const EffectiveIds&) = delete;
-    EffectiveIds& operator=(const EffectiveIds&) = delete;
+    EffectiveIdScope(const EffectiveIdScope&) = delete;
+    EffectiveIdScope& operator=(const EffectiveIdScope&) = delete;
 
     static void set(long call, unsigned id) {
         sys(static_cast<int>(::syscall(call, kUnchanged, id, kUnchanged)), "take the id {} for a moment", id);
     }
 
 private:
-    const KeptAtChange kept_;
+    const PrctlStateScope kept_;
     uid_t user_;
     gid_t group_;
 };
@@ -52,14 +52,14 @@ void setEffectiveGroups(const std::vector<gid_t>& groups) {
         failErrno("take {} groups for a moment", groups.size());
 }
 
-class TakenIdentity {
+class IdentityScope {
 public:
-    TakenIdentity(const Identity& now, const Identity& taken) : now_(now) {
+    IdentityScope(const Identity& now, const Identity& taken) : now_(now) {
         try {
             if (now.groups != taken.groups)
                 setEffectiveGroups(taken.groups);
-            EffectiveIds::set(SYS_setresgid, taken.group);
-            EffectiveIds::set(SYS_setresuid, taken.user);
+            EffectiveIdScope::set(SYS_setresgid, taken.group);
+            EffectiveIdScope::set(SYS_setresuid, taken.user);
             // Returns the id before, whatever happens.
             ::syscall(SYS_setfsuid, now.user);
             ::syscall(SYS_setfsgid, now.group);
@@ -68,9 +68,9 @@ public:
             throw;
         }
     }
-    ~TakenIdentity() { giveBack(); }
-    TakenIdentity(const TakenIdentity&) = delete;
-    TakenIdentity& operator=(const TakenIdentity&) = delete;
+    ~IdentityScope() { giveBack(); }
+    IdentityScope(const IdentityScope&) = delete;
+    IdentityScope& operator=(const IdentityScope&) = delete;
 
 private:
     void giveBack() const noexcept {
@@ -79,18 +79,18 @@ private:
         ::syscall(SYS_setgroups, now_.groups.size(), now_.groups.data());
     }
 
-    const KeptAtChange kept_;
+    const PrctlStateScope kept_;
     const Identity& now_;
 };
 
 }  // namespace
 
-KeptAtChange::KeptAtChange() {
+PrctlStateScope::PrctlStateScope() {
     sys(::prctl(PR_GET_PDEATHSIG, &deathSignal_), "read own death signal");
     dumpable_ = sys(::prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), "ask whether criu is dumpable");
 }
 
-KeptAtChange::~KeptAtChange() {
+PrctlStateScope::~PrctlStateScope() {
     ::prctl(PR_SET_PDEATHSIG, deathSignal_, 0, 0, 0);
     if (dumpable_ == 0 || dumpable_ == 1)  // 2 is the kernel's own
         ::prctl(PR_SET_DUMPABLE, dumpable_, 0, 0, 0);
@@ -100,14 +100,14 @@ void withIdentity(const Identity& identity, const std::function<void()>& work) {
     const Identity now = currentIdentity();
     if (now == identity)
         return work();
-    const TakenIdentity taken(now, identity);
+    const IdentityScope taken(now, identity);
     work();
 }
 
 void withEffectiveIds(uid_t user, gid_t group, const std::function<void()>& work) {
     if (user == ::geteuid() && group == ::getegid())
         return work();
-    const EffectiveIds taken(user, group);
+    const EffectiveIdScope taken(user, group);
     work();
 }
 

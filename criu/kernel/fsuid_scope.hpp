@@ -10,12 +10,12 @@ namespace criu::kernel {
 
 /// What the kernel resets whenever ids of a process change (prctl(2)): the dumpable flag and the death signal. The
 /// destructor puts back what the constructor has found.
-class KeptAtChange {
+class PrctlStateScope {
 public:
-    KeptAtChange();
-    ~KeptAtChange();
-    KeptAtChange(const KeptAtChange&) = delete;
-    KeptAtChange& operator=(const KeptAtChange&) = delete;
+    PrctlStateScope();
+    ~PrctlStateScope();
+    PrctlStateScope(const PrctlStateScope&) = delete;
+    PrctlStateScope& operator=(const PrctlStateScope&) = delete;
 
 private:
     int deathSignal_ = 0;
@@ -35,7 +35,7 @@ struct Identity {
 };
 
 /// Runs `work` as somebody else, supplementary groups included, but with the calling thread's own rights on files (file
-/// system ids, setfsuid(2)). The thread must be root's; it alone is changed, and back afterwards, KeptAtChange
+/// system ids, setfsuid(2)). The thread must be root's; it alone is changed, and back afterwards, PrctlStateScope
 /// included. Does nothing of this where it is the same already. Throws Error.
 void withIdentity(const Identity& identity, const std::function<void()>& work);
 

@@ -198,8 +198,8 @@ std::optional<int> mountIdOf(int fd) {
     return static_cast<int>(stat.stx_mnt_id);
 }
 
-void insideMountNamespace(int target, const std::function<void()>& work) {
-    inOwnThread([&] {
+void runInMountNamespace(int target, const std::function<void()>& work) {
+    runInThread([&] {
         sys(::unshare(CLONE_FS), "have a root directory of its own for a thread");
         sys(::setns(target, CLONE_NEWNS), "enter a mount namespace");
         work();

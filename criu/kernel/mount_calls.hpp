@@ -78,6 +78,6 @@ void joinPropagation(int from, int to);
 
 /// Runs `work` in a thread that is in another mount namespace, with its root as root and current directory. What it
 /// throws is thrown here.
-void insideMountNamespace(int target, const std::function<void()>& work);
+void runInMountNamespace(int target, const std::function<void()>& work);
 
 }  // namespace criu::kernel

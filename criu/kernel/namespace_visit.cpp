@@ -66,13 +66,13 @@ NamespaceVisit::~NamespaceVisit() {
     ::setns(home_.get(), flag_);
 }
 
-void NamespaceVisit::atHome(const std::function<void()>& work) const {
+void NamespaceVisit::inOriginalNamespace(const std::function<void()>& work) const {
     sys(::setns(home_.get(), flag_), "go back to criu's own namespace");
     const Return back(target_.get(), flag_);
     work();
 }
 
-void inOwnThread(const std::function<void()>& work) {
+void runInThread(const std::function<void()>& work) {
     std::exception_ptr failure;
     std::thread worker([&] {
         try {
@@ -86,7 +86,7 @@ void inOwnThread(const std::function<void()>& work) {
         rethrow(failure);
 }
 
-UniqueFd foreignOwner(int space) {
+UniqueFd foreignOwnerUserns(int space) {
     UniqueFd owner(sys(::ioctl(space, NS_GET_USERNS), "find the user namespace that a namespace belongs to"));
     const UniqueFd own = openOwnNamespace(NamespaceKind::User);
     struct stat theirs {};
@@ -100,7 +100,7 @@ UniqueFd foreignOwner(int space) {
 
 namespace {
 
-/// A message of openWithin(): a descriptor with its number, or the text of an error.
+/// A message of openInNamespaces(): a descriptor with its number, or the text of an error.
 struct Found {
     std::int32_t number = 0;
     std::int32_t failed = 0;
@@ -114,12 +114,12 @@ std::span<const std::byte> bytesOf(const Found& found) {
 /// In the user namespace that is entered others may have the capability to trace all that is in there, and they aren't
 /// all frozen. A process that isn't dumpable can be traced only from the namespace in which its program was started, or
 /// from above (kernel/ptrace.c, __ptrace_may_access()); and it has nothing that it doesn't need.
-void becomeUntouchable(std::span<const int> spaces, std::span<const int> needed, int channel) {
+void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, int channel) {
     sys(::prctl(PR_SET_DUMPABLE, 0), "keep others from tracing a process that enters namespaces");
     std::vector<int> spared(spaces.begin(), spaces.end());
     spared.insert(spared.end(), needed.begin(), needed.end());
     spared.push_back(channel);
-    closeAllBut(std::move(spared));
+    closeAllExcept(std::move(spared));
 }
 
 /// Who enters a pid namespace isn't there itself, only its children are (setns(2)). Comes back in a child, which ends
@@ -142,7 +142,7 @@ void goOnInChild() {
     setProcessTitle("open in namespaces");
     Found message;
     try {
-        becomeUntouchable(spaces, needed, channel);
+        clearOwnDumpable(spaces, needed, channel);
         bool ofChildren = false;
         for (const int space : spaces) {
             sys(::setns(space, 0), "enter a namespace");
@@ -165,7 +165,7 @@ void goOnInChild() {
 
 }  // namespace
 
-bool awaitHelper(int channel, pid_t child, std::chrono::milliseconds patience) {
+bool waitForHelper(int channel, pid_t child, std::chrono::milliseconds patience) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
     for (;;) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -182,9 +182,9 @@ bool awaitHelper(int channel, pid_t child, std::chrono::milliseconds patience) {
     return false;
 }
 
-std::map<int, UniqueFd> openWithin(std::span<const int> spaces, std::span<const int> needed,
-                                   const std::function<std::map<int, UniqueFd>()>& work,
-                                   std::chrono::milliseconds patience) {
+std::map<int, UniqueFd> openInNamespaces(std::span<const int> spaces, std::span<const int> needed,
+                                         const std::function<std::map<int, UniqueFd>()>& work,
+                                         std::chrono::milliseconds patience) {
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to a child process");
     const UniqueFd here(ends[0]);
@@ -197,7 +197,7 @@ std::map<int, UniqueFd> openWithin(std::span<const int> spaces, std::span<const 
     Found message;
     std::string problem;
     for (;;) {
-        if (!awaitHelper(here.get(), child, patience)) {
+        if (!waitForHelper(here.get(), child, patience)) {
             problem = fmt::format(
                 "the process that was to open things in namespaces says nothing for {} s; somebody in "
                 "there may have stopped it",

@@ -23,7 +23,7 @@ public:
     NamespaceVisit& operator=(const NamespaceVisit&) = delete;
 
     /// Runs `work` at home, and comes back whatever becomes of it.
-    void atHome(const std::function<void()>& work) const;
+    void inOriginalNamespace(const std::function<void()>& work) const;
 
 private:
     int flag_;
@@ -33,26 +33,26 @@ private:
 
 /// Runs `work` in a thread of its own, whose namespaces may be changed without any effect on the caller's; what
 /// it throws is thrown here.
-void inOwnThread(const std::function<void()>& work);
+void runInThread(const std::function<void()>& work);
 
 /// The user namespace that another namespace belongs to, if it isn't that of the caller. Throws Error.
-[[nodiscard]] UniqueFd foreignOwner(int space);
+[[nodiscard]] UniqueFd foreignOwnerUserns(int space);
 
 /// How long a process is waited for that others may stop.
-inline constexpr std::chrono::seconds kHelperPatience{60};
+inline constexpr std::chrono::seconds kHelperTimeout{60};
 
 /// Waits until something can be read from a channel to a child process, or its other end is shut. Otherwise ends the
 /// child and returns false.
-[[nodiscard]] bool awaitHelper(int channel, pid_t child, std::chrono::milliseconds patience = kHelperPatience);
+[[nodiscard]] bool waitForHelper(int channel, pid_t child, std::chrono::milliseconds patience = kHelperTimeout);
 
 /// Runs `work`, which opens things, in a child process that has entered these namespaces, in this order; into a user
 /// namespace nobody with threads can go, and into a pid namespace only a further child can. It has no descriptors but
 /// those of `spaces` and `needed`, and can't be traced by who is in these namespaces. Returns what it has opened; what
 /// it throws is thrown here, as text.
 /// Who has rights there may stop it: if it says nothing for as long as `patience`, it is ended, and Error thrown.
-[[nodiscard]] std::map<int, UniqueFd> openWithin(std::span<const int> spaces, std::span<const int> needed,
-                                                 const std::function<std::map<int, UniqueFd>()>& work,
-                                                 std::chrono::milliseconds patience = kHelperPatience);
+[[nodiscard]] std::map<int, UniqueFd> openInNamespaces(std::span<const int> spaces, std::span<const int> needed,
+                                                       const std::function<std::map<int, UniqueFd>()>& work,
+                                                       std::chrono::milliseconds patience = kHelperTimeout);
 
 /// The namespace of the calling thread.
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);

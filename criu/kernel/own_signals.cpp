@@ -22,7 +22,7 @@ void resetSignalActions() noexcept {
         ::syscall(SYS_rt_sigaction, signal, none, nullptr, sizeof(std::uint64_t));
 }
 
-void dieAs(int status) {
+void exitWithStatus(int status) {
     if (WIFSIGNALED(status)) {
         const int signal = WTERMSIG(status);
         const rlimit none{};

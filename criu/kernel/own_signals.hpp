@@ -18,6 +18,6 @@ void blockSignals(std::uint64_t mask);
 void resetSignalActions() noexcept;
 
 /// Ends the process with a wait(2) status; by a signal without a core dump.
-[[noreturn]] void dieAs(int status);
+[[noreturn]] void exitWithStatus(int status);
 
 }  // namespace criu::engine

@@ -18,18 +18,18 @@ namespace criu::engine {
 namespace {
 
 /// One packet.
-struct Greeting {
+struct AuthMessage {
     std::uint64_t place = 0;  ///< where the sender's proof lies
     Proof proof{};            ///< the receiver's
 };
 
-Proof makeProof() {
+Proof makeAuthSecret() {
     Proof proof;
     crypto::randomize(proof);
     return proof;
 }
 
-ucred strangerAt(int socket) {
+ucred peerCredentialsOf(int socket) {
     ucred peer{};
     socklen_t size = sizeof(peer);
     sys(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size), "see whom a socket is connected with");
@@ -39,18 +39,18 @@ ucred strangerAt(int socket) {
 /// Reads the other side's proof: of the process that the kernel says is there, and of no other that it may name.
 Proof proofAt(int socket, std::uint64_t place) {
     Proof proof{};
-    kernel::readMemory(strangerAt(socket).pid, place, proof);
+    kernel::readMemory(peerCredentialsOf(socket).pid, place, proof);
     return proof;
 }
 
-void greet(int socket, const Proof& own, const Proof& others) {
-    const Greeting greeting{reinterpret_cast<std::uintptr_t>(own.data()), others};
+void sendAuthMessage(int socket, const Proof& own, const Proof& others) {
+    const AuthMessage greeting{reinterpret_cast<std::uintptr_t>(own.data()), others};
     kernel::sendMessage(socket, std::as_bytes(std::span(&greeting, 1)), -1);
 }
 
 /// Nothing if the other side is gone.
-std::optional<Greeting> greetingFrom(int socket) {
-    Greeting greeting;
+std::optional<AuthMessage> receiveAuthMessage(int socket) {
+    AuthMessage greeting;
     const kernel::ReceivedMessage received =
         kernel::receiveMessage(socket, std::as_writable_bytes(std::span(&greeting, 1)));
     if (received.size == 0)
@@ -62,17 +62,17 @@ std::optional<Greeting> greetingFrom(int socket) {
 
 }  // namespace
 
-Introduction::Introduction(int socket) : socket_(socket), proof_(makeProof()) {
-    if (const uid_t user = strangerAt(socket).uid; user != ::geteuid())
+PeerAuthentication::PeerAuthentication(int socket) : socket_(socket), proof_(makeAuthSecret()) {
+    if (const uid_t user = peerCredentialsOf(socket).uid; user != ::geteuid())
         failWith(EPERM, "user {} isn't that of this process", user);
 }
 
-bool Introduction::take() {
-    const auto greeting = greetingFrom(socket_);
+bool PeerAuthentication::take() {
+    const auto greeting = receiveAuthMessage(socket_);
     if (!greeting)
         failWith(EPIPE, "it has gone without introducing itself");
     if (!greeted_) {
-        greet(socket_, proof_, proofAt(socket_, greeting->place));
+        sendAuthMessage(socket_, proof_, proofAt(socket_, greeting->place));
         greeted_ = true;
         return false;
     }
@@ -81,25 +81,25 @@ bool Introduction::take() {
     return true;
 }
 
-void listenAsThis(int listener, int backlog) {
+void listenAsCurrentProcess(int listener, int backlog) {
     // Each call notes who makes it (unix_listen() in net/unix/af_unix.c).
     sys(::listen(listener, backlog), "listen");
 }
 
-Acquaintance introduceTo(int socket) {
+PeerAuthResult authenticateTo(int socket) {
     constexpr timeval kPatience{10, 0};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-    if (strangerAt(socket).uid != ::geteuid())
-        return Acquaintance::Stranger;
-    const Proof proof = makeProof();
-    greet(socket, proof, {});
-    const auto answer = greetingFrom(socket);
+    if (peerCredentialsOf(socket).uid != ::geteuid())
+        return PeerAuthResult::UnauthenticatedPeer;
+    const Proof proof = makeAuthSecret();
+    sendAuthMessage(socket, proof, {});
+    const auto answer = receiveAuthMessage(socket);
     if (!answer)
-        return Acquaintance::Gone;
+        return PeerAuthResult::Gone;
     if (answer->proof != proof)
-        return Acquaintance::Stranger;
-    greet(socket, proof, proofAt(socket, answer->place));
-    return Acquaintance::Believed;
+        return PeerAuthResult::UnauthenticatedPeer;
+    sendAuthMessage(socket, proof, proofAt(socket, answer->place));
+    return PeerAuthResult::Believed;
 }
 
 }  // namespace criu::engine

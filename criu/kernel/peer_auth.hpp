@@ -14,10 +14,10 @@ namespace criu::engine {
 using Proof = std::array<std::byte, 16>;
 
 /// The side that listens, for one that has connected. Each of its own: they don't wait for each other.
-class Introduction {
+class PeerAuthentication {
 public:
     /// Throws Error if the other side is another user's.
-    explicit Introduction(int socket);
+    explicit PeerAuthentication(int socket);
 
     /// Takes what has come. Returns whether the other side may be believed now. Throws Error if it may not, or is gone.
     /// It is this object's memory that the other side reads: it stays where it is.
@@ -31,16 +31,16 @@ private:
 
 /// The listening process is this one from now on, by what the kernel says to whoever connects (SO_PEERCRED). Throws
 /// Error.
-void listenAsThis(int listener, int backlog);
+void listenAsCurrentProcess(int listener, int backlog);
 
-enum class Acquaintance {
+enum class PeerAuthResult {
     Believed,
-    Stranger,  ///< another user's process, or one that may not read this one's memory
-    Gone,      ///< it has closed the connection
+    UnauthenticatedPeer,  ///< another user's process, or one that may not read this one's memory
+    Gone,                 ///< it has closed the connection
 };
 
-/// The side that connects, with a socket that was listened at by listenAsThis(). Waits ten seconds at most; later reads
-/// from the socket do so, too. Throws Error, also if this process may not read the other's memory.
-[[nodiscard]] Acquaintance introduceTo(int socket);
+/// The side that connects, with a socket that was listened at by listenAsCurrentProcess(). Waits ten seconds at most;
+/// later reads from the socket do so, too. Throws Error, also if this process may not read the other's memory.
+[[nodiscard]] PeerAuthResult authenticateTo(int socket);
 
 }  // namespace criu::engine

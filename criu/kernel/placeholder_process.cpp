@@ -12,7 +12,7 @@
 
 namespace criu::kernel {
 
-ShortProcess::ShortProcess(pid_t pid) : pid_(0) {
+PlaceholderProcess::PlaceholderProcess(pid_t pid) : pid_(0) {
     clone_args args{};
     if (pid > 0) {
         args.set_tid = reinterpret_cast<std::uint64_t>(&pid);
@@ -30,7 +30,7 @@ ShortProcess::ShortProcess(pid_t pid) : pid_(0) {
     ::_exit(0);
 }
 
-ShortProcess::~ShortProcess() {
+PlaceholderProcess::~PlaceholderProcess() {
     ::kill(pid_, SIGKILL);
     while (::waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR)
         continue;

@@ -149,17 +149,17 @@ Request requestOf(Wish wish, int first, int second, std::span<const std::byte> b
 
 }  // namespace
 
-OutsideHelp::OutsideHelp() {
+Usernsd::Usernsd() {
     auto [ours, theirs] = makePair();
     ours_ = std::move(ours);
     theirs_ = std::move(theirs);
 }
 
-OutsideHelp::~OutsideHelp() {
+Usernsd::~Usernsd() {
     stop();
 }
 
-void OutsideHelp::stop() noexcept {
+void Usernsd::stop() noexcept {
     if (!server_.joinable())
         return;
     ::shutdown(ours_.get(), SHUT_RDWR);
@@ -167,33 +167,33 @@ void OutsideHelp::stop() noexcept {
     theirs_.reset();
 }
 
-void OutsideHelp::inherit(FdStore& store) {
-    theirs_ = store.inherit(FdKey::Help, std::move(theirs_));
+void Usernsd::inherit(FdStore& store) {
+    theirs_ = store.inherit(FdKey::Usernsd, std::move(theirs_));
 }
 
-void OutsideHelp::serve() {
+void Usernsd::serve() {
     const SignalsBlocked blocked;  // they are for the main thread
     server_ = std::thread([channel = ours_.get()] { serveAll(channel); });
 }
 
-UniqueFd OutsideHelp::openBelow(int directory, const std::string& path, int flags) const {
+UniqueFd Usernsd::openBelow(int directory, const std::string& path, int flags) const {
     return ask(theirs_.get(), requestOf(Wish::OpenBelow, flags, 0, std::as_bytes(std::span(path))), directory);
 }
 
-UniqueFd OutsideHelp::openAgain(int fd, int flags) const {
+UniqueFd Usernsd::openAgain(int fd, int flags) const {
     return ask(theirs_.get(), requestOf(Wish::OpenAgain, flags, 0, {}), fd);
 }
 
-UniqueFd OutsideHelp::openByHandle(int mount, std::span<const std::byte> handle, int flags) const {
+UniqueFd Usernsd::openByHandle(int mount, std::span<const std::byte> handle, int flags) const {
     return ask(theirs_.get(), requestOf(Wish::OpenByHandle, flags, 0, handle), mount);
 }
 
-int OutsideHelp::setSocketOption(int socket, int option, int value) const {
+int Usernsd::setSocketOption(int socket, int option, int value) const {
     (void)ask(theirs_.get(), requestOf(Wish::SocketOption, option, value, {}), socket);
     return errno;
 }
 
-int OutsideHelp::setPipeSize(int pipe, int bytes) const {
+int Usernsd::setPipeSize(int pipe, int bytes) const {
     (void)ask(theirs_.get(), requestOf(Wish::PipeSize, bytes, 0, {}), pipe);
     return errno;
 }

@@ -14,12 +14,12 @@ namespace criu::kernel {
 /// What a process in a user namespace asks the criu outside of it to do, because the kernel wants rights in the first
 /// user namespace for it. The object is made by criu, which goes on to serve(), and inherited by those processes.
 /// The calls may be made by any of them, by several threads at once.
-class OutsideHelp {
+class Usernsd {
 public:
-    OutsideHelp();
-    ~OutsideHelp();
-    OutsideHelp(const OutsideHelp&) = delete;
-    OutsideHelp& operator=(const OutsideHelp&) = delete;
+    Usernsd();
+    ~Usernsd();
+    Usernsd(const Usernsd&) = delete;
+    Usernsd& operator=(const Usernsd&) = delete;
 
     /// Moves what the processes inherit to where it is in nobody's way.
     void inherit(FdStore& store);

@@ -30,7 +30,7 @@ void awaitThreads(const kernel::ProcPid& process, Clock::time_point deadline) {
 
 }  // namespace
 
-void awaitStopped(std::span<const HostPid> pids) noexcept {
+void waitGroupStop(std::span<const HostPid> pids) noexcept {
     const auto deadline = Clock::now() + std::chrono::seconds(1);
     for (const HostPid pid : pids) {
         try {

@@ -9,6 +9,6 @@ namespace criu::engine {
 
 /// Waits until every thread of processes that were sent a stop signal stands still, so that whoever waits for criu
 /// finds them so. A second at most: some may be gone, or in a frozen cgroup.
-void awaitStopped(std::span<const HostPid> pids) noexcept;
+void waitGroupStop(std::span<const HostPid> pids) noexcept;
 
 }  // namespace criu::engine

@@ -5,7 +5,7 @@
 
 namespace criu::model {
 
-std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const OuterPlace& outer, bool shellJob) {
+std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSession& outer, bool shellJob) {
     const Task& root = tree.root();
     const bool isJob = root.sid != root.pid;
     if (isJob && !shellJob) {

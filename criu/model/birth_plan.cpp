@@ -53,7 +53,7 @@ private:
     /// Session a planned process is in once it has done all its own calls.
     TreePid finalSession(TreePid pid) { return birth(pid).leadsSession ? pid : bornIn_.at(pid); }
 
-    bool isEverIn(TreePid pid, TreePid sid) { return finalSession(pid) == sid || bornIn_.at(pid) == sid; }
+    bool isInSession(TreePid pid, TreePid sid) { return finalSession(pid) == sid || bornIn_.at(pid) == sid; }
 
     /// Makes `creator` clone `child`, whose session must be `sid`, at the right side of the creator's setsid.
     /// False if the creator is never in that session.
@@ -91,7 +91,7 @@ private:
             return known->second;
         for (const TreePid child : children_[leader]) {
             const TreePid sid = wantedSession(child);
-            if (sid && sid != leader && !beganBelow(sid, leader))
+            if (sid && sid != leader && !isStartedByDescendant(sid, leader))
                 return birthSessions_[leader] = sid;
         }
         return birthSessions_[leader] = TreePid();
@@ -119,14 +119,14 @@ private:
         return pid;
     }
 
-    bool willEverBeIn(TreePid pid, TreePid sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
+    bool entersSession(TreePid pid, TreePid sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
 
     /// Makes sure that the place below which a process is born has a member of the session that it must be born in:
     /// only that member can create it.
     void require(TreePid pid) {
         const TreePid sid = wantedSession(pid);
         const TreePid place = birthParent(pid);
-        if (!sid || sid == outerSid_ || !place || willEverBeIn(place, sid))
+        if (!sid || sid == outerSid_ || !place || entersSession(place, sid))
             return;
         if (!below_.contains(sid)) {
             below_[sid] = place;  // its leader is gone
@@ -157,7 +157,7 @@ private:
 
     /// Whether a session of which `leader` has a child was begun by a descendant of `leader`, so that the child was
     /// adopted. If not, the child is older than the leader's own session.
-    bool beganBelow(TreePid sid, TreePid leader) {
+    bool isStartedByDescendant(TreePid sid, TreePid leader) {
         if (sid == outerSid_)
             return false;
         if (leads(sid) && descends(sid, leader))
@@ -199,7 +199,7 @@ private:
             add(std::move(next), bornIn);
             return;
         }
-        if (!isEverIn(facts.ppid, sid))
+        if (!isInSession(facts.ppid, sid))
             ensureSession(sid);
         place(std::move(next), sid);
     }
@@ -237,7 +237,7 @@ private:
         }
         // A child of the same parent that is in the session clones a sibling directly.
         for (std::size_t i = 0; i < births_.size(); ++i) {
-            if (births_[i].parent != next.parent || births_[i].adopted)
+            if (births_[i].parent != next.parent || births_[i].reparented)
                 continue;
             const TreePid sibling = births_[i].pid;
             if (sibling > TreePid() && assign(sibling, pid, sid)) {
@@ -252,7 +252,7 @@ private:
 
     /// Plans a process whose parent in the end is an ancestor of the one that it is born below: it will be adopted.
     void placeBelow(Birth next, TreePid below, TreePid sid) {
-        if (sid && !isEverIn(below, sid))
+        if (sid && !isInSession(below, sid))
             ensureSession(sid);
         adopt(std::move(next), below, sid ? sid : finalSession(below));
     }
@@ -262,11 +262,11 @@ private:
     void adopt(Birth next, TreePid below, TreePid sid) {
         for (std::size_t i = 0; i < births_.size(); ++i) {
             const TreePid member = births_[i].pid;
-            if (member < TreePid() || !isEverIn(member, sid) || !isBelow(member, below))
+            if (member < TreePid() || !isInSession(member, sid) || !isBelow(member, below))
                 continue;
-            const TreePid helper = spareHelper(member, sid);
+            const TreePid helper = addReparentHelper(member, sid);
             next.creator = helper;
-            next.adopted = true;
+            next.reparented = true;
             birth(helper).afterSession.push_back(next.pid);
             add(std::move(next), sid);
             return;
@@ -278,20 +278,20 @@ private:
     /// Whether a process is `ancestor`, or was created by it or one of its descendants, whoever is its parent in the
     /// end.
     bool isBelow(TreePid pid, TreePid ancestor) {
-        for (TreePid at = pid; at; at = birthplace(at))
+        for (TreePid at = pid; at; at = creatorSession(at))
             if (at == ancestor)
                 return true;
         return false;
     }
 
     /// The parent that a process has when it is created, before anybody adopts it.
-    TreePid birthplace(TreePid pid) {
+    TreePid creatorSession(TreePid pid) {
         const Birth& who = birth(pid);
-        return who.adopted ? who.creator : who.parent;
+        return who.reparented ? who.creator : who.parent;
     }
 
     /// A helper with a free pid: it only exists to hand its child over.
-    TreePid spareHelper(TreePid member, TreePid sid) {
+    TreePid addReparentHelper(TreePid member, TreePid sid) {
         Birth helper;
         lastSpare_ = TreePid(lastSpare_.value - 1);
         helper.pid = lastSpare_;
@@ -358,13 +358,13 @@ BirthPlan BirthPlan::make(std::span<const BirthFacts> processes, TreePid outerSi
     const auto depth = [&plan](TreePid pid) {
         unsigned count = 0;
         for (const Birth* at = &plan.of(pid); at->creator; ++count)
-            at = &plan.of(at->adopted ? at->creator : at->parent);
+            at = &plan.of(at->reparented ? at->creator : at->parent);
         return count;
     };
     for (const Birth& birth : plan.births_)
-        if (birth.adopted && !plan.turnOf(birth.parent))
-            plan.adopters_.push_back(birth.parent);
-    std::stable_sort(plan.adopters_.begin(), plan.adopters_.end(),
+        if (birth.reparented && !plan.turnOf(birth.parent))
+            plan.subreaperTurns_.push_back(birth.parent);
+    std::stable_sort(plan.subreaperTurns_.begin(), plan.subreaperTurns_.end(),
                      [&](TreePid one, TreePid other) { return depth(one) > depth(other); });
     return plan;
 }
@@ -377,15 +377,15 @@ const Birth& BirthPlan::of(TreePid pid) const {
 }
 
 std::optional<std::size_t> BirthPlan::turnOf(TreePid adopter) const {
-    const auto at = std::find(adopters_.begin(), adopters_.end(), adopter);
-    if (at == adopters_.end())
+    const auto at = std::find(subreaperTurns_.begin(), subreaperTurns_.end(), adopter);
+    if (at == subreaperTurns_.end())
         return std::nullopt;
-    return static_cast<std::size_t>(at - adopters_.begin());
+    return static_cast<std::size_t>(at - subreaperTurns_.begin());
 }
 
 std::optional<std::size_t> BirthPlan::endOf(const Birth& helper) const {
     for (const TreePid child : helper.afterSession)
-        if (const Birth& born = of(child); helper.helper && born.adopted)
+        if (const Birth& born = of(child); helper.helper && born.reparented)
             return turnOf(born.parent);
     return std::nullopt;
 }

@@ -30,7 +30,7 @@ struct Birth {
     bool helper = false;
     bool leadsSession = false;           ///< calls setsid itself
     bool viaCloneParent = false;         ///< created by a sibling with CLONE_PARENT
-    bool adopted = false;                ///< created by a helper whose end hands it to `parent`
+    bool reparented = false;             ///< created by a helper whose end hands it to `parent`
     std::vector<TreePid> beforeSession;  ///< created by it before its setsid: they stay in the session it was born in
     std::vector<TreePid> afterSession;   ///< created by it afterwards, in this order
 };
@@ -42,10 +42,10 @@ class BirthPlan {
 public:
     /// Stands for a session that no process of the tree can lead, because its leader is in another pid namespace. Zero
     /// would mean any session.
-    static constexpr TreePid kOutsideSession{std::numeric_limits<pid_t>::min()};
+    static constexpr TreePid kExternalSession{std::numeric_limits<pid_t>::min()};
 
     /// `processes`: parents before children, root first. `outerSid`: the session that the restoring criu is in, which
-    /// the root is born into and stays in if it doesn't lead a session; kOutsideSession if the tree gets a pid
+    /// the root is born into and stays in if it doesn't lead a session; kExternalSession if the tree gets a pid
     /// namespace of its own. Throws Error naming the process whose session can't be made.
     static BirthPlan make(std::span<const BirthFacts> processes, TreePid outerSid);
 
@@ -59,7 +59,7 @@ public:
     /// in each turn exactly one process is one. The deepest adopters have their turns first: an orphan that has to go
     /// past one of them, to an adopter further up, does so in a later turn, in which the first is no subreaper any
     /// more.
-    [[nodiscard]] std::span<const TreePid> adopters() const { return adopters_; }
+    [[nodiscard]] std::span<const TreePid> subreaperTurns() const { return subreaperTurns_; }
     /// The number of a process' turn; nothing for those that don't adopt.
     [[nodiscard]] std::optional<std::size_t> turnOf(TreePid adopter) const;
     /// The turn in which a helper has to end, so that its child is adopted by whoever has that turn. Nothing: no child
@@ -69,7 +69,7 @@ public:
 private:
     std::vector<Birth> births_;
     std::unordered_map<TreePid, std::size_t> index_;
-    std::vector<TreePid> adopters_;
+    std::vector<TreePid> subreaperTurns_;
 };
 
 }  // namespace criu::model

@@ -111,11 +111,11 @@ IdMap IdMap::ofImage(const ImageDir& images, std::uint32_t number) {
     return IdMap(extentsOf(entry->uid_map, entry->n_uid_map), std::move(groups), denied);
 }
 
-std::optional<UserSpacePlace> UserSpacePlace::ofImage(const ImageDir& images, std::uint32_t number) {
+std::optional<UserNsPosition> UserNsPosition::ofImage(const ImageDir& images, std::uint32_t number) {
     const Record<UsernsEntry> entry = images.openRequired(ImageKind::Userns, number).only<UsernsEntry>();
     if (entry->has_owner == 0)
         return std::nullopt;
-    UserSpacePlace place;
+    UserNsPosition place;
     place.owner = entry->owner;
     place.parent = entry->has_parent != 0 ? entry->parent : 0;
     place.owned.assign(entry->owned, entry->owned + entry->n_owned);
@@ -132,7 +132,7 @@ IdMap IdMap::seenFrom(const IdMap& above) const {
     return map;
 }
 
-void IdMap::write(const ImageDir& images, std::uint32_t number, const UserSpacePlace* place) const {
+void IdMap::write(const ImageDir& images, std::uint32_t number, const UserNsPosition* place) const {
     Arena arena;
     UsernsEntry entry = USERNS_ENTRY__INIT;
     store(users_, arena, entry.uid_map, entry.n_uid_map);

@@ -29,13 +29,13 @@ struct IdExtent {
 [[nodiscard]] std::vector<IdExtent> parseIdMap(std::string_view text);
 
 /// Where a user namespace stands that is below the one in which a tree is restored. Numbers are those of images.
-struct UserSpacePlace {
+struct UserNsPosition {
     std::uint32_t owner = 0;           ///< a user of the namespace above
     std::uint32_t parent = 0;          ///< that one; 0: the one in which the tree is restored
     std::vector<std::uint32_t> owned;  ///< namespaces of other kinds that belong to it
 
     /// Nothing: the image is of another user namespace.
-    static std::optional<UserSpacePlace> ofImage(const ImageDir& images, std::uint32_t number);
+    static std::optional<UserNsPosition> ofImage(const ImageDir& images, std::uint32_t number);
 };
 
 /// The ids of users and groups in two user namespaces: "inner" ones of the tree's, which images and the processes
@@ -60,7 +60,7 @@ public:
     /// by a user without rights, and then it is.
     static IdMap ofImage(const ImageDir& images, std::uint32_t number);
     /// `place`: of a namespace below that in which a tree is restored; null: it isn't such a one.
-    void write(const ImageDir& images, std::uint32_t number, const UserSpacePlace* place = nullptr) const;
+    void write(const ImageDir& images, std::uint32_t number, const UserNsPosition* place = nullptr) const;
 
     /// The same map, whose outer ids are those of a namespace between criu's and this one, of which `above` is.
     [[nodiscard]] IdMap seenFrom(const IdMap& above) const;

@@ -98,7 +98,7 @@ const NestedPids::Space* NestedPids::placeOf(const BirthPlan& plan, TreePid proc
 bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
     const Space* const place = placeOf(plan, birth.pid);
     const Space* const ofCreator = birth.creator ? placeOf(plan, birth.creator) : nullptr;
-    if (!birth.creator || place == ofCreator || isFirst(birth.pid) || birth.helper || birth.adopted ||
+    if (!birth.creator || place == ofCreator || isFirst(birth.pid) || birth.helper || birth.reparented ||
         birth.viaCloneParent)
         return false;
     // The creator waits for the first process of the namespace, and creates all others before.
@@ -124,14 +124,14 @@ void NestedPids::require(const BirthPlan& plan) const {
         const Space* const place = placeOf(plan, birth.pid);
         const Space* const ofCreator = placeOf(plan, birth.creator);
         const bool begins = place != ofCreator && isFirst(birth.pid) && place->parent == ofCreator && !birth.helper &&
-                            !birth.adopted && !birth.viaCloneParent;
+                            !birth.reparented && !birth.viaCloneParent;
         if (isFirst(birth.pid) ? !begins : place != ofCreator && !isPutInside(plan, birth))
             fail("process {} would have to be created from another pid namespace than it is in", birth.pid);
         // copy_process() in kernel/fork.c: the first process of a namespace has no siblings.
         if (birth.viaCloneParent && isFirst(birth.creator))
             fail("process {} would have to be created as a sibling of the first process of a pid namespace", birth.pid);
         // find_new_reaper() in kernel/exit.c: orphans stay in the namespace of who has left them.
-        if (birth.adopted && placeOf(plan, birth.parent) != ofCreator)
+        if (birth.reparented && placeOf(plan, birth.parent) != ofCreator)
             fail("process {} would have to be adopted in another pid namespace", birth.pid);
         if (birth.pgid && !birth.helper && numberIn(place, birth.pgid) == 0 && !isBornIntoGroup(plan, birth))
             fail("process {} is in process group {}, which its pid namespace doesn't see, and its parent wasn't",

@@ -15,9 +15,9 @@ struct Birth;
 class BirthPlan;
 
 /// A pid namespace below the one that the root of a tree is in.
-struct PidSpace {
+struct NestedPidNs {
     std::uint32_t id;                            ///< dump: its inode; restore: its number in images
-    const PidSpace* parent;                      ///< null: the namespace of the tree's root
+    const NestedPidNs* parent;                   ///< null: the namespace of the tree's root
     unsigned depth;                              ///< how many namespaces are between it and that one, plus one
     std::unordered_map<TreePid, pid_t> numbers;  ///< of all that can be seen from it
 };
@@ -27,7 +27,7 @@ struct PidSpace {
 /// that of the root, which is its TreePid.
 class NestedPids {
 public:
-    using Space = PidSpace;
+    using Space = NestedPidNs;
 
     /// Those of a tree that has none.
     [[nodiscard]] static const NestedPids& none() noexcept;

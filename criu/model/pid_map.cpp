@@ -13,7 +13,7 @@ namespace {
 
 /// Processes may end while they are looked at.
 template <typename Look>
-void unlessEnded(Look&& look) {
+void ignoreEnded(Look&& look) {
     try {
         look();
     } catch (const Error& error) {
@@ -25,7 +25,7 @@ void unlessEnded(Look&& look) {
 }  // namespace
 
 void PidMap::learnLevel(const kernel::ProcDir& proc, kernel::ProcBuffer& buffer) {
-    unlessEnded([&] {
+    ignoreEnded([&] {
         const auto levels = kernel::readStatus(proc.open(init_.value), buffer).nsPid.size();
         level_ = levels > 0 ? levels - 1 : 0;
     });
@@ -50,7 +50,7 @@ void PidMap::refresh(const kernel::ProcDir& proc) {
     while (!next.empty()) {
         const pid_t pid = next.back();
         next.pop_back();
-        unlessEnded([&] {
+        ignoreEnded([&] {
             const kernel::ProcPid process = proc.open(pid);
             add(process, HostPid(pid), buffer);
             for (const pid_t tid : kernel::readThreads(process)) {
@@ -68,11 +68,11 @@ void PidMap::refreshByAll() {
     kernel::ProcBuffer buffer;
     outside_.clear();
     learnLevel(proc, buffer);
-    unlessEnded([&] {
+    ignoreEnded([&] {
         const auto space = kernel::readNamespaceId(proc.open(init_.value), kernel::NamespaceKind::Pid);
         const auto ofCriu = kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::Pid);
         for (const pid_t pid : proc.processes())
-            unlessEnded([&] {
+            ignoreEnded([&] {
                 const kernel::ProcPid process = proc.open(pid);
                 const auto own = kernel::readNamespaceId(process, kernel::NamespaceKind::Pid);
                 if (own == space || (own != ofCriu && kernel::isWithinPidNamespace(process, space.value_or(0))))

@@ -11,10 +11,10 @@
 namespace criu::namespaces {
 namespace {
 
-class CgroupNamespaceDump final : public FurtherKindDump {
+class CgroupNamespaceDump final : public NonRootNsKindDump {
 public:
     explicit CgroupNamespaceDump(const DumpInputs& with)
-        : FurtherKindDump(kernel::NamespaceKind::Cgroup, with, Enters::AfterItsFiles),
+        : NonRootNsKindDump(kernel::NamespaceKind::Cgroup, with, Enters::AfterItsFiles),
           groups_(with.options, with.cgroupProperties, with.freezer) {
         if (isOwn())
             views_.emplace(rootNumber(), groups_.addNamespace(with.tree.root().dir));
@@ -23,7 +23,7 @@ public:
         with.surroundings.cgroups = &groups_;
         with.surroundings.cgroupViewOf = [this](HostPid process) {
             const auto view = views_.find(numberOf(process));
-            return view != views_.end() ? view->second : cgroup::GroupView::OfCriu;
+            return view != views_.end() ? view->second : cgroup::CgroupNsView::OfCriu;
         };
     }
 
@@ -34,7 +34,7 @@ public:
 
 private:
     cgroup::CgroupDump groups_;
-    std::map<std::uint32_t, cgroup::GroupView> views_;  ///< by the number of the namespace
+    std::map<std::uint32_t, cgroup::CgroupNsView> views_;  ///< by the number of the namespace
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ using kernel::NamespaceKind;
 
 class CgroupNamespaceRestore final : public NamespaceRestore {
 public:
-    CgroupNamespaceRestore(const RestoreInputs& inputs, const KindNumbers& numbers, cgroup::CgroupRestore& groups)
+    CgroupNamespaceRestore(const RestoreInputs& inputs, const KindNsIds& numbers, cgroup::CgroupRestore& groups)
         : ofFirst_(numbers.own != 0),
           groups_(groups),
           further_(NamespaceKind::Cgroup, numbers.others, inputs.surroundings) {
@@ -61,13 +61,13 @@ private:
     bool ofFirst_;  ///< the first process was in one of its own
     cgroup::CgroupRestore& groups_;
     std::map<std::uint32_t, std::uint32_t> sets_;  ///< by the number of a further namespace
-    FurtherNamespaces further_;
+    NonRootNs further_;
 };
 
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeCgroupRestore(const RestoreInputs& inputs, cgroup::CgroupRestore& groups) {
-    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Cgroup);
+    const KindNsIds numbers = KindNsIds::ofAny(inputs, NamespaceKind::Cgroup);
     const bool ignored = inputs.options.cgroupMode == model::CgroupMode::Ignore;
     if (ignored || (numbers.own == 0 && numbers.others.empty()))
         return nullptr;

@@ -44,7 +44,7 @@ std::string describeProcess(pid_t pid) {
 }
 
 /// It has ended meanwhile, or criu has no rights over it, as it has over all that are with the tree.
-bool isNobody(const Error& error) {
+bool isGoneOrInaccessible(const Error& error) {
     return error.code() == ENOENT || error.code() == ESRCH || error.code() == EACCES || error.code() == EPERM;
 }
 
@@ -96,7 +96,7 @@ private:
                     report(kind, *found->second, describeProcess(pid));
             }
         } catch (const Error& error) {
-            if (!isNobody(error))
+            if (!isGoneOrInaccessible(error))
                 throw;
         }
     }
@@ -124,11 +124,11 @@ private:
 
 }  // namespace
 
-void requireUnsharedOutside(const DumpInputs& inputs) {
+void requireNoExternalSharing(const DumpInputs& inputs) {
     Sharing(inputs).require();
 }
 
-std::optional<std::string> holderOutside(kernel::NamespaceKind kind, std::uint32_t inode) {
+std::optional<std::string> externalHolder(kernel::NamespaceKind kind, std::uint32_t inode) {
     kernel::ProcBuffer buffer;
     const kernel::ProcDir proc;
     if (auto name = nameOf(kind, inode, kernel::readMountInfo(proc.self(), buffer)))
@@ -138,7 +138,7 @@ std::optional<std::string> holderOutside(kernel::NamespaceKind kind, std::uint32
             if (kernel::readNamespaceId(proc.open(pid), kind) == inode)
                 return describeProcess(pid);
         } catch (const Error& error) {
-            if (!isNobody(error))
+            if (!isGoneOrInaccessible(error))
                 throw;
         }
     }

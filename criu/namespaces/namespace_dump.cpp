@@ -33,7 +33,7 @@ void NamespaceDump::requireOne() const {
 
 void NamespaceDump::inside(const SeenProcess& process, const std::function<void()>& work) const {
     const UniqueFd space = process.dir.open(fmt::format("ns/{}", kernel::namespaceName(kind_)), O_RDONLY);
-    kernel::inOwnThread([&] {
+    kernel::runInThread([&] {
         const kernel::NamespaceVisit visit(space.get(), kind_);
         work();
     });

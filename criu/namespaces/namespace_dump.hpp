@@ -25,7 +25,7 @@ class StopRequest;
 namespace criu::cgroup {
 class CgroupDump;
 class Freezer;
-enum class GroupView : std::uint32_t;
+enum class CgroupNsView : std::uint32_t;
 class PropertyTable;
 }  // namespace criu::cgroup
 
@@ -82,7 +82,7 @@ struct SeenTree {
 
 /// What is around the processes of the tree and isn't as it is for criu. Kinds say here what they know, when they are
 /// made; everybody else asks here and need not know which kind it comes from. Complete when all kinds are made.
-struct DumpSurroundings {
+struct DumpNsContext {
     /// How the tree calls users and groups.
     model::IdMap ids;
     /// The number, in images, of the namespace of a kind that a process is in. When all kinds are made.
@@ -94,7 +94,7 @@ struct DumpSurroundings {
     /// The groups that threads are in. Never null.
     cgroup::CgroupDump* cgroups = nullptr;
     /// From where a process of the tree sees them.
-    std::function<cgroup::GroupView(HostPid)> cgroupViewOf = [](HostPid) { return cgroup::GroupView{}; };
+    std::function<cgroup::CgroupNsView(HostPid)> cgroupViewOf = [](HostPid) { return cgroup::CgroupNsView{}; };
     /// Semaphores of the IPC namespace that a process of the tree is in: whoever looks at it adds its adjustments to
     /// them. Null if these are those of criu's namespace.
     std::function<std::vector<SemaphoreSet>*(HostPid)> semaphoresOf = [](HostPid) { return nullptr; };
@@ -113,7 +113,7 @@ struct DumpInputs {
     Log& log;
     StopRequest& stop;
     const SeenTree& tree;
-    NamespaceNumbers& numbers;
+    ImageNsIds& numbers;
     /// A name of this dump that no other has.
     const std::string& runId;
     /// The cgroup that was frozen for the dump; null if there is none.
@@ -127,7 +127,7 @@ struct DumpInputs {
     /// latter to be called in the namespaces that criu was started in: scripts may be run by the calling thread.
     std::function<void()> scriptsLock;
     std::function<void()> scriptsUnlock;
-    DumpSurroundings& surroundings;
+    DumpNsContext& surroundings;
 };
 
 /// Where the content of namespaces goes.

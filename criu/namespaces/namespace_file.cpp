@@ -55,17 +55,17 @@ class NamespaceFileKindDump final : public files::FileKindDump {
 public:
     [[nodiscard]] bool claims(const OpenFd& file) const override {
         const std::string_view name = nameOf(file.link);
-        return std::any_of(std::begin(kImageOrder), std::end(kImageOrder),
+        return std::any_of(std::begin(kNsIdOrder), std::end(kNsIdOrder),
                            [&](kernel::NamespaceKind kind) { return kernel::namespaceName(kind) == name; });
     }
 
     void dump(const OpenFd& file, FileEntry& entry, FileDump& dump) override {
         const auto* const kind = std::find_if(
-            std::begin(kImageOrder), std::end(kImageOrder),
+            std::begin(kNsIdOrder), std::end(kNsIdOrder),
             [&](kernel::NamespaceKind candidate) { return kernel::namespaceName(candidate) == nameOf(file.link); });
-        const bool network = kind != std::end(kImageOrder) && *kind == kernel::NamespaceKind::Net;
+        const bool network = kind != std::end(kNsIdOrder) && *kind == kernel::NamespaceKind::Net;
         const auto number = network ? std::optional(file.network)
-                            : kind != std::end(kImageOrder)
+                            : kind != std::end(kNsIdOrder)
                                 ? dump.namespaceNumber(*kind, kernel::parseNamespaceLink(file.link))
                                 : std::nullopt;
         if (!number)
@@ -88,7 +88,7 @@ public:
         // It is opened by a process that is there.
         if (entry.nsf->ns_cflag == CLONE_NEWNET)
             return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kernel::NamespaceKind::Net);
-        for (const kernel::NamespaceKind kind : kImageOrder)
+        for (const kernel::NamespaceKind kind : kNsIdOrder)
             if (restore.namespaceNumber(kind) == entry.nsf->ns_id)
                 return std::make_shared<RestoredNamespaceFile>(*entry.nsf, kind);
         fail("file {} refers to a namespace (number {}) that its process wasn't in, which can't be restored yet",

@@ -21,7 +21,7 @@ namespace {
          kernel::namespaceName(kind));
 }
 
-void requireNoOthers(const RestoreInputs& inputs, kernel::NamespaceKind kind, const KindNumbers& numbers) {
+void requireNoOthers(const RestoreInputs& inputs, kernel::NamespaceKind kind, const KindNsIds& numbers) {
     if (numbers.others.empty())
         return;
     const auto& tasks = inputs.tree.tasks;
@@ -47,11 +47,11 @@ std::unique_ptr<NamespaceRestore> makeJoinedRestore(const RestoreInputs& inputs,
     return std::make_unique<JoinedRestore>(inputs.joined, kind);
 }
 
-KindNumbers KindNumbers::ofAny(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
+KindNsIds KindNsIds::ofAny(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
     const model::Task& root = inputs.tree.root();
     if (!root.ids || inputs.outside == nullptr)
         return {};
-    KindNumbers numbers;
+    KindNsIds numbers;
     numbers.own = ownNumberOf(inputs.outside, root.ids->get(), kind);
     // The first process comes from that of criu, as others do that go to such a one.
     if (inputs.surroundings.ownerOf(numbers.own) != nullptr)
@@ -70,15 +70,15 @@ KindNumbers KindNumbers::ofAny(const RestoreInputs& inputs, kernel::NamespaceKin
     return numbers;
 }
 
-KindNumbers KindNumbers::of(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
-    KindNumbers numbers = ofAny(inputs, kind);
+KindNsIds KindNsIds::of(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
+    KindNsIds numbers = ofAny(inputs, kind);
     if (numbers.own == 0)
         requireNoOthers(inputs, kind, numbers);
     return numbers;
 }
 
-KindNumbers KindNumbers::ofOne(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
-    KindNumbers numbers = ofAny(inputs, kind);
+KindNsIds KindNsIds::ofOne(const RestoreInputs& inputs, kernel::NamespaceKind kind) {
+    KindNsIds numbers = ofAny(inputs, kind);
     requireNoOthers(inputs, kind, numbers);
     return numbers;
 }
@@ -87,7 +87,7 @@ void visitNamespace(const kernel::ProcPid& process, kernel::NamespaceKind kind, 
     const std::string_view name = kernel::namespaceName(kind);
     const UniqueFd space = process.open(fmt::format("ns/{}", name), O_RDONLY);
     const ErrorContext context([&] { return fmt::format("in the {} namespace of the tree", name); });
-    kernel::inOwnThread([&] {
+    kernel::runInThread([&] {
         sys(::setns(space.get(), kernel::namespaceCloneFlag(kind)), "enter it");
         work();
     });

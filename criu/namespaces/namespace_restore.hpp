@@ -23,7 +23,7 @@ class Log;
 namespace criu::kernel {
 class FdStore;
 enum class NamespaceKind : std::uint8_t;
-class OutsideHelp;
+class Usernsd;
 class ProcPid;
 }  // namespace criu::kernel
 
@@ -53,15 +53,15 @@ using MoveFd = std::function<UniqueFd(UniqueFd)>;
 /// What is around restored processes and isn't as it is for criu. Kinds say here what they change, when they are made;
 /// everybody else asks here and need not know which kind it comes from. Filled in completely before prepare() of the
 /// first kind.
-struct Surroundings {
+struct RestoreNsContext {
     /// How users and groups are called. With a map of its own the tree has no rights outside: a process of it can't
     /// raise its limits, for example.
     model::IdMap ids;
     /// Does for processes of the tree what they have no right to; null where they may do everything themselves.
-    const kernel::OutsideHelp* help = nullptr;
+    const kernel::Usernsd* usernsd = nullptr;
     /// The user namespace below that one that a process goes to when it gets its credentials; null: it stays there. The
     /// descriptor, which all restored processes have, is known when kinds are prepared.
-    std::function<const UniqueFd*(const model::Task&)> userSpaceOf = [](const model::Task&) { return nullptr; };
+    std::function<const UniqueFd*(const model::Task&)> usernsOf = [](const model::Task&) { return nullptr; };
     /// The user namespace below that one to which a further namespace of another kind, by its number in images,
     /// belongs; null: it belongs to that one. In the first process from begin() on, or from build() on if the tree has
     /// a user namespace of its own.
@@ -86,7 +86,7 @@ struct Surroundings {
     /// The number of the mount namespace that has a mount, by its id in images; 0: it isn't one of the tree's own.
     std::function<std::uint32_t(int mount)> mountSpaceOf = [](int) { return 0U; };
     /// In a restored process: runs `work` where names of sockets lead into this mount namespace (0: any).
-    std::function<void(std::uint32_t space, const MoveFd& move, const Work& work)> whereNamesAre =
+    std::function<void(std::uint32_t space, const MoveFd& move, const Work& work)> inSocketNameNs =
         [](std::uint32_t, const MoveFd&, const Work& work) { work(); };
     /// Runs `work` where paths lead where they lead for a restored process (its pid as criu has it).
     std::function<void(HostPid process, const Work& work)> withPathsOf = [](HostPid, const Work& work) { work(); };
@@ -94,7 +94,7 @@ struct Surroundings {
     std::function<void(const Work& work)> inNetwork = [](const Work& work) { work(); };
     /// In a restored process: runs `work` where a socket of this network namespace (number in images; 0: any) is to be
     /// made.
-    std::function<void(std::uint32_t number, const MoveFd& move, const Work& work)> whereSocketsAre =
+    std::function<void(std::uint32_t number, const MoveFd& move, const Work& work)> inSocketNetNs =
         [](std::uint32_t, const MoveFd&, const Work& work) { work(); };
 };
 
@@ -112,21 +112,21 @@ struct RestoreInputs {
     /// Numbers of network namespaces that files are of, each with such a file.
     const std::map<std::uint32_t, FileId>& networksOfFiles;
     const JoinedNamespaces& joined;
-    Surroundings& surroundings;
+    RestoreNsContext& surroundings;
 };
 
 /// The numbers that images give to the namespaces of one kind that processes were in.
-struct KindNumbers {
+struct KindNsIds {
     std::uint32_t own = 0;              ///< of the first process' namespace; 0: that of criu, or images don't say
     std::vector<std::uint32_t> others;  ///< of further processes, each once, as the processes come
 
     /// Throws Error if the first process was where criu was, and others weren't.
-    static KindNumbers of(const RestoreInputs& inputs, kernel::NamespaceKind kind);
+    static KindNsIds of(const RestoreInputs& inputs, kernel::NamespaceKind kind);
     /// The same, but the first process may have been where criu was. Throws Error if images don't say where another
     /// was.
-    static KindNumbers ofAny(const RestoreInputs& inputs, kernel::NamespaceKind kind);
+    static KindNsIds ofAny(const RestoreInputs& inputs, kernel::NamespaceKind kind);
     /// For a kind of which all processes have to be in one namespace. Throws Error if they weren't.
-    static KindNumbers ofOne(const RestoreInputs& inputs, kernel::NamespaceKind kind);
+    static KindNsIds ofOne(const RestoreInputs& inputs, kernel::NamespaceKind kind);
 };
 
 /// Where the first process of the tree stands when it goes to its namespaces.
@@ -171,16 +171,16 @@ public:
     [[nodiscard]] virtual std::uint64_t birthFlags(const model::Task& /*task*/) const { return 0; }
     /// By criu: runs `create`, which creates the first process, where its namespaces come from. In the new process that
     /// doesn't return.
-    virtual HostPid bearFirst(const std::function<HostPid()>& create) { return create(); }
+    virtual HostPid createFirstProcess(const std::function<HostPid()>& create) { return create(); }
 
     // By criu, while the first process of the tree, a /proc/PID, waits; begin() runs in that process meanwhile, but if
-    // needsBegun() says so it has come to an end before fill().
+    // needsFirstStarted() says so it has come to an end before fill().
 
     /// In the first process, before anything else.
     virtual void begin() {}
     /// The first process exists. Comes back when it is where it belongs, so that scripts may look at it.
-    virtual void meet(const kernel::ProcPid& /*first*/) {}
-    [[nodiscard]] virtual bool needsBegun() const { return false; }
+    virtual void firstCreated(const kernel::ProcPid& /*first*/) {}
+    [[nodiscard]] virtual bool needsFirstStarted() const { return false; }
     /// Puts in from outside what the images have.
     virtual void fill(const kernel::ProcPid& /*first*/) {}
     /// From here to open() nothing that comes from outside may reach the tree.

@@ -8,8 +8,7 @@
 
 namespace criu::namespaces {
 
-FurtherNamespacesDump::FurtherNamespacesDump(kernel::NamespaceKind kind, const DumpInputs& inputs)
-    : kind_(kind), inputs_(inputs) {
+NonRootNsDump::NonRootNsDump(kernel::NamespaceKind kind, const DumpInputs& inputs) : kind_(kind), inputs_(inputs) {
     const SeenTree& tree = inputs.tree;
     const auto ofRoot = tree.root().ids.of(kind);
     for (const SeenProcess& process : tree.processes) {
@@ -25,18 +24,18 @@ FurtherNamespacesDump::FurtherNamespacesDump(kernel::NamespaceKind kind, const D
     }
 }
 
-const FurtherNamespacesDump::Space* FurtherNamespacesDump::find(std::uint32_t inode) const noexcept {
+const NonRootNsDump::Space* NonRootNsDump::find(std::uint32_t inode) const noexcept {
     const auto found =
         std::find_if(spaces_.begin(), spaces_.end(), [inode](const Space& space) { return space.inode == inode; });
     return found != spaces_.end() ? &*found : nullptr;
 }
 
-const FurtherNamespacesDump::Space* FurtherNamespacesDump::of(HostPid process) const {
+const NonRootNsDump::Space* NonRootNsDump::of(HostPid process) const {
     const auto found = places_.find(process);
     return found != places_.end() ? &spaces_[found->second] : nullptr;
 }
 
-std::uint32_t FurtherNamespacesDump::add(std::uint32_t inode, const SeenProcess& process) {
+std::uint32_t NonRootNsDump::add(std::uint32_t inode, const SeenProcess& process) {
     if (inputs_.options.compat)
         fail("{} is in another {} namespace than the root of the tree, which CRIU 4.2 can't restore",
              process.describe(), kernel::namespaceName(kind_));
@@ -44,18 +43,18 @@ std::uint32_t FurtherNamespacesDump::add(std::uint32_t inode, const SeenProcess&
     return spaces_.back().number;
 }
 
-void FurtherNamespacesDump::noteExtension(const DumpOutputs& outputs) const {
+void NonRootNsDump::noteExtension(const DumpOutputs& outputs) const {
     auto& names = outputs.extensions;
-    if (!empty() && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
-        names.emplace_back(kFurtherNamespaces);
+    if (!empty() && std::find(names.begin(), names.end(), kNonRootNsExtension) == names.end())
+        names.emplace_back(kNonRootNsExtension);
 }
 
-std::uint32_t FurtherKindDump::numberOf(HostPid process) const {
+std::uint32_t NonRootNsKindDump::numberOf(HostPid process) const {
     const auto* const space = further_.of(process);
     return space == nullptr ? rootNumber() : space->number;
 }
 
-std::optional<std::uint32_t> FurtherKindDump::numberOfInode(std::uint32_t inode) const {
+std::optional<std::uint32_t> NonRootNsKindDump::numberOfInode(std::uint32_t inode) const {
     const bool known = enters_ == Enters::AfterItsFiles || further_.empty();
     return known ? NamespaceDump::numberOfInode(inode) : std::nullopt;
 }

@@ -11,7 +11,7 @@
 namespace criu::namespaces {
 
 /// The namespaces of one kind that processes of a tree are in, but not its root.
-class FurtherNamespacesDump {
+class NonRootNsDump {
 public:
     struct Space {
         std::uint32_t inode;
@@ -20,7 +20,7 @@ public:
     };
 
     /// Numbers them. Throws Error if a process is where criu is, but the root isn't, or CRIU 4.2 is to restore this.
-    FurtherNamespacesDump(kernel::NamespaceKind kind, const DumpInputs& inputs);
+    NonRootNsDump(kernel::NamespaceKind kind, const DumpInputs& inputs);
 
     [[nodiscard]] bool empty() const noexcept { return spaces_.empty(); }
     [[nodiscard]] const std::vector<Space>& all() const noexcept { return spaces_; }
@@ -43,7 +43,7 @@ private:
 };
 
 /// The dump half of a kind of which processes may be in several namespaces.
-class FurtherKindDump : public NamespaceDump {
+class NonRootNsKindDump : public NamespaceDump {
 public:
     [[nodiscard]] std::uint32_t numberOf(HostPid process) const override;
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override;
@@ -53,10 +53,10 @@ protected:
     /// had it, opens the one that it is in: in the first case that is the root's.
     enum class Enters { AfterItsFiles, BeforeItsFiles };
 
-    FurtherKindDump(kernel::NamespaceKind kind, const DumpInputs& inputs, Enters enters)
+    NonRootNsKindDump(kernel::NamespaceKind kind, const DumpInputs& inputs, Enters enters)
         : NamespaceDump(kind, inputs), further_(kind, inputs), enters_(enters) {}
 
-    FurtherNamespacesDump further_;
+    NonRootNsDump further_;
 
 private:
     Enters enters_;

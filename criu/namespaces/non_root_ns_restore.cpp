@@ -66,9 +66,9 @@ void withSameFiles(const Work& work) {
 
 }  // namespace
 
-UniqueFd makeWithin(const UniqueFd& owner, kernel::NamespaceKind kind, const Work& create) {
+UniqueFd createInUserns(const UniqueFd& owner, kernel::NamespaceKind kind, const Work& create) {
     const int spaces[] = {owner.get()};
-    return std::move(kernel::openWithin(spaces, {}, [&] {
+    return std::move(kernel::openInNamespaces(spaces, {}, [&] {
                          create();
                          std::map<int, UniqueFd> made;
                          made.emplace(0, kernel::openOwnNamespace(kind));
@@ -76,18 +76,18 @@ UniqueFd makeWithin(const UniqueFd& owner, kernel::NamespaceKind kind, const Wor
                      }).at(0));
 }
 
-FurtherNamespaces::FurtherNamespaces(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers,
-                                     const Surroundings& surroundings)
+NonRootNs::NonRootNs(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers,
+                     const RestoreNsContext& surroundings)
     : kind_(kind), surroundings_(surroundings) {
     for (const std::uint32_t number : numbers)
         spaces_.push_back({number, UniqueFd(), UniqueFd()});
 }
 
-std::size_t FurtherNamespaces::descriptors() const noexcept {
+std::size_t NonRootNs::descriptors() const noexcept {
     return empty() ? 0 : spaces_.size() + 1;
 }
 
-void FurtherNamespaces::prepare(kernel::FdStore& store) {
+void NonRootNs::prepare(kernel::FdStore& store) {
     if (empty())
         return;
     ofFirst_ = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kind_));
@@ -95,7 +95,7 @@ void FurtherNamespaces::prepare(kernel::FdStore& store) {
         space.fd = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kind_));
 }
 
-void FurtherNamespaces::make(const std::function<bool(std::uint32_t number)>& create) {
+void NonRootNs::make(const std::function<bool(std::uint32_t number)>& create) {
     if (empty())
         return;
     put(kernel::openOwnNamespace(kind_), ofFirst_);
@@ -107,34 +107,34 @@ void FurtherNamespaces::make(const std::function<bool(std::uint32_t number)>& cr
                 return fmt::format("{} namespace {} of the images", kernel::namespaceName(kind_), space.number);
             });
             if (const UniqueFd* const owner = surroundings_.ownerOf(space.number); owner != nullptr)
-                put(makeWithin(*owner, kind_, [&] { (void)create(space.number); }), space.fd);
+                put(createInUserns(*owner, kind_, [&] { (void)create(space.number); }), space.fd);
             else if (create(space.number))
                 put(kernel::openOwnNamespace(kind_), space.fd);
         }
     });
 }
 
-void FurtherNamespaces::provide(std::uint32_t number, const UniqueFd& made) const {
+void NonRootNs::provide(std::uint32_t number, const UniqueFd& made) const {
     if (const Space* const space = find(number); space != nullptr)
         put(made, space->fd);
 }
 
-void FurtherNamespaces::fetch(const kernel::ProcPid& first) {
+void NonRootNs::fetch(const kernel::ProcPid& first) {
     for (Space& space : spaces_)
         space.fetched = first.open(fmt::format("fd/{}", space.fd.get()), O_RDONLY);
 }
 
-void FurtherNamespaces::visit(std::uint32_t number, const Work& work) const {
+void NonRootNs::visit(std::uint32_t number, const Work& work) const {
     const ErrorContext context(
         [&] { return fmt::format("in the {} namespace {} of the images", kernel::namespaceName(kind_), number); });
     const int target = find(number)->fetched.get();
-    kernel::inOwnThread([&] {
+    kernel::runInThread([&] {
         sys(::setns(target, kernel::namespaceCloneFlag(kind_)), "enter it");
         work();
     });
 }
 
-void FurtherNamespaces::enter(const model::Task& task) const {
+void NonRootNs::enter(const model::Task& task) const {
     if (empty() || !task.ids)
         return;
     const Space* const space = find(numberOf(**task.ids, kind_).value_or(0));
@@ -150,7 +150,7 @@ void FurtherNamespaces::enter(const model::Task& task) const {
     current_ = number;
 }
 
-const FurtherNamespaces::Space* FurtherNamespaces::find(std::uint32_t number) const noexcept {
+const NonRootNs::Space* NonRootNs::find(std::uint32_t number) const noexcept {
     const auto found =
         std::find_if(spaces_.begin(), spaces_.end(), [number](const Space& space) { return space.number == number; });
     return found != spaces_.end() ? &*found : nullptr;

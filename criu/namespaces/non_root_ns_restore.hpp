@@ -14,15 +14,15 @@ namespace criu::namespaces {
 
 /// A new namespace that belongs to a user namespace below that of the calling process, which mustn't be traced by those
 /// who have rights there: a child goes there, and puts itself into it by `create`.
-[[nodiscard]] UniqueFd makeWithin(const UniqueFd& owner, kernel::NamespaceKind kind, const Work& create);
+[[nodiscard]] UniqueFd createInUserns(const UniqueFd& owner, kernel::NamespaceKind kind, const Work& create);
 
 /// The namespaces of one kind that processes of a tree were in, but not its root. They are made from the first one, so
 /// that they belong to its user namespace; each process enters its own by a descriptor that all inherit.
-class FurtherNamespaces {
+class NonRootNs {
 public:
     /// `numbers`: in images, each once. `surroundings` know who owns them, and outlive this.
-    FurtherNamespaces(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers,
-                      const Surroundings& surroundings);
+    NonRootNs(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers,
+              const RestoreNsContext& surroundings);
 
     [[nodiscard]] bool empty() const noexcept { return spaces_.empty(); }
     /// How many of them prepare() moves.
@@ -57,7 +57,7 @@ private:
     [[nodiscard]] const Space* find(std::uint32_t number) const noexcept;
 
     kernel::NamespaceKind kind_;
-    const Surroundings& surroundings_;
+    const RestoreNsContext& surroundings_;
     std::vector<Space> spaces_;
     UniqueFd ofFirst_;
     mutable std::uint32_t current_ = 0;  ///< that of this process, which every process inherits; 0: the first one's own

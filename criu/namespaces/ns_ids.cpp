@@ -43,21 +43,21 @@ void storeNumber(TaskKobjIdsEntry& ids, NamespaceKind kind, std::uint32_t number
     *field = number;
 }
 
-NamespaceNumbers::NamespaceNumbers(const kernel::NamespaceIds& criu, const kernel::NamespaceIds& root) {
-    for (const NamespaceKind kind : kImageOrder)
+ImageNsIds::ImageNsIds(const kernel::NamespaceIds& criu, const kernel::NamespaceIds& root) {
+    for (const NamespaceKind kind : kNsIdOrder)
         own_.set(static_cast<std::size_t>(kind), root.of(kind) != criu.of(kind));
 }
 
-std::uint32_t NamespaceNumbers::ofCriu(NamespaceKind kind) const {
-    return static_cast<std::uint32_t>(std::find(std::begin(kImageOrder), std::end(kImageOrder), kind) -
-                                      std::begin(kImageOrder) + 1);
+std::uint32_t ImageNsIds::ofCriu(NamespaceKind kind) const {
+    return static_cast<std::uint32_t>(std::find(std::begin(kNsIdOrder), std::end(kNsIdOrder), kind) -
+                                      std::begin(kNsIdOrder) + 1);
 }
 
-std::uint32_t NamespaceNumbers::ofTree(NamespaceKind kind) const {
+std::uint32_t ImageNsIds::ofTree(NamespaceKind kind) const {
     if (!isOwn(kind))
         return ofCriu(kind);
     std::uint32_t number = kernel::kNamespaceKinds;
-    for (const NamespaceKind other : kImageOrder) {
+    for (const NamespaceKind other : kNsIdOrder) {
         number += isOwn(other) ? 1 : 0;
         if (other == kind)
             break;
@@ -65,15 +65,15 @@ std::uint32_t NamespaceNumbers::ofTree(NamespaceKind kind) const {
     return number;
 }
 
-void NamespaceNumbers::storeCriu(TaskKobjIdsEntry& ids) const {
-    for (const NamespaceKind kind : kImageOrder)
+void ImageNsIds::storeCriu(TaskKobjIdsEntry& ids) const {
+    for (const NamespaceKind kind : kNsIdOrder)
         storeNumber(ids, kind, ofCriu(kind));
 }
 
 OwnNamespaces::OwnNamespaces(const TaskKobjIdsEntry* outside, const TaskKobjIdsEntry* tree) noexcept {
     if (outside == nullptr || tree == nullptr)
         return;
-    for (const NamespaceKind kind : kImageOrder) {
+    for (const NamespaceKind kind : kNsIdOrder) {
         const auto there = numberOf(*outside, kind);
         const auto own = numberOf(*tree, kind);
         own_.set(static_cast<std::size_t>(kind), there && own && there != own);

@@ -11,22 +11,22 @@
 namespace criu::namespaces {
 
 /// InventoryEntry.extensions: processes are in several namespaces of a kind of which CRIU 4.2 restores one only.
-inline constexpr const char* kFurtherNamespaces = "further-namespaces";
+inline constexpr const char* kNonRootNsExtension = "further-namespaces";
 /// Likewise: processes are in pid namespaces below that of the root of the tree, and have numbers there, too.
 inline constexpr const char* kNestedPidNamespaces = "nested-pid-namespaces";
 
 /// Images number namespaces by one count over all kinds; those of criu come first, in this order, from 1.
-inline constexpr kernel::NamespaceKind kImageOrder[] = {
+inline constexpr kernel::NamespaceKind kNsIdOrder[] = {
     kernel::NamespaceKind::Pid,  kernel::NamespaceKind::Net,    kernel::NamespaceKind::Ipc,
     kernel::NamespaceKind::Uts,  kernel::NamespaceKind::Time,   kernel::NamespaceKind::Mount,
     kernel::NamespaceKind::User, kernel::NamespaceKind::Cgroup,
 };
 
 /// The numbers that a dump gives to namespaces: to those of criu, and, where these are others, to those of the tree.
-class NamespaceNumbers {
+class ImageNsIds {
 public:
     /// `criu` and `root`: the namespaces that criu and the root of the tree are in.
-    NamespaceNumbers(const kernel::NamespaceIds& criu, const kernel::NamespaceIds& root);
+    ImageNsIds(const kernel::NamespaceIds& criu, const kernel::NamespaceIds& root);
 
     /// Whether the tree has a namespace of this kind for itself.
     [[nodiscard]] bool isOwn(kernel::NamespaceKind kind) const { return own_.test(static_cast<std::size_t>(kind)); }

@@ -25,7 +25,7 @@ void requireTogether(const SeenProcess& process, HostPid thread) {
 
 }  // namespace
 
-void requireThreadsTogether(const SeenProcess& process) {
+void requireThreadsInProcessNs(const SeenProcess& process) {
     for (const HostPid thread : process.threads)
         if (thread != process.pid)
             requireTogether(process, thread);

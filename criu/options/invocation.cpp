@@ -157,7 +157,7 @@ static void requireStreamable(const Invocation& invocation) {
 }
 
 /// Pages that nobody else is to see don't go over a network as they are, nor to whoever else comes first to a port.
-static void requirePrivateWay(const model::Options& options, std::string_view what) {
+static void requireEncryptedTransport(const model::Options& options, std::string_view what) {
     if (!options.tls && options.pageServerSocket < 0)
         fail("{} need --tls, or a connection of your own (--ps-socket): others could see the pages, or take them",
              what);
@@ -173,9 +173,9 @@ static void requireSecrecyFits(const Invocation& invocation) {
     if (serves && options.lazyPages && encrypts)
         fail("--encrypt and --lazy-pages exclude each other: a page server that serves pages stores none");
     if (serves && encrypts)
-        requirePrivateWay(options, "--encrypt and page-server");
+        requireEncryptedTransport(options, "--encrypt and page-server");
     if (serves && options.lazyPages && options.decrypt)
-        requirePrivateWay(options, "--decrypt and --lazy-pages");
+        requireEncryptedTransport(options, "--decrypt and --lazy-pages");
     const std::string_view name = encrypts                    ? "--encrypt"
                                   : dumps && options.sign     ? "--sign"
                                   : reads && options.decrypt  ? "--decrypt"
@@ -196,11 +196,11 @@ static void requireSecrecyFits(const Invocation& invocation) {
     if (options.lazyPages && options.sign)
         fail("--sign and --lazy-pages exclude each other: pages that are left out are in no image");
     if (options.lazyPages)
-        requirePrivateWay(options, "--encrypt and --lazy-pages");
+        requireEncryptedTransport(options, "--encrypt and --lazy-pages");
     if (options.pageServer && options.sign)
         fail("--sign and --page-server exclude each other: nobody signs what a page server has");
     if (options.pageServer)
-        requirePrivateWay(options, "--encrypt and --page-server");
+        requireEncryptedTransport(options, "--encrypt and --page-server");
     if (options.sign && options.streamTo)
         fail(
             "--sign and --stream-to exclude each other: sign images in a directory, and send that by criu stream pack");

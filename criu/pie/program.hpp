@@ -18,7 +18,7 @@ namespace criu::pie {
 inline constexpr std::uint32_t kContractVersion = 4;
 
 enum class Op : std::uint8_t {
-    Syscall,       ///< number(args…), judged by `judge`
+    Syscall,       ///< number(args…), judged by `check`
     CompatCall,    ///< the same as a 32-bit program makes it: up to five arguments, addresses below 4 GiB
     FutexWait,     ///< sleep until the u32 at args[0] is at least args[1]
     FutexAdd,      ///< add args[1] to the u32 at args[0] and wake its sleepers
@@ -29,7 +29,7 @@ enum class Op : std::uint8_t {
 };
 
 /// What result of a step lets the program go on.
-enum class Judge : std::uint8_t {
+enum class ResultCheck : std::uint8_t {
     Any,          ///< whatever comes
     Success,      ///< not an error (-4095…-1)
     EqualsFirst,  ///< equal to args[0] (mappings placed at an address)
@@ -79,27 +79,28 @@ enum class Subject : std::uint32_t {
 
 struct Step {
     Op op = Op::Syscall;
-    Judge judge = Judge::Success;
+    ResultCheck check = ResultCheck::Success;
     std::uint16_t indirect = 0;  ///< bit n: args[n] is the address of a u64 that holds the argument
     Subject subject = Subject::None;
     std::int64_t number = 0;
     std::uint64_t args[6] = {};
-    std::int64_t result = 0;   ///< out: raw kernel result (-errno on error)
-    std::uint64_t detail = 0;  ///< the address, fd, signal … the subject is about; the wanted value for Judge::Equals
+    std::int64_t result = 0;  ///< out: raw kernel result (-errno on error)
+    std::uint64_t detail =
+        0;  ///< the address, fd, signal … the subject is about; the wanted value for ResultCheck::Equals
 };
 static_assert(sizeof(Step) == 80 && offsetof(Step, number) == 8 && offsetof(Step, result) == 64);
 
 /// Whether `result`, that of `step`, lets a program go on.
 inline bool passes(const Step& step, std::int64_t result) noexcept {
     constexpr std::int64_t kLargestError = 4095;
-    switch (step.judge) {
-        case Judge::Any:
+    switch (step.check) {
+        case ResultCheck::Any:
             return true;
-        case Judge::Success:
+        case ResultCheck::Success:
             return result >= 0 || result < -kLargestError;
-        case Judge::EqualsFirst:
+        case ResultCheck::EqualsFirst:
             return static_cast<std::uint64_t>(result) == step.args[0];
-        case Judge::Equals:
+        case ResultCheck::Equals:
             return static_cast<std::uint64_t>(result) == step.detail;
     }
     return false;

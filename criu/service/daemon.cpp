@@ -34,7 +34,7 @@ struct ReadyPipe {
 };
 
 /// Standard streams of a process in the background.
-void forgoStreams() {
+void redirectStreamsToNull() {
     const UniqueFd null(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         sys(::dup2(null.get(), stream), "leave fd {}", stream);
@@ -42,7 +42,7 @@ void forgoStreams() {
 
 /// Goes on in a child, in a session of its own; the calling process exits when that is ready. Returns the end of the
 /// pipe that says so.
-UniqueFd goToBackground() {
+UniqueFd daemonize() {
     ReadyPipe pipe;
     const pid_t child = sys(::fork(), "create the process of the service");
     if (child != 0) {
@@ -60,7 +60,7 @@ UniqueFd goToBackground() {
 
 class Daemon {
 public:
-    explicit Daemon(const Surroundings& surroundings) : with_(surroundings) {}
+    explicit Daemon(const SessionContext& surroundings) : with_(surroundings) {}
 
     SessionEnd run() {
         const model::Options& options = with_.base.options;
@@ -87,7 +87,7 @@ public:
 
 private:
     void begin(const model::Options& options) {
-        UniqueFd ready = options.detached ? goToBackground() : UniqueFd();
+        UniqueFd ready = options.detached ? daemonize() : UniqueFd();
         engine::ActionScripts scripts(options.actionScripts, with_.stop, with_.log);
         model::requireConsent(model::Stage::StatusReady, scripts.reached({model::Stage::StatusReady, HostPid(), -1}));
         if (options.pidFile) {
@@ -101,7 +101,7 @@ private:
         }
         if (!ready)
             return;
-        forgoStreams();
+        redirectStreamsToNull();
         sys(::write(ready.get(), "", 1), "say that the service is ready");
     }
 
@@ -140,13 +140,13 @@ private:
         return serve(std::move(client), Origin::Daemon, {builtIn, with_.log, with_.stop, with_.makeDevices});
     }
 
-    const Surroundings& with_;
+    const SessionContext& with_;
     UniqueFd socket_;
 };
 
 }  // namespace
 
-SessionEnd runDaemon(const Surroundings& surroundings) {
+SessionEnd runDaemon(const SessionContext& surroundings) {
     return Daemon(surroundings).run();
 }
 

@@ -11,6 +11,6 @@ namespace criu::service {
 /// Returns when a stop was asked for; clients that are being served then are served to the end. Throws Error when the
 /// service can't be started or go on.
 /// In a process that has served a client it returns as well, with what is left to do there.
-[[nodiscard]] SessionEnd runDaemon(const Surroundings& surroundings);
+[[nodiscard]] SessionEnd runDaemon(const SessionContext& surroundings);
 
 }  // namespace criu::service

@@ -113,7 +113,7 @@ Peer peerOf(int socket, Origin origin) {
 UniqueFd openClientsDirectory(const Peer& peer, int fd, bool written) {
     const UniqueFd copy = peer.copyOf(fd);
     const ErrorContext context([&] { return fmt::format("fd {} of the client, process {}", fd, peer.pid); });
-    std::optional<kernel::FileRightsTaken> rights;
+    std::optional<kernel::FileRightsScope> rights;
     if (!peer.client.isOwner)
         rights.emplace(kernel::FileRights{peer.client.uid, peer.client.gid, peer.client.groups, {}, false, false});
     UniqueFd directory(sys(::openat(copy.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open this directory"));

@@ -48,7 +48,7 @@ struct RunResult {
 
 class Session {
 public:
-    Session(UniqueFd socket, Origin origin, const Surroundings& surroundings)
+    Session(UniqueFd socket, Origin origin, const SessionContext& surroundings)
         : surroundings_(surroundings), connection_(std::move(socket)), peer_(peerOf(connection_.fd(), origin)) {}
 
     SessionEnd run() {
@@ -60,7 +60,7 @@ public:
             if (preDumped_ && (*request)->type != CRIU_REQ_TYPE__PRE_DUMP && (*request)->type != CRIU_REQ_TYPE__DUMP)
                 return refuse("only a pre-dump or a dump may come after a pre-dump");
             const SessionEnd end = answer(**request);
-            if (!staysOpen(**request) || end.status != 0)
+            if (!keepsConnection(**request) || end.status != 0)
                 return end;
         }
     }
@@ -79,7 +79,7 @@ private:
     /// Nothing: the client has left.
     std::optional<Record<CriuReq>> receive() { return connection_.receive(surroundings_.stop); }
 
-    [[nodiscard]] static bool staysOpen(const CriuReq& request) noexcept {
+    [[nodiscard]] static bool keepsConnection(const CriuReq& request) noexcept {
         return (request.has_keep_open != 0 && request.keep_open != 0) || request.type == CRIU_REQ_TYPE__PRE_DUMP;
     }
 
@@ -100,7 +100,7 @@ private:
     }
 
     SessionEnd answer(const CriuReq& request) {
-        if (staysOpen(request) && !mayStayOpen(request.type))
+        if (keepsConnection(request) && !mayStayOpen(request.type))
             return refuse(fmt::format("a request of type {} is the last of its connection (criu_req.keep_open)",
                                       static_cast<int>(request.type)));
         switch (request.type) {
@@ -334,14 +334,14 @@ private:
         return status;
     }
 
-    const Surroundings& surroundings_;
+    const SessionContext& surroundings_;
     Connection connection_;
     Peer peer_;
     bool preDumped_ = false;
 };
 
 /// A client that can't be served is told why, as far as it can be told anything.
-void tellRefused(UniqueFd socket, const Error& error) noexcept {
+void sendRefusal(UniqueFd socket, const Error& error) noexcept {
     try {
         std::string text(cutToReply(error.what()));
         CriuResp reply = CRIU_RESP__INIT;
@@ -357,14 +357,14 @@ void tellRefused(UniqueFd socket, const Error& error) noexcept {
 
 }  // namespace
 
-SessionEnd serve(UniqueFd socket, Origin origin, const Surroundings& surroundings) {
+SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& surroundings) {
     std::optional<Session> session;
     UniqueFd spare(sys(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0), "copy the socket of a client"));
     try {
         session.emplace(std::move(socket), origin, surroundings);
     } catch (const Error& error) {
         surroundings.log.failure(error);
-        tellRefused(std::move(spare), error);
+        sendRefusal(std::move(spare), error);
         return {kFailure, {}};
     }
     spare.reset();

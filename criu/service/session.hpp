@@ -19,7 +19,7 @@ class StopRequest;
 namespace criu::service {
 
 /// What sessions get from the program that they are in. All outlive them.
-struct Surroundings {
+struct SessionContext {
     const options::Invocation& base;  ///< what configuration files and the command line say
     Log& log;
     StopRequest& stop;
@@ -39,6 +39,6 @@ inline constexpr int kProtocolError = 255;
 /// Serves the client of a connection: one request, and further ones after those that ask for it (keep_open). The
 /// calling process is that of the request: it enters the work directory, opens the log of the request, and is the
 /// parent of what is restored. Failures are the client's to hear; does not throw for them. `socket` is closed.
-[[nodiscard]] SessionEnd serve(UniqueFd socket, Origin origin, const Surroundings& surroundings);
+[[nodiscard]] SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& surroundings);
 
 }  // namespace criu::service

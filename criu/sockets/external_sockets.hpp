@@ -10,9 +10,9 @@
 namespace criu::sockets {
 
 /// Who may carry sockets, on dump.
-class SocketCarriers {
+class ExternalSocketDump {
 public:
-    virtual ~SocketCarriers() = default;
+    virtual ~ExternalSocketDump() = default;
     /// Whether carry() is worth calling.
     [[nodiscard]] virtual bool any() const = 0;
     /// Has a carrier take over a socket; false if none does. `fd` stays the caller's.
@@ -20,9 +20,9 @@ public:
 };
 
 /// The sockets that they took over, on restore.
-class CarriedSockets {
+class ExternalSocketRestore {
 public:
-    virtual ~CarriedSockets() = default;
+    virtual ~ExternalSocketRestore() = default;
     /// Has the socket made that had this inode at the dump; empty if nobody makes it. In a restored process.
     [[nodiscard]] virtual UniqueFd open(std::uint32_t inode) const = 0;
 };

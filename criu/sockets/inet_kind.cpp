@@ -37,8 +37,8 @@ public:
         dump_.add(file, entry, dump);
     }
     void finish(files::FileDump& dump) override { dump_.finish(dump); }
-    void end(files::Aftermath aftermath, Log&) noexcept override {
-        if (aftermath == files::Aftermath::Run)
+    void end(files::FinalTaskState aftermath, Log&) noexcept override {
+        if (aftermath == files::FinalTaskState::Run)
             dump_.release();
         else
             dump_.leaveLocked();

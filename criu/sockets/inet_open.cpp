@@ -125,7 +125,7 @@ void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileO
 bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device,
                               files::FileOpener& opener) const {
     try {
-        stream.connect(socket, ends_, device, opener.help());
+        stream.connect(socket, ends_, device, opener.usernsd());
         return true;
     } catch (const Error& error) {
         if (state_ != TcpState::Close || !stream.isSilent())
@@ -158,8 +158,8 @@ void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener
 /// known to the kernel any more, so they are forgotten first.
 bool RestoredInet::bindAfterClosed(int socket, const SocketAddress& address, socklen_t length) const {
     // A socket of IPv6 may have had connections of IPv4.
-    const std::size_t forgotten =
-        kernel::forgetConnections(AF_INET6, ends_.local.port) + kernel::forgetConnections(AF_INET, ends_.local.port);
+    const std::size_t forgotten = kernel::destroyClosedConnections(AF_INET6, ends_.local.port) +
+                                  kernel::destroyClosedConnections(AF_INET, ends_.local.port);
     return forgotten != 0 && ::bind(socket, &address.generic, length) == 0;
 }
 
@@ -189,7 +189,7 @@ void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
     // SO_REUSEADDR and SO_REUSEPORT are set by complete().
     options.has_reuseaddr = 0;
     options.has_so_reuseport = 0;
-    restoreSocketOptions(socket, options, opener.log(), opener.help());
+    restoreSocketOptions(socket, options, opener.log(), opener.usernsd());
     if (entry_.has_shutdown != 0 && entry_.shutdown != SK_SHUTDOWN__NONE)
         ::shutdown(socket, howOf(entry_.shutdown));  // of sockets without a connection it takes effect and fails
     sys(::fcntl(socket, F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a socket", entry_.flags);

@@ -73,7 +73,7 @@ public:
         for (const std::uint32_t flag : list(entry_.set_opts, entry_.n_set_opts))
             sys(::setsockopt(socket.get(), SOL_NETLINK, static_cast<int>(flag), &on, sizeof(on)),
                 "set option {} of a netlink socket", flag);
-        restoreSocketOptions(socket.get(), *entry_.opts, opener.log(), opener.help());
+        restoreSocketOptions(socket.get(), *entry_.opts, opener.log(), opener.usernsd());
         sys(::fcntl(socket.get(), F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a netlink socket",
             entry_.flags);
         opener.provide(FileId{entry_.id}, std::move(socket));

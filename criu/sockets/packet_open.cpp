@@ -64,7 +64,7 @@ void RestoredPacket::open(files::FileOpener& opener) {
         if (entry_.has_fanout != 0)
             setOption(socket.get(), PACKET_FANOUT, &entry_.fanout, sizeof(entry_.fanout), "PACKET_FANOUT");
     }
-    restoreSocketOptions(socket.get(), *entry_.opts, opener.log(), opener.help());
+    restoreSocketOptions(socket.get(), *entry_.opts, opener.log(), opener.usernsd());
     sys(::fcntl(socket.get(), F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a packet socket",
         entry_.flags);
     opener.provide(FileId{entry_.id}, std::move(socket));

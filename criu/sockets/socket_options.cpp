@@ -156,9 +156,9 @@ void writeInt(int fd, int level, int option, int value, const char* name, Log& l
         write(fd, level, option, &value, sizeof(value), name, log);
 }
 
-void forceBufferSize(int fd, int option, int force, int size, const char* name, const kernel::OutsideHelp* help) {
+void forceBufferSize(int fd, int option, int force, int size, const char* name, const kernel::Usernsd* usernsd) {
     if (::setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) == 0 ||
-        (help != nullptr && help->setSocketOption(fd, force, size) == 0))
+        (usernsd != nullptr && usernsd->setSocketOption(fd, force, size) == 0))
         return;
     // Without CAP_NET_ADMIN: up to the limit.
     sys(::setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size)), "set socket option {}", name);
@@ -166,11 +166,11 @@ void forceBufferSize(int fd, int option, int force, int size, const char* name, 
 
 /// `size` is what getsockopt gives: the kernel doubles what is set.
 void writeBufferSize(int fd, int option, int force, std::uint32_t size, const char* name,
-                     const kernel::OutsideHelp* help) {
+                     const kernel::Usernsd* usernsd) {
     constexpr int kDoubled = 2;
     if (read<int>(fd, SOL_SOCKET, option, name) == static_cast<int>(size))
         return;
-    forceBufferSize(fd, option, force, static_cast<int>(size / kDoubled), name, help);
+    forceBufferSize(fd, option, force, static_cast<int>(size / kDoubled), name, usernsd);
 }
 
 void writeTimeLimit(int fd, int option, std::uint64_t seconds, std::uint64_t micros, const char* name, Log& log) {
@@ -305,11 +305,11 @@ SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions kn
     return &out;
 }
 
-void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::OutsideHelp* help) {
+void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::Usernsd* usernsd) {
     if (options.so_sndbuf != 0)
-        writeBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, options.so_sndbuf, "SO_SNDBUF", help);
+        writeBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, options.so_sndbuf, "SO_SNDBUF", usernsd);
     if (options.so_rcvbuf != 0)
-        writeBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, options.so_rcvbuf, "SO_RCVBUF", help);
+        writeBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, options.so_rcvbuf, "SO_RCVBUF", usernsd);
     for (const IntOption& row : kIntOptions)
         if (const std::optional<int> value = row.load(options))
             writeInt(fd, row.level, row.option, *value, row.name, log);
@@ -326,13 +326,13 @@ void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const ke
     restoreMore(fd, options, log);
 }
 
-void raiseSendBuffer(int fd, const kernel::OutsideHelp* help) {
-    forceBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, INT_MAX / 2, "SO_SNDBUF", help);
+void raiseSendBuffer(int fd, const kernel::Usernsd* usernsd) {
+    forceBufferSize(fd, SO_SNDBUF, SO_SNDBUFFORCE, INT_MAX / 2, "SO_SNDBUF", usernsd);
 }
 
-void raiseBuffers(int fd, const kernel::OutsideHelp* help) {
-    raiseSendBuffer(fd, help);
-    forceBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, INT_MAX / 2, "SO_RCVBUF", help);
+void raiseBuffers(int fd, const kernel::Usernsd* usernsd) {
+    raiseSendBuffer(fd, usernsd);
+    forceBufferSize(fd, SO_RCVBUF, SO_RCVBUFFORCE, INT_MAX / 2, "SO_RCVBUF", usernsd);
 }
 
 void restoreDevice(int fd, const SkOptsEntry& options) {

@@ -31,14 +31,14 @@ SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions kn
 
 /// Sets those that differ from what the socket has. What this kernel doesn't know is passed over with a warning. For a
 /// socket that is otherwise ready: buffer sizes, filter and time limits apply at once.
-/// `help`: sets sizes that the caller may not; may be null.
-void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::OutsideHelp* help = nullptr);
+/// `usernsd`: sets sizes that the caller may not; may be null.
+void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::Usernsd* usernsd = nullptr);
 
 /// Makes room to send everything that belongs into a peer's queue. restoreSocketOptions() sets the sizes back.
-void raiseSendBuffer(int fd, const kernel::OutsideHelp* help = nullptr);
+void raiseSendBuffer(int fd, const kernel::Usernsd* usernsd = nullptr);
 
 /// Same, and for what waits to be read.
-void raiseBuffers(int fd, const kernel::OutsideHelp* help = nullptr);
+void raiseBuffers(int fd, const kernel::Usernsd* usernsd = nullptr);
 
 /// Binds a socket to its device, if it has one: that must come before addresses.
 void restoreDevice(int fd, const SkOptsEntry& options);

@@ -27,7 +27,7 @@ public:
 
     /// Makes a fresh, bound-to-be `socket` the end of the connection, in repair mode, where it stays. `device`: number
     /// of the link that addresses need, or 0. What goes to the peer meanwhile must not reach it (NetworkLock).
-    void connect(int socket, const InetConnection& connection, std::uint32_t device, const kernel::OutsideHelp* help);
+    void connect(int socket, const InetConnection& connection, std::uint32_t device, const kernel::Usernsd* usernsd);
 
     /// When the options of the socket are set: the last touches.
     void finish(int socket) const;

@@ -25,21 +25,21 @@ constexpr std::uint32_t kSmallestSegment = 88;
 constexpr std::uint32_t kUsualSegment = 536;  // TCP_MSS_DEFAULT
 
 /// A forged packet arrives through the loopback device; a socket that is bound to another one wouldn't see it.
-class UnboundMeanwhile {
+class UnboundScope {
 public:
-    explicit UnboundMeanwhile(int socket) : socket_(socket) {
+    explicit UnboundScope(int socket) : socket_(socket) {
         socklen_t size = IFNAMSIZ;
         sys(::getsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, device_.data(), &size), "read SO_BINDTODEVICE");
         length_ = size;
         if (length_ != 0)
             sys(::setsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, "", 0), "unbind a socket from its device");
     }
-    ~UnboundMeanwhile() {
+    ~UnboundScope() {
         if (length_ != 0)
             ::setsockopt(socket_, SOL_SOCKET, SO_BINDTODEVICE, device_.data(), length_);
     }
-    UnboundMeanwhile(const UnboundMeanwhile&) = delete;
-    UnboundMeanwhile& operator=(const UnboundMeanwhile&) = delete;
+    UnboundScope(const UnboundScope&) = delete;
+    UnboundScope& operator=(const UnboundScope&) = delete;
 
 private:
     int socket_;
@@ -108,8 +108,8 @@ std::uint32_t TcpStreamRestore::sendEnd() const noexcept {
 }
 
 void TcpStreamRestore::connect(int socket, const InetConnection& connection, std::uint32_t device,
-                               const kernel::OutsideHelp* help) {
-    raiseBuffers(socket, help);
+                               const kernel::Usernsd* usernsd) {
+    raiseBuffers(socket, usernsd);
     enterRepair(socket);
     SocketAddress address{};
     socklen_t length = connection.local.store(address, device);
@@ -219,7 +219,7 @@ void TcpStreamRestore::sendFin(int socket) const {
 void TcpStreamRestore::restoreFins(int socket, const InetConnection& connection, std::uint32_t device) const {
     if (state_ == TcpState::Established)
         return;
-    const UnboundMeanwhile unbound(socket);
+    const UnboundScope unbound(socket);
     const InetConnection wire = connection.unmapped();
     TcpSegment segment{wire.remote, wire.local, receiveEnd(), sendEnd() - stream_->outq_len};
     if (stream_->unsq_len == 0)

@@ -58,9 +58,9 @@ bool UnixGroup::usesPaths() const {
 }
 
 void UnixGroup::Route::send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find,
-                            const kernel::OutsideHelp* help) const {
+                            const kernel::Usernsd* usernsd) const {
     const int sender = held ? held->get() : find(member);
-    raiseSendBuffer(sender, help);
+    raiseSendBuffer(sender, usernsd);
     filler.send(sender, packet, file ? fmt::format("/proc/self/fd/{}", file->get()) : to);
 }
 
@@ -76,7 +76,7 @@ void UnixGroup::complete(files::PlacedFiles& placed) {
     QueueFiller filler(
         placed.images(), find, [](UniqueFd fd) { return fd; }, [&placed](TreePid who) { return placed.numberOf(who); });
     for (const Deferred& deferred : deferred_)
-        deferred.route.send(filler, *deferred.packet, find, placed.help());
+        deferred.route.send(filler, *deferred.packet, find, placed.usernsd());
     deferred_.clear();
     for (const UnixSocket* const socket : sockets_) {
         if (std::find(given_.begin(), given_.end(), socket) != given_.end())
@@ -96,7 +96,7 @@ void UnixGroup::complete(files::PlacedFiles& placed) {
                 listen();
         }
         restoreOwner(fd, entry);
-        restoreSocketOptions(fd, *entry.opts, placed.log(), placed.help());
+        restoreSocketOptions(fd, *entry.opts, placed.log(), placed.usernsd());
         if (entry.has_shutdown != 0 && entry.shutdown != SK_SHUTDOWN__NONE)  // SHUT_RD is 0, images begin with 1
             sys(::shutdown(fd, static_cast<int>(entry.shutdown) - 1), "shut down");
         sys(::fcntl(fd, F_SETFL, static_cast<int>(entry.flags)), "set flags {:#o}", entry.flags);

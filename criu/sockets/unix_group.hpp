@@ -58,7 +58,7 @@ struct UnixSocket {
 /// all of them, so it never has to wait for another.
 class UnixGroup final : public files::RestoredFile {
 public:
-    UnixGroup(const ProcessLock& lock, const CarriedSockets& carried, const files::PathRemaps& remaps)
+    UnixGroup(const ProcessLock& lock, const ExternalSocketRestore& carried, const files::PathRemaps& remaps)
         : lock_(lock), carried_(carried), remaps_(remaps) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
@@ -82,7 +82,7 @@ public:
 
         /// `find`: descriptors of members.
         void send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find,
-                  const kernel::OutsideHelp* help) const;
+                  const kernel::Usernsd* usernsd) const;
     };
     /// Something to be sent when all processes exist, since its sender is named in it.
     struct Deferred {
@@ -94,7 +94,7 @@ private:
     friend class UnixGroupOpener;
 
     const ProcessLock& lock_;
-    const CarriedSockets& carried_;
+    const ExternalSocketRestore& carried_;
     const files::PathRemaps& remaps_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;

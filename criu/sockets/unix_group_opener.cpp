@@ -217,7 +217,7 @@ void UnixGroupOpener::fill(const UnixSocket& target, const UnixGroup::Route& usu
             group_.deferred_.push_back(UnixGroup::Deferred{&packet, route});
         else
             route.send(
-                filler_, packet, [this](FileId id) { return opener_.find(id); }, opener_.help());
+                filler_, packet, [this](FileId id) { return opener_.find(id); }, opener_.usernsd());
     }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 class UnixKindDump final : public files::FileKindDump {
 public:
-    explicit UnixKindDump(SocketCarriers& carriers) : dump_(carriers) {}
+    explicit UnixKindDump(ExternalSocketDump& carriers) : dump_(carriers) {}
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_UNIX; }
 
@@ -34,7 +34,7 @@ private:
 
 class UnixKindRestore final : public files::FileKindRestore {
 public:
-    UnixKindRestore(const CarriedSockets& carried, const files::PathRemaps& remaps) : plan_(carried, remaps) {}
+    UnixKindRestore(const ExternalSocketRestore& carried, const files::PathRemaps& remaps) : plan_(carried, remaps) {}
 
     void prepare(files::FileRestore& restore) override { plan_.load(restore); }
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
@@ -47,11 +47,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<files::FileKindDump> makeUnixDump(SocketCarriers& carriers) {
+std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& carriers) {
     return std::make_unique<UnixKindDump>(carriers);
 }
 
-std::unique_ptr<files::FileKindRestore> makeUnixRestore(const CarriedSockets& carried,
+std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& carried,
                                                         const files::PathRemaps& remaps) {
     return std::make_unique<UnixKindRestore>(carried, remaps);
 }

@@ -8,11 +8,12 @@ class PathRemaps;
 }
 
 namespace criu::sockets {
-class CarriedSockets;
-class SocketCarriers;
+class ExternalSocketRestore;
+class ExternalSocketDump;
 
 /// Unix sockets of all types, with names, connections, queues and what is in flight in them.
-std::unique_ptr<files::FileKindDump> makeUnixDump(SocketCarriers& carriers);
-std::unique_ptr<files::FileKindRestore> makeUnixRestore(const CarriedSockets& carried, const files::PathRemaps& remaps);
+std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& carriers);
+std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& carried,
+                                                        const files::PathRemaps& remaps);
 
 }  // namespace criu::sockets

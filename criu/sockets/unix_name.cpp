@@ -57,21 +57,21 @@ std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_
 }
 
 /// The working directory is another one while this lives.
-class Excursion {
+class WorkingDirectoryScope {
 public:
-    explicit Excursion(const std::string& to) {
+    explicit WorkingDirectoryScope(const std::string& to) {
         if (to.empty())
             return;
         back_.reset(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory"));
         const UniqueFd directory = openDirectory(to);
         sys(::fchdir(directory.get()), "enter {}", to);
     }
-    ~Excursion() {
+    ~WorkingDirectoryScope() {
         if (back_ && ::fchdir(back_.get()) != 0)
             ::abort();  // whatever came next would happen in the wrong place
     }
-    Excursion(const Excursion&) = delete;
-    Excursion& operator=(const Excursion&) = delete;
+    WorkingDirectoryScope(const WorkingDirectoryScope&) = delete;
+    WorkingDirectoryScope& operator=(const WorkingDirectoryScope&) = delete;
 
 private:
     UniqueFd back_;
@@ -81,10 +81,10 @@ private:
 /// path (the kernel keeps the path as it was passed to bind(2)) without anything that others can exchange on the way.
 /// All that is made in it has to be gone before this ends. Only for processes without further threads, which share the
 /// root directory.
-class OtherRoot {
+class RootDirectoryScope {
 public:
     /// The directory is made beside `place`, on the same mount.
-    explicit OtherRoot(const kernel::CreatedName& place)
+    explicit RootDirectoryScope(const kernel::CreatedName& place)
         : directory_(
               kernel::CreatedName::below(place.directory(), fmt::format("{}.criu.{}", place.name(), ::getpid()))),
           root_(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory")),
@@ -94,9 +94,9 @@ public:
         away_ = true;
         sys(::chroot("."), "make a directory beside {} the root", place.name());
     }
-    ~OtherRoot() { goBack(); }
-    OtherRoot(const OtherRoot&) = delete;
-    OtherRoot& operator=(const OtherRoot&) = delete;
+    ~RootDirectoryScope() { goBack(); }
+    RootDirectoryScope(const RootDirectoryScope&) = delete;
+    RootDirectoryScope& operator=(const RootDirectoryScope&) = delete;
 
     void goBack() noexcept {
         if (!std::exchange(away_, false))
@@ -181,7 +181,7 @@ std::string baseOf(const UnixName& name, const files::HiddenDirectory* hidden) {
 
 /// Binds to a path, where `at` is its last component, and puts the file there if nothing has the name.
 UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at, PathFate fate) {
-    OtherRoot apart(at);
+    RootDirectoryScope apart(at);
     kernel::CreatedDirectories parents;
     parents.make(parentDirectory(path));
     kernel::CreatedName made(path);
@@ -247,7 +247,7 @@ namespace {
 /// For a socket whose file is at `path`, on a mount that another covers there: a restore knows the mount and the name.
 void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, const std::string& path,
                        const files::TreeRoot& tree) {
-    if (!tree.isDumped() || !tree.hasMount(entry.mnt_id) || tree.isOfFurther(entry.mnt_id) ||
+    if (!tree.isDumped() || !tree.hasMount(entry.mnt_id) || tree.isOfNonRootNs(entry.mnt_id) ||
         tree.isOfCriu(entry.mnt_id))
         fail(
             "{} is bound to {}, which no path leads to in the mount namespace of the first process, so it can't be "
@@ -314,7 +314,7 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
     kernel::CreatedDirectories base;
     if (makesWay)
         base.make(baseOf(name, hidden));
-    const Excursion excursion(baseOf(name, hidden));
+    const WorkingDirectoryScope excursion(baseOf(name, hidden));
     kernel::CreatedDirectories parents;
     if (makesWay)
         parents.make(parentDirectory(name.place.empty() ? path : name.place));
@@ -330,7 +330,7 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
 void freeName(const UnixName& name, const files::HiddenDirectory* hidden) {
     if (!name.isPath() || name.deleted)
         return;
-    const Excursion excursion(baseOf(name, hidden));
+    const WorkingDirectoryScope excursion(baseOf(name, hidden));
     const kernel::CreatedName at = fileOf(name, hidden);
     removeStale(name, at);
 }
@@ -342,7 +342,7 @@ void connectName(int fd, const UnixName& name, int path) {
         sys(::connect(fd, address.get(), address.length), "connect to {}", name.shown());
         return;
     }
-    const Excursion excursion(name.isPath() ? name.directory : std::string());
+    const WorkingDirectoryScope excursion(name.isPath() ? name.directory : std::string());
     const Address address(name.address());
     sys(::connect(fd, address.get(), address.length), "connect to {}", name.shown());
 }

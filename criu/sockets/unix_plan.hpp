@@ -16,7 +16,8 @@ namespace criu::sockets {
 class UnixPlan {
 public:
     /// `remaps`: knows the directories of names that other mounts cover.
-    UnixPlan(const CarriedSockets& carried, const files::PathRemaps& remaps) : carried_(carried), remaps_(remaps) {}
+    UnixPlan(const ExternalSocketRestore& carried, const files::PathRemaps& remaps)
+        : carried_(carried), remaps_(remaps) {}
 
     /// Throws Error where the images contradict themselves.
     void load(files::FileRestore& restore);
@@ -30,7 +31,7 @@ private:
     void linkSenders();
     void makeGroups();
 
-    const CarriedSockets& carried_;
+    const ExternalSocketRestore& carried_;
     const files::PathRemaps& remaps_;
     ProcessLock lock_;
     SocketQueues queues_;

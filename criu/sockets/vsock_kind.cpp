@@ -120,7 +120,7 @@ public:
         // How many connections may wait can't be asked for, and a longer queue hurts nobody.
         if (entry_.listening != 0)
             sys(::listen(socket.get(), SOMAXCONN), "listen at {}", text(address()));
-        restoreSocketOptions(socket.get(), *entry_.opts, opener.log(), opener.help());
+        restoreSocketOptions(socket.get(), *entry_.opts, opener.log(), opener.usernsd());
         sys(::fcntl(socket.get(), F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a vsock socket",
             entry_.flags);
         opener.provide(FileId{entry_.id}, std::move(socket));

@@ -59,23 +59,23 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.call(pie::Subject::Subreaper, 0, SYS_prctl, PR_GET_CHILD_SUBREAPER, subreaperAt_, 0, 0, 0);
     steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::Dumpable, 0, dumpableAt_);
-    steps.call(pie::Subject::MemoryLayout, 0, SYS_brk, 0).judge = pie::Judge::Any;
-    steps.add(pie::Op::StoreResult, pie::Subject::MemoryLayout, 0, breakAt_).judge = pie::Judge::Any;
+    steps.call(pie::Subject::MemoryLayout, 0, SYS_brk, 0).check = pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::MemoryLayout, 0, breakAt_).check = pie::ResultCheck::Any;
     steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::AdviseMemory, 0, noHugePagesAt_);
     // Kernels before 6.3 can't say which commands a process has registered; then nothing is stored.
-    steps.call(pie::Subject::Query, 0, SYS_membarrier, kGetRegistrations, 0, 0).judge = pie::Judge::Any;
-    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).judge = pie::Judge::Any;
+    steps.call(pie::Subject::Query, 0, SYS_membarrier, kGetRegistrations, 0, 0).check = pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).check = pie::ResultCheck::Any;
     // From 6.3 and 6.4 on.
-    steps.call(pie::Subject::Query, 0, SYS_prctl, kGetDenyWritableExec, 0, 0, 0, 0).judge = pie::Judge::Any;
-    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, denyWritableExecAt_).judge = pie::Judge::Any;
-    steps.call(pie::Subject::Query, 0, SYS_prctl, kGetMemoryMerge, 0, 0, 0, 0).judge = pie::Judge::Any;
-    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, mergeMemoryAt_).judge = pie::Judge::Any;
+    steps.call(pie::Subject::Query, 0, SYS_prctl, kGetDenyWritableExec, 0, 0, 0, 0).check = pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, denyWritableExecAt_).check = pie::ResultCheck::Any;
+    steps.call(pie::Subject::Query, 0, SYS_prctl, kGetMemoryMerge, 0, 0, 0, 0).check = pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, mergeMemoryAt_).check = pie::ResultCheck::Any;
     // Whether new mappings are locked (MCL_FUTURE) isn't told. But the steps lie in a new mapping, and what is locked
     // can't be invalidated (EBUSY).
     const std::uint64_t page = lockedAt_ & ~(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) - 1);
-    steps.call(pie::Subject::LockMemory, page, SYS_msync, page, 1, MS_INVALIDATE).judge = pie::Judge::Any;
-    steps.add(pie::Op::StoreResult, pie::Subject::LockMemory, 0, lockedAt_).judge = pie::Judge::Any;
+    steps.call(pie::Subject::LockMemory, page, SYS_msync, page, 1, MS_INVALIDATE).check = pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::LockMemory, 0, lockedAt_).check = pie::ResultCheck::Any;
 }
 
 void AttributesQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, MmEntry& mm) const {
@@ -133,7 +133,8 @@ void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
 
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {
     // Returns the previous personality, so any result is fine.
-    steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).judge = pie::Judge::Any;
+    steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).check =
+        pie::ResultCheck::Any;
     // The mask is made of the very commands that register.
     for (unsigned command = 0; core.has_membarrier_registration_mask != 0 && command < 32; ++command)
         if ((core.membarrier_registration_mask >> command & 1U) != 0)
@@ -166,27 +167,27 @@ Dumpable Dumpable::ofSelf(bool changes) {
     return own;
 }
 
-bool Dumpable::needsHiding(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept {
+bool Dumpable::needsClearing(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept {
     // Without a change of ids, when it only loses capabilities, a process stays as dumpable as it is.
     if (credentialsChange)
-        return !idsChange || mm.has_dumpable == 0 || mm.dumpable != kByRoot || afterChange != kByRoot;
+        return !idsChange || mm.has_dumpable == 0 || mm.dumpable != kDumpableByRoot || afterChange != kDumpableByRoot;
     const int wanted = mm.has_dumpable != 0 ? mm.dumpable : now;
-    return now == kByItsUser ? wanted != kByItsUser : now == kByRoot && wanted == kNobody;
+    return now == kDumpableByUser ? wanted != kDumpableByUser : now == kDumpableByRoot && wanted == kNotDumpable;
 }
 
-bool Dumpable::needsShowing(const MmEntry& mm, bool credentialsChange) const noexcept {
-    return mm.has_dumpable != 0 && mm.dumpable == kByItsUser && (credentialsChange || now != kByItsUser);
+bool Dumpable::needsSetting(const MmEntry& mm, bool credentialsChange) const noexcept {
+    return mm.has_dumpable != 0 && mm.dumpable == kDumpableByUser && (credentialsChange || now != kDumpableByUser);
 }
 
 bool Dumpable::isAsWanted(const MmEntry& mm) const noexcept {
-    return now == kByItsUser && mm.has_dumpable != 0 && mm.dumpable == kByItsUser;
+    return now == kDumpableByUser && mm.has_dumpable != 0 && mm.dumpable == kDumpableByUser;
 }
 
-void showToItsUser(pie::StepList& steps) {
+void setDumpable(pie::StepList& steps) {
     steps.call(pie::Subject::Dumpable, 1, SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
-void hideFromOthers(pie::StepList& steps) {
+void clearDumpable(pie::StepList& steps) {
     steps.call(pie::Subject::Dumpable, 0, SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 

@@ -47,12 +47,12 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
 /// and open its files in /proc. No process of a restore may be dumpable by a user until it is all that it was: so the
 /// flag goes off when a process gets its credentials, and on when it is let go.
 struct Dumpable {
-    static constexpr int kNobody = 0;
-    static constexpr int kByItsUser = 1;
-    static constexpr int kByRoot = 2;
+    static constexpr int kNotDumpable = 0;
+    static constexpr int kDumpableByUser = 1;
+    static constexpr int kDumpableByRoot = 2;
 
-    int now = kNobody;          ///< of a process that is restored, before its credentials change
-    int afterChange = kNobody;  ///< what the kernel makes of it when effective ids change: fs.suid_dumpable
+    int now = kNotDumpable;          ///< of a process that is restored, before its credentials change
+    int afterChange = kNotDumpable;  ///< what the kernel makes of it when effective ids change: fs.suid_dumpable
 
     /// As the calling process has it, and hands it on to its children. `changes`: whether credentials will change, so
     /// that the other value matters. Throws Error.
@@ -61,17 +61,17 @@ struct Dumpable {
     /// Whether the flag has to be taken away in a process that should have the one of `mm`, when it gets its
     /// credentials. `idsChange`: its effective ids are among what changes. The value 2 ("by root") can be had from the
     /// kernel only, by such a change.
-    [[nodiscard]] bool needsHiding(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept;
+    [[nodiscard]] bool needsClearing(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept;
     /// Whether a process that keeps criu's credentials is, and is to be, dumpable by its user.
     [[nodiscard]] bool isAsWanted(const MmEntry& mm) const noexcept;
     /// Whether it has to be set in the end, being 1 in the image.
-    [[nodiscard]] bool needsShowing(const MmEntry& mm, bool credentialsChange) const noexcept;
+    [[nodiscard]] bool needsSetting(const MmEntry& mm, bool credentialsChange) const noexcept;
 };
 
 /// Takes the flag away.
-void hideFromOthers(pie::StepList& steps);
+void clearDumpable(pie::StepList& steps);
 /// Makes sure of the flag in a process that may have lost it since it was made, by ids that it had for a moment.
-void showToItsUser(pie::StepList& steps);
+void setDumpable(pie::StepList& steps);
 
 /// PR_SET_MM_MAP: code, data, heap, stack, arguments, environment, auxiliary vector and the exe link in one call.
 /// `exeFd` stays open until the step has run.

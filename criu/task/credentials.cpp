@@ -136,9 +136,9 @@ KeyringsQuery::KeyringsQuery(pie::StepList& steps, pie::RemoteData& data)
     const auto ask = [&steps](int keyring, std::uint64_t at) {
         constexpr int kDoNotCreate = 0;
         // Fails where there is no such keyring, no keyring at all, or a filter of seccomp forbids the question.
-        steps.call(pie::Subject::Query, 0, SYS_keyctl, KEYCTL_GET_KEYRING_ID, keyring, kDoNotCreate).judge =
-            pie::Judge::Any;
-        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).judge = pie::Judge::Any;
+        steps.call(pie::Subject::Query, 0, SYS_keyctl, KEYCTL_GET_KEYRING_ID, keyring, kDoNotCreate).check =
+            pie::ResultCheck::Any;
+        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).check = pie::ResultCheck::Any;
     };
     ask(KEY_SPEC_THREAD_KEYRING, ofThread_);
     ask(KEY_SPEC_PROCESS_KEYRING, ofProcess_);
@@ -206,7 +206,7 @@ Credentials Credentials::ofImage(const CredsEntry& entry) {
     return wanted;
 }
 
-Credentials Credentials::ofFirst(const model::IdMap& ids, const Credentials& root) {
+Credentials Credentials::ofUsernsRoot(const model::IdMap& ids, const Credentials& root) {
     Credentials first;
     if (ids.deniesSetgroups())
         first.groups = root.groups;
@@ -244,7 +244,7 @@ std::vector<std::uint32_t> outerGroups(const std::vector<std::uint32_t>& groups,
     return outer;
 }
 
-void becomeFirst(const model::IdMap& ids) {
+void becomeUsernsRoot(const model::IdMap& ids) {
     // By the kernel's calls: libc's would want to change its other threads as well.
     if (!ids.deniesSetgroups())
         sys(::syscall(SYS_setgroups, 0, nullptr), "leave criu's groups");
@@ -292,8 +292,8 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
         steps.call(Subject::Credentials, wanted.gid.real, SYS_setresgid, wanted.gid.real, wanted.gid.effective,
                    wanted.gid.saved);
         // setfsgid returns the previous id, whatever happens.
-        steps.call(Subject::Credentials, wanted.gid.filesystem, SYS_setfsgid, wanted.gid.filesystem).judge =
-            pie::Judge::Any;
+        steps.call(Subject::Credentials, wanted.gid.filesystem, SYS_setfsgid, wanted.gid.filesystem).check =
+            pie::ResultCheck::Any;
     }
     const bool changesUser = now.uid != wanted.uid;
     if (changesUser) {
@@ -302,8 +302,8 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
                    now.secureBits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
         steps.call(Subject::Credentials, wanted.uid.real, SYS_setresuid, wanted.uid.real, wanted.uid.effective,
                    wanted.uid.saved);
-        steps.call(Subject::Credentials, wanted.uid.filesystem, SYS_setfsuid, wanted.uid.filesystem).judge =
-            pie::Judge::Any;
+        steps.call(Subject::Credentials, wanted.uid.filesystem, SYS_setfsuid, wanted.uid.filesystem).check =
+            pie::ResultCheck::Any;
     }
 
     // Ambient capabilities must be permitted and inheritable when raised, and may be locked by the secure bits.

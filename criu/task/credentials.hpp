@@ -60,16 +60,16 @@ struct Credentials {
     /// Those of the calling thread.
     static Credentials ofSelf();
     static Credentials ofImage(const CredsEntry& entry);
-    /// What becomeFirst() makes of the first process of a new user namespace. `root`: the image's of the tree's root,
-    /// whose groups the first process is born with if nobody there may change his.
-    static Credentials ofFirst(const model::IdMap& ids, const Credentials& root);
+    /// What becomeUsernsRoot() makes of the first process of a new user namespace. `root`: the image's of the tree's
+    /// root, whose groups the first process is born with if nobody there may change his.
+    static Credentials ofUsernsRoot(const model::IdMap& ids, const Credentials& root);
     friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
 /// The calling process, which was born in a new user namespace as nobody of that, with all capabilities there, becomes
 /// its user 0 (or whoever comes first), without any further groups, if that can be: so what it makes belongs to
 /// somebody of the namespace. It keeps its capabilities. Throws Error.
-void becomeFirst(const model::IdMap& ids);
+void becomeUsernsRoot(const model::IdMap& ids);
 
 /// What groups of the tree are in criu's user namespace. Throws Error for one that has no number there.
 [[nodiscard]] std::vector<std::uint32_t> outerGroups(const std::vector<std::uint32_t>& groups, const model::IdMap& ids);

@@ -82,7 +82,7 @@ std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
 
 }  // namespace
 
-pid_t createAs(const std::vector<pid_t>& numbers, std::uint64_t flags) {
+pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
     // /proc is that of the tree's root at most times, and a process that the others see it sees as well.
     const pid_t wanted = numbers.back();
     using Clock = std::chrono::steady_clock;
@@ -118,7 +118,7 @@ pid_t createAs(const std::vector<pid_t>& numbers, std::uint64_t flags) {
     }
 }
 
-pid_t createSpare(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags) {
+pid_t createHelperProcess(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags) {
     const std::set<pid_t> needed = numbersOf(tree);
     // Numbers are tried from the highest downwards, far from where trees usually are.
     for (pid_t candidate = kernel::highestPid(); candidate > 1; --candidate) {

@@ -16,10 +16,10 @@ namespace criu::engine {
 /// `numbers`: in the new process' pid namespace and in those above, up to that of the tree's root, whose comes last.
 /// Waits for whoever is about to leave a number; throws Error that names who has it. Usually that is a matter of
 /// moments, but who reaps hundreds of processes needs seconds.
-pid_t createAs(const std::vector<pid_t>& numbers, std::uint64_t flags);
+pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags);
 
 /// A helper whose number doesn't matter, except that nobody of the tree may need it: neither as a pid nor as the number
 /// of a thread, group or session. `depth`: how deep the caller's pid namespace is below that of the tree's root.
-pid_t createSpare(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags);
+pid_t createHelperProcess(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags);
 
 }  // namespace criu::engine

@@ -119,7 +119,7 @@ void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::
         steps
             .call(pie::Subject::Scheduler, 0, SYS_sched_setaffinity, 0, change.affinity.size(),
                   data.put(std::span<const std::byte>(change.affinity)))
-            .judge = pie::Judge::Any;
+            .check = pie::ResultCheck::Any;
     }
     if (change.policy) {
         sched_param param{};

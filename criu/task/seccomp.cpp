@@ -119,8 +119,8 @@ void install(const SeccompPlan::Filter& filter, std::uint32_t moreFlags, pie::St
     program.at = data.put(filter.program);
     const std::uint32_t flags = (filter.flags & ~std::uint32_t{SECCOMP_FILTER_FLAG_TSYNC}) | moreFlags;
     // With TSYNC the result may also be the id of a thread that couldn't follow.
-    steps.call(pie::Subject::Seccomp, 0, SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, data.put(program)).judge =
-        pie::Judge::Equals;
+    steps.call(pie::Subject::Seccomp, 0, SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, data.put(program)).check =
+        pie::ResultCheck::Equals;
 }
 
 }  // namespace

@@ -34,17 +34,17 @@ ThreadControlsQuery::ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& 
       memoryNodesAt_(data.reserve(sizeof(MemoryPolicy::Nodes))) {
     // Processors and kernels without such a thing answer with an error.
     const auto ask = [&](std::uint64_t at, int what, std::uint64_t which) {
-        steps.call(pie::Subject::Query, which, SYS_prctl, what, which, 0, 0, 0).judge = pie::Judge::Any;
-        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).judge = pie::Judge::Any;
+        steps.call(pie::Subject::Query, which, SYS_prctl, what, which, 0, 0, 0).check = pie::ResultCheck::Any;
+        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).check = pie::ResultCheck::Any;
     };
-    steps.call(pie::Subject::Query, 0, SYS_prctl, PR_GET_TSC, timestampsAt_, 0, 0, 0).judge = pie::Judge::Any;
+    steps.call(pie::Subject::Query, 0, SYS_prctl, PR_GET_TSC, timestampsAt_, 0, 0, 0).check = pie::ResultCheck::Any;
     ask(machineCheckAt_, PR_MCE_KILL_GET, 0);
     for (std::uint32_t kind = 0; kind < kSpeculations; ++kind)
         ask(speculationAt_ + kind * sizeof(std::uint64_t), PR_GET_SPECULATION_CTRL, kind);
     steps
         .call(pie::Subject::Query, 0, SYS_get_mempolicy, memoryPolicyAt_, memoryNodesAt_, MemoryPolicy::kMostNodes, 0,
               0)
-        .judge = pie::Judge::Any;
+        .check = pie::ResultCheck::Any;
 }
 
 void ThreadControlsQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, Arena& arena) const {
@@ -94,7 +94,7 @@ void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps, pi
         if (core.speculation[kind] != 0)
             steps
                 .call(pie::Subject::Other, kind, SYS_prctl, PR_SET_SPECULATION_CTRL, kind, core.speculation[kind], 0, 0)
-                .judge = pie::Judge::Any;
+                .check = pie::ResultCheck::Any;
     if (core.has_memory_policy == 0)
         return;
     MemoryPolicy::Nodes nodes{};
@@ -103,7 +103,7 @@ void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps, pi
     steps
         .call(pie::Subject::Other, core.memory_policy, SYS_set_mempolicy, core.memory_policy, data.put(nodes),
               MemoryPolicy::kMostNodes)
-        .judge = pie::Judge::Any;
+        .check = pie::ResultCheck::Any;
 }
 
 }  // namespace criu::task

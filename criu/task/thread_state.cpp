@@ -96,8 +96,8 @@ void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::Remote
 
 void restoreKernelAddresses(const CoreEntry& core, pie::StepList& steps) {
     const ThreadCoreEntry* const thread = core.thread_core;
-    steps.call(pie::Subject::ClearTid, clearTidAddress(core), SYS_set_tid_address, clearTidAddress(core)).judge =
-        pie::Judge::Any;  // returns the caller's tid
+    steps.call(pie::Subject::ClearTid, clearTidAddress(core), SYS_set_tid_address, clearTidAddress(core)).check =
+        pie::ResultCheck::Any;  // returns the caller's tid
     if (thread == nullptr)
         return;
     if (thread->futex_rla_len != 0 && isCompat(core))

@@ -20,18 +20,18 @@ constexpr std::uint8_t kEndOfFile = 0x04;             // while bytes are put in
 constexpr std::uint8_t kQuote = 0x16;
 
 /// Lets nobody wait on a description that others have, too, as long as they stand still.
-class NoWaiting {
+class NonblockingScope {
 public:
-    explicit NoWaiting(int fd) : fd_(fd), flags_(sys(::fcntl(fd, F_GETFL), "read the flags of a terminal")) {
+    explicit NonblockingScope(int fd) : fd_(fd), flags_(sys(::fcntl(fd, F_GETFL), "read the flags of a terminal")) {
         if ((flags_ & O_NONBLOCK) == 0)
             sys(::fcntl(fd_, F_SETFL, flags_ | O_NONBLOCK), "make a terminal non-blocking");
     }
-    ~NoWaiting() {
+    ~NonblockingScope() {
         if ((flags_ & O_NONBLOCK) == 0)
             ::fcntl(fd_, F_SETFL, flags_);
     }
-    NoWaiting(const NoWaiting&) = delete;
-    NoWaiting& operator=(const NoWaiting&) = delete;
+    NonblockingScope(const NonblockingScope&) = delete;
+    NonblockingScope& operator=(const NonblockingScope&) = delete;
 
 private:
     int fd_;
@@ -185,7 +185,7 @@ std::size_t putQuietly(int master, int slave, const Queued& output, const Queued
     std::size_t left = writeAll(slave, output.bytes);
     if (input.empty())
         return left;
-    const NoWaiting guard(master);
+    const NonblockingScope guard(master);
     const std::size_t rest = writeAll(master, asTyped(input, settings));
     left += rest;
     if (rest == 0 && !awaitArrival(slave, input, settings))
@@ -233,7 +233,7 @@ void takeInput(int slave, Queued& into) {
 }
 
 void takeOutput(int master, Queued& into) {
-    const NoWaiting guard(master);
+    const NonblockingScope guard(master);
     while (readSome(master, into).value_or(0) != 0) {
     }
 }

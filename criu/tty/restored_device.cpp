@@ -108,7 +108,7 @@ private:
 };
 
 /// /dev/tty is the terminal of whoever opens it, so that must be one of the session.
-class RestoredOwn final : public RestoredLines {
+class RestoredDevTty final : public RestoredLines {
 public:
     [[nodiscard]] bool late() const override { return true; }
     [[nodiscard]] std::optional<TreePid> session() const override { return TreePid(static_cast<pid_t>(info().sid)); }
@@ -121,7 +121,7 @@ public:
 };
 
 /// A descriptor of /dev/tty whose terminal is gone: a short-lived process gets one, opens it, and it goes.
-class HungUpOwn final : public RestoredLines {
+class HungUpDevTty final : public RestoredLines {
 public:
     /// That process has a pid, which mustn't be one that is still to be created.
     [[nodiscard]] bool late() const override { return true; }
@@ -185,12 +185,12 @@ std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source, const Outsid
     return std::make_shared<RestoredDevice>(source, outside);
 }
 
-std::shared_ptr<RestoredTerminal> makeHungUpOwn() {
-    return std::make_shared<HungUpOwn>();
+std::shared_ptr<RestoredTerminal> makeHungUpDevTty() {
+    return std::make_shared<HungUpDevTty>();
 }
 
-std::shared_ptr<RestoredTerminal> makeRestoredOwn() {
-    return std::make_shared<RestoredOwn>();
+std::shared_ptr<RestoredTerminal> makeRestoredDevTty() {
+    return std::make_shared<RestoredDevTty>();
 }
 
 }  // namespace criu::tty

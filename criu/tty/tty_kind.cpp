@@ -34,8 +34,8 @@ public:
     }
 
     void finish(files::FileDump& dump) override { dumped_.finish(dump); }
-    void end(files::Aftermath aftermath, Log& log) noexcept override {
-        if (aftermath != files::Aftermath::End)
+    void end(files::FinalTaskState aftermath, Log& log) noexcept override {
+        if (aftermath != files::FinalTaskState::End)
             dumped_.putBack(log);
     }
 
@@ -102,7 +102,7 @@ private:
         if (info.type == TTY_TYPE__PTY)
             return makeRestoredPty(images_, lock_, outside_, restore.options().orphanPtsMaster);
         if (info.type == TTY_TYPE__CTTY)
-            return info.termios == nullptr ? makeHungUpOwn() : makeRestoredOwn();
+            return info.termios == nullptr ? makeHungUpDevTty() : makeRestoredDevTty();
         // Of a shell that isn't of the tree: a job goes to the terminal of the shell that it is restored in.
         const bool job =
             restore.options().shellJob && info.sid != 0 && !restore.hasProcess(TreePid(static_cast<pid_t>(info.sid)));

@@ -61,8 +61,8 @@ enum class Source : std::uint8_t {
 };
 std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source, const OutsideTerminals& outside);
 /// /dev/tty; and where the terminal behind it was hung up.
-std::shared_ptr<RestoredTerminal> makeRestoredOwn();
-std::shared_ptr<RestoredTerminal> makeHungUpOwn();
+std::shared_ptr<RestoredTerminal> makeRestoredDevTty();
+std::shared_ptr<RestoredTerminal> makeHungUpDevTty();
 
 /// Gives a description its place: flags, then provide(). A last step, since flags such as O_NONBLOCK serve opening.
 void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd);

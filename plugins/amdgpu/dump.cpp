@@ -233,16 +233,16 @@ void AmdgpuDump::dumpLate(HostPid) {
     images.writeFiles();
 }
 
-void AmdgpuDump::release(bool goOn) {
+void AmdgpuDump::release(bool tasksResume) {
     // Queues of processes that are about to be killed stay stopped: they mustn't write to what is shared with others.
-    if (!goOn)
+    if (!tasksResume)
         for (DumpedProcess& process : tree_.processes)
             process.paused = false;
     if (const std::exception_ptr failure = restartQueues())
         std::rethrow_exception(failure);
     // Those that are about to be killed aren't forgotten: if this process is killed before it has done that, they go
     // on.
-    if (goOn)
+    if (tasksResume)
         stopped_.clear();
 }
 

@@ -29,7 +29,7 @@ public:
     bool claims(const files::OpenFd& file) override;
     bool dump(const files::OpenFd& file, FileId id) override;
     void dumpLate(HostPid root) override;
-    void release(bool goOn) override;
+    void release(bool tasksResume) override;
 
 private:
     [[nodiscard]] bool isKfd(const struct stat& status);

@@ -22,13 +22,13 @@ void DumpImages::writeDmabufs() const {
 void DumpImages::writeFiles() const {
     for (const DumpedProcess& process : tree_.processes)
         writeKfd(process);
-    for (const FurtherKfd& further : tree_.further)
+    for (const SecondaryKfd& further : tree_.further)
         writeFurther(further);
     for (const RenderNode& node : tree_.nodes)
         writeRender(node);
 }
 
-void DumpImages::writeFurther(const FurtherKfd& further) const {
+void DumpImages::writeFurther(const SecondaryKfd& further) const {
     CriuKfd image = CRIU_KFD__INIT;
     for (const DumpedProcess& process : tree_.processes)
         if (process.id == further.primary)

@@ -20,7 +20,7 @@ public:
 
 private:
     void writeKfd(const DumpedProcess& process) const;
-    void writeFurther(const FurtherKfd& further) const;
+    void writeFurther(const SecondaryKfd& further) const;
     void writeRender(const RenderNode& node) const;
     [[nodiscard]] GpuId userId(GpuId local) const;
 

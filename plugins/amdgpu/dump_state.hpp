@@ -36,7 +36,7 @@ struct DumpedProcess {
 };
 
 /// Another description of a /dev/kfd.
-struct FurtherKfd {
+struct SecondaryKfd {
     FileId id;
     HostPid pid;
     FileId primary;  ///< the file whose image has the process' state
@@ -81,7 +81,7 @@ struct MappedRange {
 
 struct DumpedTree {
     std::vector<DumpedProcess> processes;
-    std::vector<FurtherKfd> further;
+    std::vector<SecondaryKfd> further;
     std::vector<RenderNode> nodes;
     std::vector<DumpedDmabuf> dmabufs;
     std::vector<MappedRange> mapped;

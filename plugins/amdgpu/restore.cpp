@@ -109,8 +109,8 @@ std::vector<FileId> AmdgpuRestore::needs(FileId id, const files::FileRestore&) c
     return companions == nullptr ? std::vector<FileId>{} : *companions;
 }
 
-void AmdgpuRestore::forked() {
-    contents_.forked();
+void AmdgpuRestore::startWork() {
+    contents_.startWork();
 }
 
 /// A child begins with a copy of what its creator has. Render nodes may be meant for both, compute state is not: there

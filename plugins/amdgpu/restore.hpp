@@ -40,7 +40,7 @@ public:
         return plan_.images().kfds.contains(id) || plan_.images().nodes.contains(id);
     }
     void visitGroups(const device::ProcessGroups& groups) override;
-    void forked() override;
+    void startWork() override;
     void endWork() noexcept override { contents_.endWork(); }
 
     Opened open(FileId id, files::FileOpener& opener) override;

@@ -98,7 +98,7 @@ void RestoreContents::share(kernel::FdStore& store) {
     channel_.emplace(driver_, *stores_, bufferLimit_(), context_.stop, context_.watch, store);
 }
 
-void RestoreContents::forked() {
+void RestoreContents::startWork() {
     if (context_.watch.expected)
         context_.watch.expected(bytes_);
     if (channel_)

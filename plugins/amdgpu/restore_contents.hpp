@@ -26,7 +26,7 @@ public:
     /// Master: descriptors for processes.
     void share(kernel::FdStore& store);
     /// Master: processes are being created.
-    void forked();
+    void startWork();
     /// Master: gives up what isn't loaded yet. No threads are left.
     void endWork() noexcept;
 

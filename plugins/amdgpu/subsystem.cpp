@@ -25,7 +25,7 @@ public:
 
     [[nodiscard]] std::string_view name() const override { return "amdgpu"; }
     [[nodiscard]] std::string_view inventoryName() const override { return kInventoryName; }
-    [[nodiscard]] std::vector<std::string_view> standsFor() const override { return {kInventoryName}; }
+    [[nodiscard]] std::vector<std::string_view> replacesPlugins() const override { return {kInventoryName}; }
 
     std::unique_ptr<device::DeviceDump> startDump(const device::Context& context) override {
         return std::make_unique<AmdgpuDump>(*kernel_, stopped_, context, limitOf(context.options));

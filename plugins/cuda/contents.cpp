@@ -21,9 +21,9 @@ namespace {
 constexpr std::uint64_t kBufferLimit = std::uint64_t{128} << 20;
 
 /// In memory of this process.
-class HeldContents final : public device::ContentStore {
+class ProcessMemoryContents final : public device::ContentStore {
 public:
-    explicit HeldContents(std::uint64_t bytes) : memory_(Mapping::anonymous(bytes)) {}
+    explicit ProcessMemoryContents(std::uint64_t bytes) : memory_(Mapping::anonymous(bytes)) {}
     void write(std::uint64_t position, std::span<const std::byte> bytes) override {
         std::memcpy(memory_.bytes().subspan(position, bytes.size()).data(), bytes.data(), bytes.size());
     }
@@ -106,7 +106,7 @@ std::vector<StoredContent> ContentStorage::save(pid_t pid, memory::PageSinks& si
         std::vector<std::shared_ptr<device::ContentStore>> stores;
         for (const StoredRange& range : operation.ranges())
             contents.push_back(
-                {range.gpu, range.bytes, 0, stores.emplace_back(std::make_shared<HeldContents>(range.bytes))});
+                {range.gpu, range.bytes, 0, stores.emplace_back(std::make_shared<ProcessMemoryContents>(range.bytes))});
         move(operation, device::Direction::Save, stores, nullptr);
     }
     operation.complete();

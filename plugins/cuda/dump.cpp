@@ -62,7 +62,7 @@ CudaDump::~CudaDump() {
         return;
     // CudaSubsystem::rescue() looks at all of them once more when everything runs again.
     try {
-        bringBack();
+        restoreDriverState();
     } catch (const std::exception& error) {
         context_.log.error("cuda: a process can't go on as before: {}", error.what());
     }
@@ -82,7 +82,7 @@ bool CudaDump::note(HostPid pid) {
         pid_t thread = 0;
     };
     const auto answer = std::make_shared<Answer>();
-    callAlone(
+    callWithTimeout(
         [&driver = driver_, pid, answer] {
             answer->state = driver.state(pid.value);
             if (answer->state)
@@ -106,7 +106,7 @@ bool CudaDump::note(HostPid pid) {
     return true;
 }
 
-bool CudaDump::announce(std::span<const HostPid> processes) {
+bool CudaDump::quiesce(std::span<const HostPid> processes) {
     bool found = false;
     for (const HostPid pid : processes)
         found = note(pid) || found;
@@ -143,9 +143,9 @@ void CudaDump::readGpus() {
 
 bool CudaDump::lock(HostPid pid, Process& process, std::chrono::milliseconds limit) {
     const auto locked = std::make_shared<bool>(false);
-    held_.add(pid, process.before);
-    callAlone([&driver = driver_, locked, pid, limit] { *locked = driver.lock(pid.value, limit); }, limit + kAnswer,
-              &context_.stop, fmt::format("lock process {}", pid));
+    lockedProcesses_.add(pid, process.before);
+    callWithTimeout([&driver = driver_, locked, pid, limit] { *locked = driver.lock(pid.value, limit); },
+                    limit + kAnswer, &context_.stop, fmt::format("lock process {}", pid));
     process.locked = *locked;
     return *locked;
 }
@@ -172,8 +172,8 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
         // A dump that fails when it has just been stopped: CudaSubsystem::rescue() unlocks it when it runs again.
         if (isTraceStopped(pid, process.thread))
             return;
-        callAlone([&driver = driver_, pid] { driver.unlock(pid.value); }, kAnswer, nullptr,
-                  fmt::format("unlock process {}", pid));
+        callWithTimeout([&driver = driver_, pid] { driver.unlock(pid.value); }, kAnswer, nullptr,
+                        fmt::format("unlock process {}", pid));
     } catch (const std::exception& error) {
         context_.log.error("cuda: {}", error.what());
     }
@@ -204,12 +204,12 @@ void CudaDump::storeContents(pid_t pid, Stored& stored) {
         ContentStorage(*storage_, context_.watch, &stored.moved).save(pid, *context_.sinks, nextObject_, failure);
     if (failure)
         rethrow(failure);
-    held_.store(HostPid(pid), stored.contents);
+    lockedProcesses_.store(HostPid(pid), stored.contents);
 }
 
 /// What copies out what devices hold of a process. Without storage mode it is given all that it uses, but the driver,
 /// which lives as long as criu: it may be left behind when there is no dump any more.
-std::function<void(pid_t)> CudaDump::copiesOut() {
+std::function<void(pid_t)> CudaDump::driverCheckpointCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)
         stored.emplace(pid.value, process.stored);
@@ -223,7 +223,7 @@ std::function<void(pid_t)> CudaDump::copiesOut() {
 }
 
 /// What puts it back. The same is true of it.
-std::function<void(pid_t)> CudaDump::putsBack() {
+std::function<void(pid_t)> CudaDump::driverRestoreCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)
         stored.emplace(pid.value, process.stored);
@@ -238,7 +238,7 @@ std::function<void(pid_t)> CudaDump::putsBack() {
     };
 }
 
-void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const device::ProcessSettled& settled) {
+void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled) {
     for (compel::FrozenProcess* const frozen : all)
         if (const auto found = processes_.find(HostPid(frozen->pid())); found != processes_.end())
             found->second.frozen = frozen;
@@ -246,16 +246,16 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
     std::erase_if(processes_, [](const auto& each) { return each.second.frozen == nullptr; });
     std::vector<Target> targets;
     std::vector<std::uint64_t> sizes;
-    std::deque<StagingWatch> watches;
+    std::deque<StagingMonitor> watches;
     for (auto& [pid, process] : processes_)
         if (process.before != State::Checkpointed) {
-            StagingWatch& watch = watches.emplace_back(pid, context_.log);
+            StagingMonitor& watch = watches.emplace_back(pid, context_.log);
             if (storage_ != nullptr)
                 process.stored = std::make_shared<Stored>();
             targets.push_back({process.frozen, process.thread, storage_ == nullptr ? &watch : nullptr,
                                storage_ == nullptr ? nullptr : &process.stored->moved});
             sizes.push_back(dataSize(pid));
-            held_.add(pid, process.before);
+            lockedProcesses_.add(pid, process.before);
             process.touched = true;
         }
     if (targets.empty())
@@ -269,7 +269,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
         if (--underWay > 0 && settled)
             settled(pid);
     };
-    throwFirst(callTogether(targets, copiesOut(), {context_.options.cudaTimeout, &context_.stop}, over));
+    throwFirst(callInParallel(targets, driverCheckpointCall(), {context_.options.cudaTimeout, &context_.stop}, over));
     context_.stop.throwIfRequested();
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -287,7 +287,8 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
 }
 
 /// Processes that the driver does nothing to.
-void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessSettled& settled) const {
+void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all,
+                            const device::ProcessCheckpointed& settled) const {
     for (compel::FrozenProcess* const frozen : all) {
         const HostPid pid(frozen->pid());
         const auto known = processes_.find(pid);
@@ -348,7 +349,7 @@ void CudaDump::dumpLate(HostPid) {
     device::writeDriverImage(context_.images, kImageName, image.base);
 }
 
-void CudaDump::bringBack() {
+void CudaDump::restoreDriverState() {
     std::vector<Target> touched;
     for (auto& [pid, process] : processes_) {
         if (process.frozen == nullptr)
@@ -357,7 +358,7 @@ void CudaDump::bringBack() {
             touched.push_back(
                 {process.frozen, process.thread, nullptr, process.stored ? &process.stored->moved : nullptr});
     }
-    std::vector<std::exception_ptr> failures = callTogether(touched, putsBack(), {kUndone});
+    std::vector<std::exception_ptr> failures = callInParallel(touched, driverRestoreCall(), {kUndone});
     std::vector<Target> locked;
     for (auto& [pid, process] : processes_) {
         const auto place = std::find_if(touched.begin(), touched.end(),
@@ -367,15 +368,15 @@ void CudaDump::bringBack() {
             locked.push_back({process.frozen, process.thread});
     }
     for (std::exception_ptr& failure :
-         callTogether(locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, {kUndone}))
+         callInParallel(locked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, {kUndone}))
         failures.push_back(std::move(failure));
     throwFirst(failures);
 }
 
-void CudaDump::release(bool goOn) {
-    if (goOn && !processes_.empty()) {
-        bringBack();
-        held_.clear();
+void CudaDump::release(bool tasksResume) {
+    if (tasksResume && !processes_.empty()) {
+        restoreDriverState();
+        lockedProcesses_.clear();
     }
     // Those that don't go on aren't forgotten: if this process is killed before it has killed them, they run again.
     released_ = true;

@@ -29,19 +29,19 @@ inline constexpr const char* kImageName = "cuda.img";
 class CudaDump final : public device::DeviceDump {
 public:
     /// `held` is told of processes that are locked.
-    CudaDump(Driver& driver, Held& held, const device::Context& context)
-        : driver_(driver), held_(held), context_(context) {}
+    CudaDump(Driver& driver, LockedProcesses& held, const device::Context& context)
+        : driver_(driver), lockedProcesses_(held), context_(context) {}
     ~CudaDump() override;
 
-    [[nodiscard]] bool wantsAnnouncement() override { return driver_.isPresent(); }
-    bool announce(std::span<const HostPid> processes) override;
+    [[nodiscard]] bool wantsQuiesce() override { return driver_.isPresent(); }
+    bool quiesce(std::span<const HostPid> processes) override;
     void pause(HostPid pid) override;
     void checkpointAll(std::span<compel::FrozenProcess* const> processes,
-                       const device::ProcessSettled& settled) override;
+                       const device::ProcessCheckpointed& settled) override;
     [[nodiscard]] bool checkpoints() const override { return !processes_.empty(); }
     [[nodiscard]] bool willCheckpoint(HostPid pid) const override { return processes_.contains(pid); }
     void dumpLate(HostPid root) override;
-    void release(bool goOn) override;
+    void release(bool tasksResume) override;
 
 private:
     /// What storage mode has done with a process.
@@ -71,16 +71,16 @@ private:
     [[nodiscard]] bool lock(HostPid pid, Process& process, std::chrono::milliseconds limit);
     /// One that isn't known to be frozen.
     void unlock(HostPid pid, Process& process) noexcept;
-    void bringBack();
-    void settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessSettled& settled) const;
+    void restoreDriverState();
+    void settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled) const;
     /// Whether contents go straight from devices into pages of the checkpoint.
     [[nodiscard]] bool wantsStorage() const;
     void storeContents(pid_t pid, Stored& stored);
-    [[nodiscard]] std::function<void(pid_t)> copiesOut();
-    [[nodiscard]] std::function<void(pid_t)> putsBack();
+    [[nodiscard]] std::function<void(pid_t)> driverCheckpointCall();
+    [[nodiscard]] std::function<void(pid_t)> driverRestoreCall();
 
     Driver& driver_;
-    Held& held_;
+    LockedProcesses& lockedProcesses_;
     const device::Context& context_;
     std::map<HostPid, Process> processes_;
     const Storage* storage_ = nullptr;  ///< null: contents are copied to memory of processes

@@ -7,13 +7,13 @@
 
 namespace criu::cuda {
 
-Held::Held() : memory_(Mapping::anonymous(sizeof(Page), MAP_SHARED)) {}
+LockedProcesses::LockedProcesses() : memory_(Mapping::anonymous(sizeof(Page), MAP_SHARED)) {}
 
-Held::Page& Held::page() const noexcept {
+LockedProcesses::Page& LockedProcesses::page() const noexcept {
     return *reinterpret_cast<Page*>(memory_.data());
 }
 
-void Held::add(HostPid pid, State before) noexcept {
+void LockedProcesses::add(HostPid pid, State before) noexcept {
     const std::uint32_t count = page().count;
     const auto known = std::span(page().processes).first(count);
     // One is locked again after an attempt in which others weren't done in time.
@@ -26,7 +26,7 @@ void Held::add(HostPid pid, State before) noexcept {
     __atomic_store_n(&page().count, count + 1, __ATOMIC_RELEASE);
 }
 
-void Held::store(HostPid pid, std::span<const StoredContent> contents) noexcept {
+void LockedProcesses::store(HostPid pid, std::span<const StoredContent> contents) noexcept {
     for (Entry& entry : std::span(page().processes).first(page().count)) {
         if (entry.pid != pid.value || contents.size() > kMostGpus)
             continue;
@@ -36,11 +36,11 @@ void Held::store(HostPid pid, std::span<const StoredContent> contents) noexcept 
     }
 }
 
-void Held::clear() noexcept {
+void LockedProcesses::clear() noexcept {
     __atomic_store_n(&page().count, 0U, __ATOMIC_RELEASE);
 }
 
-std::vector<Held::Process> Held::all() const {
+std::vector<LockedProcesses::Process> LockedProcesses::all() const {
     std::vector<Process> found;
     const std::size_t count = std::min<std::size_t>(__atomic_load_n(&page().count, __ATOMIC_ACQUIRE), kMost);
     for (const Entry& entry : std::span(page().processes).first(count)) {

@@ -14,9 +14,9 @@ namespace criu::cuda {
 
 /// Which processes a dump has locked or checkpointed, the state they are to have again, and where their contents are,
 /// in memory that the process which dumps shares with the one that watches it: to be known when the former is killed.
-class Held {
+class LockedProcesses {
 public:
-    Held();
+    LockedProcesses();
 
     /// Before the process is locked or checkpointed for the first time. `before`: its state then. What finds no room
     /// isn't remembered.

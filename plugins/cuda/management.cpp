@@ -51,7 +51,7 @@ std::map<std::string, GpuMemory> readGpuMemory() {
 
 std::map<std::string, GpuMemory> askForMemory(const Driver& driver, StopRequest& stop) {
     const auto found = std::make_shared<std::map<std::string, GpuMemory>>();
-    callAlone([&driver, found] { *found = driver.memory(); }, kAnswer, &stop, "ask how much memory GPUs have");
+    callWithTimeout([&driver, found] { *found = driver.memory(); }, kAnswer, &stop, "ask how much memory GPUs have");
     return *found;
 }
 

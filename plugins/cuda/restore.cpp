@@ -174,14 +174,14 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
         return;
     context_.log.info("cuda: putting back what GPUs held of {} processes", restored.size());
     const auto start = std::chrono::steady_clock::now();
-    throwFirst(callTogether(restored, restores(std::move(noted)), {context_.options.cudaTimeout, &context_.stop}));
+    throwFirst(callInParallel(restored, restores(std::move(noted)), {context_.options.cudaTimeout, &context_.stop}));
     context_.stop.throwIfRequested();
     // Nobody can submit work to a process that stands still; whoever lets it go on unlocks it first.
     if (context_.options.finalState == model::FinalState::Stopped)
         context_.log.info("cuda: the processes stay locked, since they stay stopped");
     else
-        throwFirst(
-            callTogether(unlocked, [&driver = driver_](pid_t pid) { driver.unlock(pid); }, {kAnswer, &context_.stop}));
+        throwFirst(callInParallel(unlocked, [&driver = driver_](pid_t pid) { driver.unlock(pid); },
+                                  {kAnswer, &context_.stop}));
     context_.log.info(
         "cuda: done in {} ms",
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count());

@@ -59,7 +59,7 @@ void touch(HostPid pid, std::uint64_t start, std::uint64_t end, std::uint64_t di
 
 }  // namespace
 
-void StagingWatch::enter(compel::Tracee& thread) {
+void StagingMonitor::enter(compel::Tracee& thread) {
     ++calls_;
     asked_ = 0;
     compel::Registers registers = thread.registers();
@@ -76,7 +76,7 @@ void StagingWatch::enter(compel::Tracee& thread) {
     asked_ = size;
 }
 
-bool StagingWatch::leave(compel::Tracee& thread) {
+bool StagingMonitor::leave(compel::Tracee& thread) {
     if (asked_ == 0)
         return calls_ < kMostCalls;
     const std::int64_t start = thread.registers().syscallResult();
@@ -89,7 +89,7 @@ bool StagingWatch::leave(compel::Tracee& thread) {
 }
 
 /// An attempt: where it fails pages are small ones, and the driver's thread goes on.
-void StagingWatch::wantHugePages(compel::Tracee& thread, std::uint64_t start) const {
+void StagingMonitor::wantHugePages(compel::Tracee& thread, std::uint64_t start) const {
     try {
         const std::int64_t result = compel::insertCall(thread, SYS_madvise, {start, size_, MADV_HUGEPAGE});
         if (compel::isSyscallError(result))
@@ -104,7 +104,7 @@ void StagingWatch::wantHugePages(compel::Tracee& thread, std::uint64_t start) co
 
 /// Where the kernel would put the pages if the driver's thread, which is stopped, wrote to them. Nothing where there is
 /// one node only, or if it can't be found out.
-std::optional<kernel::MemoryPolicy> StagingWatch::placement(compel::Tracee& thread, std::uint64_t start) const {
+std::optional<kernel::MemoryPolicy> StagingMonitor::placement(compel::Tracee& thread, std::uint64_t start) const {
     if (!kernel::hasSeveralNodes())
         return std::nullopt;
     Asked asked;
@@ -134,7 +134,8 @@ std::optional<kernel::MemoryPolicy> StagingWatch::placement(compel::Tracee& thre
 }
 
 /// An attempt as well: a page that isn't made now is made when the thread writes to it.
-void StagingWatch::makePages(std::uint64_t start, const std::optional<kernel::MemoryPolicy>& placement) const noexcept {
+void StagingMonitor::makePages(std::uint64_t start,
+                               const std::optional<kernel::MemoryPolicy>& placement) const noexcept {
     try {
         const std::uint64_t distance = pageDistance();
         const std::uint64_t end = start + size_;

@@ -21,10 +21,10 @@ namespace criu::cuda {
 /// mapping for all contents, with MAP_POPULATE. The kernel fills it with small pages by one core, 2 GB/s, which is two
 /// thirds of what the checkpoint takes. So that flag is taken from the call, the mapping gets huge pages, and all cores
 /// make them before the thread goes on. They lie on the NUMA nodes where that thread would have them.
-class StagingWatch final : public compel::SystemCallWatch {
+class StagingMonitor final : public compel::SystemCallWatch {
 public:
     /// Of process `pid`. `log` outlives this object.
-    StagingWatch(HostPid pid, Log& log) noexcept : pid_(pid), log_(log) {}
+    StagingMonitor(HostPid pid, Log& log) noexcept : pid_(pid), log_(log) {}
 
     void enter(compel::Tracee& thread) override;
     [[nodiscard]] bool leave(compel::Tracee& thread) override;

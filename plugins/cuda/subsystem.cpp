@@ -24,14 +24,14 @@ namespace {
 class CudaSubsystem final : public device::Subsystem {
 public:
     explicit CudaSubsystem(std::unique_ptr<Driver> driver)
-        : driver_(std::move(driver)), held_(std::make_unique<Held>()) {}
+        : driver_(std::move(driver)), lockedProcesses_(std::make_unique<LockedProcesses>()) {}
 
     [[nodiscard]] std::string_view name() const override { return "cuda"; }
     [[nodiscard]] std::string_view inventoryName() const override { return kInventoryName; }
-    [[nodiscard]] std::vector<std::string_view> standsFor() const override { return {kInventoryName}; }
+    [[nodiscard]] std::vector<std::string_view> replacesPlugins() const override { return {kInventoryName}; }
 
     std::unique_ptr<device::DeviceDump> startDump(const device::Context& context) override {
-        return std::make_unique<CudaDump>(*driver_, *held_, context);
+        return std::make_unique<CudaDump>(*driver_, *lockedProcesses_, context);
     }
     std::unique_ptr<device::DeviceRestore> startRestore(const device::Context& context) override {
         return std::make_unique<CudaRestore>(*driver_, context);
@@ -69,14 +69,14 @@ public:
     }
 
     void rescue(Log& log, const ImageDir& images) noexcept override {
-        for (const Held::Process& process : held_->all()) {
+        for (const LockedProcesses::Process& process : lockedProcesses_->all()) {
             try {
                 rescueProcess(process, images, log);
             } catch (const std::exception& error) {
                 log.error("cuda: {}", error.what());
             }
         }
-        held_->clear();
+        lockedProcesses_->clear();
     }
 
 private:
@@ -89,18 +89,19 @@ private:
         return lines;
     }
 
-    void rescueProcess(const Held::Process& held, const ImageDir& images, Log& log) {
+    void rescueProcess(const LockedProcesses::Process& held, const ImageDir& images, Log& log) {
         if (!usesCuda(held.pid))
             return;  // it has ended
         log.info("cuda: process {} is brought back to work", held.pid);
         std::uint64_t moved = 0;
         for (const StoredContent& content : held.contents)
             moved += content.bytes;
-        callAlone([this, &held, &images] { bringBack(held.pid.value, held, images); },
-                  timeForContents(held.pid, kUndone, moved), nullptr, fmt::format("bring back process {}", held.pid));
+        callWithTimeout([this, &held, &images] { restoreDriverState(held.pid.value, held, images); },
+                        timeForContents(held.pid, kUndone, moved), nullptr,
+                        fmt::format("bring back process {}", held.pid));
     }
 
-    void bringBack(pid_t pid, const Held::Process& held, const ImageDir& images) {
+    void restoreDriverState(pid_t pid, const LockedProcesses::Process& held, const ImageDir& images) {
         std::optional<State> state = driver_->state(pid);
         // An operation whose caller has ended: the driver takes a moment to see that.
         const auto end = std::chrono::steady_clock::now() + kUndone;
@@ -122,7 +123,7 @@ private:
     }
 
     std::unique_ptr<Driver> driver_;
-    std::unique_ptr<Held> held_;
+    std::unique_ptr<LockedProcesses> lockedProcesses_;
 };
 
 }  // namespace

@@ -86,7 +86,7 @@ public:
                 if (!failure_ && ended)
                     ended(pid_);
             } else {
-                giveUpIfLate();
+                failOnTimeout();
                 run_.serve(kServe);
             }
         } catch (...) {
@@ -104,7 +104,7 @@ private:
 
     [[nodiscard]] std::uint64_t moved() const noexcept { return moved_ != nullptr ? moved_->load() : 0; }
 
-    void giveUpIfLate() {
+    void failOnTimeout() {
         const auto now = Clock::now();
         if (patience_.stop != nullptr && !stopped_ && patience_.stop->requested()) {
             stopped_ = now;
@@ -159,8 +159,9 @@ std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answ
     return answer + timeToMove(pid, moved, kSlowest);
 }
 
-std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets, const std::function<void(pid_t)>& work,
-                                             const Patience& patience, const std::function<void(HostPid)>& over) {
+std::vector<std::exception_ptr> callInParallel(const std::vector<Target>& targets,
+                                               const std::function<void(pid_t)>& work, const Patience& patience,
+                                               const std::function<void(HostPid)>& over) {
     std::vector<std::exception_ptr> failures;
     for (std::size_t begin = 0; begin < targets.size(); begin += kAtOnce) {
         if (patience.stop != nullptr)
@@ -194,8 +195,8 @@ void throwFirst(const std::vector<std::exception_ptr>& failures) {
             rethrow(failure);
 }
 
-void callAlone(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
-               std::string_view what) {
+void callWithTimeout(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
+                     std::string_view what) {
     const auto call = std::make_shared<Call>();
     std::thread caller = start(call, work);
     const auto end = std::chrono::steady_clock::now() + limit;

@@ -52,9 +52,9 @@ struct Patience {
 ///
 /// `over` is told, in the calling thread, of each process whose call has ended well and that stands still again, while
 /// others may be under way; what it throws is the failure of that one.
-std::vector<std::exception_ptr> callTogether(const std::vector<Target>& targets, const std::function<void(pid_t)>& work,
-                                             const Patience& patience,
-                                             const std::function<void(HostPid)>& over = nullptr);
+std::vector<std::exception_ptr> callInParallel(const std::vector<Target>& targets,
+                                               const std::function<void(pid_t)>& work, const Patience& patience,
+                                               const std::function<void(HostPid)>& over = nullptr);
 
 /// How long a call about this process may take that moves all contents, at the slowest rate that was ever reported:
 /// `answer`, and a second for each 128 MiB that the process has, or that are `moved` besides.
@@ -66,7 +66,7 @@ void throwFirst(const std::vector<std::exception_ptr>& failures);
 /// Calls `work`, which is about a process that runs. Throws what it throws, and Error if it doesn't come back within
 /// `limit` (`what`, for the message: "ask process 7 for its state") or a stop is requested. `stop`: null for what
 /// undoes something, which goes on then.
-void callAlone(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
-               std::string_view what);
+void callWithTimeout(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
+                     std::string_view what);
 
 }  // namespace criu::cuda

@@ -65,7 +65,7 @@ void converse(const std::string& images) {
     log.open(images + "/restore.log");
     Client client;
     const device::Subsystems noDevices;
-    engine::StreamEnd noStream;
+    engine::ImageStreamFile noStream;
     engine::ImageKeys noKeys;
     engine::Run run{options,
                     log,

@@ -28,9 +28,9 @@ void checkScribbled(std::uint64_t offset, std::uint64_t value, const char* text)
     const auto compose = [value](std::uint64_t target) {
         pie::StepList steps;
         // The second call answers with what the first one has set.
-        steps.call(pie::Subject::Query, 1, SYS_personality, value).judge = pie::Judge::Any;
-        steps.call(pie::Subject::Query, 2, SYS_personality, 0xffffffff).judge = pie::Judge::Any;
-        steps.add(pie::Op::StoreResult, pie::Subject::Query, 3, target).judge = pie::Judge::Any;
+        steps.call(pie::Subject::Query, 1, SYS_personality, value).check = pie::ResultCheck::Any;
+        steps.call(pie::Subject::Query, 2, SYS_personality, 0xffffffff).check = pie::ResultCheck::Any;
+        steps.add(pie::Op::StoreResult, pie::Subject::Query, 3, target).check = pie::ResultCheck::Any;
         steps.call(pie::Subject::CloseFd, 77, SYS_close, 77);
         return steps;
     };

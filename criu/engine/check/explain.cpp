@@ -80,7 +80,7 @@ void findFiles(const PlannedRestore& planned, Findings& findings) {
 }
 
 void findAll(Run& run, Findings& findings) {
-    findings.tried([] { requireOwnRights(options::Command::Restore); });
+    findings.tried([] { requireCommandCaps(options::Command::Restore); });
     std::unique_ptr<PlannedRestore> planned;
     if (!findings.tried([&] { planned = std::make_unique<PlannedRestore>(run); }))
         return;

@@ -135,7 +135,7 @@ private:
 
     void look(const std::string& path, std::string use, bool ofDump) {
         struct stat status {};
-        if (mayAskServer(root_ + path, servers_) || ::lstat((root_ + path).c_str(), &status) == 0 ||
+        if (mayReachFuseServer(root_ + path, servers_) || ::lstat((root_ + path).c_str(), &status) == 0 ||
             (errno != ENOENT && errno != ENOTDIR) || isMadeByRestore(root_ + path) || !paths_.insert(path).second)
             return;
         missing_.push_back({path, std::move(use), ofDump});
@@ -151,7 +151,7 @@ private:
 
 }  // namespace
 
-bool mayAskServer(const std::string& name, const std::vector<std::string>& mountPoints) {
+bool mayReachFuseServer(const std::string& name, const std::vector<std::string>& mountPoints) {
     if (mountPoints.empty())
         return false;
     const std::string path = std::filesystem::path(name).lexically_normal();

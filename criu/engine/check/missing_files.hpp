@@ -21,7 +21,7 @@ struct MissingFile {
 
 /// Whether a lookup of a name could ask the server of a FUSE file system for something, of which these are the mount
 /// points: it is below one of them, or a symbolic link on the way may lead there.
-[[nodiscard]] bool mayAskServer(const std::string& name, const std::vector<std::string>& mountPoints);
+[[nodiscard]] bool mayReachFuseServer(const std::string& name, const std::vector<std::string>& mountPoints);
 
 /// "/usr/bin/x (the program of process 7)"
 [[nodiscard]] std::string describe(const MissingFile& file);

@@ -33,8 +33,8 @@ bool isFile(int fd) noexcept {
 }
 
 /// What is left of the restore: the images, and the log if that is a file.
-void leaveRestore(KeeperStart& start) {
-    leaveCommand();
+void leaveRestore(SharedPagesStart& start) {
+    detachFromCommand();
     start.stop.forget();
     std::vector<int> kept{start.listener.get(), start.client.get()};
     for (const ImageDir* directory = &start.directory; directory != nullptr; directory = directory->parent())
@@ -44,7 +44,7 @@ void leaveRestore(KeeperStart& start) {
     if (keepsLog)
         kept.push_back(log);
     closeStandardStreams(kept);
-    closeAllBut(kept);
+    closeAllExcept(kept);
     if (!keepsLog && log > STDERR_FILENO)
         start.log.move([](UniqueFd closed) {
             (void)closed.release();
@@ -53,9 +53,9 @@ void leaveRestore(KeeperStart& start) {
 }
 
 /// The process that holds what the other one holds, and ends the clones if that ends too early.
-class WorkerWatch {
+class WorkerMonitor {
 public:
-    WorkerWatch(pid_t worker, UniqueFd reports, Log& log) : worker_(worker), link_(std::move(reports)), log_(log) {}
+    WorkerMonitor(pid_t worker, UniqueFd reports, Log& log) : worker_(worker), link_(std::move(reports)), log_(log) {}
 
     int run(StopRequest& stop) {
         for (;;) {
@@ -103,7 +103,7 @@ private:
     bool heard_ = true;
 };
 
-int keep(KeeperStart& start) {
+int keep(SharedPagesStart& start) {
     int ends[2];
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel");
     UniqueFd reading(ends[0]);
@@ -111,19 +111,19 @@ int keep(KeeperStart& start) {
     const pid_t worker = sys(::fork(), "create the process that serves clones");
     if (worker == 0) {
         reading.reset();
-        leaveProcessGroup();
+        becomeProcessGroupLeader();
         setProcessTitle("clones: supply");
-        ::_exit(serveClones(std::move(start), std::move(writing)));
+        ::_exit(serveSharedPages(std::move(start), std::move(writing)));
     }
     writing.reset();
     start.listener.reset();
     start.client.reset();
-    return WorkerWatch(worker, std::move(reading), start.log).run(start.stop);
+    return WorkerMonitor(worker, std::move(reading), start.log).run(start.stop);
 }
 
 }  // namespace
 
-void becomeKeeper(KeeperStart start) {
+void runSharedPagesDaemon(SharedPagesStart start) {
     int status = 1;
     try {
         leaveRestore(start);

@@ -14,7 +14,7 @@ namespace criu::engine {
 struct RestoreImages;
 
 /// What a keeper of clones is started with.
-struct KeeperStart {
+struct SharedPagesStart {
     UniqueFd listener;  ///< restores connect to it
     UniqueFd client;    ///< the connection of the first one
     const RestoreImages& images;
@@ -29,6 +29,6 @@ struct KeeperStart {
 ///
 /// It is two processes, as a lazy-pages daemon is. One supplies; the other holds the same descriptors and waits for the
 /// end of the first. For a fresh child of a restore, from which it keeps the images and, if that is a file, the log.
-[[noreturn]] void becomeKeeper(KeeperStart start);
+[[noreturn]] void runSharedPagesDaemon(SharedPagesStart start);
 
 }  // namespace criu::engine

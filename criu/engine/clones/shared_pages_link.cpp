@@ -20,9 +20,9 @@ namespace criu::engine {
 namespace {
 
 /// An abstract address, which no file stands for and which ends with the socket.
-class KeeperAddress {
+class SharedPagesAddress {
 public:
-    explicit KeeperAddress(const ImageDir& directory) {
+    explicit SharedPagesAddress(const ImageDir& directory) {
         const auto inventory = directory.openRaw(ImageKind::Inventory, 0, O_RDONLY);
         if (!inventory)
             failWith(ENOENT, "{}: there is no inventory", directory.name());
@@ -45,12 +45,12 @@ private:
     socklen_t size_ = 0;
 };
 
-UniqueFd makeKeeperSocket() {
+UniqueFd makeSharedPagesSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
 /// What the keeper sends first. None if the other end is none any more. Throws Error.
-std::optional<ClonesLink> takeFile(UniqueFd socket, StopRequest& stop) {
+std::optional<SharedPagesLink> takeFile(UniqueFd socket, StopRequest& stop) {
     LazyLink link(std::move(socket));
     UniqueFd file;
     const auto message = link.receive(file, stop);
@@ -58,26 +58,26 @@ std::optional<ClonesLink> takeFile(UniqueFd socket, StopRequest& stop) {
         return std::nullopt;
     if (message->kind != LazyMessage::Kind::File || !file)
         fail("the keeper of clones sends something else than their file");
-    return ClonesLink{std::move(link), std::move(file)};
+    return SharedPagesLink{std::move(link), std::move(file)};
 }
 
 /// One that has been started by another restore. None if it has ended. Throws Error.
-std::optional<ClonesLink> join(UniqueFd socket, StopRequest& stop) {
-    switch (introduceTo(socket.get())) {
-        case Acquaintance::Gone:
+std::optional<SharedPagesLink> join(UniqueFd socket, StopRequest& stop) {
+    switch (authenticateTo(socket.get())) {
+        case PeerAuthResult::Gone:
             return std::nullopt;
-        case Acquaintance::Stranger:
+        case PeerAuthResult::UnauthenticatedPeer:
             failWith(EPERM, "somebody else has taken its name");
-        case Acquaintance::Believed:
+        case PeerAuthResult::Believed:
             break;
     }
     return takeFile(std::move(socket), stop);
 }
 
 /// None if somebody else has taken the name meanwhile. Throws Error.
-std::optional<UniqueFd> startKeeper(const KeeperAddress& address, const RestoreImages& images,
-                                    const ImageDir& directory, StopRequest& stop, Log& log) {
-    UniqueFd listener = makeKeeperSocket();
+std::optional<UniqueFd> startSharedPagesDaemon(const SharedPagesAddress& address, const RestoreImages& images,
+                                               const ImageDir& directory, StopRequest& stop, Log& log) {
+    UniqueFd listener = makeSharedPagesSocket();
     if (::bind(listener.get(), address.get(), address.size()) != 0) {
         if (errno == EADDRINUSE)
             return std::nullopt;
@@ -87,26 +87,27 @@ std::optional<UniqueFd> startKeeper(const KeeperAddress& address, const RestoreI
     sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to the keeper of clones");
     UniqueFd own(ends[0]);
     UniqueFd client(ends[1]);
-    createKeeper("the keeper of clones", [&] {
-        becomeKeeper({std::move(listener), std::move(client), images, directory, stop, log});
+    createDaemon("the keeper of clones", [&] {
+        runSharedPagesDaemon({std::move(listener), std::move(client), images, directory, stop, log});
     });
     return own;
 }
 
 }  // namespace
 
-ClonesLink connectToKeeper(const RestoreImages& images, const ImageDir& directory, StopRequest& stop, Log& log) {
+SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir& directory, StopRequest& stop,
+                                     Log& log) {
     const ErrorContext context([] { return "keeper of clones"; });
-    const KeeperAddress address(directory);
+    const SharedPagesAddress address(directory);
     // Its last clone may end, and it with that, while somebody connects.
     constexpr int kAttempts = 50;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        UniqueFd socket = makeKeeperSocket();
+        UniqueFd socket = makeSharedPagesSocket();
         if (::connect(socket.get(), address.get(), address.size()) != 0) {
             if (errno != ECONNREFUSED)
                 failErrno("connect to it");
             // Who has taken the name meanwhile listens in a moment.
-            if (auto started = startKeeper(address, images, directory, stop, log)) {
+            if (auto started = startSharedPagesDaemon(address, images, directory, stop, log)) {
                 log.info("The keeper of these images' clones is started");
                 if (auto clones = takeFile(std::move(*started), stop))
                     return std::move(*clones);

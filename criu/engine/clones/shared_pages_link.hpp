@@ -15,7 +15,7 @@ namespace criu::engine {
 struct RestoreImages;
 
 /// What a restore with --map-pages has of the keeper of its images' clones.
-struct ClonesLink {
+struct SharedPagesLink {
     LazyLink link;  ///< messages as those to a lazy-pages daemon
     UniqueFd file;  ///< that clones map; see memory/clones/clone_file.hpp
 };
@@ -23,7 +23,7 @@ struct ClonesLink {
 /// Connects to the keeper of the clones of these images; starts it if there is none. It is found by an abstract socket
 /// whose name says which inventory it is about, and both ends look at the other's user. The calling process has no
 /// other threads. Throws Error.
-[[nodiscard]] ClonesLink connectToKeeper(const RestoreImages& images, const ImageDir& directory, StopRequest& stop,
-                                         Log& log);
+[[nodiscard]] SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir& directory,
+                                                   StopRequest& stop, Log& log);
 
 }  // namespace criu::engine

@@ -41,20 +41,20 @@ constexpr unsigned kMostReaders = 4;
 /// Restores that wait to be believed.
 constexpr int kMostWaiting = 64;
 
-class CloneService {
+class SharedPagesService {
 public:
-    CloneService(KeeperStart start, UniqueFd watcher)
+    SharedPagesService(SharedPagesStart start, UniqueFd watcher)
         : start_(std::move(start)),
           store_(start_.images.tree.tasks.size()),
           watcher_(std::move(watcher)),
           events_(sys(::epoll_create1(EPOLL_CLOEXEC), "make an epoll")) {}
 
     void run() {
-        listenAsThis(start_.listener.get(), kMostWaiting);
+        listenAsCurrentProcess(start_.listener.get(), kMostWaiting);
         addContent();
         watch(start_.listener.get());
         watch(watcher_.fd());
-        welcome(std::move(start_.client));
+        acceptClient(std::move(start_.client));
         while (!clients_.empty() || !memories_.empty()) {
             std::array<epoll_event, 64> events{};
             const int count = ::epoll_wait(events_.get(), events.data(), events.size(), patience());
@@ -62,7 +62,7 @@ public:
                 failErrno("wait for events of memory");
             for (int i = 0; i < count; ++i)
                 handle(events[static_cast<std::size_t>(i)].data.fd);
-            goOn();
+            serveWaiting();
         }
     }
 
@@ -71,9 +71,9 @@ public:
 
 private:
     /// Who has connected, and isn't believed yet.
-    struct Stranger {
+    struct UnauthenticatedPeer {
         UniqueFd socket;
-        std::unique_ptr<Introduction> introduction;
+        std::unique_ptr<PeerAuthentication> introduction;
     };
     struct Client {
         LazyLink link;
@@ -98,11 +98,11 @@ private:
             if (!task.alive())
                 continue;
             const memory::PageSource& source = *images.pages.at(task.pid);
-            const memory::LateAreas areas = cloneAreasOf(task, source);
+            const memory::LazyAreas areas = cloneAreasOf(task, source);
             if (areas.mappings().empty())
                 continue;
             auto content =
-                std::make_shared<const memory::LateContent>(source, memory::MemoryObject::process(task.pid), nullptr);
+                std::make_shared<const memory::LazyContent>(source, memory::MemoryObject::process(task.pid), nullptr);
             content->open();
             store_.add(number, source, areas, std::move(content));
             numbers_.emplace(task.pid, number);
@@ -110,7 +110,7 @@ private:
         store_.seal();
     }
 
-    void welcome(UniqueFd socket) {
+    void acceptClient(UniqueFd socket) {
         const int fd = socket.get();
         Client client{LazyLink(std::move(socket)), {}, {}};
         client.link.send({Kind::File}, store_.fd());
@@ -122,29 +122,29 @@ private:
         UniqueFd socket(::accept4(start_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!socket)
             return;  // it has left
-        if (strangers_.size() >= kMostWaiting)
-            strangers_.erase(strangers_.begin());  // closed, and so not watched any more
+        if (unauthenticated_.size() >= kMostWaiting)
+            unauthenticated_.erase(unauthenticated_.begin());  // closed, and so not watched any more
         const int fd = socket.get();
         try {
-            auto introduction = std::make_unique<Introduction>(fd);
+            auto introduction = std::make_unique<PeerAuthentication>(fd);
             watch(fd);
-            strangers_.emplace(fd, Stranger{std::move(socket), std::move(introduction)});
+            unauthenticated_.emplace(fd, UnauthenticatedPeer{std::move(socket), std::move(introduction)});
         } catch (const Error& error) {
             start_.log.warn("A restore isn't served: {}", error.what());
         }
     }
 
-    void meet(Stranger& stranger) {
+    void authenticate(UnauthenticatedPeer& stranger) {
         const int fd = stranger.socket.get();
         try {
             if (!stranger.introduction->take())
                 return;
             unwatch(fd);
-            welcome(std::move(stranger.socket));
+            acceptClient(std::move(stranger.socket));
         } catch (const Error& error) {
             start_.log.warn("A restore isn't served: {}", error.what());
         }
-        strangers_.erase(fd);
+        unauthenticated_.erase(fd);
     }
 
     void handle(int fd) {
@@ -152,12 +152,12 @@ private:
             fail("the process that watches over the clones has ended");
         if (fd == start_.listener.get())
             return accept();
-        if (const auto stranger = strangers_.find(fd); stranger != strangers_.end())
-            return meet(stranger->second);
+        if (const auto stranger = unauthenticated_.find(fd); stranger != unauthenticated_.end())
+            return authenticate(stranger->second);
         if (const auto client = clients_.find(fd); client != clients_.end()) {
             bool stays = false;
             try {
-                stays = hear(client->second);
+                stays = handleMessage(client->second);
             } catch (const Error& error) {
                 start_.log.warn("A restore isn't served any more: {}", error.what());
             }
@@ -173,7 +173,7 @@ private:
     }
 
     /// False when the restore is done.
-    bool hear(Client& client) {
+    bool handleMessage(Client& client) {
         UniqueFd fd;
         const auto message = client.link.receive(fd, start_.stop);
         if (!message)
@@ -250,11 +250,11 @@ private:
             return 0;
         if (!waiting_.empty())
             return 1;
-        constexpr int kWhileReading = 20;
-        return readers_ && !complete_ ? kWhileReading : static_cast<int>(kLook.count());
+        constexpr int kPollWhileReading = 20;
+        return readers_ && !complete_ ? kPollWhileReading : static_cast<int>(kLook.count());
     }
 
-    void goOn() {
+    void serveWaiting() {
         for (const int fd : std::exchange(waiting_, {}))
             if (const auto memory = memories_.find(fd); memory != memories_.end())
                 serve(*memory->second);
@@ -298,12 +298,12 @@ private:
         });
     }
 
-    KeeperStart start_;
+    SharedPagesStart start_;
     memory::CloneStore store_;
     std::unordered_map<TreePid, std::size_t> numbers_;
     LazyLink watcher_;
-    UniqueFd events_;                    ///< epoll(7)
-    std::map<int, Stranger> strangers_;  ///< by their sockets
+    UniqueFd events_;                                     ///< epoll(7)
+    std::map<int, UnauthenticatedPeer> unauthenticated_;  ///< by their sockets
     std::unordered_map<int, Client> clients_;
     std::unordered_map<int, std::unique_ptr<memory::CloneMemory>> memories_;  ///< by descriptor
     LazyProcesses processes_;
@@ -317,11 +317,11 @@ private:
 
 }  // namespace
 
-int serveClones(KeeperStart start, UniqueFd watcher) {
+int serveSharedPages(SharedPagesStart start, UniqueFd watcher) {
     Log& log = start.log;
-    std::unique_ptr<CloneService> service;
+    std::unique_ptr<SharedPagesService> service;
     try {
-        service = std::make_unique<CloneService>(std::move(start), std::move(watcher));
+        service = std::make_unique<SharedPagesService>(std::move(start), std::move(watcher));
         service->run();
         log.info("The last clone has ended");
         return 0;

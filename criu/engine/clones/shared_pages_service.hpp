@@ -8,6 +8,6 @@ namespace criu::engine {
 
 /// The work of a keeper of clones, until the last of them has ended. `watcher`: a socket to the process that is told of
 /// all that is served, and whose end is the clones'. Returns an exit status; if it isn't 0, the clones were ended.
-[[nodiscard]] int serveClones(KeeperStart start, UniqueFd watcher);
+[[nodiscard]] int serveSharedPages(SharedPagesStart start, UniqueFd watcher);
 
 }  // namespace criu::engine

@@ -38,16 +38,16 @@ void writeOne(const ImageDir& images, ImageKind kind, TreePid pid, const T& mess
     image.finish();
 }
 
-files::Aftermath aftermathOf(model::FinalState state) noexcept {
+files::FinalTaskState finalTaskStateOf(model::FinalState state) noexcept {
     switch (state) {
         case model::FinalState::Running:
-            return files::Aftermath::Run;
+            return files::FinalTaskState::Run;
         case model::FinalState::Stopped:
-            return files::Aftermath::Stop;
+            return files::FinalTaskState::Stop;
         case model::FinalState::Default:
             break;
     }
-    return files::Aftermath::End;
+    return files::FinalTaskState::End;
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ public:
         return all;
     }
     void captureSnapshots() { memory_.runInBackground(amounts_, frozen_.stop()); }
-    void release(model::FinalState state) noexcept { files_.release(aftermathOf(state)); }
+    void release(model::FinalState state) noexcept { files_.release(finalTaskStateOf(state)); }
 
 private:
     void captureTables();
@@ -93,7 +93,7 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
       files_(frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
              frozen_.tree(), examined.namespaces(), examined.answered()),
       progress_("Dumping", amounts_.done, Progress::terminal(frozen_.options()), amounts_.total) {
-    progress_.goOn();
+    progress_.startThread();
     for (const std::uint32_t id : examined.surroundings().sharedMemory)
         memory_.reserve(id);
     frozen_.log().stage("processes");
@@ -143,7 +143,7 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     memory.mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
     writeIds(task, number, table);
     writePaths(task);
-    const namespaces::DumpSurroundings& around = examined_.surroundings();
+    const namespaces::DumpNsContext& around = examined_.surroundings();
     dumpCores(task,
               {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, landlock, *around.cgroups,
                frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),

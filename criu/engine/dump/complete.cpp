@@ -98,8 +98,8 @@ int CompletePhase::resumeFirst() {
 
 int CompletePhase::resumeLast() {
     const int status = frozen_.guardian().notify(Stage::PostDump);
-    if (status == 0 && frozen_.lateServer() != nullptr)
-        serveStayingPages(frozen_);
+    if (status == 0 && frozen_.lazyPageServer() != nullptr)
+        serveLazyPages(frozen_);
     const model::FinalState state = status != 0 ? model::FinalState::Running : frozen_.options().finalState;
     const bool ends = state == model::FinalState::Default;
     compel::inTracingThread([&] { frozen_.devices().release(!ends); });

@@ -16,12 +16,12 @@
 namespace criu::engine {
 namespace {
 
-int dumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
+int dumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> link) {
     loadLibraries(guardian.root().ids, guardian.root().home);
     if (run.options.stream)
         guardian.require(Stage::PreStream);
     FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::Dump, std::move(link));
-    const int status = workWithAnswers(frozen, [&frozen](const AnsweredFiles& answered) {
+    const int status = runFuseGuarded(frozen, [&frozen](const GuardedFiles& answered) {
         ExaminedPhase examined(frozen, answered);
         CapturedPhase captured(examined);
         CompletePhase complete(captured);
@@ -38,9 +38,9 @@ int dump(Run& run) {
     requireDumpableRoot(*run.options.tree);
     const GuardedRoot root(*run.options.tree);
     run.listeners.setRoot(*run.options.tree);
-    std::optional<TrackingLink> link = TrackingLink::find(root, run.log);
+    std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run.log);
     if (!link && run.options.trackMemory && run.options.finalState != model::FinalState::Default)
-        link = TrackingLink::start(root, run.keys, run.log);
+        link = WpTrackerLink::start(root, run.keys, run.log);
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return dumpGuarded(run, guardian, std::move(link));

@@ -19,9 +19,9 @@
 
 namespace criu::engine {
 
-ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered)
+ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered)
     : frozen_(frozen),
-      answered_(answered),
+      guardedFiles_(answered),
       labelModule_(task::labelModule()),
       namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.cgroupProperties(),
                   frozen.guardian(), frozen.devices()),

@@ -19,7 +19,7 @@ enum class LabelModule : std::uint8_t;
 
 namespace criu::engine {
 
-struct AnsweredFiles;
+struct GuardedFiles;
 class EarlyPages;
 class FrozenPhase;
 class RollbackStep;
@@ -30,18 +30,16 @@ class RollbackStep;
 class ExaminedPhase {
 public:
     /// Throws Error, naming what can't be dumped and whose it is. Both arguments outlive this object.
-    ExaminedPhase(FrozenPhase& frozen, const AnsweredFiles& answered);
+    ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered);
     ~ExaminedPhase();
     ExaminedPhase(const ExaminedPhase&) = delete;
     ExaminedPhase& operator=(const ExaminedPhase&) = delete;
 
     [[nodiscard]] FrozenPhase& frozen() const noexcept { return frozen_; }
     [[nodiscard]] DumpNamespaces& namespaces() noexcept { return namespaces_; }
-    [[nodiscard]] const namespaces::DumpSurroundings& surroundings() const noexcept {
-        return namespaces_.surroundings();
-    }
+    [[nodiscard]] const namespaces::DumpNsContext& surroundings() const noexcept { return namespaces_.surroundings(); }
 
-    [[nodiscard]] const AnsweredFiles& answered() const noexcept { return answered_; }
+    [[nodiscard]] const GuardedFiles& answered() const noexcept { return guardedFiles_; }
 
     /// Processes whose pages are written.
     [[nodiscard]] const std::map<HostPid, memory::EarlyDump>& writtenEarly() const noexcept;
@@ -54,7 +52,7 @@ public:
 
 private:
     FrozenPhase& frozen_;
-    const AnsweredFiles& answered_;
+    const GuardedFiles& guardedFiles_;
     const task::LabelModule labelModule_;
     DumpNamespaces namespaces_;
     std::unique_ptr<RollbackStep> unlock_;

@@ -73,7 +73,7 @@ std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const
 }
 
 /// Before anything stands still, so that nothing has to be taken back where it can't be done.
-std::optional<ListeningPageServer> listenForLate(FrozenPhase::Purpose purpose, const model::Options& options,
+std::optional<ListeningPageServer> listenForLazy(FrozenPhase::Purpose purpose, const model::Options& options,
                                                  Log& log) {
     if (purpose != FrozenPhase::Purpose::Dump || !options.lazyPages)
         return std::nullopt;
@@ -94,8 +94,8 @@ MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& op
 }
 
 /// Who knows what was written since an earlier dump; null if that won't be asked for.
-TrackingLink* whoKnows(FrozenPhase::Purpose purpose, const model::Options& options,
-                       std::optional<TrackingLink>& link) noexcept {
+WpTrackerLink* trackerLinkFor(FrozenPhase::Purpose purpose, const model::Options& options,
+                              std::optional<WpTrackerLink>& link) noexcept {
     return link && useOf(purpose, options) != MemoryTracking::Use::Ignored ? &*link : nullptr;
 }
 
@@ -121,12 +121,12 @@ std::vector<HostPid> runningTree(HostPid root) {
 }
 
 /// All of it, in the order in which it is made.
-struct FrozenPhase::Parts {
-    Parts(Run& run, Purpose purpose, std::optional<TrackingLink> link)
+struct FrozenPhase::Impl {
+    Impl(Run& run, Purpose purpose, std::optional<WpTrackerLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
-          outgoing(openOutgoing(run, whoKnows(purpose, run.options, link))),
+          outgoing(openOutgoing(run, trackerLinkFor(purpose, run.options, link))),
           pages(openPages(purpose, run, outgoing)),
-          lateServer(listenForLate(purpose, run.options, run.log)),
+          lazyPageServer(listenForLazy(purpose, run.options, run.log)),
           tracking(std::move(link), useOf(purpose, run.options), images, run.log),
           tree(run.options.timeout, run.stop, run.log),
           devices(run.devices, run.options, run.log, images, *pages, run.stop) {}
@@ -135,7 +135,7 @@ struct FrozenPhase::Parts {
     OutgoingImages outgoing;
     ImageDir& images = outgoing.images;
     std::unique_ptr<memory::PageSinks> pages;
-    std::optional<ListeningPageServer> lateServer;
+    std::optional<ListeningPageServer> lazyPageServer;
     MemoryTracking tracking;
     std::optional<model::Options> widened;  ///< with what listeners have named as external
     DumpStatistics statistics;
@@ -144,18 +144,18 @@ struct FrozenPhase::Parts {
     device::DumpDevices devices;  // undone before the processes go on
 };
 
-FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<TrackingLink> link)
-    : run_(run), guardian_(guardian), parts_(std::make_unique<Parts>(run, purpose, std::move(link))) {
+FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link)
+    : run_(run), guardian_(guardian), impl_(std::make_unique<Impl>(run, purpose, std::move(link))) {
     removeOldImages(images());
     if (purpose == Purpose::Dump)
         guardian_.require(Stage::PreDump);
     readParentsAhead();
     const HostPid root = *options().tree;
-    while (devices().wantAnnouncement() && devices().announce(runningTree(root)))
+    while (devices().wantQuiesce() && devices().quiesce(runningTree(root)))
         stop().throwIfRequested();
     log().stage("freeze");
     const Stopwatch watch(statistics().freezing);
-    parts_->since = std::chrono::steady_clock::now();
+    impl_->since = std::chrono::steady_clock::now();
     tree().freeze(root, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });
     if (purpose == Purpose::Dump)
         takeExternals(guardian_.nameExternals());
@@ -173,65 +173,65 @@ void FrozenPhase::takeExternals(const std::vector<std::string>& names) {
         return;
     if (!client().isOwner)
         failWith(EPERM, "only clients with all of criu's rights may name external resources");
-    parts_->widened = run_.options;
+    impl_->widened = run_.options;
     for (const std::string& name : names) {
         log().info("A client names an external resource: {}", name);
-        parts_->widened->externals.push_back(options::parseExternal(name));
+        impl_->widened->externals.push_back(options::parseExternal(name));
     }
 }
 
 FrozenPhase::~FrozenPhase() = default;
 
 const ImageDir& FrozenPhase::images() const noexcept {
-    return parts_->images;
+    return impl_->images;
 }
 
 void FrozenPhase::sendImages() {
-    parts_->outgoing.complete(run_);
+    impl_->outgoing.complete(run_);
 }
 
 void FrozenPhase::revokeImages() noexcept {
     try {
-        parts_->outgoing.revoke(run_);
+        impl_->outgoing.revoke(run_);
     } catch (const std::exception& error) {
         run_.log.error("{}", error.what());
     }
 }
 
 DumpStatistics& FrozenPhase::statistics() noexcept {
-    return parts_->statistics;
+    return impl_->statistics;
 }
 
 FrozenTree& FrozenPhase::tree() noexcept {
-    return parts_->tree;
+    return impl_->tree;
 }
 
 device::DumpDevices& FrozenPhase::devices() noexcept {
-    return parts_->devices;
+    return impl_->devices;
 }
 
 memory::PageSinks& FrozenPhase::pages() noexcept {
-    return *parts_->pages;
+    return *impl_->pages;
 }
 
-ListeningPageServer* FrozenPhase::lateServer() noexcept {
-    return parts_->lateServer ? &*parts_->lateServer : nullptr;
+ListeningPageServer* FrozenPhase::lazyPageServer() noexcept {
+    return impl_->lazyPageServer ? &*impl_->lazyPageServer : nullptr;
 }
 
 void FrozenPhase::commitTracking() {
-    tracking().commit(parts_->outgoing.takeKey());
+    tracking().commit(impl_->outgoing.takeKey());
 }
 
 MemoryTracking& FrozenPhase::tracking() noexcept {
-    return parts_->tracking;
+    return impl_->tracking;
 }
 
 const cgroup::PropertyTable& FrozenPhase::cgroupProperties() const noexcept {
-    return parts_->cgroupProperties;
+    return impl_->cgroupProperties;
 }
 
 const model::Options& FrozenPhase::options() const noexcept {
-    return parts_->widened ? *parts_->widened : run_.options;
+    return impl_->widened ? *impl_->widened : run_.options;
 }
 
 const model::Client& FrozenPhase::client() const noexcept {
@@ -260,7 +260,7 @@ void FrozenPhase::end() {
 
 void FrozenPhase::noteTime() noexcept {
     statistics().frozen =
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - parts_->since);
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - impl_->since);
 }
 
 }  // namespace criu::engine

@@ -29,7 +29,7 @@ class FrozenTree;
 class Guardian;
 class MemoryTracking;
 struct Run;
-class TrackingLink;
+class WpTrackerLink;
 }  // namespace criu::engine
 
 namespace criu::memory {
@@ -65,7 +65,7 @@ public:
 
     /// Freezes the tree of Options::tree. `run` and `guardian` outlive this object. `link`: to whatever tracks the
     /// tree's memory, if anything does. Throws Error.
-    FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<TrackingLink> link);
+    FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link);
     ~FrozenPhase();
     FrozenPhase(const FrozenPhase&) = delete;
     FrozenPhase& operator=(const FrozenPhase&) = delete;
@@ -90,7 +90,7 @@ public:
     /// Where pages go: into the images directory, or to a page server.
     [[nodiscard]] memory::PageSinks& pages() noexcept;
     /// Where pages are asked for that the dump leaves where they are; null without --lazy-pages.
-    [[nodiscard]] ListeningPageServer* lateServer() noexcept;
+    [[nodiscard]] ListeningPageServer* lazyPageServer() noexcept;
     /// As --cgroup-props and --cgroup-props-file want them. Read before anything is done, so that mistakes in them
     /// leave everything as it was.
     [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept;
@@ -101,7 +101,7 @@ public:
     void end();
 
 private:
-    struct Parts;
+    struct Impl;
 
     void noteTime() noexcept;
     /// Adds to the options what is outside of the tree (--external).
@@ -110,7 +110,7 @@ private:
 
     Run& run_;
     Guardian& guardian_;
-    std::unique_ptr<Parts> parts_;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace criu::engine

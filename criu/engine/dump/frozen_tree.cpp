@@ -70,7 +70,7 @@ void announceGroup(const std::string& path, const std::function<void(HostPid)>& 
 }  // namespace
 
 FrozenTask::FrozenTask(kernel::ProcPid directory)
-    : dir(std::move(directory)), namespaces_(std::make_unique<kernel::FixedNamespaces>()) {}
+    : dir(std::move(directory)), namespaces_(std::make_unique<kernel::CachedNamespaceIds>()) {}
 
 FrozenTask::~FrozenTask() = default;
 
@@ -281,7 +281,7 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
 }
 
 bool FrozenTree::kill() {
-    const bool rootStays = endTasks(*this, log_);
+    const bool rootStays = killTree(*this, log_);
     clear();
     if (freezer_)
         freezer_->release();
@@ -313,7 +313,7 @@ void FrozenTree::resume(bool stopped) {
         }
     }
     clear();
-    awaitStopped(stopping);
+    waitGroupStop(stopping);
 }
 
 }  // namespace criu::engine

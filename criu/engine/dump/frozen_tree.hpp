@@ -33,7 +33,7 @@ struct RingAnswers;
 }
 
 namespace criu::kernel {
-class FixedNamespaces;
+class CachedNamespaceIds;
 struct NamespaceIds;
 enum class NamespaceKind : std::uint8_t;
 }  // namespace criu::kernel
@@ -78,7 +78,7 @@ struct FrozenTask {
     [[nodiscard]] std::string describe() const;
 
 private:
-    std::unique_ptr<kernel::FixedNamespaces> namespaces_;
+    std::unique_ptr<kernel::CachedNamespaceIds> namespaces_;
 
     /// /proc lists the numbers in all pid namespaces from criu's to the task's own; none without CONFIG_PID_NS.
     [[nodiscard]] TreePid atLevel(const std::vector<pid_t>& nested, pid_t outside) const noexcept {

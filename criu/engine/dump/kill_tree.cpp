@@ -71,7 +71,7 @@ void haveParentReap(FrozenTree& tree, const FrozenTask& ended, Log& log) {
 void endFirst(FrozenTask& task, Log& log) {
     constexpr std::chrono::seconds kPatience{5};
     FrozenTask* const only = &task;
-    killFreeingMemory({&only, 1}, availableCores());
+    killAndFreeMemory({&only, 1}, availableCores());
     if (!task.process->killFirst(kPatience))
         log.warn(
             "{} is the first of a pid namespace, and was killed. It ends, and its pid becomes free, only when "
@@ -93,12 +93,12 @@ void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
 
 }  // namespace
 
-bool endTasks(FrozenTree& tree, Log& log) {
+bool killTree(FrozenTree& tree, Log& log) {
     const std::vector<FrozenTask*> order = inOrderOfEnds(tree);
     std::vector<FrozenTask*> ordinary;
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),
                  [](const FrozenTask* task) { return task->pid() != kFirst && !isFirst(*task); });
-    killFreeingMemory(ordinary, availableCores());
+    killAndFreeMemory(ordinary, availableCores());
     beginEnds(tree, ordinary);
     for (FrozenTask* const task : order) {
         if (task->pid() == kFirst) {

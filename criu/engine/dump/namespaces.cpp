@@ -36,9 +36,9 @@ namespaces::SeenTree DumpNamespaces::look(FrozenTree& tree, const Guardian& guar
             threads.emplace_back(thread.tracee.tid());
         seen.processes.push_back({task->dir, task->pid(), HostPid(task->stat.ppid), task->treePid(), task->status.name,
                                   std::move(threads), task->namespaces()});
-        namespaces::requireThreadsTogether(seen.processes.back());
+        namespaces::requireThreadsInProcessNs(seen.processes.back());
     }
-    seen.copiedMounts = namespaces::countAsOwn(seen.root().parent, seen.root().ids, seen.criu);
+    seen.copiedMounts = namespaces::treatAsCriuNamespaces(seen.root().parent, seen.root().ids, seen.criu);
     return seen;
 }
 

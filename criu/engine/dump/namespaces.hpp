@@ -27,7 +27,7 @@ public:
     DumpNamespaces& operator=(const DumpNamespaces&) = delete;
 
     /// What is around the processes and isn't as it is for criu.
-    [[nodiscard]] const namespaces::DumpSurroundings& surroundings() const noexcept { return surroundings_; }
+    [[nodiscard]] const namespaces::DumpNsContext& surroundings() const noexcept { return surroundings_; }
     /// A name of this dump that no other has.
     [[nodiscard]] const std::string& runId() const noexcept { return runId_; }
 
@@ -48,9 +48,9 @@ private:
     static namespaces::SeenTree look(FrozenTree& tree, const Guardian& guardian);
 
     namespaces::SeenTree tree_;
-    namespaces::NamespaceNumbers numbers_;
+    namespaces::ImageNsIds numbers_;
     std::string runId_;
-    namespaces::DumpSurroundings surroundings_;
+    namespaces::DumpNsContext surroundings_;
     namespaces::DumpInputs inputs_;
     namespaces::NamespaceDumps kinds_;
 };

@@ -65,7 +65,7 @@ std::optional<kernel::PidFd> killWithMemory(FrozenTask& task) noexcept {
 
 }  // namespace
 
-void killFreeingMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexcept {
+void killAndFreeMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexcept {
     constexpr unsigned kWorthwhile = 4;
     if (cores < kWorthwhile)
         return;

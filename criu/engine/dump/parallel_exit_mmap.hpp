@@ -12,6 +12,6 @@ struct FrozenTask;
 /// dump of 16 GiB by 16 cores. Two cores leave it to that thread: they were no faster.
 ///
 /// It is an attempt: where it can't be done the processes are as they were, or do that themselves when they end.
-void killFreeingMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexcept;
+void killAndFreeMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexcept;
 
 }  // namespace criu::engine

@@ -13,7 +13,7 @@ ImageDir openDumpImages(Run& run) {
     if (run.options.checksum.value_or(false))
         images.takeChecksums();
     if (run.options.previousImages) {
-        linkEarlier(run, images);
+        linkParentImages(run, images);
         if (areEncrypted(*images.parent()))
             fail("the images in {} are encrypted: what builds on them has to be, too (--encrypt)",
                  images.parent()->name());

@@ -39,8 +39,8 @@ crypto::SecretBytes receiveKeys(memory::PageConnection& sender, const PageMessag
 }
 
 /// What the pages build on, if the images directory has that: in clear, in memory.
-std::optional<ImageDir> openEarlier(Run& run, ImageDir& place, std::span<const std::byte> keys,
-                                    std::optional<EncryptedId>& id) {
+std::optional<ImageDir> openParentImages(Run& run, ImageDir& place, std::span<const std::byte> keys,
+                                         std::optional<EncryptedId>& id) {
     if (place.parent() == nullptr) {
         place.unlinkParent();  // restores refuse one that the images don't know of
         return std::nullopt;
@@ -79,7 +79,7 @@ EncryptedStore::EncryptedStore(Run& run, ImageDir& place, memory::PageConnection
     if (!std::ranges::equal(bytes.subspan(kPagesKeySize, crypto::kHashSize), hashOf(run.keys.recipients)))
         fail("the sender encrypts for other recipients than this server: who is to restore has to be one of both");
     std::optional<EncryptedId> parent;
-    std::optional<ImageDir> earlier = openEarlier(run, place, bytes.subspan(kOwnKeysSize), parent);
+    std::optional<ImageDir> earlier = openParentImages(run, place, bytes.subspan(kOwnKeysSize), parent);
     removeOldImages(place);
     outlet_ = std::make_unique<EncryptingOutlet>(
         std::make_unique<DirectoryOutlet>(place), run.keys.recipients,

@@ -65,7 +65,7 @@ UniqueFd openForReader(const std::string& path, StopRequest& stop, std::chrono::
 
 }  // namespace
 
-StreamEnd::StreamEnd(Command command, const model::Options& options, StopRequest& stop) {
+ImageStreamFile::ImageStreamFile(Command command, const model::Options& options, StopRequest& stop) {
     const std::optional<std::string>* const named = namedFor(command, options);
     if (named == nullptr || !*named)
         return;
@@ -76,12 +76,12 @@ StreamEnd::StreamEnd(Command command, const model::Options& options, StopRequest
     openNamed(**named, toWrite, stop);
 }
 
-StreamEnd::~StreamEnd() {
+ImageStreamFile::~ImageStreamFile() {
     if (made_)
         (void)removeIfSame(made_.get(), madeName_.c_str(), inode_);
 }
 
-void StreamEnd::openNamed(const std::string& value, bool toWrite, StopRequest& stop) {
+void ImageStreamFile::openNamed(const std::string& value, bool toWrite, StopRequest& stop) {
     if (value == "-") {
         name_ = toWrite ? "standard output" : "standard input";
         fd_ = takeStandard(toWrite);
@@ -95,7 +95,7 @@ void StreamEnd::openNamed(const std::string& value, bool toWrite, StopRequest& s
     }
 }
 
-void StreamEnd::openPath(const std::string& path, bool toWrite, StopRequest& stop) {
+void ImageStreamFile::openPath(const std::string& path, bool toWrite, StopRequest& stop) {
     if (!toWrite) {
         // With O_NONBLOCK a fifo opens at once; its reader waits until somebody has written.
         fd_.reset(sys(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), "open {}", path));
@@ -108,11 +108,11 @@ void StreamEnd::openPath(const std::string& path, bool toWrite, StopRequest& sto
         fd_ = openForReader(path, stop, patience_);
 }
 
-void StreamEnd::createFile(const std::string& path, const std::string& name) {
+void ImageStreamFile::createFile(const std::string& path, const std::string& name) {
     const std::string parent = parentDirectory(path);
     made_.reset(sys(::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
                     "open the directory of {}", path));
-    fd_ = createAnew(made_.get(), name, O_WRONLY, kMode);
+    fd_ = createReplacing(made_.get(), name, O_WRONLY, kMode);
     struct stat status {};
     sys(::fstat(fd_.get(), &status), "look at {}", path);
     madeName_ = name;

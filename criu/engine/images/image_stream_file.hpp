@@ -21,16 +21,16 @@ namespace criu::engine {
 /// This side of a stream that the user has named by --stream-to or --stream-from: "-" for standard output or input, the
 /// number of a descriptor, or a path. A file that was made for a stream goes again with this object, unless it was
 /// kept: without its end nobody can restore from it.
-class StreamEnd {
+class ImageStreamFile {
 public:
-    StreamEnd() = default;
+    ImageStreamFile() = default;
     /// Opens what the options name for this command; nothing if they name none. Standard streams are replaced, so that
     /// programs that criu starts neither write into the stream nor read from it. Where a path leads to a fifo, the
     /// other side is waited for. Throws Error.
-    StreamEnd(options::Command command, const model::Options& options, StopRequest& stop);
-    ~StreamEnd();
-    StreamEnd(const StreamEnd&) = delete;
-    StreamEnd& operator=(const StreamEnd&) = delete;
+    ImageStreamFile(options::Command command, const model::Options& options, StopRequest& stop);
+    ~ImageStreamFile();
+    ImageStreamFile(const ImageStreamFile&) = delete;
+    ImageStreamFile& operator=(const ImageStreamFile&) = delete;
 
     /// The descriptor, for who works with it. Invalid if there is none.
     [[nodiscard]] UniqueFd take() noexcept { return std::move(fd_); }

@@ -101,7 +101,7 @@ void OutgoingImages::revoke(const Run& run) {
         place->unlink(ImageKind::Inventory);
 }
 
-OutgoingImages openOutgoing(Run& run, TrackingLink* tracking) {
+OutgoingImages openOutgoing(Run& run, WpTrackerLink* tracking) {
     const model::Options& options = run.options;
     const bool encrypted = !run.keys.recipients.empty();
     if (!options.stream && !options.streamTo && !encrypted) {
@@ -127,7 +127,7 @@ OutgoingImages openOutgoing(Run& run, TrackingLink* tracking) {
     if (encrypted) {
         // The pages build on earlier ones, wherever they are.
         auto key = std::make_unique<const DumpKey>(
-            EncryptedBonds{options.pageServer ? std::nullopt : parent.id, options.pageServer, tracking != nullptr});
+            EncryptionLinks{options.pageServer ? std::nullopt : parent.id, options.pageServer, tracking != nullptr});
         if (tracking != nullptr)
             kept = keptKey(*key, run.keys.recipients);
         if (options.pageServer)

@@ -24,7 +24,7 @@ struct Options;
 
 namespace criu::engine {
 
-class TrackingLink;
+class WpTrackerLink;
 struct Run;
 
 /// SignedId of what a dump builds on (image/signature.hpp); nothing if it isn't to be signed, or builds on nothing.
@@ -65,7 +65,7 @@ private:
 
 /// Of a dump or pre-dump, as its options say (--stream, --stream-to, or just the images directory with its parents).
 /// `tracking`: who keeps the key of earlier images that are encrypted; may be null. Throws Error.
-[[nodiscard]] OutgoingImages openOutgoing(Run& run, TrackingLink* tracking = nullptr);
+[[nodiscard]] OutgoingImages openOutgoing(Run& run, WpTrackerLink* tracking = nullptr);
 
 /// Images of a restore: where they come from, and where they are found.
 struct IncomingImages {

@@ -55,7 +55,7 @@ crypto::Hash hashOf(std::span<const crypto::PublicKey> recipients) {
     return crypto::Symmetric().hash(std::as_bytes(std::span(joined)));
 }
 
-void linkEarlier(Run& run, ImageDir& images) {
+void linkParentImages(Run& run, ImageDir& images) {
     const std::string& previous = *run.options.previousImages;
     if (previous.starts_with('/'))
         run.log.warn("The earlier images {} are found by an absolute path: they can't be moved any more", previous);
@@ -81,12 +81,12 @@ SignedParent takePlainParent(Run& run, ImageDir& images) {
     return id;
 }
 
-EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tracking) {
+EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking) {
     if (!run.options.previousImages) {
         place.unlinkParent();  // restores refuse one that the images don't know of
         return {};
     }
-    linkEarlier(run, place);
+    linkParentImages(run, place);
     const ImageDir& earlier = *place.parent();
     const auto withoutParent = [&](std::string_view why) {
         run.log.warn("{} {}: memory is dumped whole, and without them", why, earlier.name());

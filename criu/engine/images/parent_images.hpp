@@ -24,7 +24,7 @@ struct EncryptedParent {
 [[nodiscard]] crypto::Hash hashOf(std::span<const crypto::PublicKey> recipients);
 
 /// Makes the link to earlier images, as --prev-images-dir says, and opens them. Throws Error.
-void linkEarlier(Run& run, ImageDir& images);
+void linkParentImages(Run& run, ImageDir& images);
 
 /// For a dump that isn't encrypted: what it reads of the images it builds on, and which they are. If it is to be
 /// signed, they have to be signed with the same key, and what is read of them is copied first: so an id of tracked
@@ -35,7 +35,7 @@ void linkEarlier(Run& run, ImageDir& images);
 /// dump is to be. The key of their records is what `tracking` (null: nobody tracks) has
 /// kept. If it has that of others, or none, the
 /// dump builds on nothing, with a warning: nobody knows what has been written since then either. Throws Error.
-[[nodiscard]] EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, TrackingLink* tracking);
+[[nodiscard]] EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking);
 
 /// What `tracking` is to keep of a dump for that: no page can be read with it. The key has bonds.
 [[nodiscard]] std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key,

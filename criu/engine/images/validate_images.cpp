@@ -41,7 +41,7 @@ void requireLabels(const RestoreImages& content, const Run& run) {
 
 /// The kernel sends a thread its parent-death signal when the parent ends, and the parent of a restored root is criu:
 /// one that doesn't wait for the tree would have it killed (forget_original_parent() in kernel/exit.c).
-void forgetDeathSignalOfRoot(const model::ProcessTree& tree, const Run& run) {
+void clearRootDeathSignal(const model::ProcessTree& tree, const Run& run) {
     const model::Options& options = run.options;
     const bool criuEnds = (options.detached || options.finalState == model::FinalState::Stopped) &&
                           options.execCommand.empty() && !options.restoreSibling;
@@ -61,36 +61,36 @@ void forgetDeathSignalOfRoot(const model::ProcessTree& tree, const Run& run) {
     }
 }
 
-model::OuterPlace outerPlace(const RestoreImages& content, const model::Options& options) {
+model::ShellJobSession shellJobSession(const RestoreImages& content, const model::Options& options) {
     if (options.newPidNamespace)
-        return model::OuterPlace::ownNamespace();
+        return model::ShellJobSession::ownNamespace();
     const auto& ids = content.tree.root().ids;
     const TaskKobjIdsEntry* const outside = (*content.inventory)->root_ids;
     if (ids && outside != nullptr && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Pid) != 0)
-        return model::OuterPlace::ownNamespace();
-    return model::OuterPlace::sameNamespace(TreePid(::getsid(0)), TreePid(::getpgid(0)));
+        return model::ShellJobSession::ownNamespace();
+    return model::ShellJobSession::sameNamespace(TreePid(::getsid(0)), TreePid(::getpgid(0)));
 }
 
 }  // namespace
 
-RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const Run& run) {
+RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& pages, const Run& run) {
     const model::Options& options = run.options;
     if (options.checksum.value_or(true)) {
         images.openParents();
         requireUndamaged(images, [&run] { run.stop.throwIfRequested(); });
     }
     RestoreImages content = readImages(images, pages, run.log);
-    requireClientsImages(run.client, content, images);
+    requireClientImages(run.client, content, images);
     if (options.cpuCaps.has(model::CpuCap::Image))
         task::checkCpu(images, options.cpuCaps);
     requireLabels(content, run);
-    forgetDeathSignalOfRoot(content.tree, run);
+    clearRootDeathSignal(content.tree, run);
     run.log.stage("plan");
     return content;
 }
 
 model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options) {
-    const model::OuterPlace outer = outerPlace(content, options);
+    const model::ShellJobSession outer = shellJobSession(content, options);
     auto plan = model::BirthPlan::make(model::birthFacts(content.tree, outer, options.shellJob), outer.session);
     content.tree.nested().require(plan);
     return plan;

@@ -24,7 +24,7 @@ struct Run;
 
 /// As readImages(), after files that have checksums were compared with them. Throws Error also for a tree that this
 /// machine can't run, or that the client couldn't bring to life: what can't be restored isn't planned.
-RestoreImages readRunnable(ImageDir& images, const memory::PageSources& pages, const Run& run);
+RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& pages, const Run& run);
 
 /// Who creates whom.
 [[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options);

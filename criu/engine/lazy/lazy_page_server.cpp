@@ -66,7 +66,7 @@ private:
         Open(memory::PageSource from, const memory::MemoryObject& object)
             : source(std::move(from)), content(source, object, nullptr) {}
         const memory::PageSource source;
-        const memory::LateContent content;
+        const memory::LazyContent content;
     };
 
     memory::FilePageSources sources_;
@@ -89,7 +89,7 @@ void answer(memory::PageConnection& client, memory::PageSupplier& pages, const P
 
 }  // namespace
 
-void serveLatePages(memory::PageConnection& client, memory::PageSupplier& pages, bool reused) {
+void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pages, bool reused) {
     std::vector<std::byte> buffer(kMostBytes);
     for (;;) {
         PageMessage request;
@@ -118,13 +118,13 @@ void serveLatePages(memory::PageConnection& client, memory::PageSupplier& pages,
 
 void serveFrozenPages(memory::PageConnection& client, FrozenTree& tree, bool reused) {
     FrozenPages pages(tree);
-    serveLatePages(client, pages, reused);
+    servePageRequests(client, pages, reused);
 }
 
 void serveImagePages(memory::PageConnection& client, ImageDir& images, bool reused) {
     images.openParents();
     ImagePages pages(images);
-    serveLatePages(client, pages, reused);
+    servePageRequests(client, pages, reused);
 }
 
 }  // namespace criu::engine

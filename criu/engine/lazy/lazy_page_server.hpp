@@ -16,7 +16,7 @@ class FrozenTree;
 
 /// Answers requests for pages, in CRIU 4.2's protocol, until the other side says that it needs no more. `reused`: the
 /// connection goes on behind that. Throws Error, also if the other side goes without a word.
-void serveLatePages(memory::PageConnection& client, memory::PageSupplier& pages, bool reused);
+void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pages, bool reused);
 
 /// The same for pages of a tree that stands still: those that its dump (--lazy-pages) has left where they are.
 void serveFrozenPages(memory::PageConnection& client, FrozenTree& tree, bool reused);

@@ -35,9 +35,9 @@ namespace criu::engine {
 namespace {
 
 /// The pages of a process that weren't restored.
-memory::LatePages latePagesOf(const model::Task& task, const memory::PageSource& source) {
-    memory::LatePages pages;
-    const memory::LateAreas areas = lateAreasOf(task);
+memory::LazyPageMap lazyPagesOf(const model::Task& task, const memory::PageSource& source) {
+    memory::LazyPageMap pages;
+    const memory::LazyAreas areas = lazyAreasOf(task);
     for (const memory::Range& mapping : areas.mappings())
         source.forEach(mapping.start, mapping.end, [&](const memory::PageJob& job) {
             areas.forEach(job, [&](const memory::PageJob& part, bool late) {
@@ -89,13 +89,13 @@ private:
         const auto source = content.pages.find(process.inside);
         if (task == content.tree.byPid.end() || source == content.pages.end())
             fail("the restore is about process {}, which isn't in these images", process.inside);
-        memory::LatePages pages = latePagesOf(*task->second, *source->second);
+        memory::LazyPageMap pages = lazyPagesOf(*task->second, *source->second);
         run_.log.debug("Process {}: {} KiB come late", process.inside, pages.waitingBytes() >> 10);
-        auto pageContent = std::make_shared<const memory::LateContent>(
+        auto pageContent = std::make_shared<const memory::LazyContent>(
             *source->second, memory::MemoryObject::process(process.inside), remote);
         pageContent->open();
         auto memory =
-            std::make_unique<memory::LateMemory>(fmt::format("process {}", process.inside), std::move(process.memory),
+            std::make_unique<memory::LazyMemory>(fmt::format("process {}", process.inside), std::move(process.memory),
                                                  std::move(pages), std::move(pageContent));
         supply.add(
             std::move(memory),
@@ -134,7 +134,7 @@ private:
 };
 
 [[noreturn]] void work(Run& run, ImageDir& images, LazyLink link, LazyProcesses processes, const UniqueFd& watcher) {
-    leaveProcessGroup();
+    becomeProcessGroupLeader();
     setProcessTitle("lazy pages: supply");
     ::signal(SIGPIPE, SIG_IGN);
     try {
@@ -233,7 +233,7 @@ int lazyPages(Run& run) {
     LazyListener listener;
     if (!run.options.detached)
         return serve(run, incoming.images, std::move(listener));
-    if (goToBackground(run, "lazy pages")) {
+    if (daemonize(run, "lazy pages")) {
         listener.leave();
         return 0;
     }

@@ -11,7 +11,7 @@
 #include "criu/memory/lazy/lazy_pages.hpp"
 
 namespace criu::memory {
-class LateMemory;
+class LazyMemory;
 }
 
 namespace criu::engine {
@@ -20,10 +20,10 @@ namespace criu::engine {
 /// on. Blocks of the latter are small while faults come, so that none waits long behind one.
 class LazyQueue {
 public:
-    using Memory = std::shared_ptr<memory::LateMemory>;
+    using Memory = std::shared_ptr<memory::LazyMemory>;
     struct Job {
         Memory memory;
-        memory::LatePages::Order order;
+        memory::LazyPageMap::Order order;
     };
     /// The most bytes of a job.
     static constexpr std::uint64_t kMost = std::uint64_t{2} << 20;

@@ -48,7 +48,7 @@ bool anyJob(const memory::PageSource& pages, Matches&& matches) {
     return found;
 }
 
-bool isAway(const PageJob& job) noexcept {
+bool isMissingLazy(const PageJob& job) noexcept {
     return job.state == PageJob::State::Lazy;
 }
 
@@ -59,8 +59,8 @@ bool hasIoUring(const model::Task& task) {
                        [](const model::FdSlot& slot) { return slot.type == FD_TYPES__IO_URING; });
 }
 
-memory::TouchedMemory touchedBy(const model::Task& task) {
-    memory::TouchedMemory touched(**task.mm);
+memory::EagerMemory touchedBy(const model::Task& task) {
+    memory::EagerMemory touched(**task.mm);
     for (const model::Thread& thread : task.threads) {
         const CoreEntry& core = **thread.core;
         touched.addStack(stackPointerOf(core));
@@ -74,7 +74,7 @@ memory::TouchedMemory touchedBy(const model::Task& task) {
 UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory& area) {
     compel::RemoteSyscalls calls(process.leader(), compel::syscallInstructionIn(pie::interpreterBlob(), area.code));
     const int number = static_cast<int>(calls.checkedCall("make a userfaultfd", SYS_userfaultfd,
-                                                          {static_cast<std::uint64_t>(kernel::missingPagesFlags())}));
+                                                          {static_cast<std::uint64_t>(kernel::uffdMissingFlags())}));
     UniqueFd fd = kernel::PidFd(process.pid()).getFd(number);
     calls.checkedCall("close it", SYS_close, {static_cast<std::uint64_t>(number)});
     calls.restore();
@@ -83,12 +83,12 @@ UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory
 
 }  // namespace
 
-memory::LateAreas lateAreasOf(const model::Task& task) {
+memory::LazyAreas lazyAreasOf(const model::Task& task) {
     const MmEntry& mm = **task.mm;
     return {mm, touchedBy(task)};
 }
 
-memory::LateAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages) {
+memory::LazyAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages) {
     if (hasIoUring(task))
         return {};
     const std::vector<const VmaEntry*> mappings = memory::mappingsOfClones(**task.mm, pages);
@@ -106,7 +106,7 @@ struct LazyRestore::State {
 
 LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log)
     : state_(std::make_unique<State>(State{LazyLink::connect(), stop, log, images, false, {}})) {
-    int code = kernel::tryMissingPages();
+    int code = kernel::probeUffdMissing();
     if (code == 0 && ownUsers)
         code = EPERM;  // the right that it takes is one in the first user namespace
     state_->possible = code == 0;
@@ -122,8 +122,8 @@ LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest
 }
 
 /// Before anything is started that couldn't do anything.
-static void requireEveryTouch(bool ownUsers) {
-    const int code = ownUsers ? EPERM : kernel::tryEveryTouch();
+static void requireUffdMinor(bool ownUsers) {
+    const int code = ownUsers ? EPERM : kernel::probeUffdMinor();
     if (code == 0)
         return;
     Error error(code, "--map-pages: no userfaultfd that sees every touch of a page can be had for these processes");
@@ -135,8 +135,8 @@ static void requireEveryTouch(bool ownUsers) {
 LazyRestore::LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop,
                          Log& log) {
     requireAllPages(images);
-    requireEveryTouch(ownUsers);
-    ClonesLink clones = connectToKeeper(images, directory, stop, log);
+    requireUffdMinor(ownUsers);
+    SharedPagesLink clones = connectToSharedPages(images, directory, stop, log);
     state_ = std::make_unique<State>(State{std::move(clones.link), stop, log, images, true, std::move(clones.file)});
     log.warn(
         "Memory is mapped of the file of a keeper process, which has to live as long as the restored processes do");
@@ -161,15 +161,15 @@ std::optional<memory::CloneFile> LazyRestore::fileOf(const model::Task& task) co
     return memory::CloneFile{state_->file.get(), static_cast<std::size_t>(at - tasks.begin()), areasOf(task)};
 }
 
-memory::LateAreas LazyRestore::areasOf(const model::Task& task) const {
+memory::LazyAreas LazyRestore::areasOf(const model::Task& task) const {
     if (!state_->possible || hasIoUring(task))
         return {};
-    return state_->file ? cloneAreasOf(task, *state_->images.pages.at(task.pid)) : lateAreasOf(task);
+    return state_->file ? cloneAreasOf(task, *state_->images.pages.at(task.pid)) : lazyAreasOf(task);
 }
 
 void LazyRestore::handOver(compel::FrozenProcess& process, const compel::InjectedMemory& area,
                            const model::Task& task) {
-    const memory::LateAreas areas = areasOf(task);
+    const memory::LazyAreas areas = areasOf(task);
     const memory::PageSource& pages = *state_->images.pages.at(task.pid);
     const bool clones = static_cast<bool>(state_->file);
     std::vector<Range> late;
@@ -190,8 +190,8 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
         return;
     }
     const UniqueFd fd = makeInside(process, area);
-    const auto enable = clones ? kernel::enableEveryTouch : kernel::enableMissingPages;
-    const auto registerFor = clones ? kernel::registerForEveryTouch : kernel::registerForMissing;
+    const auto enable = clones ? kernel::enableUffdMinor : kernel::enableUffdMissing;
+    const auto registerFor = clones ? kernel::registerUffdMinor : kernel::registerUffdMissing;
     if (const int code = enable(fd.get()); code != 0)
         failWith(code, "ask a userfaultfd for events");
     for (const Range& mapping : late)
@@ -218,7 +218,7 @@ void LazyRestore::done() {
 
 void requireAllPages(const RestoreImages& images) {
     for (const auto& task : images.tree.tasks) {
-        if (!task->alive() || !anyJob(*images.pages.at(task->pid), isAway))
+        if (!task->alive() || !anyJob(*images.pages.at(task->pid), isMissingLazy))
             continue;
         Error error(ENODATA, fmt::format("process {}: pages of it are in no image: they are with the dump", task->pid));
         error.addHint("restore with --lazy-pages, and criu lazy-pages --page-server beside it");

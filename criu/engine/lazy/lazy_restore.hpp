@@ -23,7 +23,7 @@ class FdStore;
 }
 
 namespace criu::memory {
-class LateAreas;
+class LazyAreas;
 class PageSource;
 struct CloneFile;
 }  // namespace criu::memory
@@ -40,10 +40,10 @@ struct RestoreImages;
 
 /// What of a process may come late when it is restored: all but what criu and the kernel touch before it runs, and what
 /// others like to look at (its command line). From the images alone, so that restore and daemon agree. Throws Error.
-[[nodiscard]] memory::LateAreas lateAreasOf(const model::Task& task);
+[[nodiscard]] memory::LazyAreas lazyAreasOf(const model::Task& task);
 
 /// What of it clones map of the file that they have in common (--map-pages); also from the images alone. Throws Error.
-[[nodiscard]] memory::LateAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages);
+[[nodiscard]] memory::LazyAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages);
 
 /// The restore's part of --lazy-pages and --map-pages: pages that may be late aren't filled in. When a process has
 /// parked, its memory is registered with a userfaultfd, which goes to the daemon; whoever touches such a page from then
@@ -69,7 +69,7 @@ public:
     [[nodiscard]] std::optional<memory::CloneFile> fileOf(const model::Task& task) const;
 
     /// What is left out when a process is filled; in any process. Throws Error.
-    [[nodiscard]] memory::LateAreas areasOf(const model::Task& task) const;
+    [[nodiscard]] memory::LazyAreas areasOf(const model::Task& task) const;
 
     /// Hands the memory of a parked process, which has all rights of criu, to the daemon. Throws Error.
     void handOver(compel::FrozenProcess& process, const compel::InjectedMemory& area, const model::Task& task);

@@ -8,7 +8,7 @@
 
 namespace criu::engine {
 
-std::shared_ptr<LazyRestore> PlannedRestore::startLazily() {
+std::shared_ptr<LazyRestore> PlannedRestore::startLazyRestore() {
     if (options().lazyPages)
         return std::make_shared<LazyRestore>(content, surroundings.ids.isOwnNamespace(), run.stop, log());
     if (options().mapPages)

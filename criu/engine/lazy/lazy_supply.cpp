@@ -45,7 +45,7 @@ void LazySupply::wake() noexcept {
     (void)!::write(wake_.get(), &one, sizeof(one));
 }
 
-void LazySupply::add(std::unique_ptr<memory::LateMemory> memory, std::function<void()> complete,
+void LazySupply::add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete,
                      std::function<void()> allComplete) {
     addSupplied({std::move(memory), std::move(complete),
                  std::make_shared<const std::function<void()>>(std::move(allComplete))});
@@ -110,14 +110,14 @@ void LazySupply::handle(int fd, LazyLink& link) {
         return;
     }
     if (fd == link.fd())
-        return takeRestoresWord(link);
+        return receiveRestoreDone(link);
     if (const auto found = memories_.find(fd); found != memories_.end())
         takeEvents(Supplied(found->second));
 }
 
 void LazySupply::takeEvents(const Supplied& supplied) {
     const LazyQueue::Memory& memory = supplied.memory;
-    memory::LateMemory::News news = memory->takeEvents();
+    memory::LazyMemory::News news = memory->takeEvents();
     again_ = again_ || news.again;
     for (const std::uint64_t page : news.wanted)
         queue_.want(memory, page);
@@ -127,7 +127,7 @@ void LazySupply::takeEvents(const Supplied& supplied) {
     }
 }
 
-void LazySupply::takeRestoresWord(LazyLink& link) {
+void LazySupply::receiveRestoreDone(LazyLink& link) {
     link.receiveDone(stop_);
     sys(::epoll_ctl(events_.get(), EPOLL_CTL_DEL, link.fd(), nullptr), "forget the restore");
     restored_ = true;

@@ -27,7 +27,7 @@ public:
 
     /// Another process. `complete` is called when it has all pages and its descriptor isn't used any more,
     /// `allComplete` when that is so of all that it has created meanwhile, too. Throws Error.
-    void add(std::unique_ptr<memory::LateMemory> memory, std::function<void()> complete,
+    void add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete,
              std::function<void()> allComplete);
 
     /// Returns when all of them have all pages, or have ended. `link`: tells when the restore is done; faults are
@@ -46,7 +46,7 @@ private:
     };
     void addSupplied(Supplied supplied);
     void takeEvents(const Supplied& supplied);
-    void takeRestoresWord(LazyLink& link);
+    void receiveRestoreDone(LazyLink& link);
     void dropComplete();
 
     StopRequest& stop_;

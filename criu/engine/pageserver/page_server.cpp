@@ -297,7 +297,7 @@ int listenAndServe(Run& run, ImageDir& images) {
         serve(run, images, std::move(listening));
         return 0;
     }
-    if (goToBackground(run, "page server"))
+    if (daemonize(run, "page server"))
         return 0;
     try {
         serve(run, images, std::move(listening));
@@ -314,7 +314,7 @@ int pageServer(Run& run) {
     if (!run.keys.recipients.empty()) {
         ImageDir place = takeImages(run);
         if (run.options.previousImages)
-            linkEarlier(run, place);
+            linkParentImages(run, place);
         return listenAndServe(run, place);
     }
     if (run.options.lazyPages) {

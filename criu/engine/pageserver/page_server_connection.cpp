@@ -93,7 +93,7 @@ memory::PageConnection secured(memory::PageConnection connection, bool asServer,
 
 /// Of a machine that has vanished nothing comes, not even the end of the connection: the kernel finds that out by
 /// asking it, after a minute without a message and then four times.
-void noticeVanishing(int socket) {
+void enableKeepalive(int socket) {
     const int on = 1;
     const int idle = 60;
     const int between = 15;
@@ -129,7 +129,7 @@ UniqueFd acceptOne(int server, StopRequest& stop, std::optional<std::chrono::mil
             failWith(ETIMEDOUT, "accept a connection: nobody connects for {} s (--timeout)", limit->count() / 1000);
         UniqueFd connection(::accept4(server, nullptr, nullptr, SOCK_CLOEXEC));
         if (connection) {
-            noticeVanishing(connection.get());
+            enableKeepalive(connection.get());
             return connection;
         }
         // Whoever has connected may have gone again.

@@ -25,7 +25,7 @@ void writeReady(int statusFd) {
     sys(::write(status.get(), &zero, 1), "write to --status-fd {}", status.get());
 }
 
-bool goToBackground(const Run& run, const char* title) {
+bool daemonize(const Run& run, const char* title) {
     const pid_t daemon = sys(::fork(), "create the daemon");
     if (daemon != 0) {
         if (run.options.pidFile)

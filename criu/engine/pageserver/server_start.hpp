@@ -14,6 +14,6 @@ void writeReady(int statusFd);
 
 /// Goes on in a child, in a session of its own and without standard streams; the parent writes the pid file. True in
 /// the parent, whose work is done. Throws Error.
-[[nodiscard]] bool goToBackground(const Run& run, const char* title);
+[[nodiscard]] bool daemonize(const Run& run, const char* title);
 
 }  // namespace criu::engine

@@ -14,11 +14,11 @@
 namespace criu::engine {
 namespace {
 
-int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> link) {
+int preDumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> link) {
     if (run.options.stream)
         guardian.require(Stage::PreStream);
     FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::PreDump, std::move(link));
-    const int status = workWithAnswers(frozen, [&frozen](const AnsweredFiles&) {
+    const int status = runFuseGuarded(frozen, [&frozen](const GuardedFiles&) {
         PreDumpMemory memory(frozen);
         frozen.resume(model::FinalState::Running);
         memory.write();
@@ -35,9 +35,9 @@ int preDumpGuarded(Run& run, Guardian& guardian, std::optional<TrackingLink> lin
 int preDump(Run& run) {
     requireDumpableRoot(*run.options.tree);
     const GuardedRoot root(*run.options.tree);
-    std::optional<TrackingLink> link = TrackingLink::find(root, run.log);
+    std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run.log);
     if (!link)
-        link = TrackingLink::start(root, run.keys, run.log);
+        link = WpTrackerLink::start(root, run.keys, run.log);
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return preDumpGuarded(run, guardian, std::move(link));

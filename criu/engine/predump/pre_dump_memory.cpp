@@ -32,8 +32,8 @@ namespace criu::engine {
 namespace {
 
 /// Whether a process has so many pages of its own in mappings that aren't tracked that these are worth to be.
-bool hasMuchBeside(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
-                   std::span<const kernel::Vma> tracked) {
+bool hasManyUntrackedPages(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
+                           std::span<const kernel::Vma> tracked) {
     constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
     const kernel::PagemapScanner scanner(process, kernel::PagemapScanner::Mode::Scan);
     std::uint64_t bytes = 0;
@@ -114,12 +114,12 @@ bool PreDumpMemory::Work::lookAgain(FrozenTask& task, const memory::VmaDumpRules
         return false;
     const std::vector<kernel::Vma> vmas = kernel::readMaps(task.dir);
     const auto known = frozen_.tracking().find(task, vmas);
-    if (!known || hasMuchBeside(task.dir, vmas, known->tracked))
+    if (!known || hasManyUntrackedPages(task.dir, vmas, known->tracked))
         return false;
     frozen_.log().debug("Of {} the {} mappings are looked at that were tracked before", task.describe(),
                         known->tracked.size());
     item.writes = known->writes;
-    NamelessFiles files(task.dir);
+    IgnoredMappedFiles files(task.dir);
     Arena arena;
     findPages(task, memory::dumpVmas(known->tracked, rules, files, arena), item);
     item.writes->restart(task.dir, known->tracked);
@@ -132,7 +132,7 @@ void PreDumpMemory::Work::lookAtAll(FrozenTask& task, const memory::VmaDumpRules
         return kernel::readSmaps(task.dir);
     }();
     item.writes = frozen_.tracking().add(task, vmas, frozen_.tree().seccompSuspended());
-    NamelessFiles files(task.dir);
+    IgnoredMappedFiles files(task.dir);
     Arena arena;
     findPages(task, memory::dumpVmas(vmas, rules, files, arena), item);
     if (item.writes != nullptr) {

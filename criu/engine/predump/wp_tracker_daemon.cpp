@@ -86,8 +86,8 @@ std::optional<Message> receive(int socket, UniqueFd& fd) {
 }
 
 /// An abstract address, which no file stands for and which ends with the socket.
-struct TrackingAddress {
-    explicit TrackingAddress(const GuardedRoot& root) {
+struct WpTrackerAddress {
+    explicit WpTrackerAddress(const GuardedRoot& root) {
         const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
         kernel::ProcBuffer buffer;
         const std::string name =
@@ -103,15 +103,15 @@ struct TrackingAddress {
     socklen_t size = 0;
 };
 
-UniqueFd makeTrackingSocket() {
+UniqueFd makeWpTrackerSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
 /// The keeper's side.
-class Keeper {
+class WpTrackerDaemon {
 public:
     /// `client`: whoever has started it.
-    Keeper(UniqueFd listener, UniqueFd client, UniqueFd root)
+    WpTrackerDaemon(UniqueFd listener, UniqueFd client, UniqueFd root)
         : listener_(std::move(listener)), client_(std::move(client)), root_(std::move(root)) {}
 
     void run() {
@@ -138,7 +138,7 @@ private:
         if (!client_)
             return;  // it has left
         try {
-            introduction_ = std::make_unique<Introduction>(client_.get());
+            introduction_ = std::make_unique<PeerAuthentication>(client_.get());
         } catch (const Error&) {
             dismiss();
         }
@@ -208,7 +208,7 @@ private:
     UniqueFd listener_;
     UniqueFd client_;
     UniqueFd root_;
-    std::unique_ptr<Introduction> introduction_;  ///< of the client; null: it is believed
+    std::unique_ptr<PeerAuthentication> introduction_;  ///< of the client; null: it is believed
     TrackedTree tree_;
     TrackedTree next_;
     bool valid_ = false;
@@ -216,14 +216,14 @@ private:
 };
 
 /// What is left of criu in the keeper: no descriptor, directory, session or blocked signal.
-[[noreturn]] void becomeKeeper(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
+[[noreturn]] void runSharedPagesDaemon(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
     try {
-        leaveCommand();
+        detachFromCommand();
         closeStandardStreams();
-        closeAllBut({listener.get(), client.get(), root.get()});
+        closeAllExcept({listener.get(), client.get(), root.get()});
         setProcessTitle(fmt::format("tracks the memory of {}", pid));
-        listenAsThis(listener.get(), kWaiting);
-        Keeper(std::move(listener), std::move(client), std::move(root)).run();
+        listenAsCurrentProcess(listener.get(), kWaiting);
+        WpTrackerDaemon(std::move(listener), std::move(client), std::move(root)).run();
     } catch (const std::exception&) {
         // Nobody listens. Without a keeper the next dump is a whole one, and says so.
     }
@@ -239,14 +239,14 @@ std::string describe(const TrackingId& id) {
     return text;
 }
 
-std::optional<TrackingLink> TrackingLink::find(const GuardedRoot& root, Log& log) {
-    const TrackingAddress address(root);
-    UniqueFd socket = makeTrackingSocket();
+std::optional<WpTrackerLink> WpTrackerLink::find(const GuardedRoot& root, Log& log) {
+    const WpTrackerAddress address(root);
+    UniqueFd socket = makeWpTrackerSocket();
     if (::connect(socket.get(), address.get(), address.size) != 0)
         return std::nullopt;
     try {
-        if (introduceTo(socket.get()) == Acquaintance::Believed)
-            return TrackingLink(std::move(socket));
+        if (authenticateTo(socket.get()) == PeerAuthResult::Believed)
+            return WpTrackerLink(std::move(socket));
         log.warn("Somebody else has taken the name of the process that tracks memory of process {}",
                  root.process.pid());
     } catch (const Error& error) {
@@ -255,29 +255,29 @@ std::optional<TrackingLink> TrackingLink::find(const GuardedRoot& root, Log& log
     return std::nullopt;
 }
 
-std::optional<TrackingLink> TrackingLink::start(const GuardedRoot& root, ImageKeys& keys, Log& log) {
+std::optional<WpTrackerLink> WpTrackerLink::start(const GuardedRoot& root, ImageKeys& keys, Log& log) {
     try {
-        const TrackingAddress address(root);
-        UniqueFd listener = makeTrackingSocket();
+        const WpTrackerAddress address(root);
+        UniqueFd listener = makeWpTrackerSocket();
         sys(::bind(listener.get(), address.get(), address.size), "take the name of the tree's tracking");
         int ends[2];
         sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel");
         UniqueFd own(ends[0]);
         UniqueFd client(ends[1]);
         UniqueFd process(sys(::fcntl(root.process.fd(), F_DUPFD_CLOEXEC, 0), "copy a pidfd"));
-        createKeeper("the process that tracks memory", [&] {
+        createDaemon("the process that tracks memory", [&] {
             keys = {};  // its own copy, which would stay as long as the tree
-            becomeKeeper(std::move(listener), std::move(client), std::move(process), root.process.pid());
+            runSharedPagesDaemon(std::move(listener), std::move(client), std::move(process), root.process.pid());
         });
         ::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerWithin, sizeof(kAnswerWithin));
-        return TrackingLink(std::move(own));
+        return WpTrackerLink(std::move(own));
     } catch (const Error& error) {
         log.warn("Memory can't be tracked: {}", error.what());
         return std::nullopt;
     }
 }
 
-TrackedTree TrackingLink::list() {
+TrackedTree WpTrackerLink::list() {
     send(socket_.get(), {Word::List, 0, 0, {}});
     TrackedTree tree;
     for (;;) {
@@ -295,7 +295,7 @@ TrackedTree TrackingLink::list() {
     }
 }
 
-std::shared_ptr<crypto::SecretBytes> TrackingLink::imagesKey() {
+std::shared_ptr<crypto::SecretBytes> WpTrackerLink::imagesKey() {
     const ErrorContext context([] { return "the key of the earlier images"; });
     send(socket_.get(), {Word::Key, 0, 0, {}});
     UniqueFd none;
@@ -305,11 +305,11 @@ std::shared_ptr<crypto::SecretBytes> TrackingLink::imagesKey() {
     return answer->word == Word::Key ? readKey(*answer) : nullptr;
 }
 
-void TrackingLink::begin() {
+void WpTrackerLink::begin() {
     send(socket_.get(), {Word::Begin, 0, 0, {}});
 }
 
-void TrackingLink::commit(const TrackedTree& tree) {
+void WpTrackerLink::commit(const TrackedTree& tree) {
     for (const TrackedTask& task : tree.tasks)
         send(socket_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
     UniqueFd none;
@@ -324,7 +324,7 @@ void TrackingLink::commit(const TrackedTree& tree) {
         fail("the process that tracks memory is gone");
 }
 
-void TrackingLink::finish() {
+void WpTrackerLink::finish() {
     send(socket_.get(), {Word::Finish, 0, 0, {}});
 }
 

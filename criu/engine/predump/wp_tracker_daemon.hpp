@@ -58,13 +58,13 @@ struct TrackedTree {
 /// those only see who may trace the other (ptrace(2)). That is more than to be the same user, as a process of a
 /// container may be; and who may do that to the keeper may do it to the tree. The key of encrypted images is read in
 /// that way, too, and never sent. An id of the images says whether the keeper's state is the one that they mean.
-class TrackingLink {
+class WpTrackerLink {
 public:
     /// The keeper of a tree; none if it has none that may be believed.
-    static std::optional<TrackingLink> find(const GuardedRoot& root, Log& log);
+    static std::optional<WpTrackerLink> find(const GuardedRoot& root, Log& log);
     /// Starts one, which holds nothing yet. The calling process has no other threads, and these keys, which the keeper
     /// doesn't get. None, with a warning, if that can't be done.
-    static std::optional<TrackingLink> start(const GuardedRoot& root, ImageKeys& keys, Log& log);
+    static std::optional<WpTrackerLink> start(const GuardedRoot& root, ImageKeys& keys, Log& log);
 
     /// What it holds, without the key of images.
     [[nodiscard]] TrackedTree list();
@@ -78,7 +78,7 @@ public:
     void finish();
 
 private:
-    explicit TrackingLink(UniqueFd socket) noexcept : socket_(std::move(socket)) {}
+    explicit WpTrackerLink(UniqueFd socket) noexcept : socket_(std::move(socket)) {}
 
     UniqueFd socket_;
 };

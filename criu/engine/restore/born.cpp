@@ -23,10 +23,10 @@
 namespace criu::engine {
 namespace {
 
-PidSpace lifeOf(const namespaces::Surroundings& surroundings) {
+TreePidNs pidNsKindOf(const namespaces::RestoreNsContext& surroundings) {
     if (!surroundings.ownPids)
-        return PidSpace::OfCriu;
-    return surroundings.endsWithFirst ? PidSpace::OfTree : PidSpace::OfOthers;
+        return TreePidNs::OfCriu;
+    return surroundings.endsWithFirst ? TreePidNs::OfTree : TreePidNs::OfOthers;
 }
 
 FirstProcesses makeRoot(PreparedRestore& prepared) {
@@ -39,7 +39,7 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
         return createRoot(prepared.run, prepared.planned.options().restoreSibling);
     };
     for (const auto& kind : prepared.planned.namespaces)
-        create = [&kind, inner = std::move(create)] { return kind->bearFirst(inner); };
+        create = [&kind, inner = std::move(create)] { return kind->createFirstProcess(inner); };
     const HostPid root = create();
     const HostPid init = prepared.planned.surroundings.init;
     return {root, init ? init : root};
@@ -49,13 +49,13 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
 
 BornRestore::BornRestore(PreparedRestore& preparation)
     : prepared(preparation),
-      processes(prepared.control, lifeOf(prepared.planned.surroundings), prepared.planned.log(),
+      processes(prepared.control, pidNsKindOf(prepared.planned.surroundings), prepared.planned.log(),
                 [this] { return makeRoot(prepared); }),
       pids(prepared.planned.surroundings.ownPids ? PidMap(processes.init()) : PidMap()) {
     prepared.planned.run.listeners.setRoot(processes.root());
     fillNamespaces();
     prepared.control.openGate();
-    deviceWork_ = prepared.planned.devices.forked();
+    deviceWork_ = prepared.planned.devices.startWork();
 }
 
 BornRestore::~BornRestore() = default;
@@ -83,11 +83,11 @@ void BornRestore::fillNamespaces() {
     planned.log().stage("namespaces");
     const kernel::ProcPid first = kernel::ProcDir().open(processes.root().value);
     for (const auto& kind : planned.namespaces)
-        kind->meet(first);
+        kind->firstCreated(first);
     planned.run.listeners.require(Stage::SetupNamespaces);
     if (std::any_of(planned.namespaces.begin(), planned.namespaces.end(),
-                    [](const auto& kind) { return kind->needsBegun(); }))
-        await([&](unsigned milliseconds) { return prepared.control.awaitBegun(milliseconds); });
+                    [](const auto& kind) { return kind->needsFirstStarted(); }))
+        await([&](unsigned milliseconds) { return prepared.control.awaitRootStarted(milliseconds); });
     for (const auto& kind : planned.namespaces)
         kind->fill(first);
     planned.run.listeners.require(Stage::PostSetupNamespaces);

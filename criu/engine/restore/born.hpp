@@ -31,7 +31,7 @@ public:
 
     PreparedRestore& prepared;
     const std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
-    NewProcesses processes;
+    RestoredPids processes;
     PidMap pids;  ///< of those that there were when it was refreshed
 
     /// Waits until processes have come as far as `wait` asks the control page for, in some milliseconds. Throws Error

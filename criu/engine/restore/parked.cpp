@@ -57,7 +57,7 @@ std::unique_ptr<Progress> showProgress(const BornRestore& born) {
     auto progress =
         std::make_unique<Progress>("Restoring", page.filledBytes, Progress::terminal(born.prepared.planned.options()),
                                    page.wantedBytes, born.since);
-    progress->goOn();
+    progress->startThread();
     return progress;
 }
 

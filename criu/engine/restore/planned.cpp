@@ -30,11 +30,11 @@
 namespace criu::engine {
 
 /// All of it, in the order in which it is made.
-struct PlannedRestore::Parts {
-    explicit Parts(Run& run)
+struct PlannedRestore::Impl {
+    explicit Impl(Run& run)
         : incoming(openIncoming(run)),
           pages(images, run.options.checksum.value_or(true)),
-          content(readRunnable(images, pages, run)),
+          content(readValidatedImages(images, pages, run)),
           births(planBirths(content, run.options)),
           devices(run.devices, **content.inventory, content.tree, run.options, run.log, images, pages, run.stop, store),
           networkLock(lockMethod(content, run.options), networkLockName(content), run.log),
@@ -53,7 +53,7 @@ struct PlannedRestore::Parts {
     sockets::NetworkLock networkLock;
     RestoredFiles files;
     namespaces::JoinedNamespaces joined;
-    namespaces::Surroundings surroundings;
+    namespaces::RestoreNsContext surroundings;
     cgroup::CgroupRestore cgroups;
     namespaces::NamespaceRestores namespaces;
 };
@@ -61,20 +61,20 @@ struct PlannedRestore::Parts {
 PlannedRestore::PlannedRestore(Run& command)
     : run(command),
       checkStop([this] { run.stop.throwIfRequested(); }),
-      parts_(std::make_unique<Parts>(command)),
-      images(parts_->images),
-      pages(parts_->pages),
-      content(parts_->content),
-      births(parts_->births),
-      segments(parts_->segments),
-      store(parts_->store),
-      devices(parts_->devices),
-      networkLock(parts_->networkLock),
-      files(parts_->files),
-      joined(parts_->joined),
-      surroundings(parts_->surroundings),
-      cgroups(parts_->cgroups),
-      namespaces(parts_->namespaces) {
+      impl_(std::make_unique<Impl>(command)),
+      images(impl_->images),
+      pages(impl_->pages),
+      content(impl_->content),
+      births(impl_->births),
+      segments(impl_->segments),
+      store(impl_->store),
+      devices(impl_->devices),
+      networkLock(impl_->networkLock),
+      files(impl_->files),
+      joined(impl_->joined),
+      surroundings(impl_->surroundings),
+      cgroups(impl_->cgroups),
+      namespaces(impl_->namespaces) {
     if (freesWhatIsRead(run.options))
         segments.freeWhatIsRead();
     namespaces = planNamespaces(*this);
@@ -90,12 +90,12 @@ PlannedRestore::PlannedRestore(Run& command)
 PlannedRestore::~PlannedRestore() = default;
 
 void PlannedRestore::moveImages(const std::function<UniqueFd(UniqueFd)>& mover) {
-    parts_->incoming.move(mover);
-    run.listeners.setImagesDir(parts_->incoming.placeFd());
+    impl_->incoming.move(mover);
+    run.listeners.setImagesDir(impl_->incoming.placeFd());
 }
 
 void PlannedRestore::dismissStreamer() noexcept {
-    parts_->incoming.dismiss();
+    impl_->incoming.dismiss();
 }
 
 const model::ProcessTree& PlannedRestore::tree() const noexcept {

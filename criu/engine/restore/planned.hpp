@@ -46,7 +46,7 @@ struct ProcessTree;
 
 namespace criu::namespaces {
 class JoinedNamespaces;
-struct Surroundings;
+struct RestoreNsContext;
 }  // namespace criu::namespaces
 
 namespace criu::sockets {
@@ -76,7 +76,7 @@ public:
     void dismissStreamer() noexcept;
     /// With --lazy-pages: connects to the daemon that supplies pages; with --map-pages to the keeper of clones. In
     /// lazy_start.cpp. Null without either; then Error if the images lack pages. Throws Error.
-    [[nodiscard]] std::shared_ptr<LazyRestore> startLazily();
+    [[nodiscard]] std::shared_ptr<LazyRestore> startLazyRestore();
     /// Throws Error (ENOENT) that lists all files that processes need and that aren't there, as far as the tree has its
     /// files where criu has them; in missing_files.cpp. Links of the dump are noted.
     void requireFiles() const;
@@ -94,8 +94,8 @@ public:
     const std::function<void()> checkStop;
 
 private:
-    struct Parts;
-    std::unique_ptr<Parts> parts_;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
 
 public:
     ImageDir& images;
@@ -109,7 +109,7 @@ public:
     sockets::NetworkLock& networkLock;
     RestoredFiles& files;
     namespaces::JoinedNamespaces& joined;
-    namespaces::Surroundings& surroundings;
+    namespaces::RestoreNsContext& surroundings;
     cgroup::CgroupRestore& cgroups;
     namespaces::NamespaceRestores& namespaces;
 };

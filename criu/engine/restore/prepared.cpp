@@ -22,9 +22,9 @@ namespace criu::engine {
 
 PreparedRestore::PreparedRestore(PlannedRestore& plan)
     : planned(plan),
-      lazy(plan.startLazily()),
+      lazy(plan.startLazyRestore()),
       limits(plan.tree(), plan.surroundings.ids.isOwnNamespace()),
-      service(takeService(plan, lazy.get(), limits)),
+      service(reserveServiceFds(plan, lazy.get(), limits)),
       control(static_cast<std::uint32_t>(plan.births.all().size())),
       systemV(std::make_unique<memory::SysvShmRestore>(plan.log())),
       start(std::make_unique<RestoreStart>(plan.content, plan.surroundings, plan.options())),
@@ -39,7 +39,7 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
 void PreparedRestore::makeShared() {
     planned.log().stage("deleted files and shared memory");
     kernel::FdStore& store = planned.store;
-    const namespaces::Surroundings& surroundings = planned.surroundings;
+    const namespaces::RestoreNsContext& surroundings = planned.surroundings;
     planned.files.noteLinks();
     planned.requireFiles();
     for (const auto& kind : planned.namespaces)
@@ -48,9 +48,9 @@ void PreparedRestore::makeShared() {
             return planned.files.inherited(name);
         });
     planned.files.warnOfUnknownNames();
-    if (surroundings.help != nullptr) {
-        planned.images.setHelp(*surroundings.help);
-        planned.files.setHelp(*surroundings.help);
+    if (surroundings.usernsd != nullptr) {
+        planned.images.setUsernsd(*surroundings.usernsd);
+        planned.files.setUsernsd(*surroundings.usernsd);
     }
     if (!surroundings.ownPaths)
         planned.files.createDeleted(surroundings.ids, store);
@@ -59,7 +59,7 @@ void PreparedRestore::makeShared() {
         systemV->create(planned.images, planned.pages, surroundings.systemV, surroundings.ids, planned.checkStop);
     planned.cgroups.create(store);
     if (surroundings.ids.isOwnNamespace())
-        planned.cgroups.openEntrances(store);
+        planned.cgroups.openCgroupProcs(store);
     planned.visitGroups();
 }
 

@@ -34,7 +34,7 @@ public:
     PlannedRestore& planned;
     std::shared_ptr<LazyRestore>
         lazy;  ///< null without --lazy-pages and --map-pages; connected before anything is made
-    OwnLimits limits;
+    ScopedRlimits limits;
     ServiceFds service;  ///< what processes don't have open is there
     RestoreControl control;
     std::unique_ptr<memory::SysvShmRestore> systemV;

@@ -20,7 +20,7 @@ bool waits(const model::Options& options) noexcept {
 }
 
 /// The kernel ends all processes of a pid namespace with its first one (pid_namespaces(7)).
-void refuseToEndAsInit(const model::Options& options) {
+void refuseExitAsInit(const model::Options& options) {
     if (::getpid() != 1 || waits(options) || !options.execCommand.empty())
         return;
     Error error(0, "criu is process 1 of its pid namespace, and all that it restores would end with it");
@@ -32,7 +32,7 @@ void refuseToEndAsInit(const model::Options& options) {
 
 int restore(Run& run) {
     const model::Options& options = run.options;
-    refuseToEndAsInit(options);
+    refuseExitAsInit(options);
     if (options.stream)
         run.listeners.require(Stage::PreStream);
     run.listeners.append(run.drivers);  // one process notifies all

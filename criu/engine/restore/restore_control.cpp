@@ -78,8 +78,8 @@ void RestoreControl::sleepOn(std::uint32_t& word, std::uint32_t seen) const noex
         ::_exit(1);
 }
 
-void RestoreControl::noteBegun() const noexcept {
-    __atomic_store_n(&page().begun, 1U, __ATOMIC_RELEASE);
+void RestoreControl::noteRootStarted() const noexcept {
+    __atomic_store_n(&page().rootStarted, 1U, __ATOMIC_RELEASE);
     signalMaster(page());
 }
 
@@ -105,8 +105,8 @@ void RestoreControl::pass(Barrier barrier) const noexcept {
     }
 }
 
-void RestoreControl::awaitAdoption(std::size_t step) const noexcept {
-    std::uint32_t& word = page().adoption;
+void RestoreControl::awaitReparenting(std::size_t step) const noexcept {
+    std::uint32_t& word = page().reparenting;
     for (;;) {
         const std::uint32_t now = __atomic_load_n(&word, __ATOMIC_ACQUIRE);
         if (now >= step)
@@ -115,9 +115,9 @@ void RestoreControl::awaitAdoption(std::size_t step) const noexcept {
     }
 }
 
-void RestoreControl::continueAdoption() const noexcept {
-    __atomic_add_fetch(&page().adoption, 1U, __ATOMIC_ACQ_REL);
-    wake(page().adoption);
+void RestoreControl::continueReparenting() const noexcept {
+    __atomic_add_fetch(&page().reparenting, 1U, __ATOMIC_ACQ_REL);
+    wake(page().reparenting);
 }
 
 void RestoreControl::noteCreated(TreePid pid) const noexcept {
@@ -188,8 +188,8 @@ RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned mil
     return awaitWord(page().parked, parked, milliseconds);
 }
 
-RestoreControl::Outcome RestoreControl::awaitBegun(unsigned milliseconds) const noexcept {
-    return awaitWord(page().begun, 1, milliseconds);
+RestoreControl::Outcome RestoreControl::awaitRootStarted(unsigned milliseconds) const noexcept {
+    return awaitWord(page().rootStarted, 1, milliseconds);
 }
 
 /// Whoever changes the word counts an event.

@@ -45,11 +45,11 @@ struct ControlPage {
     /// For who watches: memory that is to be filled as far as known, and that is.
     std::atomic<std::uint64_t> wantedBytes{0};
     std::atomic<std::uint64_t> filledBytes{0};
-    std::uint32_t adoption = 0;  ///< futex: how far adoptions are, two steps for each adopter's turn
+    std::uint32_t reparenting = 0;  ///< futex: how far adoptions are, two steps for each adopter's turn
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
-    std::uint32_t begun = 0;  ///< 1 when the root has come to the gate
-    std::uint32_t gate = 0;   ///< futex: 1 when the namespaces of the tree are ready
+    std::uint32_t rootStarted = 0;  ///< 1 when the root has come to the gate
+    std::uint32_t gate = 0;         ///< futex: 1 when the namespaces of the tree are ready
 };
 
 /// A process that exists because of this restore.
@@ -83,7 +83,7 @@ public:
 
     /// The root says that it has come to the gate. There it waits for its namespaces; the master says that they are
     /// ready.
-    void noteBegun() const noexcept;
+    void noteRootStarted() const noexcept;
     void awaitGate() const noexcept;
     void openGate() const noexcept;
 
@@ -91,8 +91,8 @@ public:
     void pass(Barrier barrier) const noexcept;
 
     /// Waits until adoptions have come to a step; goes on to the next one.
-    void awaitAdoption(std::size_t step) const noexcept;
-    void continueAdoption() const noexcept;
+    void awaitReparenting(std::size_t step) const noexcept;
+    void continueReparenting() const noexcept;
 
     /// Notes that a process now exists; from its creator.
     void noteCreated(TreePid pid) const noexcept;
@@ -118,7 +118,7 @@ public:
     /// Master: waits until `parked` processes have arrived or one has failed; Idle after `milliseconds` without either.
     [[nodiscard]] Outcome await(std::uint32_t parked, unsigned milliseconds) const noexcept;
     /// Master: the same for the root, which comes to the gate.
-    [[nodiscard]] Outcome awaitBegun(unsigned milliseconds) const noexcept;
+    [[nodiscard]] Outcome awaitRootStarted(unsigned milliseconds) const noexcept;
 
     /// Master: the failure as text.
     [[nodiscard]] std::string failureText() const;

@@ -52,7 +52,7 @@ void readInventory(ImageDir& images, RestoreImages& out) {
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
     constexpr std::array<std::string_view, 7> known{
         memory::kStripedPages,           memory::kFilesPages,      memory::kDevicePages,
-        memory::kCompressedPages,        namespaces::kPosixQueues, namespaces::kFurtherNamespaces,
+        memory::kCompressedPages,        namespaces::kPosixQueues, namespaces::kNonRootNsExtension,
         namespaces::kNestedPidNamespaces};
     for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions)) {
         if (extension == kEncrypted)
@@ -182,7 +182,7 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     const auto pid = static_cast<std::uint64_t>(task.pid.value);
     task.ids = images.openRequired(ImageKind::Ids, pid).only<TaskKobjIdsEntry>();
     task.mm = images.openRequired(ImageKind::Mm, pid).only<MmEntry>();
-    memory::requireApart(**task.mm);
+    memory::requireNoVmaOverlap(**task.mm);
     task.fs = images.openRequired(ImageKind::Fs, pid).only<FsEntry>();
     for (const model::Thread& thread : task.threads) {
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });

@@ -33,7 +33,7 @@ struct Options;
 }  // namespace criu::model
 
 namespace criu::namespaces {
-struct Surroundings;
+struct RestoreNsContext;
 }
 
 namespace criu::engine {
@@ -51,7 +51,7 @@ struct RestoreRun {
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
     namespaces::NamespaceRestores& namespaces;
-    const namespaces::Surroundings& surroundings;
+    const namespaces::RestoreNsContext& surroundings;
     RestoreControl& control;
     ServiceFds service;
     const RestoreStart& start;

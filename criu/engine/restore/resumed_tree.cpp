@@ -142,9 +142,9 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     const model::Task& task = *member.task;
     moveThreads(task, member.threads, run.cgroups);
     const auto seccomp = run.content.seccomp.find(task.pid);
-    const UniqueFd* const users = run.surroundings.userSpaceOf(task);
-    LastSteps(process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
-              {run.start.credentials, run.start.dumpable, *run.start.labels}, users != nullptr ? users->get() : -1)
+    const UniqueFd* const users = run.surroundings.usernsOf(task);
+    PrivilegeDrop(process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
+                  {run.start.credentials, run.start.dumpable, *run.start.labels}, users != nullptr ? users->get() : -1)
         .run(member.area);
     setThreads(task, member.threads);
     if (run.surroundings.ids.isOwnNamespace()) {
@@ -166,7 +166,7 @@ void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const
     }
 }
 
-ResumedTree::Ender::~Ender() {
+ResumedTree::KillOnFailure::~KillOnFailure() {
     // The number of a process belongs to it as long as it is traced, even if it has ended.
     for (compel::FrozenProcess& process : processes_)
         if (!process.leader().released())
@@ -208,7 +208,7 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
     }
 }
 
-void ResumedTree::letGo(const RestoreRun& run, bool stopAll) {
+void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
     // Whoever dies now was killed from outside; that must not keep the others.
     std::vector<HostPid> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
@@ -231,14 +231,14 @@ void ResumedTree::letGo(const RestoreRun& run, bool stopAll) {
     }
     members_.clear();
     processes_.clear();
-    awaitStopped(stopping);
+    waitGroupStop(stopping);
 }
 
 /// The last of all: from here on other processes of the user may do with it what they like.
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
     const bool changes =
-        run.surroundings.userSpaceOf(task) != nullptr || LastSteps::changesCredentials(task, run.start.credentials);
-    if (!run.start.dumpable.needsShowing(**task.mm, changes))
+        run.surroundings.usernsOf(task) != nullptr || PrivilegeDrop::changesCredentials(task, run.start.credentials);
+    if (!run.start.dumpable.needsSetting(**task.mm, changes))
         return;
     compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());
     calls.checkedCall("become dumpable", SYS_prctl, {PR_SET_DUMPABLE, 1});

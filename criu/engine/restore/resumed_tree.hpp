@@ -30,7 +30,8 @@ class RestorerAreas;
 
 /// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
 /// credentials, registers, signal masks and POSIX locks are the image's. Nothing of it has run yet, and no process of a
-/// user without rights can trace one of them. Destroyed before letGo(), or not completely made, it ends the processes.
+/// user without rights can trace one of them. Destroyed before resumeTasks(), or not completely made, it ends the
+/// processes.
 class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
@@ -46,7 +47,7 @@ public:
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
     /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
-    void letGo(const RestoreRun& run, bool stopAll);
+    void resumeTasks(const RestoreRun& run, bool stopAll);
 
 private:
     using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
@@ -62,18 +63,18 @@ private:
 
     std::vector<Member> members_;  ///< of processes_
     /// Whoever is let go by the end of its tracing would run at once, from a restore that has failed.
-    class Ender {
+    class KillOnFailure {
     public:
-        explicit Ender(std::vector<compel::FrozenProcess>& processes) noexcept : processes_(processes) {}
-        ~Ender();
-        Ender(const Ender&) = delete;
-        Ender& operator=(const Ender&) = delete;
+        explicit KillOnFailure(std::vector<compel::FrozenProcess>& processes) noexcept : processes_(processes) {}
+        ~KillOnFailure();
+        KillOnFailure(const KillOnFailure&) = delete;
+        KillOnFailure& operator=(const KillOnFailure&) = delete;
 
     private:
         std::vector<compel::FrozenProcess>& processes_;
     };
     std::vector<compel::FrozenProcess> processes_;
-    Ender ender_{processes_};
+    KillOnFailure ender_{processes_};
 };
 
 }  // namespace criu::engine

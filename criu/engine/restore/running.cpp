@@ -90,7 +90,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     planned.store.closeQueue();  // criu may stay, and what processes give up shall be gone
     orWarn(planned.log(),
            [&] { planned.surroundings.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
-    parking.tree.letGo(prepared.run, planned.options().finalState == model::FinalState::Stopped);
+    parking.tree.resumeTasks(prepared.run, planned.options().finalState == model::FinalState::Stopped);
     born.processes.release();
     if (LazyRestore* const lazy = prepared.lazy.get(); lazy != nullptr)
         orWarn(planned.log(), [lazy] { lazy->done(); });

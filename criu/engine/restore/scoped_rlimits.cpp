@@ -60,16 +60,16 @@ void requireRoomForMappings(const model::ProcessTree& tree) {
 
 }  // namespace
 
-OwnLimits::OwnLimits() : before_(ownLimits()) {}
+ScopedRlimits::ScopedRlimits() : before_(currentRlimits()) {}
 
-OwnLimits::OwnLimits(const model::ProcessTree& tree, bool raiseAll) : OwnLimits() {
+ScopedRlimits::ScopedRlimits(const model::ProcessTree& tree, bool raiseAll) : ScopedRlimits() {
     requireRoomForMappings(tree);
     if (raiseAll)
         raise(tree, before_);
     files_ = kernel::raiseFileLimit();
 }
 
-int OwnLimits::makeRoomForFiles(std::size_t count) noexcept {
+int ScopedRlimits::makeRoomForFiles(std::size_t count) noexcept {
     // Descriptors are numbered by int, and fs.nr_open can't be higher than that either.
     constexpr std::size_t kMost = std::numeric_limits<int>::max();
     if (count > static_cast<std::size_t>(files_) && count <= kMost && kernel::makeRoomForFiles(count))
@@ -77,12 +77,12 @@ int OwnLimits::makeRoomForFiles(std::size_t count) noexcept {
     return files_;
 }
 
-void OwnLimits::putBack() const noexcept {
+void ScopedRlimits::putBack() const noexcept {
     for (unsigned i = 0; i < before_.size(); ++i)
         ::setrlimit(static_cast<__rlimit_resource>(i), &before_[i]);
 }
 
-kernel::ResourceLimits ownLimits() {
+kernel::ResourceLimits currentRlimits() {
     kernel::ProcBuffer buffer;
     return kernel::readLimits(kernel::ProcDir().self(), buffer);
 }

@@ -13,15 +13,15 @@ namespace criu::engine {
 
 /// The resource limits of criu while it restores: as high as its descriptors, and processes that inherit them, need.
 /// The destructor puts back what they were before.
-class OwnLimits {
+class ScopedRlimits {
 public:
     /// `raiseAll`: processes of the tree can't raise their limits themselves, so they are born with the highest that
     /// any of them had, and may lock as much memory while they are restored as that lets them. Throws Error if criu may
     /// not raise a limit that far.
-    OwnLimits(const model::ProcessTree& tree, bool raiseAll);
-    ~OwnLimits() { putBack(); }
-    OwnLimits(const OwnLimits&) = delete;
-    OwnLimits& operator=(const OwnLimits&) = delete;
+    ScopedRlimits(const model::ProcessTree& tree, bool raiseAll);
+    ~ScopedRlimits() { putBack(); }
+    ScopedRlimits(const ScopedRlimits&) = delete;
+    ScopedRlimits& operator=(const ScopedRlimits&) = delete;
 
     /// Allows more open files if `count` aren't, and criu may do that (CAP_SYS_RESOURCE, fs.nr_open). Returns how many
     /// are allowed then.
@@ -31,13 +31,13 @@ public:
     void putBack() const noexcept;
 
 private:
-    OwnLimits();
+    ScopedRlimits();
 
     kernel::ResourceLimits before_;
     int files_ = 0;
 };
 
 /// Those of the calling process.
-[[nodiscard]] kernel::ResourceLimits ownLimits();
+[[nodiscard]] kernel::ResourceLimits currentRlimits();
 
 }  // namespace criu::engine

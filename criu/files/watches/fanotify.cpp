@@ -49,7 +49,7 @@ public:
         const int self = files.find(FileId{entry_.id});
         // The kernel lists the newest first.
         const auto marks = list(entry_.mark, entry_.n_mark);
-        WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.help());
+        WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.usernsd());
         for (auto at = marks.rbegin(); at != marks.rend(); ++at) {
             const FanotifyMarkEntry* const mark = *at;
             if (mark->type == MARK_TYPE__MOUNT)

@@ -211,7 +211,7 @@ bool mayRead(const UniqueFd& fd) {
 UniqueFd openAsAll(const std::vector<kernel::FileRights>& users, const std::string& path, std::uint64_t inode) {
     UniqueFd fd;
     for (const kernel::FileRights& rights : users) {
-        const kernel::FileRightsTaken taken(rights);
+        const kernel::FileRightsScope taken(rights);
         UniqueFd next = openAsCaller(path, inode);
         if (!next || !mayRead(next))
             return {};
@@ -244,8 +244,8 @@ bool hasHandle(const UniqueFd& fd, const FhEntry& handle) {
 
 }  // namespace
 
-std::unique_ptr<kernel::FileRightsTaken> WatchedFile::takeRights() const {
-    return rights ? std::make_unique<kernel::FileRightsTaken>(*rights) : nullptr;
+std::unique_ptr<kernel::FileRightsScope> WatchedFile::takeRights() const {
+    return rights ? std::make_unique<kernel::FileRightsScope>(*rights) : nullptr;
 }
 
 WatchedFile WatchedOpener::openPath(const std::string& path) {
@@ -281,8 +281,8 @@ UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle
             continue;
         const UniqueFd root = openMount(mount, {});
         UniqueFd fd(root ? ::open_by_handle_at(root.get(), buffer.get(), O_PATH | O_CLOEXEC) : -1);
-        if (!fd && root && errno == EPERM && help_ != nullptr)
-            fd = help_->openByHandle(root.get(), buffer.bytes, O_PATH);
+        if (!fd && root && errno == EPERM && usernsd_ != nullptr)
+            fd = usernsd_->openByHandle(root.get(), buffer.bytes, O_PATH);
         if (!fd) {
             code = errno;
             continue;

@@ -67,15 +67,15 @@ struct WatchedFile {
     std::optional<kernel::FileRights> rights;
 
     /// Has these rights while what it returns lives; null for criu's.
-    [[nodiscard]] std::unique_ptr<kernel::FileRightsTaken> takeRights() const;
+    [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
 };
 
 /// Restore half: opens inodes again, in one process at one time: mounts are looked at once.
 class WatchedOpener {
 public:
     /// `users`: PlacedFiles::usersOf() whoever watches.
-    WatchedOpener(const PathRemaps& remaps, std::vector<kernel::FileRights> users, const kernel::OutsideHelp* help)
-        : remaps_(remaps), users_(std::move(users)), help_(help) {}
+    WatchedOpener(const PathRemaps& remaps, std::vector<kernel::FileRights> users, const kernel::Usernsd* usernsd)
+        : remaps_(remaps), users_(std::move(users)), usernsd_(usernsd) {}
 
     /// The deleted file brought back by the images, else by path, else by handle.
     WatchedFile open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle);
@@ -89,7 +89,7 @@ private:
 
     const PathRemaps& remaps_;
     std::vector<kernel::FileRights> users_;
-    const kernel::OutsideHelp* help_;
+    const kernel::Usernsd* usernsd_;
     std::optional<kernel::MountTable> mounts_;
 };
 

@@ -17,9 +17,9 @@ namespace {
 constexpr std::uint64_t kAllEvents =
     UFFD_FEATURE_EVENT_FORK | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE | UFFD_FEATURE_EVENT_UNMAP;
 
-MemoryEvent eventOf(const uffd_msg& message) {
-    using Kind = MemoryEvent::Kind;
-    MemoryEvent event;
+UffdEvent eventOf(const uffd_msg& message) {
+    using Kind = UffdEvent::Kind;
+    UffdEvent event;
     switch (message.event) {
         case UFFD_EVENT_PAGEFAULT:
             event.kind = Kind::Fault;
@@ -73,37 +73,37 @@ int registerFor(std::uint64_t mode, int userfaultfd, std::uint64_t start, std::u
 
 }  // namespace
 
-int missingPagesFlags() noexcept {
+int uffdMissingFlags() noexcept {
     return O_CLOEXEC | O_NONBLOCK;
 }
 
-int enableMissingPages(int userfaultfd) noexcept {
+int enableUffdMissing(int userfaultfd) noexcept {
     return enable(userfaultfd, kAllEvents);
 }
 
-int tryMissingPages() noexcept {
-    const UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, missingPagesFlags())));
-    return fd ? enableMissingPages(fd.get()) : errno;
+int probeUffdMissing() noexcept {
+    const UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, uffdMissingFlags())));
+    return fd ? enableUffdMissing(fd.get()) : errno;
 }
 
-int enableEveryTouch(int userfaultfd) noexcept {
+int enableUffdMinor(int userfaultfd) noexcept {
     return enable(userfaultfd, kAllEvents | UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM);
 }
 
-int tryEveryTouch() noexcept {
-    const UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, missingPagesFlags())));
-    return fd ? enableEveryTouch(fd.get()) : errno;
+int probeUffdMinor() noexcept {
+    const UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, uffdMissingFlags())));
+    return fd ? enableUffdMinor(fd.get()) : errno;
 }
 
-int registerForMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
+int registerUffdMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
     return registerFor(UFFDIO_REGISTER_MODE_MISSING, userfaultfd, start, bytes);
 }
 
-int registerForEveryTouch(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
+int registerUffdMinor(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept {
     return registerFor(UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR, userfaultfd, start, bytes);
 }
 
-std::vector<MemoryEvent> readMemoryEvents(int userfaultfd) {
+std::vector<UffdEvent> readUffdEvents(int userfaultfd) {
     std::array<uffd_msg, 32> messages{};
     ssize_t got;
     do {
@@ -112,13 +112,13 @@ std::vector<MemoryEvent> readMemoryEvents(int userfaultfd) {
     if (got < 0 && errno == EAGAIN)
         return {};
     sys(got, "read events of memory");
-    std::vector<MemoryEvent> events;
+    std::vector<UffdEvent> events;
     for (std::size_t i = 0; i < static_cast<std::size_t>(got) / sizeof(uffd_msg); ++i)
         events.push_back(eventOf(messages[i]));
     return events;
 }
 
-Supplied supplyPages(int userfaultfd, std::uint64_t at, std::span<const std::byte> content) noexcept {
+Supplied uffdCopy(int userfaultfd, std::uint64_t at, std::span<const std::byte> content) noexcept {
     uffdio_copy copy{};
     copy.dst = at;
     copy.src = reinterpret_cast<std::uint64_t>(content.data());
@@ -127,21 +127,21 @@ Supplied supplyPages(int userfaultfd, std::uint64_t at, std::span<const std::byt
     return resultOf(returned, copy.copy);
 }
 
-Supplied supplyZeroes(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
+Supplied uffdZeropage(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
     uffdio_zeropage zero{};
     zero.range = {at, bytes};
     const int returned = ::ioctl(userfaultfd, UFFDIO_ZEROPAGE, &zero);
     return resultOf(returned, zero.zeropage);
 }
 
-Supplied mapFilePages(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
+Supplied uffdContinue(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
     uffdio_continue request{};
     request.range = {at, bytes};
     const int returned = ::ioctl(userfaultfd, UFFDIO_CONTINUE, &request);
     return resultOf(returned, request.mapped);
 }
 
-void wakeFaults(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
+void uffdWake(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
     uffdio_range range{at, bytes};
     ::ioctl(userfaultfd, UFFDIO_WAKE, &range);  // fails only for memory that is gone, where nobody waits
 }

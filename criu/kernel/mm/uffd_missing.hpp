@@ -14,29 +14,29 @@ namespace criu::kernel {
 
 /// Flags to make such a descriptor with, as the second word of the system call: faults of the kernel, on behalf of
 /// system calls, are to wait too. Needs CAP_SYS_PTRACE in the first user namespace, or vm.unprivileged_userfaultfd.
-[[nodiscard]] int missingPagesFlags() noexcept;
+[[nodiscard]] int uffdMissingFlags() noexcept;
 
 /// Asks for all events, for a descriptor fresh from the system call. Returns 0 or the errno: EINVAL if the kernel lacks
 /// any of them (4.11), EPERM without CAP_SYS_PTRACE.
-[[nodiscard]] int enableMissingPages(int userfaultfd) noexcept;
+[[nodiscard]] int enableUffdMissing(int userfaultfd) noexcept;
 
 /// Whether this process may have such descriptors, by trying: 0 or the errno.
-[[nodiscard]] int tryMissingPages() noexcept;
+[[nodiscard]] int probeUffdMissing() noexcept;
 
-/// The same two for registerForEveryTouch(): also EINVAL before Linux 5.14.
-[[nodiscard]] int enableEveryTouch(int userfaultfd) noexcept;
-[[nodiscard]] int tryEveryTouch() noexcept;
+/// The same two for registerUffdMinor(): also EINVAL before Linux 5.14.
+[[nodiscard]] int enableUffdMinor(int userfaultfd) noexcept;
+[[nodiscard]] int probeUffdMinor() noexcept;
 
 /// From now on pages that a range of mappings lacks are waited for. Returns 0 or the errno.
-[[nodiscard]] int registerForMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
+[[nodiscard]] int registerUffdMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
 
 /// The same for private mappings of files in memory (tmpfs, memfd): threads wait at the first touch of a page whether
 /// the file has it (a minor fault) or not. So the kernel shows no byte of the file by itself, and memory that its
 /// process has given up can be made zero as anonymous memory would be.
-[[nodiscard]] int registerForEveryTouch(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
+[[nodiscard]] int registerUffdMinor(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
 
 /// What has happened in the memory that a descriptor belongs to.
-struct MemoryEvent {
+struct UffdEvent {
     enum class Kind {
         Fault,   ///< a thread waits for the page of `start`
         Fork,    ///< `child` is the descriptor of a new process' memory, which is as this one is now
@@ -52,7 +52,7 @@ struct MemoryEvent {
 };
 
 /// Takes events that wait, in their order; none if there is none (the descriptor is O_NONBLOCK). Throws Error.
-[[nodiscard]] std::vector<MemoryEvent> readMemoryEvents(int userfaultfd);
+[[nodiscard]] std::vector<UffdEvent> readUffdEvents(int userfaultfd);
 
 /// How much of a range was done, and why not more: 0, EAGAIN (an event waits to be read), EEXIST (a page is there),
 /// ENOENT (the range isn't within one registered mapping), ESRCH (the memory is gone), or another errno.
@@ -61,13 +61,13 @@ struct Supplied {
     int code = 0;
 };
 /// Puts content into missing pages, and wakes whoever waits for them.
-[[nodiscard]] Supplied supplyPages(int userfaultfd, std::uint64_t at, std::span<const std::byte> content) noexcept;
+[[nodiscard]] Supplied uffdCopy(int userfaultfd, std::uint64_t at, std::span<const std::byte> content) noexcept;
 /// The same with pages of zeroes.
-[[nodiscard]] Supplied supplyZeroes(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
+[[nodiscard]] Supplied uffdZeropage(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
 /// Maps pages that the mapped file has there, and wakes whoever waits for them: the kernel copies a page when it is
-/// written to. EFAULT if the file hasn't got one. After registerForEveryTouch().
-[[nodiscard]] Supplied mapFilePages(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
+/// written to. EFAULT if the file hasn't got one. After registerUffdMinor().
+[[nodiscard]] Supplied uffdContinue(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
 /// Has threads that wait for pages of a range touch them again.
-void wakeFaults(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
+void uffdWake(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
 
 }  // namespace criu::kernel

@@ -20,11 +20,11 @@ constexpr std::uint64_t kAsynchronousProtection = std::uint64_t{1} << 15;
 
 }  // namespace
 
-int writeTrackingFlags() noexcept {
+int uffdWpFlags() noexcept {
     return O_CLOEXEC | O_NONBLOCK | kUserModeOnly;
 }
 
-bool enableWriteTracking(int userfaultfd) {
+bool enableUffdWpAsync(int userfaultfd) {
     uffdio_api api{};
     api.api = UFFD_API;
     api.features = kAsynchronousProtection;
@@ -35,14 +35,14 @@ bool enableWriteTracking(int userfaultfd) {
     return false;
 }
 
-int registerForTracking(int userfaultfd, std::uint64_t start, std::uint64_t size) noexcept {
+int registerUffdWp(int userfaultfd, std::uint64_t start, std::uint64_t size) noexcept {
     uffdio_register area{};
     area.range = {start, size};
     area.mode = UFFDIO_REGISTER_MODE_WP;
     return ::ioctl(userfaultfd, UFFDIO_REGISTER, &area) == 0 ? 0 : errno;
 }
 
-int liftProtection(int userfaultfd, std::uint64_t start, std::uint64_t size) noexcept {
+int clearUffdWp(int userfaultfd, std::uint64_t start, std::uint64_t size) noexcept {
     uffdio_writeprotect change{};
     change.range = {start, size};
     change.mode = 0;

@@ -97,7 +97,7 @@ std::vector<InetSocketInfo> readInetSockets(int family, int protocol) {
     return sockets;
 }
 
-std::size_t forgetConnections(int family, std::uint16_t port) {
+std::size_t destroyClosedConnections(int family, std::uint16_t port) {
     constexpr std::uint32_t kFinWait2 = 5;
     constexpr std::uint32_t kTimeWait = 6;
     inet_diag_req_v2 request{};

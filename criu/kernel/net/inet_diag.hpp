@@ -53,7 +53,7 @@ std::vector<InetSocketInfo> readInetSockets(int family, int protocol);
 /// of which it waits for stray segments (TIME_WAIT) or for the other side to close them, too (FIN_WAIT2). No process
 /// has a descriptor of them. In the network namespace of the calling thread; needs CAP_NET_ADMIN there and a kernel
 /// with CONFIG_INET_DIAG_DESTROY, or else does nothing. Returns how many there were.
-std::size_t forgetConnections(int family, std::uint16_t port);
+std::size_t destroyClosedConnections(int family, std::uint16_t port);
 
 /// One answer, from behind the netlink header. Throws Error if it is too short to be one.
 InetSocketInfo parseInetSocket(std::span<const std::byte> answer);

@@ -31,9 +31,9 @@ UniqueFd openUffd() {
 }  // namespace
 
 bool dirtyTracking() {
-    const UniqueFd tracker(static_cast<int>(
-        sys(::syscall(SYS_userfaultfd, writeTrackingFlags()), "create a userfaultfd to track writes with")));
-    return enableWriteTracking(tracker.get()) && pagemapScan();
+    const UniqueFd tracker(
+        static_cast<int>(sys(::syscall(SYS_userfaultfd, uffdWpFlags()), "create a userfaultfd to track writes with")));
+    return enableUffdWpAsync(tracker.get()) && pagemapScan();
 }
 
 bool pagemapScan() {

@@ -117,7 +117,7 @@ bool hasServer(std::string_view fsType) noexcept {
     return type == "fuse" || type == "fuseblk";
 }
 
-bool asksOthers(std::string_view fsType) noexcept {
+bool isRemoteFileSystem(std::string_view fsType) noexcept {
     constexpr std::string_view kTypes[] = {"virtiofs", "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre"};
     return hasServer(fsType) || std::find(std::begin(kTypes), std::end(kTypes), fsType) != std::end(kTypes);
 }

@@ -63,7 +63,7 @@ private:
 /// Whether a process answers for file systems of this type (FUSE), which may be slow to, or never do.
 [[nodiscard]] bool hasServer(std::string_view fsType) noexcept;
 /// Whether that or another machine does (NFS and its like, virtiofs).
-[[nodiscard]] bool asksOthers(std::string_view fsType) noexcept;
+[[nodiscard]] bool isRemoteFileSystem(std::string_view fsType) noexcept;
 
 /// Whether the text of a mountinfo has one of a type that `wanted` says yes to. Looks at nothing else.
 [[nodiscard]] bool anyMountIs(std::string_view mountInfo, bool (*wanted)(std::string_view fsType) noexcept) noexcept;

@@ -97,7 +97,7 @@ bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode) {
 }
 
 NamespaceIds readNamespaceIds(const ProcPid& task) {
-    return FixedNamespaces().all(task);
+    return CachedNamespaceIds().all(task);
 }
 
 NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess) {
@@ -115,7 +115,7 @@ NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const 
     return ids;
 }
 
-NamespaceIds FixedNamespaces::all(const ProcPid& task) {
+NamespaceIds CachedNamespaceIds::all(const ProcPid& task) {
     for (std::size_t kind = 0; kind < kNamespaceKinds; ++kind)
         (void)of(task, static_cast<NamespaceKind>(kind));
     if (!askedForChildren_) {
@@ -126,7 +126,7 @@ NamespaceIds FixedNamespaces::all(const ProcPid& task) {
     return known_;
 }
 
-std::optional<std::uint32_t> FixedNamespaces::of(const ProcPid& task, NamespaceKind kind) {
+std::optional<std::uint32_t> CachedNamespaceIds::of(const ProcPid& task, NamespaceKind kind) {
     const auto index = static_cast<std::size_t>(kind);
     if (!asked_[index]) {
         known_.kinds[index] = readNamespaceId(task, kind);

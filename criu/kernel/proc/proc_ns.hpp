@@ -50,7 +50,7 @@ struct NamespaceIds {
 [[nodiscard]] NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess);
 
 /// The namespaces of a process that can't change them, since it stands still: the kernel is asked once for each.
-class FixedNamespaces {
+class CachedNamespaceIds {
 public:
     /// `task` is the same in all calls.
     [[nodiscard]] std::optional<std::uint32_t> of(const ProcPid& task, NamespaceKind kind);

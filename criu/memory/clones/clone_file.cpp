@@ -28,13 +28,13 @@ RangeSet guardsOf(const MmEntry& mm) {
 
 bool canBeOfFile(const VmaEntry& vma) noexcept {
     const auto advised = [&vma](int advice) { return vma.has_madv != 0 && (vma.madv >> advice & 1U) != 0; };
-    return mayComeLate(vma) && (vma.flags & MAP_TYPE) == MAP_PRIVATE && (vma.flags & MAP_GROWSDOWN) == 0 &&
+    return canBeLazy(vma) && (vma.flags & MAP_TYPE) == MAP_PRIVATE && (vma.flags & MAP_GROWSDOWN) == 0 &&
            !advised(MADV_WIPEONFORK) && !advised(MADV_HUGEPAGE) && vma.end <= kCloneSpan;
 }
 
-std::uint64_t lateContent(const PageSource& pages, const VmaEntry& vma) {
+std::uint64_t lazyContent(const PageSource& pages, const VmaEntry& vma) {
     std::uint64_t bytes = 0;
-    pages.forEach(vma.start, vma.end, [&](const PageJob& job) { bytes += job.mayBeLate ? job.bytes : 0; });
+    pages.forEach(vma.start, vma.end, [&](const PageJob& job) { bytes += job.lazyAllowed ? job.bytes : 0; });
     return bytes;
 }
 
@@ -44,7 +44,7 @@ std::vector<const VmaEntry*> mappingsOfClones(const MmEntry& mm, const PageSourc
     std::vector<const VmaEntry*> found;
     const RangeSet guards = guardsOf(mm);
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas))
-        if (canBeOfFile(*vma) && lateContent(pages, *vma) >= kLeastContent && !guards.overlaps({vma->start, vma->end}))
+        if (canBeOfFile(*vma) && lazyContent(pages, *vma) >= kLeastContent && !guards.overlaps({vma->start, vma->end}))
             found.push_back(vma);
     return found;
 }
@@ -53,7 +53,7 @@ bool CloneFile::has(const VmaEntry& vma) const noexcept {
     const std::span<const Range> mappings = areas.mappings();
     const auto at = std::lower_bound(mappings.begin(), mappings.end(), vma.start,
                                      [](const Range& mapping, std::uint64_t start) { return mapping.start < start; });
-    return at != mappings.end() && *at == Range{vma.start, vma.end} && mayComeLate(vma);
+    return at != mappings.end() && *at == Range{vma.start, vma.end} && canBeLazy(vma);
 }
 
 bool isOfClones(const kernel::Vma& vma) noexcept {

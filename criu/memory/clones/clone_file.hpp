@@ -36,7 +36,7 @@ inline constexpr std::string_view kCloneFileName = "criu-clones";
 struct CloneFile {
     int fd = -1;             ///< stays the owner's
     std::size_t number = 0;  ///< of the process in the tree
-    LateAreas areas;         ///< of mappingsOfClones()
+    LazyAreas areas;         ///< of mappingsOfClones()
 
     [[nodiscard]] std::uint64_t offsetOf(std::uint64_t address) const noexcept { return number * kCloneSpan + address; }
     [[nodiscard]] bool has(const VmaEntry& vma) const noexcept;

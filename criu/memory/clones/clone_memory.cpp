@@ -18,22 +18,22 @@ constexpr std::uint64_t kAhead = std::uint64_t{1} << 20;
 
 }  // namespace
 
-CloneMemory::CloneMemory(std::string name, UniqueFd userfaultfd, LatePages pages, CloneStore& store)
+CloneMemory::CloneMemory(std::string name, UniqueFd userfaultfd, LazyPageMap pages, CloneStore& store)
     : name_(std::move(name)), fd_(std::move(userfaultfd)), pages_(std::move(pages)), store_(store) {}
 
 std::vector<std::unique_ptr<CloneMemory>> CloneMemory::serve() {
     const ErrorContext context([this] { return name_; });
     std::vector<std::unique_ptr<CloneMemory>> children;
-    for (std::vector<kernel::MemoryEvent> events; !(events = kernel::readMemoryEvents(fd_.get())).empty();)
-        for (kernel::MemoryEvent& event : events)
+    for (std::vector<kernel::UffdEvent> events; !(events = kernel::readUffdEvents(fd_.get())).empty();)
+        for (kernel::UffdEvent& event : events)
             apply(event, children);
     // Faults are looked at only now: the kernel hands them out before events that tell of what came first.
     std::erase_if(faults_, [this](std::uint64_t page) { return answer(page); });
     return children;
 }
 
-void CloneMemory::apply(kernel::MemoryEvent& event, std::vector<std::unique_ptr<CloneMemory>>& children) {
-    using Kind = kernel::MemoryEvent::Kind;
+void CloneMemory::apply(kernel::UffdEvent& event, std::vector<std::unique_ptr<CloneMemory>>& children) {
+    using Kind = kernel::UffdEvent::Kind;
     switch (event.kind) {
         case Kind::Fault:
             faults_.push_back(event.start & ~(kImagePageSize - 1));
@@ -49,18 +49,18 @@ void CloneMemory::apply(kernel::MemoryEvent& event, std::vector<std::unique_ptr<
     }
 }
 
-kernel::Supplied CloneMemory::map(const LatePages::Piece& piece) {
+kernel::Supplied CloneMemory::map(const LazyPageMap::Piece& piece) {
     store_.fill(piece.source, piece.bytes);
-    const kernel::Supplied result = kernel::mapFilePages(fd_.get(), piece.at, piece.bytes);
+    const kernel::Supplied result = kernel::uffdContinue(fd_.get(), piece.at, piece.bytes);
     // It may reach into another mapping, which the kernel takes one at a time.
     if (result.bytes == 0 && result.code == ENOENT && piece.bytes > kImagePageSize)
-        return kernel::mapFilePages(fd_.get(), piece.at, kImagePageSize);
+        return kernel::uffdContinue(fd_.get(), piece.at, kImagePageSize);
     return result;
 }
 
 bool CloneMemory::answer(std::uint64_t page) {
     const auto piece = pages_.waitingAt(page, kAround);
-    const kernel::Supplied result = piece ? map(*piece) : kernel::supplyZeroes(fd_.get(), page, kImagePageSize);
+    const kernel::Supplied result = piece ? map(*piece) : kernel::uffdZeropage(fd_.get(), page, kImagePageSize);
     if (result.bytes != 0)
         return true;
     switch (result.code) {
@@ -71,7 +71,7 @@ bool CloneMemory::answer(std::uint64_t page) {
             return true;
         case EEXIST:
         case ENOENT:  // it is mapped no more
-            kernel::wakeFaults(fd_.get(), page, kImagePageSize);
+            kernel::uffdWake(fd_.get(), page, kImagePageSize);
             return true;
         default:
             failWith(result.code, "put the page of {:#x} there", page);

@@ -21,7 +21,7 @@ class CloneStore;
 class CloneMemory {
 public:
     /// `name`: for messages. `pages`: of CloneStore::pagesOf(). `store` outlives this object.
-    CloneMemory(std::string name, UniqueFd userfaultfd, LatePages pages, CloneStore& store);
+    CloneMemory(std::string name, UniqueFd userfaultfd, LazyPageMap pages, CloneStore& store);
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -38,14 +38,14 @@ public:
     [[nodiscard]] bool isGone();
 
 private:
-    void apply(kernel::MemoryEvent& event, std::vector<std::unique_ptr<CloneMemory>>& children);
+    void apply(kernel::UffdEvent& event, std::vector<std::unique_ptr<CloneMemory>>& children);
     /// True if it was answered.
     bool answer(std::uint64_t page);
-    kernel::Supplied map(const LatePages::Piece& piece);
+    kernel::Supplied map(const LazyPageMap::Piece& piece);
 
     const std::string name_;
     UniqueFd fd_;
-    LatePages pages_;
+    LazyPageMap pages_;
     CloneStore& store_;
     std::vector<std::uint64_t> faults_;
     std::uint64_t ahead_ = 0;  ///< where mapAhead() goes on

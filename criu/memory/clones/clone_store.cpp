@@ -30,8 +30,8 @@ CloneStore::CloneStore(std::size_t processes)
     sys(::ftruncate(file_.get(), static_cast<off_t>(processes * kCloneSpan)), "set the size of the clones' file");
 }
 
-void CloneStore::add(std::size_t number, const PageSource& source, const LateAreas& areas,
-                     std::shared_ptr<const LateContent> content) {
+void CloneStore::add(std::size_t number, const PageSource& source, const LazyAreas& areas,
+                     std::shared_ptr<const LazyContent> content) {
     for (const Range& mapping : areas.mappings()) {
         Area area;
         area.address = mapping.start;

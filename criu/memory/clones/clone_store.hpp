@@ -17,7 +17,7 @@
 
 namespace criu::memory {
 
-class LateAreas;
+class LazyAreas;
 
 /// The file that clones map (clone_file.hpp), as its keeper has it. Content is read from images, whatever their form,
 /// when somebody wants it or when there is time, once for all clones. Nobody else can write to the file: it is sealed
@@ -28,14 +28,14 @@ public:
     explicit CloneStore(std::size_t processes);
 
     /// The late pages of process `number`, whose content is `content`, which finds them by their addresses.
-    void add(std::size_t number, const PageSource& source, const LateAreas& areas,
-             std::shared_ptr<const LateContent> content);
+    void add(std::size_t number, const PageSource& source, const LazyAreas& areas,
+             std::shared_ptr<const LazyContent> content);
     /// All were added: from here on nobody can map it writable and shared, nor change its size. Throws Error.
     void seal();
 
     [[nodiscard]] int fd() const noexcept { return file_.get(); }
     /// Which pages of a process the file stands for: their addresses, and their places in the file as `source`.
-    [[nodiscard]] const LatePages& pagesOf(std::size_t number) const { return pages_.at(number); }
+    [[nodiscard]] const LazyPageMap& pagesOf(std::size_t number) const { return pages_.at(number); }
 
     /// Returns when the file has the content of a range, whose pages were all added. Any thread. Throws Error.
     void fill(std::uint64_t offset, std::uint64_t bytes);
@@ -53,7 +53,7 @@ private:
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;
         Mapping here;
-        std::shared_ptr<const LateContent> content;
+        std::shared_ptr<const LazyContent> content;
         std::vector<Range> parts;  ///< ascending addresses of pages with content
         std::vector<Block> blocks;
     };
@@ -63,7 +63,7 @@ private:
 
     UniqueFd file_;
     std::vector<Area> areas_;  ///< ascending by offset
-    std::vector<LatePages> pages_;
+    std::vector<LazyPageMap> pages_;
     std::mutex mutex_;  ///< for blocks and the place of fillNext()
     std::condition_variable changed_;
     std::size_t nextArea_ = 0;

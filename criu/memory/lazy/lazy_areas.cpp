@@ -12,34 +12,34 @@
 
 namespace criu::memory {
 
-bool mayComeLate(const VmaEntry& vma) noexcept {
+bool canBeLazy(const VmaEntry& vma) noexcept {
     return is(vma, VmaStatus::AnonPrivate) && !is(vma, VmaStatus::Vdso) && !is(vma, VmaStatus::ShadowStack) &&
            (vma.flags & MAP_ANONYMOUS) != 0 && (vma.flags & (MAP_LOCKED | MAP_HUGETLB)) == 0 && vma.end <= taskSize();
 }
 
-TouchedMemory::TouchedMemory(const MmEntry& mm) {
+EagerMemory::EagerMemory(const MmEntry& mm) {
     add({mm.mm_arg_start, mm.mm_arg_end});
     add({mm.mm_env_start, mm.mm_env_end});
 }
 
-void TouchedMemory::addStack(std::uint64_t pointer) {
+void EagerMemory::addStack(std::uint64_t pointer) {
     add({pointer, pointer + 1});
 }
 
-void TouchedMemory::addRseq(std::uint64_t address, std::uint64_t size) {
+void EagerMemory::addRseq(std::uint64_t address, std::uint64_t size) {
     add({address, address + size});
 }
 
-void TouchedMemory::add(const Range& range) {
+void EagerMemory::add(const Range& range) {
     if (range.start < range.end)
         ranges_.push_back(range);
 }
 
-LateAreas::LateAreas(const MmEntry& mm, const TouchedMemory& touched) : LateAreas(list(mm.vmas, mm.n_vmas), touched) {}
+LazyAreas::LazyAreas(const MmEntry& mm, const EagerMemory& touched) : LazyAreas(list(mm.vmas, mm.n_vmas), touched) {}
 
-LateAreas::LateAreas(std::span<const VmaEntry* const> vmas, const TouchedMemory& touched) {
+LazyAreas::LazyAreas(std::span<const VmaEntry* const> vmas, const EagerMemory& touched) {
     for (const VmaEntry* const vma : vmas) {
-        if (!mayComeLate(*vma) || !hasPrivatePages(*vma))
+        if (!canBeLazy(*vma) || !hasPrivatePages(*vma))
             continue;
         mappings_.push_back({vma->start, vma->end});
         std::vector<Range> inside;
@@ -63,7 +63,7 @@ LateAreas::LateAreas(std::span<const VmaEntry* const> vmas, const TouchedMemory&
               [](const Range& one, const Range& other) { return one.start < other.start; });
 }
 
-std::vector<Range>::const_iterator LateAreas::from(std::uint64_t address) const noexcept {
+std::vector<Range>::const_iterator LazyAreas::from(std::uint64_t address) const noexcept {
     return std::upper_bound(parts_.begin(), parts_.end(), address,
                             [](std::uint64_t at, const Range& part) { return at < part.end; });
 }

@@ -14,13 +14,13 @@ namespace criu::memory {
 
 /// Whether pages of a mapping may be supplied after its process runs: anonymous private memory of ordinary pages, which
 /// isn't locked (mlock(2) promises that nobody waits for a page).
-[[nodiscard]] bool mayComeLate(const VmaEntry& vma) noexcept;
+[[nodiscard]] bool canBeLazy(const VmaEntry& vma) noexcept;
 
 /// What a process uses right at its start, or what is looked at from outside: its pages come at once.
-class TouchedMemory {
+class EagerMemory {
 public:
     /// The arguments and the environment, which /proc shows.
-    explicit TouchedMemory(const MmEntry& mm);
+    explicit EagerMemory(const MmEntry& mm);
 
     /// What a thread uses as soon as it runs.
     void addStack(std::uint64_t pointer);
@@ -35,13 +35,13 @@ private:
 };
 
 /// The parts of a process' memory whose pages may come after it runs (--lazy-pages).
-class LateAreas {
+class LazyAreas {
 public:
     /// None.
-    LateAreas() = default;
-    LateAreas(const MmEntry& mm, const TouchedMemory& touched);
+    LazyAreas() = default;
+    LazyAreas(const MmEntry& mm, const EagerMemory& touched);
     /// The same for mappings that no entry has yet.
-    LateAreas(std::span<const VmaEntry* const> vmas, const TouchedMemory& touched);
+    LazyAreas(std::span<const VmaEntry* const> vmas, const EagerMemory& touched);
 
     [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
 
@@ -61,7 +61,7 @@ private:
 };
 
 template <typename Visit>
-void LateAreas::forEach(const PageJob& job, Visit&& visit) const {
+void LazyAreas::forEach(const PageJob& job, Visit&& visit) const {
     PageJob rest = job;
     const auto piece = [&](std::uint64_t end, bool late) {
         PageJob part = rest;
@@ -69,7 +69,7 @@ void LateAreas::forEach(const PageJob& job, Visit&& visit) const {
         visit(part, late);
         rest = rest.from(end);
     };
-    if (job.mayBeLate)
+    if (job.lazyAllowed)
         for (auto part = from(job.address); part != parts_.end() && part->start < job.end(); ++part) {
             if (part->start > rest.address)
                 piece(part->start, false);

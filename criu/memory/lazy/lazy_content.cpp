@@ -7,7 +7,7 @@
 
 namespace criu::memory {
 
-const PageContent& LateContent::content(std::size_t layer) const {
+const PageContent& LazyContent::content(std::size_t layer) const {
     const std::lock_guard lock(opening_);
     std::unique_ptr<PageContent>& content = contents_.at(layer);
     if (!content)
@@ -15,13 +15,13 @@ const PageContent& LateContent::content(std::size_t layer) const {
     return *content;
 }
 
-void LateContent::open() const {
+void LazyContent::open() const {
     const ErrorContext context([&] { return fmt::format("process {}", object_.id); });
     for (std::size_t layer = 0; layer < contents_.size(); ++layer)
         (void)content(layer);
 }
 
-void LateContent::read(std::uint64_t address, std::span<std::byte> into) const {
+void LazyContent::read(std::uint64_t address, std::span<std::byte> into) const {
     const ErrorContext context([&] { return fmt::format("content of {:#x} of process {}", address, object_.id); });
     source_.forEach(address, address + into.size(), [&](const PageJob& job) {
         const std::span<std::byte> part = into.subspan(job.address - address, job.bytes);

@@ -21,10 +21,10 @@ public:
 };
 
 /// The content of one process' late pages, by the addresses that they had in the image. Several threads may read.
-class LateContent {
+class LazyContent {
 public:
     /// `source` and `supplier` (null: the images have all of it) outlive this object.
-    LateContent(const PageSource& source, const MemoryObject& object, PageSupplier* supplier)
+    LazyContent(const PageSource& source, const MemoryObject& object, PageSupplier* supplier)
         : source_(source), object_(object), supplier_(supplier), contents_(source.layers().size()) {}
 
     /// Opens all that is in images, and checks that there is enough of it: better before anybody needs it. Throws

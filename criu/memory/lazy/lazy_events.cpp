@@ -3,14 +3,14 @@
 
 namespace criu::memory {
 
-void follow(const kernel::MemoryEvent& event, int userfaultfd, LatePages& pages) {
-    if (event.kind == kernel::MemoryEvent::Kind::Move) {
+void follow(const kernel::UffdEvent& event, int userfaultfd, LazyPageMap& pages) {
+    if (event.kind == kernel::UffdEvent::Kind::Move) {
         pages.move(event.start, event.target, event.bytes);
-        kernel::wakeFaults(userfaultfd, event.target, event.bytes);
+        kernel::uffdWake(userfaultfd, event.target, event.bytes);
     } else {
         pages.forget(event.start, event.bytes);
     }
-    kernel::wakeFaults(userfaultfd, event.start, event.bytes);
+    kernel::uffdWake(userfaultfd, event.start, event.bytes);
 }
 
 }  // namespace criu::memory

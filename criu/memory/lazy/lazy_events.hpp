@@ -8,6 +8,6 @@ namespace criu::memory {
 
 /// Does to pages that are still to come what the process has done to its memory (Move, Remove or Unmap), and has
 /// threads that wait for one of them touch it again: they get what is there now.
-void follow(const kernel::MemoryEvent& event, int userfaultfd, LatePages& pages);
+void follow(const kernel::UffdEvent& event, int userfaultfd, LazyPageMap& pages);
 
 }  // namespace criu::memory

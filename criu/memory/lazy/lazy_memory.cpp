@@ -10,60 +10,60 @@
 
 namespace criu::memory {
 
-void LateMemory::Gate::enterPutting() {
+void LazyMemory::Gate::enterPutting() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !taking_; });
     ++putting_;
 }
 
-void LateMemory::Gate::leavePutting() {
+void LazyMemory::Gate::leavePutting() {
     const std::lock_guard lock(mutex_);
     if (--putting_ == 0)
         changed_.notify_all();
 }
 
-void LateMemory::Gate::enterTaking() {
+void LazyMemory::Gate::enterTaking() {
     std::unique_lock lock(mutex_);
     taking_ = true;
     changed_.wait(lock, [this] { return putting_ == 0; });
 }
 
-void LateMemory::Gate::leaveTaking() {
+void LazyMemory::Gate::leaveTaking() {
     const std::lock_guard lock(mutex_);
     taking_ = false;
     changed_.notify_all();
 }
 
-LateMemory::LateMemory(std::string name, UniqueFd fd, LatePages pages, std::shared_ptr<const LateContent> content)
+LazyMemory::LazyMemory(std::string name, UniqueFd fd, LazyPageMap pages, std::shared_ptr<const LazyContent> content)
     : name_(std::move(name)), fd_(std::move(fd)), content_(std::move(content)), pages_(std::move(pages)) {}
 
-std::optional<LatePages::Order> LateMemory::takeAt(std::uint64_t address, std::uint64_t most) {
+std::optional<LazyPageMap::Order> LazyMemory::takeAt(std::uint64_t address, std::uint64_t most) {
     const std::lock_guard lock(mutex_);
     return pages_.takeAt(address, most);
 }
 
-std::optional<LatePages::Order> LateMemory::takeNext(std::uint64_t most) {
+std::optional<LazyPageMap::Order> LazyMemory::takeNext(std::uint64_t most) {
     const std::lock_guard lock(mutex_);
     return pages_.takeNext(most);
 }
 
-std::uint64_t LateMemory::waitingBytes() const {
+std::uint64_t LazyMemory::waitingBytes() const {
     const std::lock_guard lock(mutex_);
     return pages_.waitingBytes();
 }
 
-bool LateMemory::complete() const {
+bool LazyMemory::complete() const {
     const std::lock_guard lock(mutex_);
     return pages_.complete() && !hasFaults_;
 }
 
-LateMemory::News LateMemory::takeEvents() {
+LazyMemory::News LazyMemory::takeEvents() {
     const ErrorContext context([this] { return name_; });
     News news;
     gate_.enterTaking();
     try {
-        for (std::vector<kernel::MemoryEvent> events; !(events = kernel::readMemoryEvents(fd_.get())).empty();)
-            for (kernel::MemoryEvent& event : events)
+        for (std::vector<kernel::UffdEvent> events; !(events = kernel::readUffdEvents(fd_.get())).empty();)
+            for (kernel::UffdEvent& event : events)
                 apply(event, news);
         answerFaults(news);
     } catch (...) {
@@ -74,8 +74,8 @@ LateMemory::News LateMemory::takeEvents() {
     return news;
 }
 
-void LateMemory::apply(kernel::MemoryEvent& event, News& news) {
-    using Kind = kernel::MemoryEvent::Kind;
+void LazyMemory::apply(kernel::UffdEvent& event, News& news) {
+    using Kind = kernel::UffdEvent::Kind;
     const std::lock_guard lock(mutex_);
     switch (event.kind) {
         case Kind::Fault:
@@ -83,7 +83,7 @@ void LateMemory::apply(kernel::MemoryEvent& event, News& news) {
             return;
         case Kind::Fork:
             news.children.push_back(
-                std::make_unique<LateMemory>("a child of " + name_, std::move(event.child), pages_.fork(), content_));
+                std::make_unique<LazyMemory>("a child of " + name_, std::move(event.child), pages_.fork(), content_));
             return;
         case Kind::Move:
         case Kind::Remove:
@@ -92,43 +92,43 @@ void LateMemory::apply(kernel::MemoryEvent& event, News& news) {
     }
 }
 
-void LateMemory::answerFaults(News& news) {
+void LazyMemory::answerFaults(News& news) {
     std::erase_if(faults_, [&](std::uint64_t page) {
-        const LatePages::State state = stateOf(page);
-        if (state == LatePages::State::Waiting)
+        const LazyPageMap::State state = stateOf(page);
+        if (state == LazyPageMap::State::Waiting)
             news.wanted.push_back(page);
-        if (state != LatePages::State::Unknown)
+        if (state != LazyPageMap::State::Unknown)
             return true;
-        const kernel::Supplied result = kernel::supplyZeroes(fd_.get(), page, kImagePageSize);
+        const kernel::Supplied result = kernel::uffdZeropage(fd_.get(), page, kImagePageSize);
         if (result.code == EAGAIN && result.bytes == 0)
             return false;
         if (result.code == ESRCH)
             lose();
         else if (result.code != 0)
-            kernel::wakeFaults(fd_.get(), page, kImagePageSize);  // it is there by now, or no longer to be had
+            kernel::uffdWake(fd_.get(), page, kImagePageSize);  // it is there by now, or no longer to be had
         return true;
     });
     hasFaults_ = !faults_.empty();
     news.again = hasFaults_;
 }
 
-LatePages::State LateMemory::stateOf(std::uint64_t page) const {
+LazyPageMap::State LazyMemory::stateOf(std::uint64_t page) const {
     const std::lock_guard lock(mutex_);
     return pages_.stateOf(page);
 }
 
-void LateMemory::lose() {
+void LazyMemory::lose() {
     const std::lock_guard lock(mutex_);
     pages_.clear();
 }
 
-void LateMemory::supply(const LatePages::Order& order, std::span<std::byte> buffer) {
+void LazyMemory::supply(const LazyPageMap::Order& order, std::span<std::byte> buffer) {
     const ErrorContext context([this] { return name_; });
     const std::span<std::byte> content = buffer.first(order.bytes);
     content_->read(order.source, content);
     for (std::uint64_t most = order.bytes;;) {
         gate_.enterPutting();
-        std::vector<LatePages::Piece> places;
+        std::vector<LazyPageMap::Piece> places;
         {
             const std::lock_guard lock(mutex_);
             places = pages_.placesOf(order.number);
@@ -152,11 +152,11 @@ void LateMemory::supply(const LatePages::Order& order, std::span<std::byte> buff
     }
 }
 
-bool LateMemory::put(const LatePages::Order& order, const LatePages::Piece& piece, std::span<const std::byte> content,
-                     std::uint64_t& most) {
+bool LazyMemory::put(const LazyPageMap::Order& order, const LazyPageMap::Piece& piece,
+                     std::span<const std::byte> content, std::uint64_t& most) {
     const std::uint64_t size = std::min(piece.bytes, most);
     const kernel::Supplied result =
-        kernel::supplyPages(fd_.get(), piece.at, content.subspan(piece.source - order.source, size));
+        kernel::uffdCopy(fd_.get(), piece.at, content.subspan(piece.source - order.source, size));
     std::uint64_t done = result.bytes;
     if (done == 0) {
         switch (result.code) {
@@ -171,7 +171,7 @@ bool LateMemory::put(const LatePages::Order& order, const LatePages::Piece& piec
                 done = kImagePageSize;
                 break;
             case EEXIST:
-                kernel::wakeFaults(fd_.get(), piece.at, kImagePageSize);
+                kernel::uffdWake(fd_.get(), piece.at, kImagePageSize);
                 done = kImagePageSize;
                 break;
             case ESRCH:

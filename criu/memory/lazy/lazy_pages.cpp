@@ -8,16 +8,16 @@
 namespace criu::memory {
 namespace {
 
-using Piece = LatePages::Piece;
+using Piece = LazyPageMap::Piece;
 
 /// Divides a piece into what is before, in and behind a range; each may be empty.
-struct Parts {
+struct SplitPiece {
     Piece before;
     Piece inside;
     Piece behind;
 };
 
-Parts divide(const Piece& piece, std::uint64_t start, std::uint64_t end) {
+SplitPiece divide(const Piece& piece, std::uint64_t start, std::uint64_t end) {
     const std::uint64_t last = piece.at + piece.bytes;
     const std::uint64_t from = std::clamp(start, piece.at, last);
     const std::uint64_t to = std::clamp(end, from, last);
@@ -32,7 +32,7 @@ std::vector<Piece> cut(std::vector<Piece>& pieces, std::uint64_t start, std::uin
     std::vector<Piece> rest;
     std::vector<Piece> taken;
     for (const Piece& piece : pieces) {
-        const Parts parts = divide(piece, start, start + bytes);
+        const SplitPiece parts = divide(piece, start, start + bytes);
         for (const Piece& part : {parts.before, parts.behind})
             if (part.bytes != 0)
                 rest.push_back(part);
@@ -45,7 +45,7 @@ std::vector<Piece> cut(std::vector<Piece>& pieces, std::uint64_t start, std::uin
 
 }  // namespace
 
-void LatePages::add(const Piece& piece) {
+void LazyPageMap::add(const Piece& piece) {
     if (piece.bytes == 0)
         return;
     // What goes on where its predecessor ends becomes one with it: fragments make small requests.
@@ -61,7 +61,7 @@ void LatePages::add(const Piece& piece) {
     waiting_.emplace_hint(next, piece.at, Waiting{piece.bytes, piece.source});
 }
 
-LatePages::Map::const_iterator LatePages::find(std::uint64_t address) const noexcept {
+LazyPageMap::Map::const_iterator LazyPageMap::find(std::uint64_t address) const noexcept {
     auto at = waiting_.upper_bound(address);
     if (at == waiting_.begin())
         return waiting_.end();
@@ -69,7 +69,7 @@ LatePages::Map::const_iterator LatePages::find(std::uint64_t address) const noex
     return address - at->first < at->second.bytes ? at : waiting_.end();
 }
 
-LatePages::State LatePages::stateOf(std::uint64_t address) const noexcept {
+LazyPageMap::State LazyPageMap::stateOf(std::uint64_t address) const noexcept {
     if (find(address) != waiting_.end())
         return State::Waiting;
     for (const auto& [number, pieces] : orders_)
@@ -79,7 +79,7 @@ LatePages::State LatePages::stateOf(std::uint64_t address) const noexcept {
     return State::Unknown;
 }
 
-LatePages::Order LatePages::take(const Piece& piece) {
+LazyPageMap::Order LazyPageMap::take(const Piece& piece) {
     cutWaiting(piece.at, piece.bytes);
     cursor_ = piece.at + piece.bytes;
     const std::uint64_t number = nextOrder_++;
@@ -87,7 +87,7 @@ LatePages::Order LatePages::take(const Piece& piece) {
     return {number, piece.source, piece.bytes};
 }
 
-std::optional<Piece> LatePages::waitingAt(std::uint64_t address, std::uint64_t most) const {
+std::optional<Piece> LazyPageMap::waitingAt(std::uint64_t address, std::uint64_t most) const {
     const auto found = find(address);
     if (found == waiting_.end())
         return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<Piece> LatePages::waitingAt(std::uint64_t address, std::uint64_t m
     return Piece{address, std::min(most, found->second.bytes - before), found->second.source + before};
 }
 
-std::optional<Piece> LatePages::waitingFrom(std::uint64_t address, std::uint64_t most) const {
+std::optional<Piece> LazyPageMap::waitingFrom(std::uint64_t address, std::uint64_t most) const {
     if (auto here = waitingAt(address, most))
         return here;
     const auto next = waiting_.lower_bound(address);
@@ -104,7 +104,7 @@ std::optional<Piece> LatePages::waitingFrom(std::uint64_t address, std::uint64_t
     return waitingAt(next->first, most);
 }
 
-std::optional<LatePages::Order> LatePages::takeAt(std::uint64_t address, std::uint64_t most) {
+std::optional<LazyPageMap::Order> LazyPageMap::takeAt(std::uint64_t address, std::uint64_t most) {
     const std::uint64_t page = address & ~(kImagePageSize - 1);
     const auto found = find(page);
     if (found == waiting_.end())
@@ -113,7 +113,7 @@ std::optional<LatePages::Order> LatePages::takeAt(std::uint64_t address, std::ui
     return take({page, std::min(most, found->second.bytes - before), found->second.source + before});
 }
 
-std::optional<LatePages::Order> LatePages::takeNext(std::uint64_t most) {
+std::optional<LazyPageMap::Order> LazyPageMap::takeNext(std::uint64_t most) {
     if (waiting_.empty())
         return std::nullopt;
     if (auto here = takeAt(cursor_, most))
@@ -124,24 +124,24 @@ std::optional<LatePages::Order> LatePages::takeNext(std::uint64_t most) {
     return take({next->first, std::min(most, next->second.bytes), next->second.source});
 }
 
-std::vector<Piece> LatePages::placesOf(std::uint64_t order) const {
+std::vector<Piece> LazyPageMap::placesOf(std::uint64_t order) const {
     const auto found = orders_.find(order);
     return found == orders_.end() ? std::vector<Piece>() : found->second;
 }
 
-void LatePages::arrived(std::uint64_t order, std::uint64_t at, std::uint64_t bytes) {
+void LazyPageMap::arrived(std::uint64_t order, std::uint64_t at, std::uint64_t bytes) {
     if (const auto found = orders_.find(order); found != orders_.end())
         cut(found->second, at, bytes);
 }
 
-std::vector<Piece> LatePages::cutWaiting(std::uint64_t start, std::uint64_t bytes) {
+std::vector<Piece> LazyPageMap::cutWaiting(std::uint64_t start, std::uint64_t bytes) {
     std::vector<Piece> taken;
     const std::uint64_t end = start + bytes;
     auto at = waiting_.upper_bound(start);
     if (at != waiting_.begin())
         --at;
     while (at != waiting_.end() && at->first < end) {
-        const Parts parts = divide({at->first, at->second.bytes, at->second.source}, start, end);
+        const SplitPiece parts = divide({at->first, at->second.bytes, at->second.source}, start, end);
         if (parts.inside.bytes == 0) {
             ++at;
             continue;
@@ -155,13 +155,13 @@ std::vector<Piece> LatePages::cutWaiting(std::uint64_t start, std::uint64_t byte
     return taken;
 }
 
-void LatePages::forget(std::uint64_t start, std::uint64_t bytes) {
+void LazyPageMap::forget(std::uint64_t start, std::uint64_t bytes) {
     cutWaiting(start, bytes);
     for (auto& [number, pieces] : orders_)
         cut(pieces, start, bytes);
 }
 
-void LatePages::move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+void LazyPageMap::move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
     const auto shift = [&](Piece piece) {
         piece.at = piece.at - from + to;
         return piece;
@@ -178,8 +178,8 @@ void LatePages::move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes) 
             pieces->push_back(shift(piece));
 }
 
-LatePages LatePages::fork() const {
-    LatePages child;
+LazyPageMap LazyPageMap::fork() const {
+    LazyPageMap child;
     child.waiting_ = waiting_;
     child.cursor_ = cursor_;
     for (const auto& [number, pieces] : orders_)
@@ -188,13 +188,13 @@ LatePages LatePages::fork() const {
     return child;
 }
 
-void LatePages::clear() {
+void LazyPageMap::clear() {
     waiting_.clear();
     for (auto& [number, pieces] : orders_)
         pieces.clear();
 }
 
-std::uint64_t LatePages::waitingBytes() const noexcept {
+std::uint64_t LazyPageMap::waitingBytes() const noexcept {
     std::uint64_t bytes = 0;
     for (const auto& [at, waiting] : waiting_)
         bytes += waiting.bytes;

@@ -13,7 +13,7 @@ namespace criu::memory {
 ///
 /// Pages *wait* until somebody takes an order for them; then they are *coming* until they have arrived. Whatever the
 /// process does to its memory meanwhile (forget(), move(), fork()) is done to both. Not for several threads at once.
-class LatePages {
+class LazyPageMap {
 public:
     /// Consecutive pages.
     struct Piece {
@@ -58,7 +58,7 @@ public:
     /// The process has moved pages, over what was there.
     void move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
     /// For a child that has the same memory at this moment: what is coming waits there again.
-    [[nodiscard]] LatePages fork() const;
+    [[nodiscard]] LazyPageMap fork() const;
     /// The process is gone.
     void clear();
 

@@ -18,7 +18,7 @@
 
 namespace criu::memory {
 
-class LateAreas;
+class LazyAreas;
 class MappingKind;
 struct CloneFile;
 
@@ -62,12 +62,12 @@ public:
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
 
     struct FillRules {
-        const LateAreas& late;  ///< what may come late in it is left out
+        const LazyAreas& late;  ///< what may come late in it is left out
         bool frees = false;     ///< storage of what was read is freed
         ReadWatch watch = {};   ///< is told of most of it: not of pages that are only compared
     };
     /// Which content is read: what the image doesn't call exclusive, or all that wasn't read yet.
-    enum class Content : std::uint8_t { ForHeirs, All };
+    enum class Content : std::uint8_t { ForChildren, All };
     /// Reads contents. Runs threads for large memories; none is alive afterwards.
     void fill(const PageSource& pages, const FillRules& rules, Content which, Log& log);
 
@@ -110,7 +110,7 @@ private:
     static void choosePlace(PlacedVma& placed, const RangeSet& occupied);
     void createAioRing(const AioRingEntry& ring, const VmaEntry& vma, const PageSource& pages, const MmEntry& mm);
     static void makeWritable(PlacedVma& placed);
-    void fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages, const LateAreas& late,
+    void fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages, const LazyAreas& late,
                        PageReader& reader, std::span<std::byte> block);
 
     std::vector<PlacedVma> vmas_;

@@ -26,14 +26,14 @@ constexpr std::size_t kCompared = std::size_t{256} << 10;
 
 /// Visits the jobs of a range, cut where it changes whether they may come late.
 template <typename Visit>
-void forEachPart(const PageSource& pages, const LateAreas& late, const Range& range, Visit&& visit) {
+void forEachPart(const PageSource& pages, const LazyAreas& late, const Range& range, Visit&& visit) {
     pages.forEach(range.start, range.end, [&](const PageJob& job) { late.forEach(job, visit); });
 }
 
 /// Whether a piece of inherited memory, which is at `here`, seems to have another content altogether than the image:
 /// then it isn't worth the time to look for pages that are the same, nor to copy the others into pages that the kernel
 /// has to copy first. A few pages all over it are compared.
-bool isOther(const Range& piece, const std::byte* here, const PageSource& pages, const LateAreas& late,
+bool isOther(const Range& piece, const std::byte* here, const PageSource& pages, const LazyAreas& late,
              PageReader& reader) {
     constexpr std::uint64_t kSamples = 16;
     if (piece.size() < kComparedPiece)
@@ -98,7 +98,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
     PageReader reader(pages, {}, rules.watch);
     if (rules.frees)
         reader.freeWhatIsRead();
-    const LateAreas& late = rules.late;
+    const LazyAreas& late = rules.late;
     // Not cleared: most processes need little of it, or nothing.
     const auto block = std::make_unique_for_overwrite<std::byte[]>(kCompared);
     std::vector<PlacedPages> wanted;
@@ -115,7 +115,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
     };
     for (PlacedVma& placed : vmas_) {
         const bool exclusive = placed.vma->exclusive != 0;
-        if (placed.complete || (exclusive && which == Content::ForHeirs) || !hasPrivatePages(*placed.vma))
+        if (placed.complete || (exclusive && which == Content::ForChildren) || !hasPrivatePages(*placed.vma))
             continue;
         placed.complete = true;
         const bool hasContent = pages.covers(placed.vma->start, placed.vma->end);
@@ -161,7 +161,7 @@ void AddressSpace::makeWritable(PlacedVma& placed) {
 }
 
 void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, const PageSource& pages,
-                                 const LateAreas& late, PageReader& reader, std::span<std::byte> block) {
+                                 const LazyAreas& late, PageReader& reader, std::span<std::byte> block) {
     const std::uint64_t start = placed.vma->start;
     const auto compare = [&](PageJob job) {
         for (const std::uint64_t end = job.end(); job.address < end;) {

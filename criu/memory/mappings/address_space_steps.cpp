@@ -84,7 +84,7 @@ void AddressSpace::addMoveSteps(pie::StepList& steps) const {
             continue;
         pie::Step& step = steps.call(pie::Subject::MoveMemory, placed.vma->start, SYS_mremap, placed.at, placed.size(),
                                      placed.size(), MREMAP_MAYMOVE | MREMAP_FIXED, placed.vma->start);
-        step.judge = pie::Judge::Equals;
+        step.check = pie::ResultCheck::Equals;
     }
 }
 
@@ -101,7 +101,7 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
         const std::uint64_t start = std::max(gap.start, kLowestFilled);
         if (start < gap.end)
             steps.call(pie::Subject::MapMemory, start, SYS_mmap, start, gap.end - start, PROT_NONE, kFiller, -1, 0)
-                .judge = pie::Judge::Any;
+                .check = pie::ResultCheck::Any;
     }
     for (const PlacedVma& placed : vmas_) {
         const VmaEntry& vma = *placed.vma;
@@ -111,7 +111,7 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
         steps
             .call(pie::Subject::MapMemory, vma.start, SYS_mmap, 0, placed.size(), vma.prot, MAP_SHARED,
                   files.placedRing(vma), vma.pgoff)
-            .judge = pie::Judge::Equals;
+            .check = pie::ResultCheck::Equals;
         forEachAdvice(vma, [&](unsigned advice) {
             steps.call(pie::Subject::AdviseMemory, vma.start, SYS_madvise, vma.start, placed.size(), advice);
         });

@@ -63,9 +63,9 @@ RingHead readHead(std::span<const std::byte> ring) {
 
 /// Moves a fresh ring's positions on. The kernel keeps the tail for itself, so it takes real requests: writes to
 /// memory, which have finished when they are submitted.
-class Winder {
+class RingPositionSetter {
 public:
-    Winder(aio_context_t context, std::uint32_t events)
+    RingPositionSetter(aio_context_t context, std::uint32_t events)
         : context_(context),
           events_(events),
           target_(sys(::memfd_create("aio", MFD_CLOEXEC), "create a file for asynchronous I/O")) {
@@ -147,7 +147,7 @@ Range makeAioRing(const AioRingEntry& ring, std::span<const std::byte> content) 
     if (events != wanted.events)
         fail("the kernel makes rings of {} events for {} requests here, not of {} (it has more processors)", events,
              ring.nr_req, wanted.events);
-    Winder winder(context, events);
+    RingPositionSetter winder(context, events);
     winder.turn(wanted.head);
     winder.fill((wanted.tail + events - wanted.head) % events);
     const RingHead now = readHead(made.first(sizeof(RingHead)));

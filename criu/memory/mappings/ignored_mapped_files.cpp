@@ -7,31 +7,31 @@
 
 namespace criu::engine {
 
-FileId NamelessFiles::fileFor(const kernel::Vma&) {
+FileId IgnoredMappedFiles::fileFor(const kernel::Vma&) {
     return FileId(1);
 }
 
-FileId NamelessFiles::segmentFor(const kernel::Vma&) {
+FileId IgnoredMappedFiles::segmentFor(const kernel::Vma&) {
     return FileId(1);
 }
 
-int NamelessFiles::accessOf(const kernel::Vma&) {
+int IgnoredMappedFiles::accessOf(const kernel::Vma&) {
     return O_RDWR;
 }
 
-bool NamelessFiles::isPlain(const kernel::Vma& vma) {
+bool IgnoredMappedFiles::isPlain(const kernel::Vma& vma) {
     return memory::ProcMappedFiles::plain(process_, vma);
 }
 
-FileId NamelessFiles::socketFor(const kernel::Vma&) {
+FileId IgnoredMappedFiles::socketFor(const kernel::Vma&) {
     return FileId(1);
 }
 
-FileId NamelessFiles::ioUringFor(const kernel::Vma&) {
+FileId IgnoredMappedFiles::ioUringFor(const kernel::Vma&) {
     return FileId(1);
 }
 
-bool NamelessFiles::claimsDevice(const kernel::Vma&, FileId& file) {
+bool IgnoredMappedFiles::claimsDevice(const kernel::Vma&, FileId& file) {
     file = FileId(1);
     return true;
 }

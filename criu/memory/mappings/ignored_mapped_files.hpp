@@ -10,10 +10,10 @@ class ProcPid;
 namespace criu::engine {
 
 /// Where only the content of private memory counts: what else is mapped isn't named, and nothing is refused.
-class NamelessFiles final : public memory::MappedFileDump {
+class IgnoredMappedFiles final : public memory::MappedFileDump {
 public:
     /// `process` outlives this object.
-    explicit NamelessFiles(const kernel::ProcPid& process) noexcept : process_(process) {}
+    explicit IgnoredMappedFiles(const kernel::ProcPid& process) noexcept : process_(process) {}
 
     FileId fileFor(const kernel::Vma&) override;
     FileId segmentFor(const kernel::Vma&) override;

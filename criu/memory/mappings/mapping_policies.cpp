@@ -34,7 +34,7 @@ MappingPoliciesQuery::MappingPoliciesQuery(std::span<VmaEntry* const> mappings, 
         steps
             .call(pie::Subject::Query, vma->start, SYS_get_mempolicy, at, at + offsetof(Answer, nodes),
                   MemoryPolicy::kMostNodes, vma->start, MPOL_F_ADDR)
-            .judge = pie::Judge::Any;
+            .check = pie::ResultCheck::Any;
         at += sizeof(Answer);
     }
 }

@@ -14,7 +14,7 @@ namespace criu::engine {
 
 using memory::MappingPoliciesQuery;
 
-class PolicyQuestions::Part {
+class PolicyQueries::Part {
 public:
     Part(std::vector<VmaEntry*> all, Arena& room) : mappings(std::move(all)), arena(room) {}
 
@@ -27,24 +27,24 @@ public:
     std::optional<MappingPoliciesQuery> begun;
 };
 
-PolicyQuestions::PolicyQuestions(std::vector<VmaEntry*> mappings, Arena& arena)
+PolicyQueries::PolicyQueries(std::vector<VmaEntry*> mappings, Arena& arena)
     : part_(std::make_unique<Part>(std::move(mappings), arena)) {}
 
-PolicyQuestions::~PolicyQuestions() = default;
+PolicyQueries::~PolicyQueries() = default;
 
-std::size_t PolicyQuestions::room() const {
+std::size_t PolicyQueries::room() const {
     return part_->from(0).size() * MappingPoliciesQuery::kRoom;
 }
 
-void PolicyQuestions::ask(pie::StepList& steps, pie::RemoteData& data) {
+void PolicyQueries::ask(pie::StepList& steps, pie::RemoteData& data) {
     part_->begun.emplace(part_->from(0), steps, data);
 }
 
-void PolicyQuestions::store(pie::RemoteData& answers) const {
+void PolicyQueries::store(pie::RemoteData& answers) const {
     part_->begun->store(answers, part_->arena);
 }
 
-void PolicyQuestions::askRest(compel::Tracee& thread, compel::Injection& injection, StopRequest& stop) const {
+void PolicyQueries::queryRest(compel::Tracee& thread, compel::Injection& injection, StopRequest& stop) const {
     for (std::size_t at = MappingPoliciesQuery::kAtOnce; at < part_->mappings.size();
          at += MappingPoliciesQuery::kAtOnce) {
         pie::RemoteData data(injection.data());

@@ -26,20 +26,20 @@ namespace criu::engine {
 
 /// Asks a process for the memory policies of its mappings: some with all other questions, and the rest, if there are
 /// that many, by themselves.
-class PolicyQuestions {
+class PolicyQueries {
 public:
     /// The entries, in which policies are noted, and `arena` outlive this object.
-    PolicyQuestions(std::vector<VmaEntry*> mappings, Arena& arena);
-    ~PolicyQuestions();
-    PolicyQuestions(const PolicyQuestions&) = delete;
-    PolicyQuestions& operator=(const PolicyQuestions&) = delete;
+    PolicyQueries(std::vector<VmaEntry*> mappings, Arena& arena);
+    ~PolicyQueries();
+    PolicyQueries(const PolicyQueries&) = delete;
+    PolicyQueries& operator=(const PolicyQueries&) = delete;
 
     /// Bytes of the process' memory that its part of the questions takes.
     [[nodiscard]] std::size_t room() const;
     void ask(pie::StepList& steps, pie::RemoteData& data);
     void store(pie::RemoteData& answers) const;
     /// By a thread of the process, when it has nothing else to do. Throws Error, and what `stop` throws.
-    void askRest(compel::Tracee& thread, compel::Injection& injection, StopRequest& stop) const;
+    void queryRest(compel::Tracee& thread, compel::Injection& injection, StopRequest& stop) const;
 
 private:
     class Part;

@@ -12,7 +12,7 @@
 
 namespace criu::memory {
 
-void requireApart(const MmEntry& mm) {
+void requireNoVmaOverlap(const MmEntry& mm) {
     std::vector<Range> mappings;
     mappings.reserve(mm.n_vmas);
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {

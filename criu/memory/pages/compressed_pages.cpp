@@ -197,7 +197,7 @@ private:
     const Compression compression_;
     PagemapWriter pagemap_;
     const std::unique_ptr<PagesStore> pages_;
-    Turns turns_;  ///< to get a place
+    SequencedExecution turns_;  ///< to get a place
     std::mutex mutex_;
     std::deque<PageRun> runs_;
     std::deque<FramePiece> pieces_;  ///< in the order of positions

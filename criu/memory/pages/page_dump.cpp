@@ -246,13 +246,13 @@ private:
     void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
         // Pages that processes have in common come at once, so that they have them in common again.
         // Clones have pages in common with strangers.
-        const bool late = mayComeLate(*vma.entry) && (vma.source->inCommon == 0 || isOfClones(vma));
+        const bool late = canBeLazy(*vma.entry) && (vma.source->inCommon == 0 || isOfClones(vma));
         if (!late || task_.staying == nullptr)
             return addContent(vma, start, end, late ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present);
         PageJob pages;
         pages.address = start;
         pages.bytes = end - start;
-        pages.mayBeLate = true;
+        pages.lazyAllowed = true;
         task_.staying->forEach(pages, [&](const PageJob& part, bool stays) {
             if (!stays)
                 return addContent(vma, part.address, part.end(), PageFlags::Present);
@@ -335,7 +335,7 @@ PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSin
         memory.vmas.push_back(guardEntry(range, arena));
     result.pagesScanned = search.scanned();
     result.pagesInParent = search.inParent();
-    result.pagesStaying = search.staying();
+    result.pagesLeftLazy = search.staying();
     result.pagesWritten = sink->contentSize() / kImagePageSize;
     return result;
 }

@@ -17,7 +17,7 @@
 
 namespace criu::memory {
 
-class LateAreas;
+class LazyAreas;
 class WriteTracking;
 
 /// What dumpPages() did. Pages are of 4 KiB.
@@ -25,7 +25,7 @@ struct PageDumpResult {
     std::uint64_t pagesScanned = 0;       ///< pages that the private mappings have room for
     std::uint64_t pagesWritten = 0;       ///< that have content, pages of zeroes included
     std::uint64_t pagesInParent = 0;      ///< that the parent dump has
-    std::uint64_t pagesStaying = 0;       ///< that come later
+    std::uint64_t pagesLeftLazy = 0;      ///< that come later
     std::chrono::microseconds finding{};  ///< looking at page tables; threads may copy meanwhile
     std::chrono::microseconds moving{};   ///< copying what was left by then
 };
@@ -46,7 +46,7 @@ struct PageDumpTask {
     const WriteTracking* tracking = nullptr;
     const ParentPages* parent = nullptr;
     /// What may come late stays where it is: images say of it that it comes, and from elsewhere. Null: all is dumped.
-    const LateAreas* staying = nullptr;
+    const LazyAreas* staying = nullptr;
     /// A clone of the process, whose `process` is, instead of the process itself: /proc/PID/mem of it. -1: none.
     int clone = -1;
 };

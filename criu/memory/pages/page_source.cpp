@@ -71,12 +71,12 @@ void PageSource::visitLayer(std::size_t layer, std::uint64_t start, std::uint64_
         PageJob job = absent(from, to);
         if (has(range.flags, PageFlags::Present)) {
             job.state = PageJob::State::Present;
-            job.mayBeLate = has(range.flags, PageFlags::Lazy);
+            job.lazyAllowed = has(range.flags, PageFlags::Lazy);
             job.layer = layer;
             job.position = range.contentOffset + (from - range.vaddr);
         } else {
             job.state = PageJob::State::Lazy;
-            job.mayBeLate = true;
+            job.lazyAllowed = true;
         }
         visit(job);
     }

@@ -30,7 +30,7 @@ struct PageJob {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     State state = State::Absent;
-    bool mayBeLate = false;      ///< if present: may be read after the process runs again
+    bool lazyAllowed = false;    ///< if present: may be read after the process runs again
     std::size_t layer = 0;       ///< if present: 0 for this dump, 1 for its parent, and so on
     std::uint64_t position = 0;  ///< if present: of the first byte in the layer's content, in the order of a sink
 

@@ -97,7 +97,7 @@ public:
 private:
     const std::unique_ptr<ImageOutlet::File> file_;
     const bool inOrder_;
-    Turns turns_;  ///< of those who write in order
+    SequencedExecution turns_;  ///< of those who write in order
     std::mutex mutex_;
     std::uint64_t size_ = 0;
 };

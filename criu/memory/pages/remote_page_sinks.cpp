@@ -78,7 +78,7 @@ private:
 
     RemotePageSinks& owner_;
     const std::uint64_t object_;
-    Turns turns_;
+    SequencedExecution turns_;
     std::mutex mutex_;
     std::deque<PageRun> runs_;  ///< not sent yet
 };

@@ -71,7 +71,7 @@ bool handsOutPages(const kernel::ProcPid& process, int fd) {
 }  // namespace
 
 bool WriteTracking::registerArea(const Vma& vma) {
-    return kernel::registerForTracking(fd_.get(), vma.start, vma.size()) == 0;
+    return kernel::registerUffdWp(fd_.get(), vma.start, vma.size()) == 0;
 }
 
 void WriteTracking::recognize(std::span<Vma> vmas) {
@@ -120,7 +120,7 @@ void WriteTracking::restart(const kernel::ProcPid& process, std::span<const Vma>
             // Before 6.13 pages that mremap(2) moved out of a registered area kept the mark of protection, without
             // being protected.
             if (!scanner.scan(vma.start, vma.end, protectedOnes(own)).empty())
-                if (const int code = kernel::liftProtection(fd_.get(), vma.start, vma.size()); code != 0)
+                if (const int code = kernel::clearUffdWp(fd_.get(), vma.start, vma.size()); code != 0)
                     failWith(code, "lift the protection of memory at {:#x}", vma.start);
         }
         scanner.scanAtOnce(vma.start, vma.end, unprotected(own), [](const kernel::PageRange&) {});
@@ -128,12 +128,12 @@ void WriteTracking::restart(const kernel::ProcPid& process, std::span<const Vma>
 }
 
 void WriteTracking::markWritten(std::uint64_t start, std::uint64_t size) noexcept {
-    const int code = kernel::liftProtection(fd_.get(), start, size);
+    const int code = kernel::clearUffdWp(fd_.get(), start, size);
     if (code != 0 && code != ENOENT && code != ESRCH)
         broken_ = true;
 }
 
-bool isWrittenUnseen(const kernel::ProcPid& process, std::span<const Vma> vmas) {
+bool hasUntrackedWrites(const kernel::ProcPid& process, std::span<const Vma> vmas) {
     if (std::any_of(vmas.begin(), vmas.end(), [](const Vma& vma) { return isAioRing(vma.name); }))
         return true;
     kernel::ProcBuffer buffer;

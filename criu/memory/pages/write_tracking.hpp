@@ -20,7 +20,7 @@ namespace criu::memory {
 /// pages of hugetlbfs, the kernel's own areas) isn't tracked, nor what somebody else has registered.
 class WriteTracking {
 public:
-    /// Takes over a descriptor for which kernel::enableWriteTracking() was called.
+    /// Takes over a descriptor for which kernel::enableUffdWpAsync() was called.
     explicit WriteTracking(UniqueFd userfaultfd) noexcept : fd_(std::move(userfaultfd)) {}
 
     /// Finds the mappings of the stopped process that are tracked, and takes the mark of registered memory off them in
@@ -58,6 +58,6 @@ private:
 
 /// Whether something may write to the memory of a process without its page tables showing it: devices and requests of
 /// asynchronous I/O go to pages that they were given before. Such a process is never tracked.
-[[nodiscard]] bool isWrittenUnseen(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas);
+[[nodiscard]] bool hasUntrackedWrites(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas);
 
 }  // namespace criu::memory

@@ -130,7 +130,7 @@ void SysvShmRestore::create(const ImageDir& images, const PageSources& pages, st
         inContext([&] { return fmt::format("System V shared memory {}", id); },
                   [&] { restoreContent(entry, !found, *image, pages, checkStop); });
         if ((entry.desc->mode & kShmDestroyed) != 0)
-            doomed_.push_back(id);
+            removalMarked_.push_back(id);
     }
 }
 
@@ -142,10 +142,10 @@ SysvShmRestore::~SysvShmRestore() {
 
 void SysvShmRestore::commit() noexcept {
     created_.clear();
-    for (const int id : doomed_)
+    for (const int id : removalMarked_)
         if (::shmctl(id, IPC_RMID, nullptr) != 0)
             log_.warn("System V shared memory {} can't be marked for removal: {}", id, std::strerror(errno));
-    doomed_.clear();
+    removalMarked_.clear();
 }
 
 int attachSysvShm(const VmaEntry& vma, std::uint64_t place) {

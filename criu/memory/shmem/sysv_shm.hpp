@@ -68,7 +68,7 @@ public:
 private:
     Log& log_;
     std::vector<int> created_;
-    std::vector<int> doomed_;
+    std::vector<int> removalMarked_;
 };
 
 /// Attaches what `vma` maps of its segment at `place`, which must be free. Returns its protection.

@@ -79,7 +79,7 @@ void refuseWithin(const model::Task& task, const VdsoLayout& wanted, const std::
 void addMove(std::uint64_t from, std::uint64_t size, std::uint64_t to, pie::StepList& steps) {
     pie::Step& step =
         steps.call(pie::Subject::MoveVdso, to, SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-    step.judge = pie::Judge::Equals;
+    step.check = pie::ResultCheck::Equals;
 }
 
 Mapping mapAt(std::uint64_t at, std::size_t size, int protection) {
@@ -269,7 +269,7 @@ void VdsoMove::addEmptyData(pie::StepList& steps) const {
         constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
         pie::Step& step = steps.call(pie::Subject::MoveVdso, range.start, SYS_mmap, range.start, range.size(),
                                      PROT_READ, kFlags, -1, 0);
-        step.judge = pie::Judge::EqualsFirst;
+        step.check = pie::ResultCheck::EqualsFirst;
     }
 }
 

@@ -22,10 +22,10 @@
 namespace criu::namespaces {
 namespace {
 
-class IpcNamespaceDump final : public FurtherKindDump {
+class IpcNamespaceDump final : public NonRootNsKindDump {
 public:
     explicit IpcNamespaceDump(const DumpInputs& with)
-        : FurtherKindDump(kernel::NamespaceKind::Ipc, with, Enters::BeforeItsFiles) {
+        : NonRootNsKindDump(kernel::NamespaceKind::Ipc, with, Enters::BeforeItsFiles) {
         if (!isOwn() && further_.empty()) {
             with.surroundings.systemV = rootNumber();
             return;
@@ -69,7 +69,7 @@ private:
             return;
         if (with.options.compat)
             fail("the IPC namespace of {} has POSIX message queues, which CRIU 4.2 can't restore", member.describe());
-        requireNobodyElse(space);
+        requireNoForeignMembers(space);
     }
 
     /// Null: of criu's namespace.
@@ -165,7 +165,7 @@ private:
 
     void write(Space& space, const DumpOutputs& outputs) {
         if (!space.content.posixQueues().empty()) {
-            requireNobodyElse(space);  // again: some queues without a name may be new
+            requireNoForeignMembers(space);  // again: some queues without a name may be new
             if (std::find(outputs.extensions.begin(), outputs.extensions.end(), kPosixQueues) ==
                 outputs.extensions.end())
                 outputs.extensions.emplace_back(kPosixQueues);
@@ -181,7 +181,7 @@ private:
 
     /// For a moment messages are out of their queues. Who comes then from elsewhere would find them empty, or fill
     /// them.
-    void requireNobodyElse(const Space& space) const {
+    void requireNoForeignMembers(const Space& space) const {
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes()) {
             if (inputs().tree.pids.contains(HostPid(pid)) || !isInside(space, proc, pid))

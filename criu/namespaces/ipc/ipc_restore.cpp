@@ -56,7 +56,7 @@ public:
 
     /// In the namespace, which is new.
     void make() {
-        doomed_ = restoreSharedMemory(images_, pages_, number_, surroundings_.ids, checkStop_);
+        removalMarked_ = restoreSharedMemory(images_, pages_, number_, surroundings_.ids, checkStop_);
         for (const MessageQueue& queue : queues_)
             makeMessageQueue(queue);
         for (const SemaphoreSet& set : semaphores_)
@@ -71,7 +71,7 @@ public:
     /// In the namespace, when the processes have what they had of it.
     void finish() {
         // Nobody can attach what is marked for removal, so it wasn't before the processes had.
-        for (const int id : doomed_)
+        for (const int id : removalMarked_)
             sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
         removeDeletedQueues(posixQueues_);
         writeForcedRemoval(*limits_, log_);
@@ -82,18 +82,18 @@ private:
     const memory::PageSources& pages_;
     const std::function<void()>& checkStop_;
     std::uint32_t number_;
-    const Surroundings& surroundings_;
+    const RestoreNsContext& surroundings_;
     Log& log_;
     Record<IpcVarEntry> limits_;
     std::vector<MessageQueue> queues_;
     std::vector<SemaphoreSet> semaphores_;
     std::vector<PosixQueue> posixQueues_;
-    std::vector<int> doomed_;
+    std::vector<int> removalMarked_;
 };
 
 class IpcRestore final : public NamespaceRestore {
 public:
-    IpcRestore(const RestoreInputs& inputs, const KindNumbers& numbers)
+    IpcRestore(const RestoreInputs& inputs, const KindNsIds& numbers)
         : further_(NamespaceKind::Ipc, numbers.others, inputs.surroundings) {
         if (numbers.own != 0)
             ofRoot_ = std::make_unique<IpcContent>(inputs, numbers.own);
@@ -116,7 +116,7 @@ public:
     }
 
     /// What is filled has been made.
-    [[nodiscard]] bool needsBegun() const override { return !further_.empty(); }
+    [[nodiscard]] bool needsFirstStarted() const override { return !further_.empty(); }
 
     void fill(const kernel::ProcPid& first) override {
         if (ofRoot_)
@@ -134,7 +134,7 @@ public:
             task.ids ? others_.find(numberOf(**task.ids, NamespaceKind::Ipc).value_or(0)) : others_.end();
         const IpcContent* const content = other != others_.end() ? other->second.get() : ofRoot_.get();
         if (content != nullptr)
-            takeAdjustments(content->semaphores(), task.pid);
+            applySemUndo(content->semaphores(), task.pid);
     }
 
     void finish(const kernel::ProcPid& first) override {
@@ -147,17 +147,17 @@ public:
 private:
     std::unique_ptr<IpcContent> ofRoot_;  ///< null: it was in criu's namespace
     std::map<std::uint32_t, std::unique_ptr<IpcContent>> others_;
-    FurtherNamespaces further_;
+    NonRootNs further_;
 };
 
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeIpcRestore(const RestoreInputs& inputs) {
     if (inputs.joined.has(NamespaceKind::Ipc)) {
-        (void)KindNumbers::ofOne(inputs, NamespaceKind::Ipc);
+        (void)KindNsIds::ofOne(inputs, NamespaceKind::Ipc);
         return makeJoinedRestore(inputs, NamespaceKind::Ipc);
     }
-    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Ipc);
+    const KindNsIds numbers = KindNsIds::ofAny(inputs, NamespaceKind::Ipc);
     if (numbers.own != 0 || !numbers.others.empty())
         return std::make_unique<IpcRestore>(inputs, numbers);
     if (const auto& ids = inputs.tree.root().ids)

@@ -127,9 +127,9 @@ void makeSemaphoreSet(const SemaphoreSet& set) {
     sys(::semctl(id, 0, IPC_SET, argument), "give semaphore set {} to its owner", id);
 }
 
-void takeAdjustments(std::span<const SemaphoreSet> sets, TreePid pid) {
+void applySemUndo(std::span<const SemaphoreSet> sets, TreePid pid) {
     for (const SemaphoreSet& set : sets)
-        for (const HeldAdjustment& held : set.adjustments) {
+        for (const HeldSemUndo& held : set.adjustments) {
             if (held.pid != pid)
                 continue;
             const std::uint16_t index = held.adjustment.index;

@@ -14,16 +14,16 @@
 namespace criu::namespaces {
 
 /// A process' adjustment.
-struct HeldAdjustment {
+struct HeldSemUndo {
     TreePid pid;
-    SemaphoreAdjustment adjustment;
-    friend bool operator==(const HeldAdjustment&, const HeldAdjustment&) = default;
+    SemUndoValue adjustment;
+    friend bool operator==(const HeldSemUndo&, const HeldSemUndo&) = default;
 };
 
 struct SemaphoreSet {
     IpcDescEntry desc;
     std::vector<std::uint16_t> values;
-    std::vector<HeldAdjustment> adjustments;
+    std::vector<HeldSemUndo> adjustments;
 
     [[nodiscard]] int id() const noexcept { return static_cast<int>(desc.id); }
 };
@@ -40,6 +40,6 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
 void makeSemaphoreSet(const SemaphoreSet& set);
 
 /// Gives the calling process what the process of this pid had. Throws Error.
-void takeAdjustments(std::span<const SemaphoreSet> sets, TreePid pid);
+void applySemUndo(std::span<const SemaphoreSet> sets, TreePid pid);
 
 }  // namespace criu::namespaces

@@ -205,7 +205,7 @@ void makePosixQueues(const std::vector<PosixQueue>& queues, const model::IdMap& 
         return;
     const RoomForQueues room;
     raiseIpcLimit("fs/mqueue/queues_max", queues.size());
-    kernel::inOwnThread([&] {
+    kernel::runInThread([&] {
         // Only users that the namespace knows may make files in its file systems. The rights of root stay.
         if (owners.isOwnNamespace()) {
             sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP),

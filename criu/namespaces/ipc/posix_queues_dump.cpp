@@ -15,7 +15,7 @@
 namespace criu::namespaces {
 namespace {
 
-constexpr int kHow = O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+constexpr int kQueueOpenFlags = O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 }  // namespace
 
@@ -28,7 +28,8 @@ void PosixQueuesDump::find() {
     device_ = stat.st_dev;
     for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/self/fd/{}/.", mount.get()))) {
         const std::string name = entry.path().filename();
-        UniqueFd fd(sys(::openat(mount.get(), name.c_str(), kHow | O_NOFOLLOW), "open POSIX message queue /{}", name));
+        UniqueFd fd(sys(::openat(mount.get(), name.c_str(), kQueueOpenFlags | O_NOFOLLOW),
+                        "open POSIX message queue /{}", name));
         add(name, std::move(fd), false);
     }
 }
@@ -70,7 +71,7 @@ std::string PosixQueuesDump::nameOf(const files::OpenFd& file) {
     while (isTaken())
         name += '-';
     const std::string path = fmt::format("/proc/self/fd/{}", file.copy.get());
-    add(name, UniqueFd(sys(::open(path.c_str(), kHow), "open {} once more", file.describe())), true);
+    add(name, UniqueFd(sys(::open(path.c_str(), kQueueOpenFlags), "open {} once more", file.describe())), true);
     return name;
 }
 

@@ -99,9 +99,9 @@ std::optional<int> sizeOf(Sign sign, std::uint16_t index, std::uint16_t value, c
 
 }  // namespace
 
-std::optional<std::vector<SemaphoreAdjustment>> findAdjustments(std::span<const std::uint16_t> values,
-                                                                const SemaphoreProbe& probe) {
-    std::vector<SemaphoreAdjustment> found;
+std::optional<std::vector<SemUndoValue>> findSemUndo(std::span<const std::uint16_t> values,
+                                                     const SemaphoreProbe& probe) {
+    std::vector<SemUndoValue> found;
     for (const Sign sign : {Sign::Positive, Sign::Negative}) {
         for (std::size_t first = 0; first < values.size(); first += kTogether) {
             const std::size_t end = std::min(first + kTogether, values.size());
@@ -124,7 +124,7 @@ std::optional<std::vector<SemaphoreAdjustment>> findAdjustments(std::span<const 
     return found;
 }
 
-std::vector<sembuf> operationsFor(const SemaphoreAdjustment& adjustment, std::uint16_t value) {
+std::vector<sembuf> operationsFor(const SemUndoValue& adjustment, std::uint16_t value) {
     const int size = adjustment.amount < 0 ? -adjustment.amount : adjustment.amount;
     const bool up = value + size <= kHighest;
     if (size == 0 || size > kHighest || (!up && value < size))

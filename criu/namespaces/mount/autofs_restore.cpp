@@ -110,7 +110,7 @@ UniqueFd AutofsRestore::make(const Mount& mount) {
     constexpr int kMount = 0;
     constexpr int kRoot = 1;
     const int device = device_.get();
-    auto opened = kernel::openWithin({}, std::span(&device, 1), [&] {
+    auto opened = kernel::openInNamespaces({}, std::span(&device, 1), [&] {
         sys(::setpgid(0, 0), "lead a process group");
         int ends[2];
         sys(::pipe2(ends, O_CLOEXEC), "create a pipe");

@@ -41,7 +41,7 @@ files::TreeRoot rootOfCopiedMounts(const kernel::ProcPid& process, Log& log) {
     const UniqueFd space = process.open("ns/mnt", O_RDONLY);
     files::TreeRoot::Space copy{UniqueFd(), kernel::MountTable({})};
     const kernel::ProcDir proc;
-    kernel::insideMountNamespace(space.get(), [&] {
+    kernel::runInMountNamespace(space.get(), [&] {
         copy.root.reset(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root of the mount namespace"));
         copy.mounts = kernel::MountTable(kernel::parseMountInfo(proc.readFile("thread-self/mountinfo")));
     });

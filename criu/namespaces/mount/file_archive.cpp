@@ -248,18 +248,18 @@ private:
 };
 
 /// In a directory for a moment.
-class Stay {
+class ArchiveDirectoryScope {
 public:
-    explicit Stay(int directory)
+    explicit ArchiveDirectoryScope(int directory)
         : back_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {
         sys(::fchdir(directory), "enter a directory");
     }
-    ~Stay() {
+    ~ArchiveDirectoryScope() {
         if (::fchdir(back_.get()) != 0)
             ::abort();  // whatever came next would happen in the wrong place
     }
-    Stay(const Stay&) = delete;
-    Stay& operator=(const Stay&) = delete;
+    ArchiveDirectoryScope(const ArchiveDirectoryScope&) = delete;
+    ArchiveDirectoryScope& operator=(const ArchiveDirectoryScope&) = delete;
 
 private:
     UniqueFd back_;
@@ -284,7 +284,7 @@ std::vector<SocketFile> FileArchives::pack(int directory, int to, const model::I
 
 void FileArchives::unpack(int from, int directory) const {
     const ArchiveFunctions& lib = *library_;
-    const Stay stay(directory);
+    const ArchiveDirectoryScope stay(directory);
     const Archive reader(lib.archive_read_new(), lib.archive_read_free);
     lib.check(lib.archive_read_support_filter_gzip(reader.get()), reader.get(), "prepare to read an archive");
     lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");

@@ -20,12 +20,12 @@ class CopiedMountRestore final : public NamespaceRestore {
 public:
     CopiedMountRestore(const RestoreInputs& inputs, MountHelpers helpers)
         : helpers_(std::move(helpers)), byRoot_(rootIsInit(inputs)) {
-        (void)KindNumbers::of(inputs, kernel::NamespaceKind::Mount);  // of which there is one
+        (void)KindNsIds::of(inputs, kernel::NamespaceKind::Mount);  // of which there is one
         inputs.surroundings.ownPaths = true;
         inputs.surroundings.sameFiles = true;
         inputs.surroundings.withPathsOf = [](HostPid process, const Work& work) {
             const UniqueFd space = kernel::ProcDir().open(process.value).open("ns/mnt", O_RDONLY);
-            kernel::insideMountNamespace(space.get(), work);
+            kernel::runInMountNamespace(space.get(), work);
         };
     }
 
@@ -52,7 +52,7 @@ private:
 
 bool copiesMounts(const RestoreInputs& inputs) {
     return getsNewPids(inputs) && !inputs.joined.has(kernel::NamespaceKind::Mount) &&
-           KindNumbers::ofAny(inputs, kernel::NamespaceKind::Mount).own == 0;
+           KindNsIds::ofAny(inputs, kernel::NamespaceKind::Mount).own == 0;
 }
 
 /// A new proc file system shows the pid namespace of who mounts it.

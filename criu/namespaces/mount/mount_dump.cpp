@@ -53,7 +53,7 @@ kernel::MountTable mountsOf(const kernel::ProcPid& task) {
 kernel::MountTable mountsSeenFrom(int cgroups) {
     const kernel::ProcDir proc;
     std::optional<kernel::MountTable> table;
-    kernel::inOwnThread([&] {
+    kernel::runInThread([&] {
         sys(::setns(cgroups, CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
         table.emplace(mountsHere(proc));
     });
@@ -61,7 +61,7 @@ kernel::MountTable mountsSeenFrom(int cgroups) {
 }
 
 /// Whether a way from the root of a hierarchy, or from one directory to another, leads further up first.
-bool leadsUp(std::string_view path) {
+bool startsWithParent(std::string_view path) {
     path.remove_prefix(path.starts_with('/') ? 1 : 0);
     return path == ".." || path.starts_with("../");
 }
@@ -197,7 +197,7 @@ MountDump::Space MountDump::look(const SeenNamespace& seen) const {
     space.fd = seen.process->open("ns/mnt", O_RDONLY);
     const kernel::ProcDir proc;
     std::optional<kernel::MountTable> table;
-    kernel::insideMountNamespace(space.fd.get(), [&] {
+    kernel::runInMountNamespace(space.fd.get(), [&] {
         space.root.reset(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root of the mount namespace"));
         sys(::setns(cgroups_.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of the tree");
         table.emplace(mountsHere(proc));
@@ -242,7 +242,7 @@ std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
 std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidden) {
     std::map<int, UniqueFd> opened;
     const kernel::ProcDir proc;
-    kernel::insideMountNamespace(space.fd.get(), [&] {
+    kernel::runInMountNamespace(space.fd.get(), [&] {
         // What --skip-mnt leaves out counts here.
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
         const MountPaths paths(all);
@@ -259,12 +259,12 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
         return Copy(proc, all).open(hidden);
     };
     // In a copy for another user namespace than the original's the kernel locks all mounts.
-    if (const UniqueFd owner = kernel::foreignOwner(space.fd.get()); owner) {
+    if (const UniqueFd owner = kernel::foreignOwnerUserns(space.fd.get()); owner) {
         const int spaces[] = {owner.get(), space.fd.get()};
         const int needed[] = {proc.fd()};
-        opened.merge(kernel::openWithin(spaces, needed, uncover));
+        opened.merge(kernel::openInNamespaces(spaces, needed, uncover));
     } else {
-        kernel::insideMountNamespace(space.fd.get(), [&] { opened.merge(uncover()); });
+        kernel::runInMountNamespace(space.fd.get(), [&] { opened.merge(uncover()); });
     }
     return opened;
 }
@@ -393,7 +393,7 @@ void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
     const std::set<int> out = space.mounts.takeOut([&](const Mount& mount) { return covered.contains(mount.id); });
     if (out.empty())
         return;
-    if (kernel::foreignOwner(space.fd.get()))
+    if (kernel::foreignOwnerUserns(space.fd.get()))
         log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number,
                   out.size());
     else  // where the kernel hasn't locked what covers them
@@ -420,7 +420,7 @@ bool MountDump::matchOutside(Mount& mount, const MountPaths& paths, std::span<co
         // A group that isn't there any more is made by the restore, which hasn't done it when it looks outside.
         const bool ofGroups = mount.kind.code == FSTYPE__CGROUP || mount.kind.code == FSTYPE__CGROUP2;
         const bool made = ofGroups && mount.shared == 0 && mount.master == 0;
-        if (leadsUp(below) || (made && !below.empty()))
+        if (startsWithParent(below) || (made && !below.empty()))
             continue;
         std::string path = below.empty()
                                ? other->mountPoint
@@ -468,7 +468,7 @@ void MountDump::check(const Plugins& plugins) {
 void MountDump::checkOwner(const Space& space) const {
     const auto ownerOf = [](int fd) {
         struct stat status {};
-        const UniqueFd owner = kernel::foreignOwner(fd);
+        const UniqueFd owner = kernel::foreignOwnerUserns(fd);
         if (owner)
             sys(::fstat(owner.get(), &status), "look at the owner of a mount namespace");
         return status.st_ino;
@@ -537,8 +537,8 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
     const bool covered = std::any_of(prefixes.begin(), prefixes.end(), [&](const PathPrefix& prefix) {
         return sources.find(mount.device, mount.root, prefix) != nullptr;
     });
-    const bool shared =
-        (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View) && !leadsUp(mount.root);
+    const bool shared = (mount.kind.content == FsContent::Kernel || mount.kind.content == FsContent::View) &&
+                        !startsWithParent(mount.root);
     if (covered || (shared && !mount.rootDeleted && mount.options.find(kNewInstance) == std::string::npos)) {
         if (mount.rootDeleted)
             checkDeleted(mount);

@@ -24,7 +24,7 @@
 namespace criu::namespaces {
 
 struct DumpOutputs;
-struct DumpSurroundings;
+struct DumpNsContext;
 struct SeenTree;
 
 /// A mount namespace, and a process that is in it.
@@ -63,7 +63,7 @@ public:
     /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
     /// when all else has been dumped. `around`: how the tree calls owners and namespaces. Throws Error, also as soon as
     /// `stop` is requested.
-    void write(const DumpOutputs& outputs, const DumpSurroundings& around, StopRequest& stop);
+    void write(const DumpOutputs& outputs, const DumpNsContext& around, StopRequest& stop);
 
 private:
     struct Space {
@@ -102,7 +102,7 @@ private:
     void checkMasters();
     [[nodiscard]] bool hasContent(const Mount& mount) const;
     void writeAutomounts(const ImageDir& images) const;
-    void writeSpace(const DumpOutputs& outputs, const Space& space, const DumpSurroundings& around,
+    void writeSpace(const DumpOutputs& outputs, const Space& space, const DumpNsContext& around,
                     const std::map<int, UniqueFd>& opened, StopRequest& stop) const;
     [[nodiscard]] static std::vector<SocketFile> writeContent(const DumpOutputs& outputs, const Mount& mount,
                                                               const model::IdMap& ids, int opened, StopRequest& stop);

@@ -80,7 +80,7 @@ std::vector<SocketFile> MountDump::writeContent(const DumpOutputs& outputs, cons
     return sockets;
 }
 
-void MountDump::write(const DumpOutputs& outputs, const DumpSurroundings& around, StopRequest& stop) {
+void MountDump::write(const DumpOutputs& outputs, const DumpNsContext& around, StopRequest& stop) {
     const auto mustBeEmpty = [&](const Mount& mount) {
         return !mount.externalName && !mount.ofPlugin && mount.kind.mustBeEmpty;
     };
@@ -111,7 +111,7 @@ void MountDump::writeAutomounts(const ImageDir& images) const {
     }
 }
 
-void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const DumpSurroundings& around,
+void MountDump::writeSpace(const DumpOutputs& outputs, const Space& space, const DumpNsContext& around,
                            const std::map<int, UniqueFd>& opened, StopRequest& stop) const {
     const model::IdMap& ids = around.ids;
     Arena arena;

@@ -35,7 +35,7 @@ public:
         inputs.surroundings.ownPaths = true;
         inputs.surroundings.withPathsOf = [](HostPid process, const Work& work) {
             const UniqueFd space = kernel::ProcDir().open(process.value).open("ns/mnt", O_RDONLY);
-            kernel::insideMountNamespace(space.get(), work);
+            kernel::runInMountNamespace(space.get(), work);
         };
     }
 
@@ -56,7 +56,7 @@ private:
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeJoinedMountRestore(const RestoreInputs& inputs, MountHelpers helpers) {
-    (void)KindNumbers::ofOne(inputs, NamespaceKind::Mount);
+    (void)KindNsIds::ofOne(inputs, NamespaceKind::Mount);
     return std::make_unique<JoinedMountRestore>(inputs, std::move(helpers));
 }
 

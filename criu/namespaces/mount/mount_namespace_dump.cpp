@@ -60,13 +60,13 @@ public:
         if (content_)
             content_->write(outputs, inputs().surroundings, inputs().stop);
         auto& names = outputs.extensions;
-        if (content_ && besideCriu_ && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
-            names.emplace_back(kFurtherNamespaces);
+        if (content_ && besideCriu_ && std::find(names.begin(), names.end(), kNonRootNsExtension) == names.end())
+            names.emplace_back(kNonRootNsExtension);
     }
 
 private:
     static bool belongsToOthers(const SeenProcess& process) {
-        return bool(kernel::foreignOwner(process.dir.open("ns/mnt", O_RDONLY).get()));
+        return bool(kernel::foreignOwnerUserns(process.dir.open("ns/mnt", O_RDONLY).get()));
     }
 
     /// Not all are with criu.

@@ -117,7 +117,7 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
         for (const pid_t process : {pid_t{1}, root.treePid.value})
             if (!shown && system.root)
                 shown = namespaceOf(system.root.get(), process);
-        if (const model::PidSpace* const below = shown ? tree.nested.find(*shown) : nullptr; below != nullptr)
+        if (const model::NestedPidNs* const below = shown ? tree.nested.find(*shown) : nullptr; below != nullptr)
             firsts.emplace(device, model::NestedPids::firstOf(*below));
         else if (shown == ofRoot)
             procs_.ofRoot.insert(device);

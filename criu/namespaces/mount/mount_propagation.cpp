@@ -65,7 +65,7 @@ private:
             kernel::joinPropagation(outer_.at(first.id).get(), leader);
         } else {
             if (first.master != 0)
-                followFrom(first, leader);
+                setMasterFrom(first, leader);
             kernel::setPropagation(leader, MS_SHARED);
         }
         for (const Mount* const member : group.members)
@@ -89,10 +89,10 @@ private:
         return group.covering != nullptr ? fdOf(*group.covering) : group.widest.get();
     }
 
-    void follow(const Mount& mount) { followFrom(mount, fdOf(mount)); }
+    void follow(const Mount& mount) { setMasterFrom(mount, fdOf(mount)); }
 
     /// Has a mount, which `fd` refers to, get events from the master that `mount` had.
-    void followFrom(const Mount& mount, int fd) {
+    void setMasterFrom(const Mount& mount, int fd) {
         const auto master = groups_.find(mount.master);
         if (master == groups_.end()) {  // it is outside, and the mount is a peer of it or its slave already
             kernel::setPropagation(fd, MS_SLAVE);

@@ -100,9 +100,9 @@ void addProc(const UniqueFd& proc) {
 }
 
 /// Where the first process is, to come back to.
-class Home {
+class FirstProcessNsScope {
 public:
-    Home()
+    FirstProcessNsScope()
         : space_(kernel::openOwnNamespace(kernel::NamespaceKind::Mount)),
           root_(openRootDirectory()),
           current_(sys(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the current directory")) {}
@@ -121,7 +121,7 @@ private:
 };
 
 /// Takes off what was criu's, which lies on top, until mount `top` is what "/" leads to.
-void takeOffUntil(std::optional<int> top) {
+void unmountUntil(std::optional<int> top) {
     const auto covering = [] {
         const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
         return kernel::mountIdOf(fd.get());
@@ -137,34 +137,34 @@ void pivotTo(int root) {
 }
 
 /// Makes a mount of the yard the root, and takes all else off, until mount `top` is what "/" leads to.
-void enterRoot(const MountTree& tree, int yard, int root, std::optional<int> top) {
+void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> top) {
     // pivot_root(2) wants it to share nothing. A peer keeps its place meanwhile.
     UniqueFd peer;
     if (tree.root().shared != 0 || tree.root().master != 0) {
         constexpr const char* kPlace = "peer";
         peer = kernel::cloneMount(root);
-        makeDirectory(yard, kPlace, IfThere::Used);
-        kernel::attachMountBelow(peer.get(), yard, kPlace);
+        makeDirectory(staging, kPlace, IfThere::Used);
+        kernel::attachMountBelow(peer.get(), staging, kPlace);
         kernel::setPropagation(root, MS_PRIVATE);
     }
     pivotTo(root);
     if (peer)
         kernel::joinPropagation(peer.get(), root);
     // The yard, its root, and whatever had been mounted on that. It mustn't be taken off elsewhere, too.
-    kernel::makePrivateBelow(yard);
-    takeOffUntil(top);
+    kernel::makePrivateBelow(staging);
+    unmountUntil(top);
 }
 
 }  // namespace
 
-MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers)
+MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers, MountHelpers helpers)
     : log_(inputs.log),
       helpers_(std::move(helpers)),
       ids_(inputs.surroundings.ids),
       surroundings_(inputs.surroundings),
       mounts_(inputs.images, numbers.own, numbers.others, inputs.options),
       procs_(mounts_, inputs.tree.nested()),
-      yard_(mounts_, inputs, helpers_) {
+      staging_(mounts_, inputs, helpers_) {
     requireCalls();
     requireRoom();
     first_ = numbers.own != 0 ? numbers.own : numberOf(*inputs.outside, kernel::NamespaceKind::Mount).value_or(0);
@@ -182,7 +182,7 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNumbers& numbe
         const MountImages::Space* const space = mounts_.spaceOf(mount);
         return space != nullptr ? space->number : mounts_.main() == nullptr ? first_ : 0;
     };
-    inputs.surroundings.whereNamesAre = [this](std::uint32_t space, const MoveFd& move, const Work& work) {
+    inputs.surroundings.inSocketNameNs = [this](std::uint32_t space, const MoveFd& move, const Work& work) {
         const auto place = places_.find(space);
         if (place == places_.end() || !place->second.root)
             return work();
@@ -221,7 +221,7 @@ void MountRestore::finish(const kernel::ProcPid& first) {
     const UniqueFd space = first.open("ns/mnt", O_RDONLY);
     const UniqueFd root = first.open("root", O_PATH | O_DIRECTORY);
     const auto relative = [](const std::string& path) { return path.substr(path.find_first_not_of('/')); };
-    kernel::insideMountNamespace(space.get(), [&] {
+    kernel::runInMountNamespace(space.get(), [&] {
         for (const MountImages::Terminal& mount : mounts_.terminals()) {
             const ErrorContext context([&] { return fmt::format("mount terminal {} on {}", mount.path, mount.place); });
             const UniqueFd made = kernel::cloneMountBelow(root.get(), relative(mount.path));
@@ -234,7 +234,7 @@ void MountRestore::finish(const kernel::ProcPid& first) {
 
 void MountRestore::prepare(kernel::FdStore& store, const Inherited& /*inherited*/) {
     store_ = &store;
-    yard_.openOutside(store);
+    staging_.openOutside(store);
 }
 
 std::uint64_t MountRestore::birthFlags(const model::Task& task) const {
@@ -250,13 +250,13 @@ void MountRestore::build() {
         *store_);
     if (mounts_.main() != nullptr)
         seal(*mounts_.main());
-    yard_.forget();
+    staging_.forget();
 }
 
 files::HiddenMounts MountRestore::makeMounts() {
     const ErrorContext context([] { return "make the mount namespace of the tree"; });
     log_.info("Making {} mounts", mounts_.all().size());
-    std::optional<Home> home;
+    std::optional<FirstProcessNsScope> home;
     if (mounts_.main() == nullptr) {
         home.emplace();
         places_[first_].space =
@@ -266,20 +266,20 @@ files::HiddenMounts MountRestore::makeMounts() {
     }
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
     covered_.want(helpers_.namedDirectories());
-    yard_.makeAll();
+    staging_.makeAll();
     for (const MountImages::Space& space : mounts_.spaces())
         if (surroundings_.ownerOf(space.number) != nullptr)
-            within_.merge(mountsToAttachWithin(space.mounts));
+            within_.merge(mountsToAttachInUserns(space.mounts));
     attachAll();
     makeOverlays();
-    yard_.requireAll();
-    restorePropagation(mounts_.all(), yard_.all(), yard_.outer(),
-                       [this](const Mount& mount) { return yard_.makeWhole(mount); });
+    staging_.requireAll();
+    restorePropagation(mounts_.all(), staging_.all(), staging_.outer(),
+                       [this](const Mount& mount) { return staging_.makeWhole(mount); });
     for (const MountImages::Space& space : mounts_.spaces())
         if (&space != mounts_.main())
             split(space, places_[space.number]);
     if (home) {
-        yard_.leave();
+        staging_.leave();
         home->enter();
         return hiddenMounts();
     }
@@ -289,9 +289,9 @@ files::HiddenMounts MountRestore::makeMounts() {
             store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
     makeProcDirectory(first);
     const UniqueFd proc = makeProcMount(first.mounts);
-    enterRoot(first.mounts, yard_.fd(), yard_.made(first.mounts.root().id),
-              kernel::mountIdOf(yard_.made(topOf(first.mounts).id)));
-    yard_.leave();
+    enterRoot(first.mounts, staging_.fd(), staging_.made(first.mounts.root().id),
+              kernel::mountIdOf(staging_.made(topOf(first.mounts).id)));
+    staging_.leave();
     addProc(proc);
     requireInPlace();
     return hiddenMounts();
@@ -302,7 +302,7 @@ void MountRestore::requireInPlace() const {
     kernel::ProcBuffer buffer;
     const kernel::MountTable table = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
     const auto rowOf = [&](int id) -> const kernel::MountInfo& {
-        const auto number = kernel::mountIdOf(yard_.made(id));
+        const auto number = kernel::mountIdOf(staging_.made(id));
         const kernel::MountInfo* const row = number ? table.find(*number) : nullptr;
         if (row == nullptr)
             fail("mount {} isn't in its namespace", id);
@@ -315,7 +315,7 @@ void MountRestore::requireInPlace() const {
             fail("it came to lie on {}", row.mountPoint);
         if (!mounts_.isRoot(mount) && row.parentId != rowOf(mount.parentId).id)
             fail("it came to lie on another mount than it was");
-        const Mount* const of = yard_.sourceOf(mount);
+        const Mount* const of = staging_.sourceOf(mount);
         if (of == nullptr || mount.rootDeleted || !mounts_.isOfMain(*of))
             continue;  // that of a further namespace is elsewhere by now
         const kernel::MountInfo& ofRow = rowOf(of->id);
@@ -345,10 +345,10 @@ files::HiddenMounts MountRestore::hiddenMounts() {
     for (const MountImages::Space& space : mounts_.spaces())
         for (const Mount& mount : space.mounts.all())
             if (&space == mounts_.main() && !paths->isReachable(mount))
-                hidden.emplace(
-                    mount.id,
-                    files::HiddenDirectory{mount.mountPoint, std::make_shared<const UniqueFd>(store_->inherit(
-                                                                 kernel::FdKey::Mount, copyOf(yard_.made(mount.id))))});
+                hidden.emplace(mount.id,
+                               files::HiddenDirectory{mount.mountPoint,
+                                                      std::make_shared<const UniqueFd>(store_->inherit(
+                                                          kernel::FdKey::Mount, copyOf(staging_.made(mount.id))))});
             else if (const auto place = places_.find(space.number); place != places_.end() && place->second.root)
                 hidden.emplace(mount.id, files::HiddenDirectory{"", place->second.root});
     covered_.moveTo(hidden, *store_);
@@ -362,26 +362,26 @@ void MountRestore::split(const MountImages::Space& space, Place& place) {
     const UniqueFd proc = makeProcMount(space.mounts);
     const UniqueFd* const owner = surroundings_.ownerOf(space.number);
     if (owner != nullptr)
-        makeDirectory(yard_.fd(), kPlaceWithin, IfThere::Used);
+        makeDirectory(staging_.fd(), kPlaceWithin, IfThere::Used);
     const UniqueFd base = kernel::openOwnNamespace(kernel::NamespaceKind::Mount);
     const UniqueFd root = openRootDirectory();
     sys(::unshare(CLONE_NEWNS), "create a mount namespace");
     {
-        const UniqueFd yard(sys(::open("/..", O_PATH | O_CLOEXEC), "open the copy of all mounts"));
+        const UniqueFd staging(sys(::open("/..", O_PATH | O_CLOEXEC), "open the copy of all mounts"));
         const std::string name = std::to_string(space.mounts.root().id);
         const UniqueFd top(
-            sys(::openat(yard.get(), name.c_str(), O_PATH | O_CLOEXEC), "open the copy of a namespace's root"));
+            sys(::openat(staging.get(), name.c_str(), O_PATH | O_CLOEXEC), "open the copy of a namespace's root"));
         if (&topOf(space.mounts) != &space.mounts.root())
             fail("the root of mount namespace {} is covered by another mount, which can't be restored yet",
                  space.number);
         if (owner != nullptr) {
-            pivotTo(yard.get());
-            takeOffUntil(kernel::mountIdOf(yard.get()));
-            MountsWithin made = attachWithin(*owner, space.mounts, within_, proc);
+            pivotTo(staging.get());
+            unmountUntil(kernel::mountIdOf(staging.get()));
+            UsernsMounts made = attachInUserns(*owner, space.mounts, within_, proc);
             place.space = store_->inherit(kernel::FdKey::Namespace, std::move(made.space));
             place.root = std::make_shared<const UniqueFd>(store_->inherit(kernel::FdKey::Mount, std::move(made.root)));
         } else {
-            enterRoot(space.mounts, yard.get(), top.get(), kernel::mountIdOf(top.get()));
+            enterRoot(space.mounts, staging.get(), top.get(), kernel::mountIdOf(top.get()));
             addProc(proc);
             place.space =
                 store_->inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Mount));
@@ -418,7 +418,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     const Mount& one = find(fromMount);
     const Mount& other = find(toMount);
     // Those of the first process' namespace come first.
-    const Mount* const both = one.device == other.device ? yard_.showing(one.device, one.root, other.root) : nullptr;
+    const Mount* const both = one.device == other.device ? staging_.showing(one.device, one.root, other.root) : nullptr;
     if (both == nullptr)
         fail("it was on {} and on {}; no mount shows both, so it can't be restored", one.describe(), other.describe());
     const auto place = [&](const Mount& mount, const std::string& path) {
@@ -431,8 +431,8 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     // In a copy nothing is mounted on the way.
     UniqueFd copy;
     if (mounts_.isOfMain(*both))
-        copy = kernel::cloneMount(yard_.made(both->id));
-    const int directory = copy ? copy.get() : yard_.made(both->id);
+        copy = kernel::cloneMount(staging_.made(both->id));
+    const int directory = copy ? copy.get() : staging_.made(both->id);
     linkBelow(directory, place(one, from), place(other, to));
 }
 
@@ -441,7 +441,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
 void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
     if (!mounts_.lacksProc(space))
         return;
-    const int root = yard_.made(space.mounts.root().id);
+    const int root = staging_.made(space.mounts.root().id);
     struct stat before {};
     sys(::fstat(root, &before), "look at the root");
     if (const int code = tryMakeDirectory(root, kProc, S_IRWXU); code != 0)
@@ -471,10 +471,10 @@ void MountRestore::seal(const MountImages::Space& space) {
     // What a directory will be removed from becomes read-only after that.
     const Mount* const later = mounts_.lacksProc(space) ? &tree.root() : nullptr;
     for (const Mount& mount : tree.all()) {
-        const int made = yard_.made(mount.id);
+        const int made = staging_.made(mount.id);
         if ((mount.flags & MS_RDONLY) != 0 && &mount != later)
             kernel::setMountFlags(made, mount.flags);
-        if ((mount.superFlags & MS_RDONLY) != 0 && yard_.isFilled(mount.device) &&
+        if ((mount.superFlags & MS_RDONLY) != 0 && staging_.isFilled(mount.device) &&
             (later == nullptr || mount.device != later->device))
             kernel::makeFileSystemReadOnly(made);
     }
@@ -511,15 +511,15 @@ void MountRestore::makeOverlays() {
             if (mount.isOverlay())
                 overlays.emplace(mount.id, &space);
     for (const auto& [id, space] : overlays) {
-        if (yard_.has(id))
+        if (staging_.has(id))
             continue;  // from another mount of the same
         const Mount& mount = *mounts_.find(id);
         UniqueFd made;
         {
-            const RootVisit visit(yard_.made(space->mounts.root().id), [](UniqueFd fd) { return fd; });
+            const RootVisit visit(staging_.made(space->mounts.root().id), [](UniqueFd fd) { return fd; });
             made = mountOverlay(mount);
         }
-        yard_.add(mount, std::move(made));
+        staging_.add(mount, std::move(made));
         attachAll();
     }
 }
@@ -535,7 +535,7 @@ void MountRestore::attach(const MountTree& tree) {
         if (children == all.end())
             continue;
         for (const Mount* const child : children->second) {
-            if (!yard_.has(child->id))
+            if (!staging_.has(child->id))
                 continue;
             attached.push_back(child);
             if (!attached_.insert(child->id).second)
@@ -549,21 +549,21 @@ void MountRestore::attach(const MountTree& tree) {
             if (!below)
                 fail("it doesn't lie below its parent, {}", parent.describe());
             if (mounts_.main() != nullptr && &tree == &mounts_.main()->mounts)
-                covered_.openBelow(parent, yard_.made(parent.id), *child);
+                covered_.openBelow(parent, staging_.made(parent.id), *child);
             else
                 covered_.requireNone(parent, *child);
-            kernel::attachMountBelow(yard_.made(child->id), yard_.made(parent.id), *below);
+            kernel::attachMountBelow(staging_.made(child->id), staging_.made(parent.id), *below);
         }
     }
 }
 
 void MountRestore::inside(HostPid process, const Work& work) {
     const UniqueFd target = kernel::ProcDir().open(process.value).open("ns/mnt", O_RDONLY);
-    kernel::insideMountNamespace(target.get(), work);
+    kernel::runInMountNamespace(target.get(), work);
 }
 
 void MountRestore::complete(const model::Task& task) const {
-    yard_.activate(task);
+    staging_.activate(task);
 }
 
 std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers) {
@@ -571,7 +571,7 @@ std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, 
         return makeJoinedMountRestore(inputs, std::move(helpers));
     if (copiesMounts(inputs))
         return makeCopiedMountRestore(inputs, std::move(helpers));
-    const KindNumbers numbers = KindNumbers::ofAny(inputs, kernel::NamespaceKind::Mount);
+    const KindNsIds numbers = KindNsIds::ofAny(inputs, kernel::NamespaceKind::Mount);
     if (numbers.own == 0 && numbers.others.empty())
         return nullptr;
     return std::make_unique<MountRestore>(inputs, numbers, std::move(helpers));

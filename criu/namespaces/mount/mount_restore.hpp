@@ -25,7 +25,7 @@ namespace criu::namespaces {
 class MountRestore final : public NamespaceRestore {
 public:
     /// `numbers`: of at least one namespace.
-    MountRestore(const RestoreInputs& inputs, const KindNumbers& numbers, MountHelpers helpers);
+    MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers, MountHelpers helpers);
 
     /// Opens, in criu's own namespace, what the tree gets of it: the root, external mounts.
     void prepare(kernel::FdStore& store, const Inherited& inherited) override;
@@ -70,10 +70,10 @@ private:
     Log& log_;
     MountHelpers helpers_;
     const model::IdMap& ids_;
-    const Surroundings& surroundings_;
+    const RestoreNsContext& surroundings_;
     MountImages mounts_;
     NestedProcs procs_;
-    MountYard yard_;
+    MountStaging staging_;
     kernel::FdStore* store_ = nullptr;  ///< from prepare() on
     CoveredDirectories covered_;
     std::set<int> attached_;                 ///< mounts that are in their places

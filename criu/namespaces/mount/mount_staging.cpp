@@ -56,7 +56,7 @@ bool isOnDirectory(int fd) {
 
 }  // namespace
 
-MountYard::MountYard(const MountImages& mounts, const RestoreInputs& inputs, const MountHelpers& helpers)
+MountStaging::MountStaging(const MountImages& mounts, const RestoreInputs& inputs, const MountHelpers& helpers)
     : mounts_(mounts),
       images_(inputs.images),
       pages_(inputs.pages),
@@ -70,7 +70,7 @@ MountYard::MountYard(const MountImages& mounts, const RestoreInputs& inputs, con
         archives_.emplace();
 }
 
-void MountYard::openOutside(kernel::FdStore& store) {
+void MountStaging::openOutside(kernel::FdStore& store) {
     cgroupOptions_ = presentCgroupOptions();
     automounts_.openDevice(store);
     for (const Mount* const mount : mounts_.all()) {
@@ -80,10 +80,10 @@ void MountYard::openOutside(kernel::FdStore& store) {
     }
 }
 
-void MountYard::makeAll() {
+void MountStaging::makeAll() {
     // On top of all, where nobody needs a directory for it.
-    yard_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
-    kernel::attachMount(yard_.get(), openRootDirectory().get());
+    staging_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
+    kernel::attachMount(staging_.get(), openRootDirectory().get());
     sources_.emplace(mounts_.all(),
                      [this](const Mount& mount) { return mounts_.isRoot(mount) || outside_.contains(mount.id); });
     // Those that others are made from first: then few have to wait.
@@ -92,11 +92,11 @@ void MountYard::makeAll() {
         byDepth[prefixesOf(mount->root).size()].push_back(mount);
     for (const auto& [depth, mounts] : byDepth)
         waiting_.insert(waiting_.end(), mounts.begin(), mounts.end());
-    makeOnes();
+    makePossible();
 }
 
 /// A mount is made when what it is of exists.
-void MountYard::makeOnes() {
+void MountStaging::makePossible() {
     std::size_t before = 0;
     do {
         before = waiting_.size();
@@ -107,19 +107,19 @@ void MountYard::makeOnes() {
     } while (waiting_.size() != before);
 }
 
-void MountYard::requireAll() const {
+void MountStaging::requireAll() const {
     if (!waiting_.empty())
         fail("{}: nothing is there to mount {} from", waiting_.front()->describe(), waiting_.front()->root);
 }
 
-void MountYard::add(const Mount& overlay, UniqueFd fd) {
+void MountStaging::add(const Mount& overlay, UniqueFd fd) {
     place(overlay, std::move(fd));
     std::erase(waiting_, &overlay);
-    makeOnes();
+    makePossible();
 }
 
 /// False if it has to wait for another.
-bool MountYard::make(const Mount& mount) {
+bool MountStaging::make(const Mount& mount) {
     if (mount.ofPlugin && !outside_.contains(mount.id))
         return makeByPlugin(mount);
     UniqueFd fd;
@@ -134,27 +134,27 @@ bool MountYard::make(const Mount& mount) {
 }
 
 /// Puts a mount into the yard.
-void MountYard::place(const Mount& mount, UniqueFd fd) {
+void MountStaging::place(const Mount& mount, UniqueFd fd) {
     const std::string name = makePlace(std::to_string(mount.id), isOnDirectory(fd.get()));
-    kernel::attachMountBelow(fd.get(), yard_.get(), name);
+    kernel::attachMountBelow(fd.get(), staging_.get(), name);
     kernel::setMountFlags(fd.get(), mount.flags & ~std::uint64_t{MS_RDONLY});
     noteMade(mount, std::move(fd));
 }
 
-void MountYard::noteMade(const Mount& mount, UniqueFd fd) {
+void MountStaging::noteMade(const Mount& mount, UniqueFd fd) {
     made_[mount.id] = std::move(fd);
     sources_->noteMade(mount);
 }
 
 /// `fd`: a mount of what is outside.
-UniqueFd MountYard::takeOutside(const Mount& mount, UniqueFd fd) {
+UniqueFd MountStaging::takeOutside(const Mount& mount, UniqueFd fd) {
     // A peer of the mount outside it stays only if it is to be one.
     const bool peer = mount.externalName == kFoundByItself && !mount.sharedInsideOnly && mount.shared != 0;
     const bool slave = mount.master != 0 && !mounts_.hasGroup(mount.master);
     // What is mounted on a peer would be mounted outside, too: it joins again when all is in its place.
     if (peer) {
         const std::string outer = makePlace(fmt::format("outer-{}", mount.id), isOnDirectory(fd.get()));
-        kernel::attachMountBelow(fd.get(), yard_.get(), outer);
+        kernel::attachMountBelow(fd.get(), staging_.get(), outer);
         UniqueFd inner = kernel::cloneMount(fd.get());
         outer_[mount.id] = std::exchange(fd, std::move(inner));
     }
@@ -163,7 +163,7 @@ UniqueFd MountYard::takeOutside(const Mount& mount, UniqueFd fd) {
 }
 
 /// False if its place doesn't exist yet.
-bool MountYard::makeByPlugin(const Mount& mount) {
+bool MountStaging::makeByPlugin(const Mount& mount) {
     const Mount* const parent = mounts_.find(mount.parentId);
     const auto under = made_.find(mount.parentId);
     if (parent == nullptr || under == made_.end())
@@ -175,14 +175,14 @@ bool MountYard::makeByPlugin(const Mount& mount) {
     const UniqueFd there = openBelow(under->second.get(), *below, O_PATH);
     sys(::fstat(there.get(), &stat), "stat {}", mount.mountPoint);
     const std::string name = makePlace(std::to_string(mount.id), S_ISDIR(stat.st_mode));
-    helpers_.putByPlugin(mount.id, fmt::format("/proc/self/fd/{}/{}", yard_.get(), name));
-    noteMade(mount,
-             UniqueFd(sys(::openat(yard_.get(), name.c_str(), O_PATH | O_CLOEXEC), "open what a plugin has mounted")));
+    helpers_.putByPlugin(mount.id, fmt::format("/proc/self/fd/{}/{}", staging_.get(), name));
+    noteMade(mount, UniqueFd(sys(::openat(staging_.get(), name.c_str(), O_PATH | O_CLOEXEC),
+                                 "open what a plugin has mounted")));
     return true;
 }
 
 /// Nothing if what it is of doesn't exist yet.
-UniqueFd MountYard::makeInside(const Mount& mount) {
+UniqueFd MountStaging::makeInside(const Mount& mount) {
     if (const Mount* const source = sources_->find(mount.device, mount.root); source != nullptr) {
         madeFrom_[mount.id] = source->id;
         return cloneFrom(*source, mount);
@@ -199,7 +199,7 @@ UniqueFd MountYard::makeInside(const Mount& mount) {
     return kernel::cloneMountBelow(wholeFor(mount), *below);
 }
 
-UniqueFd MountYard::makeFileSystem(const Mount& mount) {
+UniqueFd MountStaging::makeFileSystem(const Mount& mount) {
     if (mount.isAutomount())
         return automounts_.make(mount);
     kernel::FileSystemParts parts{mount.fsType, mount.source, optionsOf(mount), mount.superFlags};
@@ -225,11 +225,11 @@ UniqueFd MountYard::makeFileSystem(const Mount& mount) {
 }
 
 /// A new file system, by who is in the network namespace that it is to show.
-UniqueFd MountYard::mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const {
+UniqueFd MountStaging::mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const {
     UniqueFd fd;
     const auto make = [&] { fd = kernel::mountFileSystem(parts); };
     if (mount.networkOf != 0)
-        surroundings_.whereSocketsAre(
+        surroundings_.inSocketNetNs(
             mount.networkOf, [](UniqueFd home) { return home; }, make);
     else
         make();
@@ -237,13 +237,13 @@ UniqueFd MountYard::mountWhereItShows(const Mount& mount, const kernel::FileSyst
 }
 
 /// Whether the images have the files of the mount's file system.
-bool MountYard::hasContent(const Mount& mount) const {
+bool MountStaging::hasContent(const Mount& mount) const {
     return mount.kind.content == FsContent::Files &&
            (images_.exists(ImageKind::TmpfsDev, mount.device) ||
             images_.exists(ImageKind::Tmpfs, static_cast<std::uint64_t>(mount.id)));
 }
 
-void MountYard::fillFileSystem(const Mount& mount, int directory) const {
+void MountStaging::fillFileSystem(const Mount& mount, int directory) const {
     const UniqueFd files(sys(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open a new file system"));
     auto archive = images_.openRaw(ImageKind::TmpfsDev, mount.device, O_RDONLY);
     if (!archive)
@@ -262,7 +262,7 @@ void MountYard::fillFileSystem(const Mount& mount, int directory) const {
     }
 }
 
-UniqueFd MountYard::cloneFrom(const Mount& source, const Mount& mount) {
+UniqueFd MountStaging::cloneFrom(const Mount& source, const Mount& mount) {
     const int from = made(source.id);
     const std::string below = *pathBelow(source.root, mount.root);
     if (!mount.rootDeleted)
@@ -274,14 +274,14 @@ UniqueFd MountYard::cloneFrom(const Mount& source, const Mount& mount) {
 }
 
 /// For mounts to be made from; one for all of a file system and peer group.
-int MountYard::wholeFor(const Mount& mount) {
+int MountStaging::wholeFor(const Mount& mount) {
     UniqueFd& whole = wholes_[{mount.device, mount.shared}];
     if (!whole)
         whole = makeWhole(mount);
     return whole.get();
 }
 
-UniqueFd MountYard::makeWhole(const Mount& mount) const {
+UniqueFd MountStaging::makeWhole(const Mount& mount) const {
     UniqueFd whole;
     if (const Mount* const made = sources_->find(mount.device, sources_->commonOf(mount)); made != nullptr)
         whole = kernel::cloneMount(made_.at(made->id).get());
@@ -290,22 +290,22 @@ UniqueFd MountYard::makeWhole(const Mount& mount) const {
     else
         fail("no mount shows all of its file system");
     const std::string name = fmt::format("whole-{}", mount.id);
-    makeDirectory(yard_.get(), name, IfThere::Used);
-    kernel::attachMountBelow(whole.get(), yard_.get(), name);
+    makeDirectory(staging_.get(), name, IfThere::Used);
+    kernel::attachMountBelow(whole.get(), staging_.get(), name);
     kernel::setPropagation(whole.get(), MS_PRIVATE);
     return whole;
 }
 
 /// A directory or file of the yard to put a mount on.
-std::string MountYard::makePlace(std::string name, bool directory) const {
+std::string MountStaging::makePlace(std::string name, bool directory) const {
     if (directory)
-        makeDirectory(yard_.get(), name, IfThere::Refused);
+        makeDirectory(staging_.get(), name, IfThere::Refused);
     else
-        (void)createAnew(yard_.get(), name, O_WRONLY, 0600);
+        (void)createReplacing(staging_.get(), name, O_WRONLY, 0600);
     return name;
 }
 
-std::string MountYard::optionsOf(const Mount& mount) const {
+std::string MountStaging::optionsOf(const Mount& mount) const {
     if (mount.kind.code == FSTYPE__CGROUP2)
         return cgroupOptions_;
     if (mount.kind.content == FsContent::Kernel)
@@ -319,18 +319,18 @@ std::string MountYard::optionsOf(const Mount& mount) const {
     return options;
 }
 
-const Mount* MountYard::sourceOf(const Mount& mount) const {
+const Mount* MountStaging::sourceOf(const Mount& mount) const {
     const auto found = madeFrom_.find(mount.id);
     return found != madeFrom_.end() ? mounts_.find(found->second) : nullptr;
 }
 
-const Mount* MountYard::showing(std::uint32_t device, const std::string& one, const std::string& other) const {
+const Mount* MountStaging::showing(std::uint32_t device, const std::string& one, const std::string& other) const {
     return sources_->find(device, commonDirectory(one, other));
 }
 
-void MountYard::leave() {
+void MountStaging::leave() {
     deleted_.remove();
-    yard_.reset();
+    staging_.reset();
     outside_.clear();
     outer_.clear();
     wholes_.clear();

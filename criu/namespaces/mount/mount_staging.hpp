@@ -23,14 +23,14 @@ class PageSources;
 
 namespace criu::namespaces {
 
-struct Surroundings;
+struct RestoreNsContext;
 
 /// Makes each mount of the images by itself: anew, from another one, or of what is outside. Until they are put together
 /// all lie beside each other, private, in a file system of criu's own, the yard.
-class MountYard {
+class MountStaging {
 public:
     /// All arguments outlive this object.
-    MountYard(const MountImages& mounts, const RestoreInputs& inputs, const MountHelpers& helpers);
+    MountStaging(const MountImages& mounts, const RestoreInputs& inputs, const MountHelpers& helpers);
 
     /// In criu's own mount namespace, before makeAll(): opens what the tree gets of it.
     void openOutside(kernel::FdStore& store);
@@ -47,7 +47,7 @@ public:
     void requireAll() const;
 
     /// The yard, until leave().
-    [[nodiscard]] int fd() const noexcept { return yard_.get(); }
+    [[nodiscard]] int fd() const noexcept { return staging_.get(); }
     /// The descriptor of a mount, until forget().
     [[nodiscard]] int made(int id) const { return made_.at(id).get(); }
     [[nodiscard]] const std::map<int, UniqueFd>& all() const noexcept { return made_; }
@@ -74,7 +74,7 @@ public:
 private:
     [[nodiscard]] UniqueFd mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const;
     [[nodiscard]] bool hasContent(const Mount& mount) const;
-    void makeOnes();
+    void makePossible();
     bool make(const Mount& mount);
     void place(const Mount& mount, UniqueFd fd);
     [[nodiscard]] UniqueFd takeOutside(const Mount& mount, UniqueFd fd);
@@ -93,10 +93,10 @@ private:
     const memory::PageSources& pages_;
     const model::Options& options_;
     const MountHelpers& helpers_;
-    const Surroundings& surroundings_;
+    const RestoreNsContext& surroundings_;
     AutofsRestore automounts_;
     std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
-    UniqueFd yard_;
+    UniqueFd staging_;
     std::vector<const Mount*> waiting_;  ///< for what they are made from
     std::map<int, UniqueFd> made_;       ///< by mount id
     std::map<int, int> madeFrom_;        ///< the ids of those that others were cloned from

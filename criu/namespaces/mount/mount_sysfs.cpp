@@ -25,7 +25,7 @@ using kernel::NamespaceKind;
 std::optional<std::uint32_t> deviceIn(const SeenProcess& process) {
     const UniqueFd space = process.dir.open("ns/net", O_RDONLY);
     std::optional<std::uint32_t> device;
-    kernel::inOwnThread([&] {
+    kernel::runInThread([&] {
         try {
             sys(::setns(space.get(), CLONE_NEWNET), "enter the network namespace of {}", process.describe());
             const UniqueFd mounted = kernel::mountFileSystem({"sysfs", "sysfs", "", 0});

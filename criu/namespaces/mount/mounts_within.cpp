@@ -43,14 +43,14 @@ UniqueFd openInside(const MountTree& tree, const Mount& mount, const std::set<in
 }
 
 Fds makeAll(const MountTree& tree, const std::set<int>& within) {
-    const UniqueFd yard = openRootDirectory();
+    const UniqueFd staging = openRootDirectory();
     const auto children = tree.children();
     Fds made;
     for (const Mount& mount : tree.all()) {
         const std::string name = std::to_string(mount.id);
         if (within.contains(mount.id))
-            made.emplace(mount.id, mount.externalName ? kernel::cloneMountsBelow(yard.get(), name)
-                                                      : kernel::cloneMountBelow(yard.get(), name));
+            made.emplace(mount.id, mount.externalName ? kernel::cloneMountsBelow(staging.get(), name)
+                                                      : kernel::cloneMountBelow(staging.get(), name));
         else if (children.contains(mount.id))
             made.emplace(mount.id, openInside(tree, mount, within, made));
     }
@@ -100,7 +100,7 @@ Fds assemble(const MountTree& tree, const std::set<int>& within, const UniqueFd&
 
 }  // namespace
 
-std::set<int> mountsToAttachWithin(const MountTree& tree) {
+std::set<int> mountsToAttachInUserns(const MountTree& tree) {
     std::set<int> within;
     for (const Mount& mount : tree.all()) {
         const Mount* const parent = tree.isRoot(mount) ? nullptr : tree.find(mount.parentId);
@@ -110,13 +110,13 @@ std::set<int> mountsToAttachWithin(const MountTree& tree) {
     return within;
 }
 
-MountsWithin attachWithin(const UniqueFd& owner, const MountTree& tree, const std::set<int>& within,
-                          const UniqueFd& proc) {
+UsernsMounts attachInUserns(const UniqueFd& owner, const MountTree& tree, const std::set<int>& within,
+                            const UniqueFd& proc) {
     const int spaces[] = {owner.get()};
     std::vector<int> needed;
     if (proc)
         needed.push_back(proc.get());
-    Fds made = kernel::openWithin(spaces, needed, [&] { return assemble(tree, within, proc); });
+    Fds made = kernel::openInNamespaces(spaces, needed, [&] { return assemble(tree, within, proc); });
     return {std::move(made.at(0)), std::move(made.at(1))};
 }
 

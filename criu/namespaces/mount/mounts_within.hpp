@@ -14,19 +14,19 @@ namespace criu::namespaces {
 /// that has entered it, and is its own.
 
 /// The mounts that this process puts into their places: all but those from outside that lie on others from outside.
-[[nodiscard]] std::set<int> mountsToAttachWithin(const MountTree& tree);
+[[nodiscard]] std::set<int> mountsToAttachInUserns(const MountTree& tree);
 
 /// A directory of the yard for the root.
 inline constexpr const char* kPlaceWithin = "assembled";
 
-struct MountsWithin {
+struct UsernsMounts {
     UniqueFd space;
     UniqueFd root;
 };
 
 /// The root of the calling process is a yard with each mount of `within` by its number, and what is to stay on it, and
 /// an empty directory kPlaceWithin. `owner`: the user namespace. `proc`: for the time of a restore; may be none.
-[[nodiscard]] MountsWithin attachWithin(const UniqueFd& owner, const MountTree& tree, const std::set<int>& within,
-                                        const UniqueFd& proc);
+[[nodiscard]] UsernsMounts attachInUserns(const UniqueFd& owner, const MountTree& tree, const std::set<int>& within,
+                                          const UniqueFd& proc);
 
 }  // namespace criu::namespaces

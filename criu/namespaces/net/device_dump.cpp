@@ -34,7 +34,7 @@ bool isOneOf(const std::string_view (&list)[N], std::string_view text) {
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
-bool comesByItself(const NetworkLink& link) {
+bool isCreatedByKernel(const NetworkLink& link) {
     const bool known = std::any_of(std::begin(kOfEveryNamespace), std::end(kOfEveryNamespace), [&](const auto& device) {
         return link.kind == device.first && link.name == device.second;
     });
@@ -98,7 +98,7 @@ void DeviceDump::warnOfLosses(const NetworkLink& link) const {
 
 void DeviceDump::check() {
     for (NetworkLink& link : kernel::readLinks()) {
-        if (comesByItself(link))
+        if (isCreatedByKernel(link))
             continue;
         const NdType type = typeOf(link);
         if (link.hasProgram && type != ND_TYPE__EXTLINK)

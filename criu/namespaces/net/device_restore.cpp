@@ -61,7 +61,7 @@ kernel::LinkOption option(std::uint16_t type, Number value) {
 /// Does something that fails with `busy` as long as the device that is to be replaced is still there. It may be going:
 /// the kernel takes network namespaces apart some time after the last process has left them (cleanup_net()).
 template <typename Work>
-void whenOldDeviceIsGone(int busy, Work&& work) {
+void retryWhileDeviceRemains(int busy, Work&& work) {
     constexpr int kTurns = 500;
     constexpr auto kPause = std::chrono::milliseconds(10);
     for (int turn = 0;; ++turn) {
@@ -77,7 +77,7 @@ void whenOldDeviceIsGone(int busy, Work&& work) {
 
 /// Makes a device that reaches to the outside.
 void makeWhenFree(const kernel::NewLink& link) {
-    whenOldDeviceIsGone(EEXIST, [&] { makeLink(link); });
+    retryWhileDeviceRemains(EEXIST, [&] { makeLink(link); });
 }
 
 /// Addresses and routes in images are told of devices by their index.
@@ -128,7 +128,7 @@ DeviceRestore::~DeviceRestore() {
         return;
     for (const Touched& touched : touched_) {
         try {
-            kernel::inOwnThread([&] {
+            kernel::runInThread([&] {
                 const NamespaceVisit visit(touched.network.get(), NamespaceKind::Net);
                 if (!touched.moved)
                     return kernel::removeLink(touched.index);
@@ -361,7 +361,7 @@ void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) con
     if (foreign)
         change.address = addressOf(entry);
     // A hardware address is on a macvlan's lower device only once.
-    whenOldDeviceIsGone(EADDRINUSE, [&] { kernel::changeLink(entry.ifindex, change); });
+    retryWhileDeviceRemains(EADDRINUSE, [&] { kernel::changeLink(entry.ifindex, change); });
     writeDeviceSettings(entry, rule);
 }
 

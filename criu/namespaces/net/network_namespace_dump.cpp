@@ -80,8 +80,8 @@ public:
     void write(const DumpOutputs& outputs) override {
         networks_.write(outputs.images);
         auto& names = outputs.extensions;
-        if (!isOwn() && several_ && std::find(names.begin(), names.end(), kFurtherNamespaces) == names.end())
-            names.emplace_back(kFurtherNamespaces);
+        if (!isOwn() && several_ && std::find(names.begin(), names.end(), kNonRootNsExtension) == names.end())
+            names.emplace_back(kNonRootNsExtension);
     }
 
     void release(model::FinalState state) override {
@@ -114,7 +114,7 @@ private:
 
     void unlockScripts() {
         if (std::exchange(scriptsLocked_, false))
-            visit_->atHome([&] { inputs().scriptsUnlock(); });
+            visit_->inOriginalNamespace([&] { inputs().scriptsUnlock(); });
     }
 
     std::optional<kernel::NamespaceVisit> visit_;  // only where isOwn(); outlives what unlocks the network

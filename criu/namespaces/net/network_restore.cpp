@@ -55,7 +55,7 @@ public:
     /// Makes all new namespaces but the first process' own, so that they belong to its user namespace.
     void begin() override;
     /// Waits until the first process has done so: before that it may be in any of them.
-    void meet(const kernel::ProcPid& first) override;
+    void firstCreated(const kernel::ProcPid& first) override;
     void fill(const kernel::ProcPid& first) override;
     void close() override;
 
@@ -102,7 +102,7 @@ private:
     bool empty_;                ///< content isn't restored
     std::uint32_t number_;      ///< of the root's own namespace, 0: it has none
     std::uint32_t ofRoot_ = 0;  ///< of the root's, or of criu's
-    const Surroundings& surroundings_;
+    const RestoreNsContext& surroundings_;
     UniqueFd home_;                      ///< criu's, if the root was there
     mutable std::uint32_t current_ = 0;  ///< that of this process, as far as it has left the root's
     std::vector<Space> spaces_;          ///< the root's first, if it isn't criu's
@@ -140,11 +140,11 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
     addKnown(others);
     devices_.check(devices());
 
-    Surroundings& surroundings = inputs.surroundings;
+    RestoreNsContext& surroundings = inputs.surroundings;
     surroundings.ownNetwork = wasOwn();
     if (wasOwn())
         surroundings.inNetwork = [this](const Work& work) { inside(work); };
-    surroundings.whereSocketsAre = [this](std::uint32_t wanted, const MoveFd& move, const Work& work) {
+    surroundings.inSocketNetNs = [this](std::uint32_t wanted, const MoveFd& move, const Work& work) {
         if (!isOther(wanted))
             return work();
         const SocketVisit visit(descriptorOf(wanted), move);
@@ -258,7 +258,7 @@ void NetworkRestore::begin() {
             const auto create = [&] { sys(::unshare(CLONE_NEWNET), "create network namespace {}", space.number); };
             UniqueFd made;
             if (const UniqueFd* const owner = surroundings_.ownerOf(space.number); owner != nullptr) {
-                made = makeWithin(*owner, NamespaceKind::Net, create);
+                made = createInUserns(*owner, NamespaceKind::Net, create);
             } else {
                 create();
                 made = kernel::openOwnNamespace(NamespaceKind::Net);
@@ -273,7 +273,7 @@ void NetworkRestore::begin() {
     announce(kMade);
 }
 
-void NetworkRestore::meet(const kernel::ProcPid& first) {
+void NetworkRestore::firstCreated(const kernel::ProcPid& first) {
     if (!announcement_)
         return;
     announcement_.reset();
@@ -309,7 +309,7 @@ void NetworkRestore::lockOthers() {
 void NetworkRestore::fill(const kernel::ProcPid& first) {
     if (isNew())
         spaces_.front().fd = first.open("ns/net", O_RDONLY);
-    kernel::inOwnThread([&] {
+    kernel::runInThread([&] {
         const std::vector<DevicesOf> all = devices();
         inEachNew([&](const NetworkContent& content) {
             content.begin(settingsRule_, [this](std::uint32_t number) { return descriptorOf(number); });
@@ -358,7 +358,7 @@ void NetworkRestore::inside(const Work& work) const {
 }
 
 /// Of processes and of files. Throws Error for those of files if the tree had no network of its own.
-std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNumbers& numbers) {
+std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNsIds& numbers) {
     std::set<std::uint32_t> others(numbers.others.begin(), numbers.others.end());
     const auto& ids = inputs.tree.root().ids;
     const auto ofRoot = ids && inputs.outside != nullptr ? numberOf(**ids, NamespaceKind::Net) : std::nullopt;
@@ -380,7 +380,7 @@ std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNum
 
 std::unique_ptr<NamespaceRestore> makeNetworkRestore(const RestoreInputs& inputs, sockets::NetworkLock& lock,
                                                      std::string lockName) {
-    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Net);
+    const KindNsIds numbers = KindNsIds::ofAny(inputs, NamespaceKind::Net);
     const std::set<std::uint32_t> others = otherNetworks(inputs, numbers);
     if (numbers.own == 0 && others.empty() && !inputs.joined.has(NamespaceKind::Net))
         return nullptr;

@@ -40,7 +40,7 @@ std::uint64_t cookieHere() {
 }  // namespace
 
 NetworksDump::NetworksDump(const model::Options& options, sockets::NetworkLock& lock, std::string runId,
-                           ExternalLinks links, NamespaceNumbers& numbers, StopRequest& stop, Log& log)
+                           ExternalLinks links, ImageNsIds& numbers, StopRequest& stop, Log& log)
     : options_(options),
       rootLock_(lock),
       runId_(std::move(runId)),
@@ -133,14 +133,14 @@ const NetworksDump::Space& NetworksDump::of(UniqueFd network, const std::functio
         fail("{} is in the network namespace of criu, which can't be dumped together with the tree's own", whose());
     const ErrorContext context(whose);
     if (!ofProcess)
-        requireUnsharedOutside(inode);
+        requireNoExternalSharing(inode);
     return add(std::move(network), inode);
 }
 
-void NetworksDump::requireUnsharedOutside(std::uint64_t inode) const {
+void NetworksDump::requireNoExternalSharing(std::uint64_t inode) const {
     if (ruleOf(inode).externalName)
         return;
-    const auto holder = holderOutside(NamespaceKind::Net, static_cast<std::uint32_t>(inode));
+    const auto holder = externalHolder(NamespaceKind::Net, static_cast<std::uint32_t>(inode));
     if (!holder)
         return;
     const std::string text = fmt::format("its network namespace {}", *holder);

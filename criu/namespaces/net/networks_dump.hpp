@@ -45,7 +45,7 @@ class NetworksDump {
 public:
     /// `lock`: of the root's namespace.
     NetworksDump(const model::Options& options, sockets::NetworkLock& lock, std::string runId, ExternalLinks links,
-                 NamespaceNumbers& numbers, StopRequest& stop, Log& log);
+                 ImageNsIds& numbers, StopRequest& stop, Log& log);
     /// Unlocks all but the root's, unless they are to stay locked.
     ~NetworksDump();
     NetworksDump(const NetworksDump&) = delete;
@@ -91,7 +91,7 @@ private:
 
     const Space& of(UniqueFd network, const std::function<std::string()>& whose, bool ofProcess = false);
     /// What only a socket or a descriptor holds in the tree is restored as a copy.
-    void requireUnsharedOutside(std::uint64_t inode) const;
+    void requireNoExternalSharing(std::uint64_t inode) const;
     Space& add(UniqueFd network, std::uint64_t inode);
     [[nodiscard]] NetworkRule ruleOf(std::uint64_t inode) const;
     void check(Space& space);
@@ -103,7 +103,7 @@ private:
     sockets::NetworkLock& rootLock_;
     std::string runId_;
     ExternalLinks links_;
-    NamespaceNumbers& numbers_;
+    ImageNsIds& numbers_;
     TunDevices tunDevices_;
     StopRequest& stop_;
     Log& log_;

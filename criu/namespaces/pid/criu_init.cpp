@@ -24,7 +24,7 @@ bool isCriusInit(const kernel::ProcPid& process, const kernel::TaskStatus& statu
 
 }  // namespace
 
-bool countAsOwn(HostPid parent, const NamespaceIds& tree, NamespaceIds& criu) {
+bool treatAsCriuNamespaces(HostPid parent, const NamespaceIds& tree, NamespaceIds& criu) {
     if (tree.of(NamespaceKind::Pid) == criu.of(NamespaceKind::Pid) || !parent)
         return false;
     const kernel::ProcDir proc;

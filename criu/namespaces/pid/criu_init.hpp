@@ -10,6 +10,6 @@ namespace criu::namespaces {
 /// init, since images never had them: its root is the child of an init of criu's. Such a tree counts as being where
 /// criu is: the namespaces of `criu` become those of the tree in these kinds. `parent` and `tree`: of the root, which
 /// stands still. Returns whether its mounts are a copy of criu's. Throws Error.
-bool countAsOwn(HostPid parent, const kernel::NamespaceIds& tree, kernel::NamespaceIds& criu);
+bool treatAsCriuNamespaces(HostPid parent, const kernel::NamespaceIds& tree, kernel::NamespaceIds& criu);
 
 }  // namespace criu::namespaces

@@ -66,9 +66,9 @@ void requireExchangeableIn(const MountTree& tree, const std::set<std::pair<std::
 }
 
 /// A mount that shares events doesn't while this lives: what is done to it stays in its namespace.
-class Quiet {
+class PropagationOffScope {
 public:
-    explicit Quiet(UniqueFd mount) : mount_(std::move(mount)), peer_(kernel::cloneMount(mount_.get())) {
+    explicit PropagationOffScope(UniqueFd mount) : mount_(std::move(mount)), peer_(kernel::cloneMount(mount_.get())) {
         kernel::setPropagation(mount_.get(), MS_PRIVATE);
     }
     /// Its peer has kept the group for it.
@@ -80,12 +80,12 @@ private:
 };
 
 /// The mounts that something is put on or taken from, as far as others would notice.
-std::vector<Quiet> quieten(const MountTree& tree, int root) {
+std::vector<PropagationOffScope> turnPropagationOff(const MountTree& tree, int root) {
     std::set<const Mount*> all;
     for (const Mount& mount : tree.all())
         if (isOutermost(tree, mount))
             all.insert({tree.find(mount.parentId), &tree.root()});
-    std::vector<Quiet> quiet;
+    std::vector<PropagationOffScope> quiet;
     for (const Mount* const mount : all)
         if (mount != nullptr && mount->shared != 0)
             quiet.emplace_back(openBelow(root, relative(mount->mountPoint), O_PATH));
@@ -181,12 +181,12 @@ void NestedProcs::exchange(std::span<const ParkedProcess> processes, const model
         spaces.emplace_back(&space.mounts, kernel::ProcDir().open(there->pid.value).open("ns/mnt", O_RDONLY));
     }
     for (const auto& [tree, space] : spaces)
-        kernel::insideMountNamespace(space.get(), [this, at = tree] { exchangeIn(*at); });
+        kernel::runInMountNamespace(space.get(), [this, at = tree] { exchangeIn(*at); });
     // A mount has its master before others can have it, and that may be of another namespace.
     for (std::size_t before = shared_.size() + 1; before != shared_.size();) {
         before = shared_.size();
         for (const auto& [tree, space] : spaces)
-            kernel::insideMountNamespace(space.get(), [this, at = tree] { share(*at); });
+            kernel::runInMountNamespace(space.get(), [this, at = tree] { share(*at); });
     }
     if (shared_.size() != fds_.size())
         fail("{} proc file systems have masters that follow each other", fds_.size() - shared_.size());
@@ -206,7 +206,7 @@ void NestedProcs::makeSystems(std::span<const ParkedProcess> processes, const mo
         const int spaces[] = {space.get()};
         const kernel::FileSystemParts parts{
             mount->fsType, mount->source, outerOptions(mount->options, ids), mount->superFlags, {}};
-        auto made = kernel::openWithin(spaces, {}, [&] {
+        auto made = kernel::openInNamespaces(spaces, {}, [&] {
             std::map<int, UniqueFd> one;
             one.emplace(0, kernel::mountFileSystem(parts));
             return one;
@@ -217,11 +217,11 @@ void NestedProcs::makeSystems(std::span<const ParkedProcess> processes, const mo
 
 /// Kernels clone a mount only where it lies in the caller's namespace (__do_loopback() in fs/namespace.c; others since
 /// Linux 6.15).
-void NestedProcs::makeMounts(int yard) {
+void NestedProcs::makeMounts(int staging) {
     for (const auto& [device, whole] : made_) {
         const std::string name = fmt::format("system-{}", device);
-        makeDirectory(yard, name, IfThere::Refused);
-        kernel::attachMountBelow(whole.get(), yard, name);
+        makeDirectory(staging, name, IfThere::Refused);
+        kernel::attachMountBelow(whole.get(), staging, name);
         for (const Mount* const mount : mounts_.all())
             if (mount->pidsOf && mount->device == device)
                 fds_.emplace(mount->id, kernel::cloneMountBelow(whole.get(), relative(mount->root)));
@@ -232,31 +232,31 @@ void NestedProcs::makeMounts(int yard) {
 /// In the mount namespace, with its root as the calling thread's.
 void NestedProcs::exchangeIn(const MountTree& tree) {
     const UniqueFd root = openRootDirectory();
-    const std::vector<Quiet> quiet = quieten(tree, root.get());
+    const std::vector<PropagationOffScope> quiet = turnPropagationOff(tree, root.get());
     // Over all else, where mounts wait for their places. A path from the descriptor of the root leads past it.
-    const UniqueFd yard = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0, {}});
-    kernel::attachMount(yard.get(), root.get());
-    makeMounts(yard.get());
+    const UniqueFd staging = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0, {}});
+    kernel::attachMount(staging.get(), root.get());
+    makeMounts(staging.get());
     for (const Mount& mount : tree.all())
         if (isOutermost(tree, mount)) {
             const ErrorContext context([&] { return mount.describe(); });
-            exchangeOne(tree, mount, root.get(), yard.get());
+            exchangeOne(tree, mount, root.get(), staging.get());
         }
-    takeOffDirectory(yard.get());
-    for (const Quiet& mount : quiet)
+    takeOffDirectory(staging.get());
+    for (const PropagationOffScope& mount : quiet)
         mount.end();
 }
 
 /// Only a mount that has its place in the namespace takes others over. So it has one in the yard until its own is free.
-void NestedProcs::exchangeOne(const MountTree& tree, const Mount& mount, int root, int yard) {
+void NestedProcs::exchangeOne(const MountTree& tree, const Mount& mount, int root, int staging) {
     const std::string path = relative(mount.mountPoint);
     const int fresh = fds_.at(mount.id).get();
     const std::string name = std::to_string(mount.id);
     if (isDirectory(fresh))
-        makeDirectory(yard, name, IfThere::Refused);
+        makeDirectory(staging, name, IfThere::Refused);
     else
-        (void)createAnew(yard, name, O_WRONLY, 0600);
-    kernel::attachMountBelow(fresh, yard, name);
+        (void)createReplacing(staging, name, O_WRONLY, 0600);
+    kernel::attachMountBelow(fresh, staging, name);
     takeOver(tree, mount, openBelow(root, path, O_PATH).get());
     takeOff(root, path);
     kernel::attachMountBelow(fresh, root, path);

@@ -39,9 +39,9 @@ public:
 
 private:
     void makeSystems(std::span<const ParkedProcess> processes, const model::IdMap& ids);
-    void makeMounts(int yard);
+    void makeMounts(int staging);
     void exchangeIn(const MountTree& tree);
-    void exchangeOne(const MountTree& tree, const Mount& mount, int root, int yard);
+    void exchangeOne(const MountTree& tree, const Mount& mount, int root, int staging);
     void takeOver(const MountTree& tree, const Mount& from, int old);
     void share(const MountTree& tree);
 

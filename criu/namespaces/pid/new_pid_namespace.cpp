@@ -46,7 +46,7 @@ pid_t createInit(bool copiesMounts) {
 }
 
 /// The init needs one right: to send signals on to a root of any user.
-void keepRightToSignal() {
+void keepCapKill() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3]{};
     sys(static_cast<int>(::syscall(SYS_capget, &header, rights)), "read the capabilities of the init");
@@ -65,7 +65,7 @@ public:
           copiesMounts_(copiesMounts(inputs)),
           log_(inputs.log) {}
 
-    HostPid bearFirst(const std::function<HostPid()>& create) override {
+    HostPid createFirstProcess(const std::function<HostPid()>& create) override {
         int ends[2];
         sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel to the init");
         channel_ = UniqueFd(ends[0]);
@@ -114,7 +114,7 @@ private:
             const int own = sys(::dup2(channel.get(), STDIN_FILENO), "keep the channel");
             (void)channel.release();
             ::close_range(STDIN_FILENO + 1, ~0U, 0);
-            keepRightToSignal();
+            keepCapKill();
             report.created = true;
             sys(static_cast<int>(::send(own, &report, sizeof(report), MSG_NOSIGNAL)), "report that the root exists");
             pie::becomeNamespaceInit(root.value, own);
@@ -146,7 +146,7 @@ private:
         return HostPid(children.front());
     }
 
-    Surroundings& surroundings_;
+    RestoreNsContext& surroundings_;
     bool shellJob_;
     bool copiesMounts_;
     Log& log_;

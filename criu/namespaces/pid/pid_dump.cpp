@@ -20,13 +20,13 @@
 namespace criu::namespaces {
 namespace {
 
-class PidDump final : public FurtherKindDump {
+class PidDump final : public NonRootNsKindDump {
 public:
     explicit PidDump(const DumpInputs& with)
-        : FurtherKindDump(kernel::NamespaceKind::Pid, with, Enters::BeforeItsFiles) {
+        : NonRootNsKindDump(kernel::NamespaceKind::Pid, with, Enters::BeforeItsFiles) {
         if (isOwn() && externalName() == nullptr)
             requireFirst();
-        requireNobodyElse();
+        requireNoForeignMembers();
         for (const SeenProcess& process : with.tree.processes)
             if (process.ids.pidForChildren != process.ids.of(kind())) {
                 requireChildren(process);
@@ -126,7 +126,7 @@ private:
         throw error;
     }
 
-    void requireNobodyElse() const {
+    void requireNoForeignMembers() const {
         const bool whole = isOwn() && externalName() == nullptr;
         if ((!whole && further_.empty()) || inputs().options.finalState == model::FinalState::Running)
             return;

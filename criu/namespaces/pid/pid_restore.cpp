@@ -117,16 +117,16 @@ public:
     }
 
     /// The namespace of a process never changes, only that of its children.
-    HostPid bearFirst(const std::function<HostPid()>& create) override {
+    HostPid createFirstProcess(const std::function<HostPid()>& create) override {
         sys(::setns(given_.get(), CLONE_NEWPID), "have children in the pid namespace {}", name_);
-        const GoHome home{home_.get()};
+        const ReturnToOwnPidNs home{home_.get()};
         return create();
     }
 
 private:
-    struct GoHome {
+    struct ReturnToOwnPidNs {
         int home;
-        ~GoHome() { ::setns(home, CLONE_NEWPID); }  // always allowed: it is the own one
+        ~ReturnToOwnPidNs() { ::setns(home, CLONE_NEWPID); }  // always allowed: it is the own one
     };
 
     std::string name_;
@@ -145,12 +145,12 @@ std::optional<std::string> externalName(const RestoreInputs& inputs, std::uint32
 }  // namespace
 
 bool hasOwnPids(const RestoreInputs& inputs) {
-    const std::uint32_t number = KindNumbers::ofAny(inputs, kernel::NamespaceKind::Pid).own;
+    const std::uint32_t number = KindNsIds::ofAny(inputs, kernel::NamespaceKind::Pid).own;
     return number != 0 && !externalName(inputs, number);
 }
 
 std::unique_ptr<NamespaceRestore> makePidRestore(const RestoreInputs& inputs) {
-    const std::uint32_t number = KindNumbers::ofAny(inputs, kernel::NamespaceKind::Pid).own;
+    const std::uint32_t number = KindNsIds::ofAny(inputs, kernel::NamespaceKind::Pid).own;
     const bool fresh = getsNewPids(inputs);
     if (number == 0 && !fresh)
         return NestedPidRestore::isNeeded(inputs.tree) ? std::make_unique<NestedPidRestore>(inputs.tree) : nullptr;

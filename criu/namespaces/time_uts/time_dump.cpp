@@ -22,7 +22,7 @@ namespace {
 
 /// What a process in this time namespace reads of itself. Only a process of one thread can go there.
 kernel::TimeOffsets offsetsWithin(int space) {
-    const auto opened = kernel::openWithin(std::span(&space, 1), {}, [] {
+    const auto opened = kernel::openInNamespaces(std::span(&space, 1), {}, [] {
         const std::string text = kernel::ProcDir().self().readFile("timens_offsets");
         UniqueFd file(sys(::memfd_create("criu-offsets", MFD_CLOEXEC), "create a file in memory"));
         writeAt(file.get(), std::as_bytes(std::span(text)), 0);
@@ -39,10 +39,10 @@ kernel::TimeOffsets offsetsWithin(int space) {
 /// Processes may be in several time namespaces. unshare(2) makes one for the children of the caller, who stays where it
 /// is: so there may be one process that has its children in a namespace without being in it. Nobody else can ever
 /// become such a one for the same namespace, and so it has to make it again on a restore, above those that are in it.
-class TimeDump final : public FurtherKindDump {
+class TimeDump final : public NonRootNsKindDump {
 public:
     explicit TimeDump(const DumpInputs& with)
-        : FurtherKindDump(kernel::NamespaceKind::Time, with, Enters::BeforeItsFiles) {
+        : NonRootNsKindDump(kernel::NamespaceKind::Time, with, Enters::BeforeItsFiles) {
         for (const SeenProcess& process : with.tree.processes)
             if (process.ids.timeForChildren != process.ids.of(kind()))
                 addMaker(process);
@@ -52,7 +52,7 @@ public:
         for (const SeenProcess& process : with.tree.processes)
             known.emplace(process.pid, &process);
         for (const SeenProcess& process : with.tree.processes)
-            requireMaker(process, known);
+            requireCreator(process, known);
     }
 
     void describe(HostPid process, TaskKobjIdsEntry& ids) const override {
@@ -92,7 +92,8 @@ private:
     }
 
     /// Throws Error if a process is in a namespace that one makes which isn't above it. `known`: all of them.
-    void requireMaker(const SeenProcess& process, const std::unordered_map<HostPid, const SeenProcess*>& known) const {
+    void requireCreator(const SeenProcess& process,
+                        const std::unordered_map<HostPid, const SeenProcess*>& known) const {
         const auto maker = makers_.find(process.ids.of(kind()).value_or(0));
         if (maker == makers_.end())
             return;

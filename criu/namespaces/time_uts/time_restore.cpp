@@ -68,7 +68,7 @@ private:
 class TimeRestore final : public NamespaceRestore {
 public:
     /// `numbers.own`: 0 if the first process was in criu's namespace.
-    TimeRestore(const RestoreInputs& inputs, const KindNumbers& numbers)
+    TimeRestore(const RestoreInputs& inputs, const KindNsIds& numbers)
         : needed_(numbers.own != 0 || !numbers.others.empty()),
           log_(inputs.log),
           ofFirst_(inputs.images, numbers.own),
@@ -126,12 +126,12 @@ private:
     Clocks ofFirst_;
     std::map<std::uint32_t, Clocks> others_;
     std::set<std::uint32_t> madeLater_;  ///< by the processes that have their children in them
-    FurtherNamespaces further_;
+    NonRootNs further_;
 };
 
 /// With those that processes only have their children in.
-KindNumbers numbersOf(const RestoreInputs& inputs) {
-    KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Time);
+KindNsIds numbersOf(const RestoreInputs& inputs) {
+    KindNsIds numbers = KindNsIds::ofAny(inputs, NamespaceKind::Time);
     for (const auto& task : inputs.tree.tasks)
         if (const std::uint32_t number = TimeRestore::numberForChildren(*task);
             number != 0 && std::find(numbers.others.begin(), numbers.others.end(), number) == numbers.others.end())
@@ -142,7 +142,7 @@ KindNumbers numbersOf(const RestoreInputs& inputs) {
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeTimeRestore(const RestoreInputs& inputs) {
-    const KindNumbers numbers = numbersOf(inputs);
+    const KindNsIds numbers = numbersOf(inputs);
     const bool own = numbers.own != 0 || !numbers.others.empty();
     if (inputs.joined.has(NamespaceKind::Time)) {
         if (!numbers.others.empty())

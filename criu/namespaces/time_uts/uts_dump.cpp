@@ -7,10 +7,10 @@
 namespace criu::namespaces {
 namespace {
 
-class UtsNamespaceDump final : public FurtherKindDump {
+class UtsNamespaceDump final : public NonRootNsKindDump {
 public:
     explicit UtsNamespaceDump(const DumpInputs& with)
-        : FurtherKindDump(kernel::NamespaceKind::Uts, with, Enters::AfterItsFiles) {}
+        : NonRootNsKindDump(kernel::NamespaceKind::Uts, with, Enters::AfterItsFiles) {}
 
     void write(const DumpOutputs& outputs) override {
         if (isOwn())

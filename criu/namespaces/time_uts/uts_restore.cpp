@@ -49,7 +49,7 @@ private:
 
 class UtsRestore final : public NamespaceRestore {
 public:
-    UtsRestore(const RestoreInputs& inputs, const KindNumbers& numbers)
+    UtsRestore(const RestoreInputs& inputs, const KindNsIds& numbers)
         : further_(NamespaceKind::Uts, numbers.others, inputs.surroundings) {
         if (numbers.own != 0)
             root_.emplace(inputs.images, numbers.own);
@@ -82,17 +82,17 @@ public:
 private:
     std::optional<Names> root_;  ///< nothing: it was in criu's namespace
     std::map<std::uint32_t, Names> others_;
-    FurtherNamespaces further_;
+    NonRootNs further_;
 };
 
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeUtsRestore(const RestoreInputs& inputs) {
     if (inputs.joined.has(NamespaceKind::Uts)) {
-        (void)KindNumbers::ofOne(inputs, NamespaceKind::Uts);
+        (void)KindNsIds::ofOne(inputs, NamespaceKind::Uts);
         return makeJoinedRestore(inputs, NamespaceKind::Uts);
     }
-    const KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::Uts);
+    const KindNsIds numbers = KindNsIds::ofAny(inputs, NamespaceKind::Uts);
     return numbers.own != 0 || !numbers.others.empty() ? std::make_unique<UtsRestore>(inputs, numbers) : nullptr;
 }
 

@@ -57,33 +57,33 @@ pid_t numberInProc() {
 /// Whoever is the owner of a user namespace, in the one above, has all capabilities in it, among them that to trace
 /// what is there. A process that isn't dumpable is out of reach: that takes capabilities where its program was started
 /// (kernel/ptrace.c, __ptrace_may_access()). The kernel changes the flag with each change of credentials.
-void becomeUntouchable() {
+void clearOwnDumpable() {
     sys(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "keep others from tracing a process that makes a user namespace");
 }
 
 /// A user namespace belongs to the user who makes it, whose user and group have to be there in the one above
 /// (create_user_ns() in kernel/user_namespace.c).
 UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
-    becomeUntouchable();
+    clearOwnDumpable();
     if (above >= 0)
         sys(::setns(above, CLONE_NEWUSER), "enter the user namespace above");
     // The capabilities stay, one of which the namespace needs to have a map of user 0 (CAP_SETFCAP, Linux 5.12).
     sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "keep capabilities");
     sys(::syscall(SYS_setresgid, group, group, group), "become group {}", group);
     sys(::syscall(SYS_setresuid, owner, owner, owner), "become user {}", owner);
-    becomeUntouchable();
+    clearOwnDumpable();
     sys(::unshare(CLONE_NEWUSER), "make a user namespace as user {}", owner);
-    becomeUntouchable();
+    clearOwnDumpable();
     return kernel::openOwnNamespace(kernel::NamespaceKind::User);
 }
 
 /// The process that makes a namespace. It lives until its creator closes the channel, or has ended.
-[[noreturn]] void liveAsOwner(std::uint32_t owner, std::uint32_t group, int above, int channel) {
+[[noreturn]] void runUsernsOwner(std::uint32_t owner, std::uint32_t group, int above, int channel) {
     const NoOuterContexts reported;  // the creator has them
     Answer answer;
     UniqueFd made;
     try {
-        closeAllBut(above >= 0 ? std::vector{channel, above} : std::vector{channel});
+        closeAllExcept(above >= 0 ? std::vector{channel, above} : std::vector{channel});
         const pid_t self = numberInProc();
         made = makeAsOwner(owner, group, above);
         answer.self = self;
@@ -109,7 +109,7 @@ void writeMaps(const kernel::ProcPid& owner, const model::IdMap& ids) {
 /// Maps are for a process of the namespace above to write (map_write() in kernel/user_namespace.c).
 void writeMapsWithin(int above, pid_t owner, const model::IdMap& ids) {
     const int spaces[] = {above};
-    (void)kernel::openWithin(spaces, {}, [&] {
+    (void)kernel::openInNamespaces(spaces, {}, [&] {
         writeMaps(kernel::ProcDir().open(owner), ids);
         return std::map<int, UniqueFd>();
     });
@@ -120,7 +120,7 @@ constexpr std::size_t kMostLevels = 32;
 
 }  // namespace
 
-FurtherUsers::FurtherUsers(const ImageDir& images, const std::vector<std::uint32_t>& numbers,
+NestedUserns::NestedUserns(const ImageDir& images, const std::vector<std::uint32_t>& numbers,
                            const model::ProcessTree& tree) {
     for (const std::uint32_t number : numbers)
         add(images, number);
@@ -136,10 +136,10 @@ FurtherUsers::FurtherUsers(const ImageDir& images, const std::vector<std::uint32
 }
 
 /// Those above it first, in which there may be no process.
-void FurtherUsers::add(const ImageDir& images, std::uint32_t number) {
+void NestedUserns::add(const ImageDir& images, std::uint32_t number) {
     std::vector<Space> chain;
     for (std::uint32_t next = number; next != 0 && find(next) == nullptr; next = chain.back().place.parent) {
-        const auto place = model::UserSpacePlace::ofImage(images, next);
+        const auto place = model::UserNsPosition::ofImage(images, next);
         if (!place)
             fail("{} doesn't say who owns the user namespace", imageName(ImageKind::Userns, next));
         if (chain.size() == kMostLevels)
@@ -149,7 +149,7 @@ void FurtherUsers::add(const ImageDir& images, std::uint32_t number) {
     std::move(chain.rbegin(), chain.rend(), std::back_inserter(spaces_));
 }
 
-void FurtherUsers::prepare(kernel::FdStore& store) {
+void NestedUserns::prepare(kernel::FdStore& store) {
     for (Space& space : spaces_)
         space.fd = store.inherit(kernel::FdKey::Namespace,
                                  space.number == joined_ ? UniqueFd(sys(::fcntl(existing_, F_DUPFD_CLOEXEC, 0),
@@ -157,7 +157,7 @@ void FurtherUsers::prepare(kernel::FdStore& store) {
                                                          : kernel::openOwnNamespace(kernel::NamespaceKind::User));
 }
 
-void FurtherUsers::make(const model::IdMap& above) const {
+void NestedUserns::make(const model::IdMap& above) const {
     for (const Space& space : spaces_) {
         if (space.number == joined_)
             continue;
@@ -166,7 +166,7 @@ void FurtherUsers::make(const model::IdMap& above) const {
     }
 }
 
-void FurtherUsers::make(const Space& space, const model::IdMap& ofTree) const {
+void NestedUserns::make(const Space& space, const model::IdMap& ofTree) const {
     const Space* const parent = space.place.parent != 0 ? find(space.place.parent) : nullptr;
     const int above = parent != nullptr ? parent->fd.get() : -1;
     const std::uint32_t group = (parent != nullptr ? parent->ids : ofTree).firstGid();
@@ -177,13 +177,13 @@ void FurtherUsers::make(const Space& space, const model::IdMap& ofTree) const {
     const pid_t child = sys(::fork(), "create a process that makes a user namespace");
     if (child == 0) {
         here.reset();  // which may have the number of a standard stream
-        liveAsOwner(space.place.owner, group, above, there.get());
+        runUsernsOwner(space.place.owner, group, above, there.get());
     }
     there.reset();
     Answer answer;
     // Its user may have stopped it.
     kernel::ReceivedMessage received;
-    if (kernel::awaitHelper(here.get(), child))
+    if (kernel::waitForHelper(here.get(), child))
         received = kernel::receiveMessage(here.get(), bytesOf(answer));
     answer.problem.back() = '\0';
     if (received.size == sizeof(answer) && answer.self > 0) {
@@ -202,24 +202,24 @@ void FurtherUsers::make(const Space& space, const model::IdMap& ofTree) const {
                                                   : "the process that was to make a user namespace has ended");
 }
 
-const FurtherUsers::Space* FurtherUsers::find(std::uint32_t number) const {
+const NestedUserns::Space* NestedUserns::find(std::uint32_t number) const {
     const auto found =
         std::find_if(spaces_.begin(), spaces_.end(), [number](const Space& space) { return space.number == number; });
     return found != spaces_.end() ? &*found : nullptr;
 }
 
-const FurtherUsers::Space* FurtherUsers::spaceOf(const model::Task& task) const {
+const NestedUserns::Space* NestedUserns::spaceOf(const model::Task& task) const {
     return task.ids ? find(numberOf(**task.ids, kernel::NamespaceKind::User).value_or(0)) : nullptr;
 }
 
-const UniqueFd* FurtherUsers::owning(std::uint32_t number) const {
+const UniqueFd* NestedUserns::owning(std::uint32_t number) const {
     for (const Space& space : spaces_)
         if (std::find(space.place.owned.begin(), space.place.owned.end(), number) != space.place.owned.end())
             return &space.fd;
     return nullptr;
 }
 
-const UniqueFd* FurtherUsers::of(const model::Task& task) const {
+const UniqueFd* NestedUserns::of(const model::Task& task) const {
     const Space* const space = spaceOf(task);
     return space != nullptr ? &space->fd : nullptr;
 }

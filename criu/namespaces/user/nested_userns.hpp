@@ -26,11 +26,11 @@ namespace criu::namespaces {
 /// User namespaces below the one in which a tree is restored (user_namespaces(7)). Of processes nothing but the
 /// capabilities depends on them: whoever has to have rights while a restore goes on, enters its own only when it gets
 /// its credentials. Other namespaces that belong to one are made by who has entered it.
-class FurtherUsers {
+class NestedUserns {
 public:
     /// `numbers`: in images, of those that processes were in. Throws Error, also for processes that couldn't enter
     /// theirs.
-    FurtherUsers(const ImageDir& images, const std::vector<std::uint32_t>& numbers, const model::ProcessTree& tree);
+    NestedUserns(const ImageDir& images, const std::vector<std::uint32_t>& numbers, const model::ProcessTree& tree);
 
     /// An existing namespace, whose descriptor stays the caller's until prepare(), takes the place of this one.
     void join(std::uint32_t number, int space) {
@@ -55,7 +55,7 @@ private:
     struct Space {
         std::uint32_t number;
         model::IdMap ids;  ///< outer ones: of the namespace above
-        model::UserSpacePlace place;
+        model::UserNsPosition place;
         UniqueFd fd;
     };
     void add(const ImageDir& images, std::uint32_t number);

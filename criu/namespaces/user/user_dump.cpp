@@ -53,7 +53,7 @@ std::string textOf(int file, std::string_view name) {
 model::IdMap idsWithin(int users) {
     constexpr const char* kFiles[] = {"uid_map", "gid_map", "setgroups"};
     const int spaces[] = {users};
-    const auto opened = kernel::openWithin(spaces, {}, [&] {
+    const auto opened = kernel::openInNamespaces(spaces, {}, [&] {
         std::map<int, UniqueFd> files;
         for (int at = 0; at < 3; ++at)
             files.emplace(at, kernel::ProcDir().self().open(kFiles[at], O_RDONLY));
@@ -103,14 +103,14 @@ public:
         if (inputs().surroundings.ids.isOwnNamespace())
             inputs().surroundings.ids.write(outputs.images, rootNumber());
         for (const Further& space : further_) {
-            model::UserSpacePlace place = space.place;
+            model::UserNsPosition place = space.place;
             for (const auto& [other, member] : space.owned)
                 place.owned.push_back(inputs().surroundings.numberOf(other, member));
             space.ids.write(outputs.images, space.number, &place);
         }
         others_.noteExtension(outputs);
         if (!further_.empty() && others_.empty())
-            outputs.extensions.emplace_back(kFurtherNamespaces);
+            outputs.extensions.emplace_back(kNonRootNsExtension);
     }
 
 private:
@@ -121,7 +121,7 @@ private:
         std::string name;      ///< for messages
         UniqueFd fd;
         model::IdMap ids;             ///< outer ones: first of criu's namespace, then of that above
-        model::UserSpacePlace place;  ///< but for the numbers of what belongs to it
+        model::UserNsPosition place;  ///< but for the numbers of what belongs to it
         std::vector<std::pair<kernel::NamespaceKind, HostPid>> owned;  ///< with a process that is in it
     };
 
@@ -205,7 +205,7 @@ private:
 
     /// Which of the namespaces of a process belong to a further user namespace.
     void noteOwned(const SeenProcess& process) {
-        for (const kernel::NamespaceKind other : kImageOrder) {
+        for (const kernel::NamespaceKind other : kNsIdOrder) {
             const auto inode = process.ids.of(other);
             if (other == kind() || !inode || inode == inputs().tree.criu.of(other) || !seen_.insert(*inode).second)
                 continue;
@@ -323,7 +323,7 @@ private:
         }
     }
 
-    FurtherNamespacesDump others_;
+    NonRootNsDump others_;
     bool ownPids_ = false;  ///< the tree is restored in a user namespace of its own
     std::vector<Further> further_;
     std::map<std::uint32_t, model::IdMap> original_;  ///< maps with ids of criu's namespace, by inode

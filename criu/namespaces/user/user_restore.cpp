@@ -26,15 +26,16 @@ namespace {
 using kernel::NamespaceKind;
 
 /// Those below the one in which the tree is restored.
-class FurtherUserRestore : public NamespaceRestore {
+class NestedUsernsRestore : public NamespaceRestore {
 public:
     /// `joined`: among these, the one in whose place --join-ns gives another; 0: none.
-    FurtherUserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers, std::uint32_t joined = 0)
+    NestedUsernsRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers,
+                        std::uint32_t joined = 0)
         : surroundings_(inputs.surroundings), joined_(inputs.joined), further_(inputs.images, numbers, inputs.tree) {
         joinedNumber_ = joined;
         if (numbers.empty())
             return;
-        inputs.surroundings.userSpaceOf = [this](const model::Task& task) { return further_.of(task); };
+        inputs.surroundings.usernsOf = [this](const model::Task& task) { return further_.of(task); };
         inputs.surroundings.ownerOf = [this](std::uint32_t number) { return further_.owning(number); };
     }
 
@@ -49,27 +50,27 @@ public:
 protected:
     void makeFurther() const { further_.make(surroundings_.ids); }
 
-    Surroundings& surroundings_;
+    RestoreNsContext& surroundings_;
 
 private:
     const JoinedNamespaces& joined_;
     std::uint32_t joinedNumber_ = 0;
-    FurtherUsers further_;
+    NestedUserns further_;
 };
 
 /// And the one that the tree has for itself.
-class UserRestore final : public FurtherUserRestore {
+class UserRestore final : public NestedUsernsRestore {
 public:
     UserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
-        : FurtherUserRestore(inputs, numbers) {
-        surroundings_.help = &help_;
+        : NestedUsernsRestore(inputs, numbers) {
+        surroundings_.usernsd = &usernsd_;
     }
 
-    [[nodiscard]] std::size_t descriptors() const override { return 2 + FurtherUserRestore::descriptors(); }
+    [[nodiscard]] std::size_t descriptors() const override { return 2 + NestedUsernsRestore::descriptors(); }
 
     void prepare(kernel::FdStore& store, const Inherited& inherited) override {
-        help_.inherit(store);
-        FurtherUserRestore::prepare(store, inherited);
+        usernsd_.inherit(store);
+        NestedUsernsRestore::prepare(store, inherited);
     }
 
     /// The kernel makes a user namespace before all others that a clone(2) asks for, so these belong to it.
@@ -81,14 +82,14 @@ public:
     void begin() override {}
 
     /// Maps of more than one id are for somebody outside to write, once.
-    void meet(const kernel::ProcPid& first) override {
+    void firstCreated(const kernel::ProcPid& first) override {
         first.write("uid_map", surroundings_.ids.uidText());
         if (surroundings_.ids.deniesSetgroups())
             first.write("setgroups", "deny");  // not any more when there is a map of groups
         first.write("gid_map", surroundings_.ids.gidText());
     }
 
-    void close() override { help_.serve(); }
+    void close() override { usernsd_.serve(); }
 
     /// What is made from here on belongs to somebody of the tree's user namespace.
     void build() override {
@@ -96,17 +97,17 @@ public:
         makeFurther();
         // Where criu is may be nothing for that user.
         sys(::chdir("/"), "enter the root directory");
-        task::becomeFirst(surroundings_.ids);
+        task::becomeUsernsRoot(surroundings_.ids);
     }
 
-    void finish(const kernel::ProcPid& /*first*/) override { help_.stop(); }
+    void finish(const kernel::ProcPid& /*first*/) override { usernsd_.stop(); }
 
 private:
-    kernel::OutsideHelp help_;
+    kernel::Usernsd usernsd_;
 };
 
 /// A user namespace that the tree had for itself can be exchanged if it is one that processes enter last of all.
-void requireJoinable(const KindNumbers& numbers, std::uint32_t ofRoot, const JoinedNamespaces& joined) {
+void requireJoinable(const KindNsIds& numbers, std::uint32_t ofRoot, const JoinedNamespaces& joined) {
     if (numbers.own != 0)
         fail(
             "--join-ns user: the tree had a pid namespace together with its user namespace, in which nobody of another "
@@ -123,23 +124,23 @@ void requireJoinable(const KindNumbers& numbers, std::uint32_t ofRoot, const Joi
 }  // namespace
 
 std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs) {
-    KindNumbers numbers = KindNumbers::ofAny(inputs, NamespaceKind::User);
+    KindNsIds numbers = KindNsIds::ofAny(inputs, NamespaceKind::User);
     std::uint32_t ofRoot = 0;
-    if (numbers.own != 0 && model::UserSpacePlace::ofImage(inputs.images, numbers.own))
+    if (numbers.own != 0 && model::UserNsPosition::ofImage(inputs.images, numbers.own))
         numbers.others.push_back(ofRoot = std::exchange(numbers.own, 0));
     if (inputs.joined.has(NamespaceKind::User))
         requireJoinable(numbers, ofRoot, inputs.joined);
     if (numbers.own == 0 && numbers.others.empty())
         return nullptr;
     if (numbers.own == 0)
-        return std::make_unique<FurtherUserRestore>(inputs, numbers.others,
-                                                    inputs.joined.has(NamespaceKind::User) ? ofRoot : 0);
-    if (KindNumbers::ofAny(inputs, NamespaceKind::Pid).own == 0)
+        return std::make_unique<NestedUsernsRestore>(inputs, numbers.others,
+                                                     inputs.joined.has(NamespaceKind::User) ? ofRoot : 0);
+    if (KindNsIds::ofAny(inputs, NamespaceKind::Pid).own == 0)
         fail(
             "the tree had a user namespace of its own, but no pid namespace, without which its pids can't be restored "
             "there");
     const model::IdMap ids = model::IdMap::ofImage(inputs.images, numbers.own);
-    for (const NamespaceKind kind : kImageOrder)
+    for (const NamespaceKind kind : kNsIdOrder)
         if (inputs.joined.has(kind))
             fail("--join-ns: a tree with a user namespace of its own can't be put into a {} namespace from outside yet",
                  kernel::namespaceName(kind));

@@ -196,7 +196,7 @@ int carryOut(int command, std::uint32_t timeoutMs) {
     }
 }
 
-void meet(int trouble) {
+void injectFault(int trouble) {
     if (trouble == Dies)
         pthread_exit(nullptr);
     while (trouble == Stuck)
@@ -218,7 +218,7 @@ int awaitGate() {
 }
 
 int answer(int trouble) {
-    meet(trouble);
+    injectFault(trouble);
     if (trouble == Broken) {
         state() = Failed;
         return OsError;

@@ -99,22 +99,22 @@ TEST_CASE("a process is dumpable by its user only in the end of a restore") {
     };
     mm.dumpable = 1;
     // Nothing to do where it keeps criu's own rights.
-    CHECK_FALSE(flag(1, 0).needsHiding(mm, false, false));
-    CHECK_FALSE(flag(1, 0).needsShowing(mm, false));
-    CHECK(flag(0, 0).needsShowing(mm, false));
+    CHECK_FALSE(flag(1, 0).needsClearing(mm, false, false));
+    CHECK_FALSE(flag(1, 0).needsSetting(mm, false));
+    CHECK(flag(0, 0).needsSetting(mm, false));
     for (const int afterChange : {0, 1, 2}) {
-        CHECK(flag(1, afterChange).needsHiding(mm, true, true));
-        CHECK(flag(1, afterChange).needsHiding(mm, true, false));
-        CHECK(flag(1, afterChange).needsShowing(mm, true));
+        CHECK(flag(1, afterChange).needsClearing(mm, true, true));
+        CHECK(flag(1, afterChange).needsClearing(mm, true, false));
+        CHECK(flag(1, afterChange).needsSetting(mm, true));
     }
     mm.dumpable = 0;
-    CHECK(flag(1, 0).needsHiding(mm, false, false));
-    CHECK(flag(1, 2).needsHiding(mm, true, true));
-    CHECK_FALSE(flag(1, 0).needsShowing(mm, true));
+    CHECK(flag(1, 0).needsClearing(mm, false, false));
+    CHECK(flag(1, 2).needsClearing(mm, true, true));
+    CHECK_FALSE(flag(1, 0).needsSetting(mm, true));
     // The kernel makes it so itself, or it can't be had.
     mm.dumpable = 2;
-    CHECK_FALSE(flag(1, 2).needsHiding(mm, true, true));
-    CHECK(flag(1, 2).needsHiding(mm, true, false));
-    CHECK(flag(1, 1).needsHiding(mm, true, true));
-    CHECK_FALSE(flag(1, 2).needsShowing(mm, true));
+    CHECK_FALSE(flag(1, 2).needsClearing(mm, true, true));
+    CHECK(flag(1, 2).needsClearing(mm, true, false));
+    CHECK(flag(1, 1).needsClearing(mm, true, true));
+    CHECK_FALSE(flag(1, 2).needsSetting(mm, true));
 }

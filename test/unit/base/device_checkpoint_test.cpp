@@ -20,7 +20,7 @@ namespace {
 class Changing final : public device::DeviceDump {
 public:
     Changing(HostPid pid, bool changes) : pid_(pid), changes_(changes) {}
-    void checkpointAll(std::span<compel::FrozenProcess* const>, const device::ProcessSettled& settled) override {
+    void checkpointAll(std::span<compel::FrozenProcess* const>, const device::ProcessCheckpointed& settled) override {
         if (settled)
             settled(pid_);
     }

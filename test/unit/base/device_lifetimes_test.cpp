@@ -48,7 +48,7 @@ private:
 class NotingRestore final : public device::DeviceRestore {
 public:
     NotingRestore(std::string name, Notes& notes, bool fails) : name_(std::move(name)), notes_(notes), fails_(fails) {}
-    void forked() override {
+    void startWork() override {
         notes_.push_back(name_ + " begins");
         if (fails_)
             fail("no threads");
@@ -129,8 +129,8 @@ TEST_CASE("devices: what they do beside restored processes ends with it, in reve
     device::RestoreDevices devices(around.subsystems, inventory, tree, around.options, around.log, *around.images,
                                    pages, around.stop, store);
     if (fails)
-        CHECK_THROWS_AS(devices.forked(), Error);
+        CHECK_THROWS_AS(devices.startWork(), Error);
     else
-        CHECK(devices.forked() != nullptr);  // and ends at once
+        CHECK(devices.startWork() != nullptr);  // and ends at once
     CHECK(around.notes == Notes{"one begins", "two begins", "two ends", "one ends"});
 }

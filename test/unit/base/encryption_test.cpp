@@ -302,7 +302,7 @@ using Kept = std::array<std::byte, DumpKey::kKeptSize>;
 void dumpRecords(const ImageDir& into, const crypto::PublicKey& recipient, std::optional<EncryptedId> parent,
                  Kept& kept, EncryptedId& id) {
     EncryptingOutlet out(std::make_unique<DirectoryOutlet>(into), {recipient},
-                         std::make_unique<DumpKey>(EncryptedBonds{parent, false, true}));
+                         std::make_unique<DumpKey>(EncryptionLinks{parent, false, true}));
     for (const char* const name : {"pages-1.img", "pagemap-7.img", "inventory.img"}) {
         const auto file = out.create(name);
         file->write(0, bytesOf(name));
@@ -418,7 +418,7 @@ TEST_CASE("what a page server has written of a dump goes with that dump only, an
     Kept kept{};
     {
         EncryptingOutlet out(std::make_unique<DirectoryOutlet>(from), {identity.own},
-                             std::make_unique<DumpKey>(EncryptedBonds{std::nullopt, true, false}));
+                             std::make_unique<DumpKey>(EncryptionLinks{std::nullopt, true, false}));
         put(out, "fs-7.img");
         out.finish();
         out.key().keepPages(kept);

@@ -68,7 +68,7 @@ public:
     [[nodiscard]] const criu::model::Options& options() const override { return images_.options(); }
     [[nodiscard]] criu::Log& log() override { return images_.log(); }
     [[nodiscard]] const criu::ImageDir& images() const override { return images_.images(); }
-    [[nodiscard]] const criu::kernel::OutsideHelp* help() const override { return nullptr; }
+    [[nodiscard]] const criu::kernel::Usernsd* usernsd() const override { return nullptr; }
     void provide(FileId, UniqueFd fd) override { provided.push_back(std::move(fd)); }
     UniqueFd toServiceRange(UniqueFd fd) override { return fd; }
     [[nodiscard]] int find(FileId) const override { return -1; }

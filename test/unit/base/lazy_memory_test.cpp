@@ -28,8 +28,8 @@ class Sevens {
 public:
     Sevens() : images_(place_.images()), source_(store()) {}
 
-    [[nodiscard]] std::shared_ptr<const LateContent> content() const {
-        return std::make_shared<LateContent>(source_, test::kStoredTask, nullptr);
+    [[nodiscard]] std::shared_ptr<const LazyContent> content() const {
+        return std::make_shared<LazyContent>(source_, test::kStoredTask, nullptr);
     }
 
 private:
@@ -87,9 +87,9 @@ TEST_CASE("a page that is touched where mremap has put it, before that is known,
         WARN("skipped: no userfaultfd");
         return;
     }
-    LatePages pages;
+    LazyPageMap pages;
     pages.add({reinterpret_cast<std::uint64_t>(from.data()), kImagePageSize, test::kStoredStart});
-    LateMemory memory("this process", std::move(fd), std::move(pages), sevens.content());
+    LazyMemory memory("this process", std::move(fd), std::move(pages), sevens.content());
 
     // Both wait for the events to be read, and the kernel hands out the second one's first.
     std::atomic<pid_t> mover{0};

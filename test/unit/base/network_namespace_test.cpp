@@ -41,14 +41,14 @@ kernel::NamespaceIds idsWithOwn(std::initializer_list<NamespaceKind> own) {
 }  // namespace
 
 TEST_CASE("namespaces of the tree are numbered behind all of criu's") {
-    const namespaces::NamespaceNumbers same(idsWithOwn({}), idsWithOwn({}));
+    const namespaces::ImageNsIds same(idsWithOwn({}), idsWithOwn({}));
     CHECK(same.ofCriu(NamespaceKind::Pid) == 1);
     CHECK(same.ofCriu(NamespaceKind::Net) == 2);
     CHECK(same.ofTree(NamespaceKind::Net) == 2);
     CHECK_FALSE(same.isOwn(NamespaceKind::Net));
-    const namespaces::NamespaceNumbers one(idsWithOwn({}), idsWithOwn({NamespaceKind::Cgroup}));
+    const namespaces::ImageNsIds one(idsWithOwn({}), idsWithOwn({NamespaceKind::Cgroup}));
     CHECK(one.ofTree(NamespaceKind::Cgroup) == 9);
-    const namespaces::NamespaceNumbers two(idsWithOwn({}), idsWithOwn({NamespaceKind::Cgroup, NamespaceKind::Net}));
+    const namespaces::ImageNsIds two(idsWithOwn({}), idsWithOwn({NamespaceKind::Cgroup, NamespaceKind::Net}));
     CHECK(two.isOwn(NamespaceKind::Net));
     CHECK(two.ofTree(NamespaceKind::Net) == 9);
     CHECK(two.ofTree(NamespaceKind::Cgroup) == 10);
@@ -256,7 +256,7 @@ TEST_CASE("neighbours that were entered for good, and others") {
 }
 
 TEST_CASE("further namespaces have numbers that no other has") {
-    namespaces::NamespaceNumbers numbers(idsWithOwn({}), idsWithOwn({NamespaceKind::Net}));
+    namespaces::ImageNsIds numbers(idsWithOwn({}), idsWithOwn({NamespaceKind::Net}));
     const std::uint32_t first = numbers.addOther();
     CHECK(first > 2 * kernel::kNamespaceKinds);
     CHECK(numbers.addOther() == first + 1);

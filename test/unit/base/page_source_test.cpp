@@ -114,8 +114,8 @@ struct SourceChain {
 };
 
 PageJob present(std::uint64_t address, std::uint64_t bytes, std::size_t layer, std::uint64_t position,
-                bool mayBeLate = false) {
-    return {address, bytes, JobState::Present, mayBeLate, layer, position};
+                bool lazyAllowed = false) {
+    return {address, bytes, JobState::Present, lazyAllowed, layer, position};
 }
 PageJob other(std::uint64_t address, std::uint64_t bytes, JobState state = JobState::Absent) {
     return {address, bytes, state, state == JobState::Lazy, 0, 0};

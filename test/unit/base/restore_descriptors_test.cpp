@@ -17,8 +17,8 @@
 
 using namespace criu;
 using engine::FileHolder;
-using engine::LateFiles;
 using engine::PidFile;
+using engine::RetriedFiles;
 using engine::ServiceFds;
 
 namespace {
@@ -54,7 +54,7 @@ TEST_CASE("a full service range is an error, and takes no number behind it") {
 }
 
 TEST_CASE("a late file has no holder before its opener says so") {
-    LateFiles late;
+    RetriedFiles late;
     late.add(FileId(3));
     late.add(FileId(9));
     late.share();

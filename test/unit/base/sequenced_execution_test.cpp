@@ -13,12 +13,12 @@
 
 using criu::BufferPool;
 using criu::Error;
-using criu::Turns;
+using criu::SequencedExecution;
 using criu::test::errorOf;
 
 TEST_CASE("parts of a sequence get their turn in the order of positions, whoever comes first") {
     constexpr std::uint64_t kParts = 40;
-    Turns turns;
+    SequencedExecution turns;
     std::vector<std::uint64_t> order;
     std::vector<std::thread> threads;
     for (std::uint64_t part = kParts; part-- > 0;)
@@ -31,12 +31,12 @@ TEST_CASE("parts of a sequence get their turn in the order of positions, whoever
 }
 
 TEST_CASE("who waits for a part that has failed, or won't come, learns of it") {
-    const auto next = [](Turns& turns, std::string& message) {
+    const auto next = [](SequencedExecution& turns, std::string& message) {
         return std::thread([&] { message = errorOf([&] { turns.run(1, 1, [] {}); }); });
     };
     std::string message;
     SECTION("failed") {
-        Turns turns;
+        SequencedExecution turns;
         std::thread waiting = next(turns, message);
         CHECK(errorOf([&] { turns.run(0, 1, [] { criu::fail("the disk is full"); }); }) == "the disk is full");
         waiting.join();
@@ -44,14 +44,14 @@ TEST_CASE("who waits for a part that has failed, or won't come, learns of it") {
         CHECK(errorOf([&] { turns.run(0, 1, [] {}); }) == "the disk is full");
     }
     SECTION("failed by something else") {
-        Turns turns;
+        SequencedExecution turns;
         std::thread waiting = next(turns, message);
         CHECK_THROWS_AS(turns.run(0, 1, [] { throw std::bad_alloc(); }), std::bad_alloc);
         waiting.join();
         CHECK_THAT(message, Catch::Contains("others have failed"));
     }
     SECTION("abandoned") {
-        Turns turns;
+        SequencedExecution turns;
         std::thread waiting = next(turns, message);
         turns.abandon();
         waiting.join();

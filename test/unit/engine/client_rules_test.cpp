@@ -51,7 +51,7 @@ task::Credentials credentialsOfUser() {
 std::string refused(const std::function<void(task::Credentials&)>& change, const model::Client& client = aUser()) {
     task::Credentials credentials = credentialsOfUser();
     change(credentials);
-    return errorOf([&] { requireClients(client, credentials); });
+    return errorOf([&] { requireClientCredentials(client, credentials); });
 }
 
 /// A deleted file as images have it, and what a client is told.
@@ -74,8 +74,8 @@ std::string refusedGhost(mode_t mode, uid_t uid, gid_t gid, bool old) {
     image.write(ghost);
     image.finish();
     const RestoreImages content;
-    CHECK(errorOf([&] { requireClientsImages(model::Client(), content, images); }).empty());
-    return errorOf([&] { requireClientsImages(aUser(), content, images); });
+    CHECK(errorOf([&] { requireClientImages(model::Client(), content, images); }).empty());
+    return errorOf([&] { requireClientImages(aUser(), content, images); });
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ TEST_CASE("a client gets no namespaces", "[client]") {
     outside.user_ns_id = 3;
     TaskKobjIdsEntry ids = outside;
     const auto check = [&](const model::Client& client) {
-        return errorOf([&] { requireClientsNamespaces(client, ids, outside); });
+        return errorOf([&] { requireClientNamespaces(client, ids, outside); });
     };
     CHECK(check(aUser()).empty());
     ids.net_ns_id = 9;
@@ -172,7 +172,7 @@ TEST_CASE("threads of a client's images are the client's", "[client]") {
         task->pid = TreePid(7);
         task->threads.push_back({TreePid(7), images.openRequired(ImageKind::Core, 7).only<CoreEntry>()});
         content.tree.tasks.push_back(std::move(task));
-        return errorOf([&] { requireClientsImages(aUser(), content, images); });
+        return errorOf([&] { requireClientImages(aUser(), content, images); });
     };
     CHECK(check().empty());
     credentials.suid = 0;

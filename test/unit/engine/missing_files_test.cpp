@@ -9,30 +9,30 @@
 #include <cstdlib>
 #include <string>
 
-using criu::engine::mayAskServer;
+using criu::engine::mayReachFuseServer;
 
 TEST_CASE("paths below the mount point of a FUSE file system aren't looked up") {
-    CHECK(mayAskServer("/mnt", {"/mnt"}));
-    CHECK(mayAskServer("/mnt/file", {"/mnt"}));
-    CHECK_FALSE(mayAskServer("/mnt2/file", {"/mnt"}));
-    CHECK(mayAskServer("//mnt/./file", {"/mnt"}));
-    CHECK(mayAskServer("/etc/../mnt/file", {"/mnt"}));
-    CHECK_FALSE(mayAskServer("/etc", {}));
+    CHECK(mayReachFuseServer("/mnt", {"/mnt"}));
+    CHECK(mayReachFuseServer("/mnt/file", {"/mnt"}));
+    CHECK_FALSE(mayReachFuseServer("/mnt2/file", {"/mnt"}));
+    CHECK(mayReachFuseServer("//mnt/./file", {"/mnt"}));
+    CHECK(mayReachFuseServer("/etc/../mnt/file", {"/mnt"}));
+    CHECK_FALSE(mayReachFuseServer("/etc", {}));
 }
 
 TEST_CASE("every path is below a FUSE file system that is the root") {
-    CHECK(mayAskServer("/", {"/"}));
-    CHECK(mayAskServer("/etc/passwd", {"/"}));
+    CHECK(mayReachFuseServer("/", {"/"}));
+    CHECK(mayReachFuseServer("/etc/passwd", {"/"}));
 }
 
 TEST_CASE("a symbolic link on the way may lead to a FUSE file system") {
     std::string folder = "/tmp/missing-files-XXXXXX";
     REQUIRE(::mkdtemp(folder.data()) != nullptr);
     REQUIRE(::symlink("/mnt", (folder + "/link").c_str()) == 0);
-    CHECK(mayAskServer(folder + "/link/file", {"/mnt"}));
-    CHECK_FALSE(mayAskServer(folder + "/link/file", {}));
-    CHECK_FALSE(mayAskServer(folder + "/link", {"/mnt"}));  // lstat(2) doesn't follow it
-    CHECK_FALSE(mayAskServer(folder + "/no/file", {"/mnt"}));
+    CHECK(mayReachFuseServer(folder + "/link/file", {"/mnt"}));
+    CHECK_FALSE(mayReachFuseServer(folder + "/link/file", {}));
+    CHECK_FALSE(mayReachFuseServer(folder + "/link", {"/mnt"}));  // lstat(2) doesn't follow it
+    CHECK_FALSE(mayReachFuseServer(folder + "/no/file", {"/mnt"}));
     CHECK(::unlink((folder + "/link").c_str()) == 0);
     CHECK(::rmdir(folder.c_str()) == 0);
 }

@@ -65,9 +65,9 @@ public:
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
-    void killFreeingMemory(unsigned cores = 4) {
+    void killAndFreeMemory(unsigned cores = 4) {
         engine::FrozenTask* const task = tree_->tasks().front().get();
-        engine::killFreeingMemory({&task, 1}, cores);
+        engine::killAndFreeMemory({&task, 1}, cores);
     }
     [[nodiscard]] std::uint64_t memory() const {
         kernel::ProcBuffer buffer;
@@ -107,14 +107,14 @@ TEST_CASE("the memory of a large process is freed before it ends", "[freed_memor
     }
     Child child(kLarge, false);
     CHECK(child.memory() >= kLarge);
-    child.killFreeingMemory();
+    child.killAndFreeMemory();
     CHECK(child.memory() < kLarge / 4);
     CHECK(child.kill());
 }
 
 TEST_CASE("a process that was only to have its memory freed ends with whoever traces it", "[freed_memory]") {
     Child child(kLarge, false);
-    child.killFreeingMemory();
+    child.killAndFreeMemory();
 }
 
 TEST_CASE("a process without much memory is left to end by itself", "[freed_memory]") {
@@ -124,21 +124,21 @@ TEST_CASE("a process without much memory is left to end by itself", "[freed_memo
         WARN("skipped: with sanitizers this process itself has much memory");
         return;
     }
-    child.killFreeingMemory();
+    child.killAndFreeMemory();
     CHECK(child.memory() == before);
     CHECK(child.kill());
 }
 
 TEST_CASE("two cores leave a large process to end by itself", "[freed_memory]") {
     Child child(kLarge, false);
-    child.killFreeingMemory(2);
+    child.killAndFreeMemory(2);
     CHECK(child.memory() >= kLarge);
     CHECK(child.kill());
 }
 
 TEST_CASE("others learn that a large process that was killed had a mutex", "[freed_memory]") {
     Child child(kLarge, true);
-    child.killFreeingMemory();
+    child.killAndFreeMemory();
     CHECK(child.memory() >= kLarge);
     CHECK(child.kill());
     CHECK(child.lock() == EOWNERDEAD);

@@ -75,7 +75,7 @@ TEST_CASE("without a terminal, or when it never was time, nothing is written") {
         Progress quick("Dumping", done, pipe.writer.get(), total, start);
         quick.tick(start + 1ms);
         Progress none("Dumping", done, -1, total, start);
-        none.goOn();
+        none.startThread();
         none.tick(start + 1h);
     }
     CHECK(pipe.take().empty());
@@ -88,7 +88,7 @@ TEST_CASE("a thread keeps the line up to date") {
     std::string seen;
     {
         Progress progress("Dumping", done, pipe.writer.get(), total, std::chrono::steady_clock::now() - 1h);
-        progress.goOn();
+        progress.startThread();
         for (int tries = 0; seen.empty() && tries < 1000; ++tries) {
             ::usleep(10000);
             seen = pipe.take();

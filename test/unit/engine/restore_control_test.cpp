@@ -52,15 +52,15 @@ TEST_CASE("adopters have their turns in order") {
     const RestoreControl control(1);
     std::string order;
     std::thread second([&] {
-        control.awaitAdoption(2);
+        control.awaitReparenting(2);
         order += "second";
-        control.continueAdoption();
+        control.continueReparenting();
     });
-    control.awaitAdoption(0);
+    control.awaitReparenting(0);
     order += "first ";
-    control.continueAdoption();
-    control.continueAdoption();
-    control.awaitAdoption(3);
+    control.continueReparenting();
+    control.continueReparenting();
+    control.awaitReparenting(3);
     second.join();
     CHECK(order == "first second");
 }

@@ -92,8 +92,8 @@ TEST_CASE("a failed restore doesn't wait for ever for a process of its pid names
     RestoreControl control(3);
     const auto begin = std::chrono::steady_clock::now();
     {
-        const NewProcesses processes(
-            control, PidSpace::OfTree, log,
+        const RestoredPids processes(
+            control, TreePidNs::OfTree, log,
             [root] {
                 return FirstProcesses{root, root};
             },
@@ -114,7 +114,7 @@ TEST_CASE("a failed restore ends its processes, and nobody who has the number of
     pid_t root = 0;
     pid_t child = 0;
     {
-        const NewProcesses processes(control, PidSpace::OfCriu, log, [&root] {
+        const RestoredPids processes(control, TreePidNs::OfCriu, log, [&root] {
             root = sleeper();
             return FirstProcesses{HostPid(root), HostPid(root)};
         });

@@ -30,7 +30,7 @@ std::string refusalOf(std::initializer_list<Area> areas) {
         vma.end = area.end;
         vma.status = area.guard ? bit(VmaStatus::Guard) : bit(VmaStatus::Regular);
     }
-    return test::errorOf([&] { requireApart(mm); });
+    return test::errorOf([&] { requireNoVmaOverlap(mm); });
 }
 
 }  // namespace

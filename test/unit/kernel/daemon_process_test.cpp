@@ -11,7 +11,7 @@
 
 #include "criu/base/error.hpp"
 
-using criu::engine::createKeeper;
+using criu::engine::createDaemon;
 
 namespace {
 
@@ -35,7 +35,7 @@ TEST_CASE("a keeper is nobody's child that the caller would have to wait for", "
               if (::pipe(ends) != 0)
                   return 1;
               const pid_t creator = ::getpid();
-              createKeeper("a keeper", [&] {
+              createDaemon("a keeper", [&] {
                   const bool orphan = ::getppid() != creator;
                   (void)!::write(ends[1], &orphan, sizeof(orphan));
                   ::_exit(0);
@@ -62,7 +62,7 @@ TEST_CASE("that a keeper can't be created is told, whichever of its forks fails"
                   if (::setrlimit(RLIMIT_NPROC, &limit) != 0 || ::setresuid(kNobodyElse, kNobodyElse, kNobodyElse) != 0)
                       return -1;
                   try {
-                      createKeeper("a keeper", [] { ::_exit(0); });
+                      createDaemon("a keeper", [] { ::_exit(0); });
                   } catch (const criu::Error& error) {
                       return error.code();
                   }

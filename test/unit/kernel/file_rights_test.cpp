@@ -16,7 +16,7 @@
 
 using criu::UniqueFd;
 using criu::kernel::FileRights;
-using criu::kernel::FileRightsTaken;
+using criu::kernel::FileRightsScope;
 using criu::test::TemporaryDir;
 
 namespace {
@@ -54,7 +54,7 @@ TEST_CASE("files are opened with the rights of another user, and with one's own 
     REQUIRE(::prctl(PR_SET_PDEATHSIG, SIGUSR2) == 0);
     const int dumpable = ::prctl(PR_GET_DUMPABLE);
     for (int round = 0; round < 2; ++round) {
-        const FileRightsTaken taken(rights);
+        const FileRightsScope taken(rights);
         CHECK(openError(tmp.path() + "/root", O_RDONLY) == EACCES);
         CHECK(openError(tmp.path() + "/user", O_RDWR) == 0);
         CHECK(openError(tmp.path() + "/group", O_RDONLY) == 0);
@@ -74,7 +74,7 @@ TEST_CASE("files are opened with the rights of another user, and with one's own 
     ::prctl(PR_SET_PDEATHSIG, 0);
     rights.ignoresModes = true;
     {
-        const FileRightsTaken taken(rights);
+        const FileRightsScope taken(rights);
         CHECK(openError(tmp.path() + "/root", O_RDWR) == 0);
     }
     CHECK(::setfsuid(static_cast<uid_t>(-1)) == 0);

@@ -351,7 +351,7 @@ TEST_CASE("own fdinfo, limits, namespaces and small files parse") {
     REQUIRE(::stat("/proc/self/ns/net", &net) == 0);
     CHECK(ids.of(NamespaceKind::Net) == net.st_ino);
     CHECK(ids == readNamespaceIds(ProcDir().self()));
-    FixedNamespaces fixed;
+    CachedNamespaceIds fixed;
     CHECK(fixed.of(self, NamespaceKind::Net) == ids.of(NamespaceKind::Net));
     CHECK(fixed.of(self, NamespaceKind::Net) == ids.of(NamespaceKind::Net));
     CHECK(fixed.all(self) == ids);

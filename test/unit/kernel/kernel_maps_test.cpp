@@ -199,13 +199,13 @@ TEST_CASE("mountinfo: columns, optional fields and escapes") {
     CHECK(odd.unbindable);
     CHECK(odd.fsType == "fuse.sshfs");
     CHECK(hasServer(odd.fsType));
-    CHECK(asksOthers(odd.fsType));
-    CHECK(asksOthers("nfs4"));
+    CHECK(isRemoteFileSystem(odd.fsType));
+    CHECK(isRemoteFileSystem("nfs4"));
     CHECK_FALSE(hasServer("nfs4"));
-    CHECK_FALSE(asksOthers("ext4"));
-    CHECK(anyMountIs("1 2 0:3 / / rw - ext4 a rw\n4 1 0:5 / /m rw - 9p b rw\n", asksOthers));
+    CHECK_FALSE(isRemoteFileSystem("ext4"));
+    CHECK(anyMountIs("1 2 0:3 / / rw - ext4 a rw\n4 1 0:5 / /m rw - 9p b rw\n", isRemoteFileSystem));
     CHECK_FALSE(anyMountIs("1 2 0:3 / / rw - ext4 a rw\n4 1 0:5 / /m rw - 9p b rw\n", hasServer));
-    CHECK_FALSE(anyMountIs("1 2 0:3 / / rw -", asksOthers));
+    CHECK_FALSE(anyMountIs("1 2 0:3 / / rw -", isRemoteFileSystem));
     CHECK(odd.source.empty());
     CHECK(odd.superOptions == "rw,errors=continue");
     CHECK(table.find(9) == &table.all()[2]);

@@ -66,7 +66,7 @@ TEST_CASE("who is root in a user namespace can't trace what criu has enter it, a
         const UniqueFd secret(::open("/", O_RDONLY | O_DIRECTORY));
         REQUIRE((space && secret));
         const int spaces[] = {space.get()};
-        const auto opened = kernel::openWithin(spaces, {}, [&] {
+        const auto opened = kernel::openInNamespaces(spaces, {}, [&] {
             shared.helper = ::getpid();
             awaitThat([&] { return shared.traced != 0; });
             std::map<int, UniqueFd> result;
@@ -91,7 +91,7 @@ TEST_CASE("a process of criu that somebody stops in a namespace isn't waited for
         ::raise(SIGSTOP);
         return std::map<int, UniqueFd>();
     };
-    CHECK_THROWS_WITH(kernel::openWithin({}, {}, stopped, std::chrono::milliseconds(50)),
+    CHECK_THROWS_WITH(kernel::openInNamespaces({}, {}, stopped, std::chrono::milliseconds(50)),
                       Catch::Matchers::Contains("may have stopped it"));
     CHECK(::waitpid(-1, nullptr, WNOHANG) < 0);  // nobody is left
 }

@@ -76,10 +76,10 @@ std::string firstBytes(int file, std::uint64_t offset) {
 TEST_CASE("the file of clones has each page at its address behind its process' begin, once somebody wants it") {
     OneMapping memory;
     const PageSource pages = source();
-    const auto content = std::make_shared<const LateContent>(pages, MemoryObject::process(TreePid(7)), nullptr);
+    const auto content = std::make_shared<const LazyContent>(pages, MemoryObject::process(TreePid(7)), nullptr);
 
     CloneStore store(2);
-    store.add(1, pages, LateAreas(memory.mm, TouchedMemory(memory.mm)), content);
+    store.add(1, pages, LazyAreas(memory.mm, EagerMemory(memory.mm)), content);
     store.seal();
     const std::uint64_t begin = kCloneSpan + 0x100000;
     CHECK(store.pagesOf(0).complete());

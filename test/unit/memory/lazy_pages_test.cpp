@@ -13,11 +13,11 @@ namespace criu::memory {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-using Piece = LatePages::Piece;
-using RangeState = LatePages::State;
+using Piece = LazyPageMap::Piece;
+using RangeState = LazyPageMap::State;
 
-LatePages tenPages() {
-    LatePages pages;
+LazyPageMap tenPages() {
+    LazyPageMap pages;
     pages.add({0x10000, 10 * kPage, 0x10000});
     return pages;
 }
@@ -25,7 +25,7 @@ LatePages tenPages() {
 }  // namespace
 
 TEST_CASE("pages that follow each other, with their content, are one piece") {
-    LatePages pages;
+    LazyPageMap pages;
     pages.add({0x10000, kPage, 0x10000});
     pages.add({0x11000, kPage, 0x11000});
     pages.add({0x12000, kPage, 0x90000});
@@ -41,7 +41,7 @@ TEST_CASE("pages that follow each other, with their content, are one piece") {
 }
 
 TEST_CASE("pages that wait can be looked at without being taken") {
-    LatePages pages = tenPages();
+    LazyPageMap pages = tenPages();
     pages.forget(0x12000, kPage);
     CHECK(pages.waitingAt(0x11000, 8 * kPage) == Piece{0x11000, kPage, 0x11000});
     CHECK(pages.waitingAt(0x12000, kPage) == std::nullopt);
@@ -51,7 +51,7 @@ TEST_CASE("pages that wait can be looked at without being taken") {
 }
 
 TEST_CASE("what is taken next lies behind what was wanted, and then comes the beginning") {
-    LatePages pages = tenPages();
+    LazyPageMap pages = tenPages();
     const auto wanted = pages.takeAt(0x15123, 2 * kPage);
     REQUIRE(wanted);
     CHECK(wanted->source == 0x15000);
@@ -65,7 +65,7 @@ TEST_CASE("what is taken next lies behind what was wanted, and then comes the be
 }
 
 TEST_CASE("orders are complete when all of their pages have arrived") {
-    LatePages pages = tenPages();
+    LazyPageMap pages = tenPages();
     const auto order = pages.takeNext(3 * kPage);
     pages.arrived(order->number, 0x10000, kPage);
     CHECK(pages.placesOf(order->number) == std::vector<Piece>{{0x11000, 2 * kPage, 0x11000}});
@@ -79,7 +79,7 @@ TEST_CASE("orders are complete when all of their pages have arrived") {
 }
 
 TEST_CASE("what a process gives up is forgotten, whether it waits or is coming") {
-    LatePages pages = tenPages();
+    LazyPageMap pages = tenPages();
     const auto order = pages.takeAt(0x10000, 4 * kPage);
     pages.forget(0x12000, 4 * kPage);
     CHECK(pages.placesOf(order->number) == std::vector<Piece>{{0x10000, 2 * kPage, 0x10000}});
@@ -89,7 +89,7 @@ TEST_CASE("what a process gives up is forgotten, whether it waits or is coming")
 }
 
 TEST_CASE("moved pages keep their content, and replace what was there") {
-    LatePages pages = tenPages();
+    LazyPageMap pages = tenPages();
     pages.add({0x50000, 4 * kPage, 0x50000});
     const auto order = pages.takeAt(0x12000, kPage);
     pages.move(0x11000, 0x51000, 3 * kPage);
@@ -103,7 +103,7 @@ TEST_CASE("moved pages keep their content, and replace what was there") {
 
 TEST_CASE("pages may be moved by more than 2 GiB, and a piece may be longer") {
     constexpr std::uint64_t kHuge = std::uint64_t{5} << 30;
-    LatePages pages;
+    LazyPageMap pages;
     pages.add({0x100000000, kHuge, 0x100000000});
     pages.move(0x100000000, 0x700000000000, kHuge);
     CHECK(pages.waitingBytes() == kHuge);
@@ -115,10 +115,10 @@ TEST_CASE("pages may be moved by more than 2 GiB, and a piece may be longer") {
 }
 
 TEST_CASE("a child waits for what is on its way to its parent") {
-    LatePages pages = tenPages();
+    LazyPageMap pages = tenPages();
     const auto order = pages.takeAt(0x12000, 2 * kPage);
     pages.arrived(order->number, 0x12000, kPage);
-    LatePages child = pages.fork();
+    LazyPageMap child = pages.fork();
     CHECK(child.waitingBytes() == 9 * kPage);
     CHECK(child.stateOf(0x12000) == RangeState::Unknown);
     CHECK(child.stateOf(0x13000) == RangeState::Waiting);
@@ -143,10 +143,10 @@ TEST_CASE("late is anonymous private memory, but for what is touched at once") {
     mm.mm_arg_start = 0x12008;
     mm.mm_arg_end = 0x12010;
     mm.mm_env_start = mm.mm_env_end = 0x13000;  // empty
-    TouchedMemory touched(mm);
+    EagerMemory touched(mm);
     touched.addStack(0x1f000);
     touched.addRseq(~std::uint64_t{15}, 32);  // goes round
-    const LateAreas areas(mm, touched);
+    const LazyAreas areas(mm, touched);
     CHECK(std::vector(areas.mappings().begin(), areas.mappings().end()) == std::vector<Range>{{0x10000, 0x20000}});
 
     std::vector<std::pair<Range, bool>> seen;
@@ -154,7 +154,7 @@ TEST_CASE("late is anonymous private memory, but for what is touched at once") {
     job.address = 0x11000;
     job.bytes = 0x14000;
     job.state = PageJob::State::Present;
-    job.mayBeLate = true;
+    job.lazyAllowed = true;
     job.position = 0x1000;
     areas.forEach(job, [&](const PageJob& part, bool late) {
         seen.push_back({{part.address, part.end()}, late});
@@ -165,7 +165,7 @@ TEST_CASE("late is anonymous private memory, but for what is touched at once") {
                                                        {{0x13000, 0x1f000}, true},
                                                        {{0x1f000, 0x25000}, false}};
     CHECK(seen == expected);
-    job.mayBeLate = false;
+    job.lazyAllowed = false;
     areas.forEach(job, [](const PageJob&, bool late) { CHECK_FALSE(late); });
 }
 

@@ -19,7 +19,7 @@ void add(ProcessTree& tree, pid_t pid, pid_t ppid, pid_t pgid, pid_t sid) {
     tree.tasks.push_back(std::move(task));
 }
 
-BirthPlan planOf(const ProcessTree& tree, const OuterPlace& outer) {
+BirthPlan planOf(const ProcessTree& tree, const ShellJobSession& outer) {
     return BirthPlan::make(birthFacts(tree, outer, true), outer.session);
 }
 
@@ -37,7 +37,7 @@ ProcessTree treeWithSession5() {
 TEST_CASE("a session of the tree isn't taken for that of criu which has the same number in another pid namespace") {
     const ProcessTree tree = treeWithSession5();
     // By criu's own number for its session, 5 would be where the root is before its setsid.
-    const BirthPlan plan = planOf(tree, OuterPlace::ownNamespace());
+    const BirthPlan plan = planOf(tree, ShellJobSession::ownNamespace());
     CHECK(plan.root().beforeSession.empty());
     CHECK(plan.of(TreePid(5)).leadsSession);
     CHECK(plan.of(TreePid(6)).creator == TreePid(5));
@@ -47,7 +47,7 @@ TEST_CASE("a job that gets a pid namespace of its own doesn't ask for criu's pro
     ProcessTree tree;
     add(tree, 1, 0, 0, 0);  // leader of group and session: outside
     add(tree, 2, 1, 2, 0);
-    const BirthPlan plan = planOf(tree, OuterPlace::ownNamespace());
+    const BirthPlan plan = planOf(tree, ShellJobSession::ownNamespace());
     CHECK_FALSE(plan.root().leadsSession);
     CHECK(plan.root().pgid == TreePid());
     CHECK(plan.of(TreePid(2)).pgid == TreePid(2));
@@ -58,7 +58,7 @@ TEST_CASE("a job that is restored beside criu comes into its session and group")
     ProcessTree tree;
     add(tree, 20, 0, 19, 18);
     add(tree, 21, 20, 21, 18);
-    const BirthPlan plan = planOf(tree, OuterPlace::sameNamespace(TreePid(7), TreePid(8)));
+    const BirthPlan plan = planOf(tree, ShellJobSession::sameNamespace(TreePid(7), TreePid(8)));
     CHECK_FALSE(plan.root().leadsSession);
     CHECK(plan.root().pgid == TreePid(8));
     CHECK(plan.of(TreePid(21)).pgid == TreePid(21));
@@ -67,7 +67,7 @@ TEST_CASE("a job that is restored beside criu comes into its session and group")
 TEST_CASE("a job is refused without --shell-job") {
     ProcessTree tree;
     add(tree, 20, 0, 19, 18);
-    CHECK_THROWS_AS(birthFacts(tree, OuterPlace::ownNamespace(), false), Error);
+    CHECK_THROWS_AS(birthFacts(tree, ShellJobSession::ownNamespace(), false), Error);
 }
 
 }  // namespace criu::model

@@ -28,7 +28,7 @@ class Kernel {
 public:
     Kernel(const BirthPlan& plan, TreePid outerSid) : plan_(plan) {
         start(plan.root().pid, TreePid(), outerSid);
-        for (const TreePid adopter : plan.adopters())
+        for (const TreePid adopter : plan.subreaperTurns())
             for (const Birth& birth : plan.all())
                 if (const auto turn = plan.endOf(birth); turn && *turn == *plan.turnOf(adopter))
                     end(birth.pid, adopter);

@@ -78,15 +78,15 @@ TEST_CASE("images keep both maps") {
 TEST_CASE("images keep where a user namespace stands") {
     const criu::test::TemporaryDir folder;
     const criu::ImageDir images = folder.images();
-    const criu::model::UserSpacePlace place{1000, 18, {19, 20}};
+    const criu::model::UserNsPosition place{1000, 18, {19, 20}};
     IdMap({{0, 1000, 1}}, {}).write(images, 12, &place);
-    const auto read = criu::model::UserSpacePlace::ofImage(images, 12);
+    const auto read = criu::model::UserNsPosition::ofImage(images, 12);
     REQUIRE(read);
     CHECK(read->owner == 1000);
     CHECK(read->parent == 18);
     CHECK(read->owned == std::vector<std::uint32_t>{19, 20});
     IdMap({{0, 1000, 1}}, {}).write(images, 13);
-    CHECK_FALSE(criu::model::UserSpacePlace::ofImage(images, 13));
+    CHECK_FALSE(criu::model::UserNsPosition::ofImage(images, 13));
 }
 
 TEST_CASE("outer ids of a map can be those of a namespace in between") {

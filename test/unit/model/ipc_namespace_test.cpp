@@ -119,7 +119,7 @@ TEST_CASE("semaphore sets are read as they were written, and values no semaphore
     CHECK(again[1].values == std::vector<std::uint16_t>{4, 3, 2, 1});
     CHECK(again[1].desc.id == 2);
     CHECK(again[0].adjustments.empty());
-    CHECK(again[1].adjustments == std::vector<HeldAdjustment>{{criu::TreePid(7), {3, -5}}, {criu::TreePid(8), {0, 1}}});
+    CHECK(again[1].adjustments == std::vector<HeldSemUndo>{{criu::TreePid(7), {3, -5}}, {criu::TreePid(8), {0, 1}}});
     CHECK_THAT(errorOf([&] { static_cast<void>(written({{described(1), {32768}, {}}})); }), Catch::Contains("32767"));
     CHECK_THAT(errorOf([&] {
                    static_cast<void>(written({{described(1), {5}, {{criu::TreePid(7), {1, 1}}}}}));

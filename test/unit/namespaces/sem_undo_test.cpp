@@ -8,9 +8,9 @@
 #include "criu/base/error.hpp"
 
 using criu::Error;
-using criu::namespaces::findAdjustments;
+using criu::namespaces::findSemUndo;
 using criu::namespaces::operationsFor;
-using criu::namespaces::SemaphoreAdjustment;
+using criu::namespaces::SemUndoValue;
 
 namespace {
 
@@ -49,7 +49,7 @@ struct Semaphores {
     }
 
     auto find() {
-        return findAdjustments(values, [this](std::span<const sembuf> operations) { return operate(operations); });
+        return findSemUndo(values, [this](std::span<const sembuf> operations) { return operate(operations); });
     }
 };
 
@@ -68,7 +68,7 @@ TEST_CASE("adjustments of semaphores are found without changing anything") {
             if (amount == 0)
                 CHECK(found->empty());
             else
-                CHECK(*found == std::vector<SemaphoreAdjustment>{{1, amount}});
+                CHECK(*found == std::vector<SemUndoValue>{{1, amount}});
             CHECK(all.values == before.values);
             CHECK(all.adjustments.at(1) == amount);
         }
@@ -84,7 +84,7 @@ TEST_CASE("many semaphores without adjustments take few calls, and those with so
     all.adjustments = {{0, 1}, {50, -7}, {99, 12}};
     auto found = all.find();
     REQUIRE(found);
-    CHECK(*found == std::vector<SemaphoreAdjustment>{{0, 1}, {99, 12}, {50, -7}});
+    CHECK(*found == std::vector<SemUndoValue>{{0, 1}, {99, 12}, {50, -7}});
 }
 
 TEST_CASE("adjustments that can't be asked for") {
@@ -92,9 +92,9 @@ TEST_CASE("adjustments that can't be asked for") {
     all.values = {1};
     all.mostOperations = 2;
     CHECK_FALSE(all.find());
-    CHECK_FALSE(findAdjustments(all.values, [](std::span<const sembuf>) { return -EACCES; }));
-    CHECK_THROWS_AS(findAdjustments(all.values, [](std::span<const sembuf>) { return 0; }), Error);
-    CHECK_THROWS_AS(findAdjustments(all.values, [](std::span<const sembuf>) { return -EIDRM; }), Error);
+    CHECK_FALSE(findSemUndo(all.values, [](std::span<const sembuf>) { return -EACCES; }));
+    CHECK_THROWS_AS(findSemUndo(all.values, [](std::span<const sembuf>) { return 0; }), Error);
+    CHECK_THROWS_AS(findSemUndo(all.values, [](std::span<const sembuf>) { return -EIDRM; }), Error);
 }
 
 TEST_CASE("adjustments are given back and values stay") {

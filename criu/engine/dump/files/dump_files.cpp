@@ -34,9 +34,9 @@
 namespace criu::engine {
 
 /// What only this file needs to know in full.
-struct FileCollector::Parts {
-    Parts(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-          const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
+struct FileCollector::Impl {
+    Impl(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
+         const namespaces::DumpNsContext& around, std::uint64_t ghostLimit)
         : sharedTables(tree.livingPids(), kernel::KcmpType::Files),
           kinds(segments, devices, tree, around, ghostLimit) {}
 
@@ -50,19 +50,19 @@ struct FileCollector::Parts {
 
 FileCollector::FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
                              memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                             const DumpNamespaces& namespaces, const AnsweredFiles& answered)
+                             const DumpNamespaces& namespaces, const GuardedFiles& answered)
     : options_(options),
       log_(log),
       stop_(stop),
       images_(images),
       namespaces_(namespaces),
-      answered_(answered),
+      guardedFiles_(answered),
       pids_(tree.pids()),
-      parts_(std::make_unique<Parts>(segments, devices, tree, namespaces.surroundings(), options.ghostLimit)) {
+      impl_(std::make_unique<Impl>(segments, devices, tree, namespaces.surroundings(), options.ghostLimit)) {
     // Dead processes count: files may refer to them.
     for (const auto& task : tree.tasks())
         processes_.insert(task->pid());
-    parts_->putBack.emplace(answered.rollback, [this] { release(files::Aftermath::Run); });
+    impl_->putBack.emplace(answered.rollback, [this] { release(files::FinalTaskState::Run); });
 }
 
 const model::IdMap& FileCollector::ids() const {
@@ -70,7 +70,7 @@ const model::IdMap& FileCollector::ids() const {
 }
 
 std::uint32_t FileCollector::networkNumber() const {
-    return parts_->kinds.networkNumber();
+    return impl_->kinds.networkNumber();
 }
 
 std::optional<std::uint32_t> FileCollector::namespaceNumber(kernel::NamespaceKind kind, std::uint32_t inode) const {
@@ -82,15 +82,15 @@ const files::TreeRoot& FileCollector::treeRoot() const {
 }
 
 FileCollector::~FileCollector() {
-    parts_->putBack.reset();
-    release(files::Aftermath::Run);
+    impl_->putBack.reset();
+    release(files::FinalTaskState::Run);
 }
 
-void FileCollector::release(files::Aftermath aftermath) noexcept {
+void FileCollector::release(files::FinalTaskState aftermath) noexcept {
     if (released_)
         return;
     released_ = true;
-    parts_->kinds.end(aftermath, log_);
+    impl_->kinds.end(aftermath, log_);
 }
 
 /// What descriptions are first compared by. The more it says, the fewer of them kcmp(2) has to compare.
@@ -122,21 +122,21 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     }
 
     stop_.throwIfRequested();
-    const FileKindsDump::Kind& kind = parts_->kinds.of(file);
+    const FileKindsDump::Kind& kind = impl_->kinds.of(file);
     auto& entry = *arena_.make<FileEntry>();
     // Known before it is dumped: a socket may be in flight in its own queue.
     const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type});
     candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
     entry.type = known.type;
     entry.id = known.id.value;
-    parts_->kinds.dump(file, kind, entry, *this);
+    impl_->kinds.dump(file, kind, entry, *this);
     if (addedLater_.erase(&entry) == 0)
         add(entry);
     return known;
 }
 
 void FileCollector::noteServer(files::OpenFd& file) const {
-    if (answered_.devices.contains(file.stat.st_dev))
+    if (guardedFiles_.devices.contains(file.stat.st_dev))
         file.setServed();
 }
 
@@ -152,17 +152,17 @@ FileId FileCollector::addInFlight(UniqueFd fd) {
     file.pid = HostPid(::getpid());
     file.fd = fd.get();
     file.inFlight = true;
-    file.info = kernel::readFdInfo(self, file.fd, parts_->buffer);
+    file.info = kernel::readFdInfo(self, file.fd, impl_->buffer);
     file.copy = std::move(fd);
     readCopy(self, file);
     noteServer(file);
     const std::uint32_t before = lastId_;
     refuseLocks(file);
-    parts_->kinds.prepare(file, arena_);
+    impl_->kinds.prepare(file, arena_);
     const FileId id = identify(file).id;
-    parts_->locks.add(file, id, pids_);
+    impl_->locks.add(file, id, pids_);
     if (id.value > before)
-        parts_->inFlight.push_back(std::move(file.copy));
+        impl_->inFlight.push_back(std::move(file.copy));
     --inFlightDepth_;
     return id;
 }
@@ -176,7 +176,7 @@ void FileCollector::refuseLocks(const files::OpenFd& file) const {
 }
 
 const FileCollector::Table* FileCollector::tableOf(HostPid process) const {
-    const auto found = tableOf_.find(parts_->sharedTables.firstOf(process));
+    const auto found = tableOf_.find(impl_->sharedTables.firstOf(process));
     return found == tableOf_.end() ? nullptr : found->second;
 }
 
@@ -199,7 +199,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         parent = &tables_.back();
     const std::uint32_t id = ++lastTable_;
     Table& table = tables_.emplace_back(Table{task.pid(), id, {}, {}});
-    tableOf_.emplace(parts_->sharedTables.firstOf(task.pid()), &table);
+    tableOf_.emplace(impl_->sharedTables.firstOf(task.pid()), &table);
 
     const std::vector<int> descriptors = kernel::readDescriptors(task.dir);
     std::vector<const Known*> fromParent(descriptors.size());
@@ -212,7 +212,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         },
         [this](files::OpenFd& file, Arena& arena) {
             noteServer(file);
-            parts_->kinds.prepare(file, arena);
+            impl_->kinds.prepare(file, arena);
         });
     ImageWriter image = images_.create(ImageKind::Fdinfo, id);
     while (const files::OpenFd* const next = reader.next()) {
@@ -221,7 +221,7 @@ std::uint32_t FileCollector::addTable(FrozenTask& task) {
         if (known == nullptr) {
             refuseLocks(file);
             known = &identify(file);
-            parts_->locks.add(file, known->id, pids_);
+            impl_->locks.add(file, known->id, pids_);
         }
         table.descriptors.push_back({file.pid, file.fd, known->id});
         table.known.push_back(known);
@@ -245,7 +245,7 @@ FileId FileCollector::addLink(const FrozenTask& task, const std::string& link, s
     file.link = task.dir.readLink(link);
     file.copy = task.dir.open(link, O_PATH);
     sys(::fstat(file.copy.get(), &file.stat), "stat {}", file.describe());
-    file.served = answered_.devices.contains(file.stat.st_dev);
+    file.served = guardedFiles_.devices.contains(file.stat.st_dev);
     return addPathEntry(file, flags, wantBuildId);
 }
 
@@ -266,7 +266,7 @@ FileId FileCollector::addPathEntry(const files::OpenFd& file, std::uint32_t flag
     entry.reg = &out;
     out.id = id.value;
     out.fown = arena_.make<FownEntry>();
-    parts_->kinds.fillPath(file, flags, wantBuildId, out, *this);
+    impl_->kinds.fillPath(file, flags, wantBuildId, out, *this);
     out.pos = 0;
     add(entry);
     knownPaths_.emplace(std::move(key), id);
@@ -317,8 +317,8 @@ void FileCollector::add(FileEntry& entry) {
 }
 
 void FileCollector::finish() {
-    parts_->kinds.finish(*this, images_);
-    parts_->locks.finish(images_);
+    impl_->kinds.finish(*this, images_);
+    impl_->locks.finish(images_);
     ImageWriter image = images_.create(ImageKind::Files);
     for (const FileEntry* const entry : entries_)
         image.write(*entry);

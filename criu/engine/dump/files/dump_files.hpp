@@ -24,7 +24,7 @@ class FrozenTree;
 }  // namespace criu::engine
 
 namespace criu::files {
-enum class Aftermath : std::uint8_t;
+enum class FinalTaskState : std::uint8_t;
 }
 
 namespace criu::memory {
@@ -33,7 +33,7 @@ class SegmentsDump;
 
 namespace criu::engine {
 
-struct AnsweredFiles;
+struct GuardedFiles;
 
 /// Collects the files of all processes: one id and one record for each open file description, however many descriptors
 /// refer to it.
@@ -42,7 +42,7 @@ public:
     /// All arguments outlive this object.
     FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
                   memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                  const DumpNamespaces& namespaces, const AnsweredFiles& answered);
+                  const DumpNamespaces& namespaces, const GuardedFiles& answered);
     ~FileCollector() override;
 
     /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
@@ -62,7 +62,7 @@ public:
 
     /// The end of the dump. Temporary hard links are needed by the images unless the processes go on at once. Done as
     /// for processes that go on by the destructor, if it wasn't before.
-    void release(files::Aftermath aftermath) noexcept;
+    void release(files::FinalTaskState aftermath) noexcept;
 
     // files::FileDump
     [[nodiscard]] const model::Options& options() const override { return options_; }
@@ -98,7 +98,7 @@ private:
     using Key = std::tuple<dev_t, ino_t, std::uint32_t, std::string>;
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;  ///< the last: mount, if it matters
 
-    struct Parts;
+    struct Impl;
     void noteServer(files::OpenFd& file) const;
     struct Table {
         HostPid pid;
@@ -121,9 +121,9 @@ private:
     StopRequest& stop_;
     const ImageDir& images_;
     const DumpNamespaces& namespaces_;
-    const AnsweredFiles& answered_;
+    const GuardedFiles& guardedFiles_;
     const model::TreePids& pids_;
-    std::unique_ptr<Parts> parts_;
+    std::unique_ptr<Impl> impl_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
     std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own

@@ -20,14 +20,14 @@
 namespace criu::engine {
 
 /// What only this file needs to know in full.
-struct FileKindsDump::Parts {
-    Parts(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
-        : carriers(makeSocketCarriers(devices)),
+struct FileKindsDump::Impl {
+    Impl(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
+        : carriers(makeExternalSocketDump(devices)),
           paths(ghostLimit),
           sessions(sessionsOf(tree)),
           rings(makeRingOwners(tree)) {}
 
-    std::unique_ptr<sockets::SocketCarriers> carriers;
+    std::unique_ptr<sockets::ExternalSocketDump> carriers;
     files::PathDump paths;
     std::vector<tty::SeenSession> sessions;
     std::unique_ptr<files::RingOwners> rings;
@@ -35,19 +35,19 @@ struct FileKindsDump::Parts {
 };
 
 FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                             const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit)
-    : networks_(*around.networks), parts_(std::make_unique<Parts>(devices, tree, ghostLimit)) {
-    const FileDumpResources with{parts_->paths,          segments, networks_.rootLock(), *parts_->carriers,
-                                 networks_.tunDevices(), devices,  parts_->sessions,     around.posixQueues,
-                                 *parts_->rings};
+                             const namespaces::DumpNsContext& around, std::uint64_t ghostLimit)
+    : networks_(*around.networks), impl_(std::make_unique<Impl>(devices, tree, ghostLimit)) {
+    const FileDumpResources with{impl_->paths,           segments, networks_.rootLock(), *impl_->carriers,
+                                 networks_.tunDevices(), devices,  impl_->sessions,      around.posixQueues,
+                                 *impl_->rings};
     for (const FileKind& kind : fileKinds())
-        parts_->kinds.push_back({kind.type, kind.startDump(with)});
+        impl_->kinds.push_back({kind.type, kind.startDump(with)});
 }
 
 FileKindsDump::~FileKindsDump() = default;
 
 const FileKindsDump::Kind& FileKindsDump::of(const files::OpenFd& file) const {
-    for (const Kind& kind : parts_->kinds)
+    for (const Kind& kind : impl_->kinds)
         if (kind.half->claims(file))
             return kind;
     fail("{} is of a kind that can't be dumped yet", file.describe());
@@ -64,7 +64,7 @@ void FileKindsDump::prepare(files::OpenFd& file, Arena& arena) const {
     const ErrorContext context([&] { return file.describe(); });
     file.network = networkOf(file);
     const auto ask = [&] {
-        for (const Kind& kind : parts_->kinds)
+        for (const Kind& kind : impl_->kinds)
             if (file.prepared = kind.half->prepare(file, arena); file.prepared != nullptr)
                 return;
     };
@@ -83,7 +83,7 @@ void FileKindsDump::dump(const files::OpenFd& file, const Kind& kind, FileEntry&
 
 void FileKindsDump::fillPath(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out,
                              files::FileDump& dump) {
-    parts_->paths.fill(file, flags, wantBuildId, out, dump);
+    impl_->paths.fill(file, flags, wantBuildId, out, dump);
 }
 
 std::uint32_t FileKindsDump::networkNumber() const {
@@ -91,18 +91,18 @@ std::uint32_t FileKindsDump::networkNumber() const {
 }
 
 void FileKindsDump::finish(files::FileDump& dump, const ImageDir& images) {
-    for (const Kind& kind : parts_->kinds)
+    for (const Kind& kind : impl_->kinds)
         kind.half->finish(dump);
-    parts_->paths.finish(images);
+    impl_->paths.finish(images);
 }
 
-void FileKindsDump::end(files::Aftermath aftermath, Log& log) noexcept {
-    for (const Kind& kind : parts_->kinds)
+void FileKindsDump::end(files::FinalTaskState aftermath, Log& log) noexcept {
+    for (const Kind& kind : impl_->kinds)
         kind.half->end(aftermath, log);
-    if (aftermath == files::Aftermath::Run)
-        parts_->paths.removeLinks(log);
+    if (aftermath == files::FinalTaskState::Run)
+        impl_->paths.removeLinks(log);
     else
-        parts_->paths.leaveLinks();
+        impl_->paths.leaveLinks();
 }
 
 }  // namespace criu::engine

@@ -19,7 +19,7 @@ class DumpDevices;
 }
 
 namespace criu::files {
-enum class Aftermath : std::uint8_t;
+enum class FinalTaskState : std::uint8_t;
 class FileDump;
 struct OpenFd;
 }  // namespace criu::files
@@ -29,7 +29,7 @@ class SegmentsDump;
 }
 
 namespace criu::namespaces {
-struct DumpSurroundings;
+struct DumpNsContext;
 class NetworksDump;
 }  // namespace criu::namespaces
 
@@ -48,7 +48,7 @@ public:
 
     /// All arguments outlive this object. `ghostLimit`: bytes that a deleted file may have at most.
     FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                  const namespaces::DumpSurroundings& around, std::uint64_t ghostLimit);
+                  const namespaces::DumpNsContext& around, std::uint64_t ghostLimit);
     ~FileKindsDump();
     FileKindsDump(const FileKindsDump&) = delete;
     FileKindsDump& operator=(const FileKindsDump&) = delete;
@@ -70,15 +70,15 @@ public:
     /// After all files were seen: completes entries, writes images of the kinds' own.
     void finish(files::FileDump& dump, const ImageDir& images);
     /// The end of the dump. Temporary hard links are needed by the images unless the processes go on at once.
-    void end(files::Aftermath aftermath, Log& log) noexcept;
+    void end(files::FinalTaskState aftermath, Log& log) noexcept;
 
 private:
-    struct Parts;
+    struct Impl;
 
     [[nodiscard]] std::uint32_t networkOf(const files::OpenFd& file) const;
 
     namespaces::NetworksDump& networks_;
-    std::unique_ptr<Parts> parts_;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace criu::engine

@@ -46,7 +46,7 @@ std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, com
             steps
                 .call(pie::Subject::Query, group, SYS_io_uring_register, fd, kernel::kIoUringBufferGroup,
                       data.put(files::BufferGroupStatus{.group = group}), 1)
-                .judge = pie::Judge::Any;
+                .check = pie::ResultCheck::Any;
         const RemoteProgram program = placeProgram(steps, data, &owner);
         runPrograms(injection, data, {&program, 1}, &stop);
         for (std::uint32_t i = 0; !found && i < kGroupsAtOnce; ++i)
@@ -60,7 +60,7 @@ std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, com
 /// Null if the ring belongs to none of the process' threads.
 std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, StopRequest& stop) {
     compel::FrozenProcess& process = *task.process;
-    const DispatchPause pause(process);
+    const SyscallDispatchSuspension pause(process);
     for (compel::FrozenThread& thread : process.threads()) {
         auto answers = std::make_shared<files::RingAnswers>();
         {
@@ -73,7 +73,7 @@ std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, Sto
             *answers = files::askRing(ask);
             calls.restore();
         }
-        if (files::tellsBufferGroups())
+        if (files::reportsBufferGroups())
             answers->bufferGroup = findBufferGroup(process, thread.tracee, fd, stop);
         return answers;
     }

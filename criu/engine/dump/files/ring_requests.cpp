@@ -43,8 +43,8 @@ std::uint32_t underWay(const std::vector<TaskRing>& rings) {
 /// Each thread makes a system call that changes nothing: on its way out it does what the kernel has left to it
 /// (task_work of Linux), completions among it. Of rings with IORING_SETUP_DEFER_TASKRUN only this call does that, made
 /// by the thread that the ring belongs to.
-void letThreadsWork(const TaskRing& ring) {
-    const DispatchPause pause(*ring.task->process);
+void runDeferredTaskWork(const TaskRing& ring) {
+    const SyscallDispatchSuspension pause(*ring.task->process);
     const auto instruction = ring.task->process->syscallInstruction();
     for (compel::FrozenThread& thread : ring.task->process->threads()) {
         compel::RemoteSyscalls calls(thread.tracee, instruction);
@@ -82,7 +82,7 @@ void awaitRingRequests(const std::vector<TaskRing>& rings, StopRequest& stop, Lo
          nap = std::min<std::chrono::microseconds>(nap * 2, kLongestPause)) {
         stop.throwIfRequested();
         for (const TaskRing& ring : rings)
-            letThreadsWork(ring);
+            runDeferredTaskWork(ring);
         const std::uint32_t now = underWay(rings);
         if (now != left)
             changed = Clock::now();

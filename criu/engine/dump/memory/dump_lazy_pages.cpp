@@ -17,22 +17,22 @@
 
 namespace criu::engine {
 
-std::shared_ptr<const memory::LateAreas> stayingAreas(const FrozenTask& task, const memory::DumpedMemory& memory,
-                                                      const MmEntry& mm) {
+std::shared_ptr<const memory::LazyAreas> lazyAreasAtSource(const FrozenTask& task, const memory::DumpedMemory& memory,
+                                                           const MmEntry& mm) {
     std::vector<const VmaEntry*> vmas;
     for (const memory::DumpedVma& vma : memory.vmas)
         vmas.push_back(vma.entry);
-    memory::TouchedMemory touched(mm);
+    memory::EagerMemory touched(mm);
     for (const compel::FrozenThread& thread : task.process->threads()) {
         touched.addStack(thread.tracee.registers().sp());
         if (const auto rseq = thread.tracee.rseq())
             touched.addRseq(rseq->address, rseq->size);
     }
-    return std::make_shared<const memory::LateAreas>(vmas, touched);
+    return std::make_shared<const memory::LazyAreas>(vmas, touched);
 }
 
-void serveStayingPages(FrozenPhase& frozen) {
-    ListeningPageServer& server = *frozen.lateServer();
+void serveLazyPages(FrozenPhase& frozen) {
+    ListeningPageServer& server = *frozen.lazyPageServer();
     frozen.guardian().require(Stage::StatusReady);
     writeReady(frozen.options().statusFd);
     frozen.log().info("Waiting for requests for pages");

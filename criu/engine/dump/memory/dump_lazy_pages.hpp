@@ -6,7 +6,7 @@
 #include "images/mm.fwd.hpp"
 
 namespace criu::memory {
-class LateAreas;
+class LazyAreas;
 struct DumpedMemory;
 }  // namespace criu::memory
 
@@ -16,14 +16,14 @@ namespace criu::engine {
 class FrozenPhase;
 struct FrozenTask;
 
-/// What of a process comes after it runs again, and stays where it is: the rule that lateAreasOf() (lazy_restore.hpp)
+/// What of a process comes after it runs again, and stays where it is: the rule that lazyAreasOf() (lazy_restore.hpp)
 /// has for images. `mm` has the addresses of its arguments.
-[[nodiscard]] std::shared_ptr<const memory::LateAreas> stayingAreas(const FrozenTask& task,
-                                                                    const memory::DumpedMemory& memory,
-                                                                    const MmEntry& mm);
+[[nodiscard]] std::shared_ptr<const memory::LazyAreas> lazyAreasAtSource(const FrozenTask& task,
+                                                                         const memory::DumpedMemory& memory,
+                                                                         const MmEntry& mm);
 
 /// When the images are complete: says that pages can be asked for, and answers until whoever restores has taken all
 /// that was left out. Throws Error; then the tree is still here.
-void serveStayingPages(FrozenPhase& frozen);
+void serveLazyPages(FrozenPhase& frozen);
 
 }  // namespace criu::engine

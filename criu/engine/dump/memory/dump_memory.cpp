@@ -55,8 +55,8 @@ std::vector<kernel::Vma> readMappings(const kernel::ProcPid& process, const Log&
 
 class DumpMemory::Work {
 public:
-    explicit Work(const Parts& parts)
-        : pages(parts.pages), parts_(parts), snapshots_(parts.tree, parts.options.backgroundMemory, parts.log) {}
+    explicit Work(const Inputs& inputs)
+        : pages(inputs.pages), inputs_(inputs), snapshots_(inputs.tree, inputs.options.backgroundMemory, inputs.log) {}
 
     void lookAhead(FrozenTree& tree);
     Collected collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
@@ -78,7 +78,7 @@ private:
         std::vector<kernel::Vma> vmas;
         memory::DumpedMemory memory;
         memory::WriteTracking* writes = nullptr;           ///< if the process is tracked
-        std::shared_ptr<const memory::LateAreas> staying;  ///< what stays where it is (--lazy-pages)
+        std::shared_ptr<const memory::LazyAreas> staying;  ///< what stays where it is (--lazy-pages)
     };
     /// How pages are moved: a thread has its own if it dumps whole processes.
     struct Mover {
@@ -97,7 +97,7 @@ private:
     void runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop);
     void add(const Mover& mover);
 
-    const Parts parts_;
+    const Inputs inputs_;
     Arena arena_;
     std::deque<Item> items_;
     memory::SysvShmDump sysvShm_;
@@ -115,7 +115,7 @@ void DumpMemory::Work::lookAhead(FrozenTree& tree) {
         if (!task->alive())
             continue;
         auto read = std::make_shared<std::packaged_task<std::vector<kernel::Vma>()>>(
-            [&dir = task->dir, &log = parts_.log] { return readMappings(dir, log); });
+            [&dir = task->dir, &log = inputs_.log] { return readMappings(dir, log); });
         ahead_.emplace(task->pid(), read->get_future());
         readers_->submit([read] { (*read)(); });
     }
@@ -129,12 +129,12 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     item.imageId = task.treePid();
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
-    item.vmas = read == ahead_.end() ? readMappings(task.dir, parts_.log) : read->second.get();
-    if (!parts_.early.contains(item.pid))  // whose memory is as it was then
-        leaveVdso(task, item.vmas, parts_.log);
-    item.writes = parts_.tracking.add(task, item.vmas, seccompSuspended);
+    item.vmas = read == ahead_.end() ? readMappings(task.dir, inputs_.log) : read->second.get();
+    if (!inputs_.early.contains(item.pid))  // whose memory is as it was then
+        stepOutOfVdso(task, item.vmas, inputs_.log);
+    item.writes = inputs_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
-    rules.allowUprobes = parts_.options.allowUprobes;
+    rules.allowUprobes = inputs_.options.allowUprobes;
     item.memory = memory::dumpVmas(item.vmas, rules, files, arena_);
     std::vector<const VmaEntry*> entries;
     std::vector<VmaEntry*> asked;
@@ -145,7 +145,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
             sysvShm_.add(*vma.entry);
     }
     fillMemoryLayout(task, entries, *item.mm, arena_);
-    return {*item.mm, std::make_shared<PolicyQuestions>(std::move(asked), arena_)};
+    return {*item.mm, std::make_shared<PolicyQueries>(std::move(asked), arena_)};
 }
 
 /// About so much, before it is known which pages are in a parent dump.
@@ -172,18 +172,18 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
         task.clone = filesOf(*item.clone).memory;
     task.staying = item.staying.get();
     std::optional<memory::ParentPages> parent;
-    if (item.writes != nullptr && parts_.tracking.parentIsKnown())
+    if (item.writes != nullptr && inputs_.tracking.parentIsKnown())
         parent = pages.parentOf(memory::MemoryObject::process(task.imageId));
     if (parent) {
         task.tracking = item.writes;
         task.parent = &*parent;
     }
     const memory::PageDumpResult result = [&] {
-        const TracedWork dumping(parts_.log, "dump pages");
+        const TracedWork dumping(inputs_.log, "dump pages");
         return memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
     }();
     mover.statistics.memoryWrite += result.moving;
-    if (item.writes != nullptr && parts_.tracking.continues())
+    if (item.writes != nullptr && inputs_.tracking.continues())
         item.writes->restart(item.task->dir, item.vmas);
     writeMm(item, result, mover);
 }
@@ -193,9 +193,9 @@ void DumpMemory::Work::writeMm(Item& item, const memory::PageDumpResult& result,
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
     mover.statistics.pagesSkippedParent += result.pagesInParent;
-    mover.statistics.pagesLazy += result.pagesStaying;
+    mover.statistics.pagesLazy += result.pagesLeftLazy;
     item.memory.fill(*item.mm, mover.arena);
-    ImageWriter image = parts_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(item.imageId.value));
+    ImageWriter image = inputs_.images.create(ImageKind::Mm, static_cast<std::uint64_t>(item.imageId.value));
     image.write(*item.mm);
     image.finish();
 }
@@ -246,20 +246,20 @@ void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drai
 }
 
 void DumpMemory::Work::add(const Mover& mover) {
-    parts_.statistics.pagesScanned += mover.statistics.pagesScanned;
-    parts_.statistics.pagesWritten += mover.statistics.pagesWritten;
-    parts_.statistics.pagesSkippedParent += mover.statistics.pagesSkippedParent;
-    parts_.statistics.pagesLazy += mover.statistics.pagesLazy;
-    parts_.statistics.memoryWrite += mover.statistics.memoryWrite;
-    parts_.statistics.bufferBytes += mover.drainer.bufferBytes();
+    inputs_.statistics.pagesScanned += mover.statistics.pagesScanned;
+    inputs_.statistics.pagesWritten += mover.statistics.pagesWritten;
+    inputs_.statistics.pagesSkippedParent += mover.statistics.pagesSkippedParent;
+    inputs_.statistics.pagesLazy += mover.statistics.pagesLazy;
+    inputs_.statistics.memoryWrite += mover.statistics.memoryWrite;
+    inputs_.statistics.bufferBytes += mover.drainer.bufferBytes();
 }
 
 memory::Drainer::Options DumpMemory::Work::howToMove(Amounts& amounts, StopRequest& stop) const {
     memory::Drainer::Options how;
     how.progress = [&amounts](std::uint64_t bytes) { amounts.done.fetch_add(bytes, std::memory_order_relaxed); };
     how.stopWanted = [&stop] { return stop.requested(); };
-    if (parts_.log.isTraced())
-        how.block = [&log = parts_.log](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
+    if (inputs_.log.isTraced())
+        how.block = [&log = inputs_.log](std::chrono::steady_clock::time_point begin, std::uint64_t bytes) {
             log.noteWork("copy pages", begin, bytes);
         };
     return how;
@@ -267,24 +267,24 @@ memory::Drainer::Options DumpMemory::Work::howToMove(Amounts& amounts, StopReque
 
 void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop) {
     readers_.reset();
-    parts_.tracking.begin();
+    inputs_.tracking.begin();
     const memory::Drainer::Options how = howToMove(amounts, stop);
     amounts.total = expectedBytes();
 
-    const Stopwatch watch(parts_.statistics.memoryDump);
+    const Stopwatch watch(inputs_.statistics.memoryDump);
     Mover mover(how);
     std::vector<Item*> small;
     for (Item& item : items_) {
         stop.throwIfRequested();
-        if (const auto written = parts_.early.find(item.pid); written != parts_.early.end()) {
+        if (const auto written = inputs_.early.find(item.pid); written != inputs_.early.end()) {
             takeOver(item, written->second, mover, amounts);
             continue;
         }
         // Here and not in dumpPages(): it reads registers, and the kernel lets only the thread that traces a process do
         // that. Memory that rings were given has to be there before anything can come late.
-        if (parts_.options.lazyPages && !item.task->hasRings)
-            item.staying = stayingAreas(*item.task, item.memory, *item.mm);
-        if (parts_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))
+        if (inputs_.options.lazyPages && !item.task->hasRings)
+            item.staying = lazyAreasAtSource(*item.task, item.memory, *item.mm);
+        if (inputs_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))
             continue;
         if (isSmall(item)) {
             small.push_back(&item);
@@ -296,10 +296,10 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
         runSmall(small, how, stop);
     for (const std::uint32_t id : sysvShm_.ids())
         segments.reserve(id);
-    const memory::SegmentsDumpResult shared = segments.write(parts_.images, pages, owners, mover.drainer);
-    parts_.statistics.sharedPagesScanned += shared.pagesScanned;
-    parts_.statistics.sharedPagesWritten += shared.pagesWritten;
-    parts_.statistics.memoryWrite += shared.moving;
+    const memory::SegmentsDumpResult shared = segments.write(inputs_.images, pages, owners, mover.drainer);
+    inputs_.statistics.sharedPagesScanned += shared.pagesScanned;
+    inputs_.statistics.sharedPagesWritten += shared.pagesWritten;
+    inputs_.statistics.memoryWrite += shared.moving;
     add(mover);
 }
 
@@ -309,7 +309,7 @@ void DumpMemory::Work::runInBackground(Amounts& amounts, StopRequest& stop) {
         snapshots_.requireRoom();
         return stop.requested();
     };
-    const Stopwatch watch(parts_.statistics.memoryDump);
+    const Stopwatch watch(inputs_.statistics.memoryDump);
     Mover mover(how);
     for (Item& item : items_) {
         if (!item.clone)
@@ -325,14 +325,14 @@ void DumpMemory::Work::writeSysvShm(std::uint32_t namespaceId, const model::IdMa
     memory::Drainer::Options how;
     how.stopWanted = [&stop] { return stop.requested(); };
     memory::Drainer drainer(how);
-    parts_.statistics.sharedPagesWritten += sysvShm_.write(parts_.images, pages, namespaceId, owners, drainer);
+    inputs_.statistics.sharedPagesWritten += sysvShm_.write(inputs_.images, pages, namespaceId, owners, drainer);
 }
 
 bool DumpMemory::Work::sawUprobes() const noexcept {
     return std::any_of(items_.begin(), items_.end(), [](const Item& item) { return item.memory.uprobes; });
 }
 
-DumpMemory::DumpMemory(const Parts& parts) : work_(std::make_unique<Work>(parts)) {}
+DumpMemory::DumpMemory(const Inputs& inputs) : work_(std::make_unique<Work>(inputs)) {}
 
 DumpMemory::~DumpMemory() = default;
 

@@ -35,14 +35,14 @@ struct DumpStatistics;
 struct FrozenTask;
 class FrozenTree;
 class MemoryTracking;
-class PolicyQuestions;
+class PolicyQueries;
 
 /// The memory of all processes of a dump: mappings are collected first, contents are moved when all processes have been
 /// looked at. Of files it knows only what whoever collects a process' mappings says of those behind them.
 class DumpMemory {
 public:
     /// All outlive this object.
-    struct Parts {
+    struct Inputs {
         const ImageDir& images;
         DumpStatistics& statistics;
         MemoryTracking& tracking;
@@ -52,7 +52,7 @@ public:
         FrozenTree& tree;
         const std::map<HostPid, memory::EarlyDump>& early;  ///< processes whose pages were written before
     };
-    explicit DumpMemory(const Parts& parts);
+    explicit DumpMemory(const Inputs& inputs);
     ~DumpMemory();
     DumpMemory(const DumpMemory&) = delete;
     DumpMemory& operator=(const DumpMemory&) = delete;
@@ -73,7 +73,7 @@ public:
     /// The mm entry, in which others fill what they know and which is written by run(), and questions to the process.
     struct Collected {
         MmEntry& mm;
-        std::shared_ptr<PolicyQuestions> policies;
+        std::shared_ptr<PolicyQueries> policies;
     };
     /// Takes up a process' mappings; `files` answers for those behind them and is used during the call only.
     /// `seccompSuspended`: see FrozenTree.

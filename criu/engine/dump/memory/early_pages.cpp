@@ -49,7 +49,7 @@ bool isSmall(const std::vector<kernel::Vma>& vmas) {
 bool mayBeWritten(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
                   const memory::DumpedMemory& memory) {
     constexpr auto kOthers = memory::VmaStatus::IoUring | memory::VmaStatus::Plugin;
-    return memory::isWrittenUnseen(process, vmas) ||
+    return memory::hasUntrackedWrites(process, vmas) ||
            std::any_of(memory.vmas.begin(), memory.vmas.end(),
                        [](const memory::DumpedVma& vma) { return (vma.entry->status & kOthers) != 0; });
 }
@@ -91,7 +91,7 @@ void EarlyPages::Work::begin(HostPid pid) {
     if (task == nullptr)
         return;
     // Threads that run on out of the vDSO write to memory: that has to be done before any of it is read.
-    leaveVdso(*task, kernel::readMaps(task->dir), frozen_.log());
+    stepOutOfVdso(*task, kernel::readMaps(task->dir), frozen_.log());
     if (!thread_) {
         memory::Drainer::Options how;
         // What everybody waits for is a driver's thread: it gets a core.
@@ -117,7 +117,7 @@ void EarlyPages::Work::write(const FrozenTask& task) {
     const std::vector<kernel::Vma> vmas = kernel::readSmaps(task.dir);
     if (isSmall(vmas))
         return;
-    NamelessFiles files(task.dir);
+    IgnoredMappedFiles files(task.dir);
     memory::VmaDumpRules rules = memory::SegmentsDump().rules();
     rules.allowUprobes = true;  // whoever forbids them refuses the process later
     memory::DumpedMemory memory = memory::dumpVmas(vmas, rules, files, arena_);

@@ -25,21 +25,21 @@ namespace criu::engine {
 
 /// The clone is made by an intermediate process, which ends at once, so that it is nobody's child. That one has the
 /// memory of the process itself: only one copy is made.
-std::unique_ptr<BornStopped> MemoryClone::make(FrozenTask& task, TreePid pid) {
-    const DispatchPause pause(*task.process);
+std::unique_ptr<StoppedClone> MemoryClone::make(FrozenTask& task, TreePid pid) {
+    const SyscallDispatchSuspension pause(*task.process);
     const auto instruction = task.process->syscallInstruction();
     compel::RemoteSyscalls calls(task.process->leader(), instruction);
-    Exchange exchange(task, calls);
-    exchange.memory.writeValue(exchange.at(Exchange::kFolder), std::array<char, 2>{'/', '\0'});
-    const UnnoticedEnds unnoticed(exchange, pid);
-    BornStopped between(calls, task.dir, CLONE_VM | CLONE_FILES);
+    RemoteScratchPage exchange(task, calls);
+    exchange.memory.writeValue(exchange.at(RemoteScratchPage::kFolder), std::array<char, 2>{'/', '\0'});
+    const IgnoredSigchld unnoticed(exchange, pid);
+    StoppedClone between(calls, task.dir, CLONE_VM | CLONE_FILES);
     const kernel::ProcPid dir = kernel::ProcDir().open(between.tracee().tid());
     compel::RemoteSyscalls further(between.tracee(), instruction);
     // Files of the process that the clone had open, too, would stay open when the process closes them.
     further.checkedCall("close_range", SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE});
     further.checkedCall("setsid", SYS_setsid, {});
-    further.checkedCall("chdir", SYS_chdir, {exchange.at(Exchange::kFolder)});
-    return std::make_unique<BornStopped>(further, dir, 0);
+    further.checkedCall("chdir", SYS_chdir, {exchange.at(RemoteScratchPage::kFolder)});
+    return std::make_unique<StoppedClone>(further, dir, 0);
 }
 
 MemoryClone::MemoryClone(FrozenTask& task, TreePid pid)
@@ -67,11 +67,11 @@ std::uint64_t MemoryClone::ownBytes() const {
     return kilobytes * 1024;
 }
 
-bool AdoptionCheck::isSubreaper(FrozenTask& task) {
+bool ReparentCheck::isSubreaper(FrozenTask& task) {
     const auto known = subreapers_.find(task.pid());
     if (known != subreapers_.end())
         return known->second;
-    const DispatchPause pause(*task.process);
+    const SyscallDispatchSuspension pause(*task.process);
     compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());
     const compel::RemoteBuffer answer(calls, sizeof(std::uint64_t));
     calls.checkedCall("prctl", SYS_prctl, {PR_GET_CHILD_SUBREAPER, answer.address()});
@@ -80,7 +80,7 @@ bool AdoptionCheck::isSubreaper(FrozenTask& task) {
     return is;
 }
 
-bool AdoptionCheck::adoptsInTree(const FrozenTask& task) {
+bool ReparentCheck::reparentsInTree(const FrozenTask& task) {
     constexpr TreePid kFirst(1);
     // The first process of a pid namespace adopts orphans in it.
     if (tree_.tasks().front()->treePid() == kFirst || task.status.nsPid.size() > task.pidLevel + 1)

@@ -11,7 +11,7 @@
 
 namespace criu::engine {
 
-class BornStopped;
+class StoppedClone;
 struct FrozenTask;
 class FrozenTree;
 
@@ -23,7 +23,7 @@ class FrozenTree;
 /// memory runs out.
 class MemoryClone {
 public:
-    /// `task` is frozen, and its clone would not be adopted within the tree (AdoptionCheck). Throws Error, or
+    /// `task` is frozen, and its clone would not be adopted within the tree (ReparentCheck). Throws Error, or
     /// compel::Error, with the process as it was.
     /// `pid`: how the process calls itself.
     MemoryClone(FrozenTask& task, TreePid pid);
@@ -38,21 +38,21 @@ public:
     [[nodiscard]] std::uint64_t ownBytes() const;
 
 private:
-    static std::unique_ptr<BornStopped> make(FrozenTask& task, TreePid pid);
+    static std::unique_ptr<StoppedClone> make(FrozenTask& task, TreePid pid);
 
-    std::unique_ptr<BornStopped> process_;
+    std::unique_ptr<StoppedClone> process_;
     kernel::ProcPid dir_;
     UniqueFd memory_;
 };
 
 /// Who adopts orphans that a process leaves behind: the nearest ancestor that is a child subreaper (prctl(2)), else the
 /// first process of the pid namespace.
-class AdoptionCheck {
+class ReparentCheck {
 public:
-    explicit AdoptionCheck(FrozenTree& tree) noexcept : tree_(tree) {}
+    explicit ReparentCheck(FrozenTree& tree) noexcept : tree_(tree) {}
 
     /// Somebody in the tree, who would learn of the end of the orphan, by SIGCHLD and wait(2). Throws compel::Error.
-    [[nodiscard]] bool adoptsInTree(const FrozenTask& task);
+    [[nodiscard]] bool reparentsInTree(const FrozenTask& task);
 
 private:
     [[nodiscard]] bool isSubreaper(FrozenTask& task);

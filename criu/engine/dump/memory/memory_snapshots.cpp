@@ -32,7 +32,7 @@ std::uint64_t privateBytes(std::span<const kernel::Vma> vmas) {
 }
 
 /// Why a clone wouldn't have the contents of a mapping, or the process would notice that it was there; null if neither.
-const char* hindrance(const kernel::Vma& vma) {
+const char* snapshotObstacle(const kernel::Vma& vma) {
     const auto has = [&vma](VmFlag flag) { return vma.flags.has(flag); };
     if (has(VmFlag::UffdMissing) || has(VmFlag::UffdWriteProtect) || has(VmFlag::UffdMinor))
         return "is watched by a userfaultfd";
@@ -53,12 +53,12 @@ const char* hindrance(const kernel::Vma& vma) {
 
 }  // namespace
 
-CloneFiles filesOf(const MemoryClone& clone) noexcept {
+SnapshotFiles filesOf(const MemoryClone& clone) noexcept {
     return {clone.dir(), clone.memory()};
 }
 
 MemorySnapshots::MemorySnapshots(FrozenTree& tree, std::uint64_t most, Log& log)
-    : adoption_(std::make_unique<AdoptionCheck>(tree)), tree_(tree), most_(most), log_(log) {}
+    : adoption_(std::make_unique<ReparentCheck>(tree)), tree_(tree), most_(most), log_(log) {}
 
 MemorySnapshots::~MemorySnapshots() = default;
 
@@ -70,7 +70,7 @@ std::string MemorySnapshots::whyNot(FrozenTask& task, std::span<const kernel::Vm
         task.status.seccomp.value_or(kernel::SeccompMode::Disabled) != kernel::SeccompMode::Disabled)
         return "seccomp might forbid the clone";
     for (const kernel::Vma& vma : vmas)
-        if (const char* const why = hindrance(vma))
+        if (const char* const why = snapshotObstacle(vma))
             return fmt::format("its memory at {:#x} {}", vma.start, why);
     for (const memory::DumpedVma& vma : memory.vmas) {
         if (memory::is(*vma.entry, memory::VmaStatus::SysvIpc))
@@ -78,12 +78,12 @@ std::string MemorySnapshots::whyNot(FrozenTask& task, std::span<const kernel::Vm
         if (memory::is(*vma.entry, memory::VmaStatus::Plugin))
             return "a device has a part of its memory";
     }
-    if (task.hasRings || memory::isWrittenUnseen(task.dir, vmas))
+    if (task.hasRings || memory::hasUntrackedWrites(task.dir, vmas))
         return "devices or asynchronous I/O may write to it";
     const kernel::NamespaceIds ids = task.namespaces();
     if (ids.pidForChildren != ids.of(kernel::NamespaceKind::Pid))
         return "the clone would be a process of the pid namespace that it has its children in";
-    if (adoption_->adoptsInTree(task))
+    if (adoption_->reparentsInTree(task))
         return "the clone would become a child of a process of the tree, which adopts orphans";
     return {};
 }

@@ -24,17 +24,17 @@ struct DumpedMemory;
 
 namespace criu::engine {
 
-class AdoptionCheck;
+class ReparentCheck;
 struct FrozenTask;
 class FrozenTree;
 class MemoryClone;
 
 /// What of a clone its memory is read by.
-struct CloneFiles {
+struct SnapshotFiles {
     const kernel::ProcPid& directory;
     int memory;
 };
-[[nodiscard]] CloneFiles filesOf(const MemoryClone& clone) noexcept;
+[[nodiscard]] SnapshotFiles filesOf(const MemoryClone& clone) noexcept;
 
 /// The dump's part of --background: which processes' memory can be copied when they run again, and how much memory that
 /// may take meanwhile.
@@ -58,7 +58,7 @@ private:
     [[nodiscard]] std::string whyNot(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                      const memory::DumpedMemory& memory);
 
-    std::unique_ptr<AdoptionCheck> adoption_;
+    std::unique_ptr<ReparentCheck> adoption_;
     FrozenTree& tree_;
     const std::uint64_t most_;
     Log& log_;

@@ -49,9 +49,9 @@ std::uint64_t uptimeNow() noexcept {
 /// The userfaultfd of a process' own memory: only the process itself can make it. It has it for a moment, while it
 /// stands still.
 UniqueFd makeInside(FrozenTask& task) {
-    const DispatchPause pause(*task.process);
+    const SyscallDispatchSuspension pause(*task.process);
     compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());
-    const std::int64_t made = calls.call(SYS_userfaultfd, kernel::writeTrackingFlags());
+    const std::int64_t made = calls.call(SYS_userfaultfd, kernel::uffdWpFlags());
     if (compel::isSyscallError(made))
         failWith(static_cast<int>(-made), "make a userfaultfd");
     const int number = static_cast<int>(made);
@@ -81,7 +81,7 @@ std::unique_ptr<memory::WriteTracking> makeFor(FrozenTask& task, bool seccompSus
         return without("it is a 32-bit process");
     try {
         UniqueFd fd = makeInside(task);
-        if (!kernel::enableWriteTracking(fd.get()))
+        if (!kernel::enableUffdWpAsync(fd.get()))
             return without("this kernel has no asynchronous write protection (Linux 6.7)");
         return std::make_unique<memory::WriteTracking>(std::move(fd));
     } catch (const compel::Error& error) {
@@ -98,7 +98,7 @@ struct TaskTracking {
 }  // namespace
 
 struct MemoryTracking::State {
-    std::optional<TrackingLink> link;
+    std::optional<WpTrackerLink> link;
     Use use;
     Log& log;
     std::map<HostPid, TaskTracking> tasks = {};
@@ -109,7 +109,7 @@ struct MemoryTracking::State {
     [[nodiscard]] bool continues() const noexcept { return use == Use::Continued && link.has_value(); }
 };
 
-MemoryTracking::MemoryTracking(std::optional<TrackingLink> link, Use use, const ImageDir& images, Log& log)
+MemoryTracking::MemoryTracking(std::optional<WpTrackerLink> link, Use use, const ImageDir& images, Log& log)
     : state_(std::make_unique<State>(State{std::move(link), use, log})) {
     if (!state_->link)
         return;
@@ -161,7 +161,7 @@ memory::WriteTracking* MemoryTracking::add(FrozenTask& task, std::span<kernel::V
         found->second.writes->recognize(vmas);
     if (state_->use == Use::Ignored || !state_->link)
         return nullptr;
-    if (memory::isWrittenUnseen(task.dir, vmas)) {
+    if (memory::hasUntrackedWrites(task.dir, vmas)) {
         state_->log.info("Memory of {} isn't tracked: devices or asynchronous I/O may write to it", task.describe());
         return nullptr;
     }
@@ -176,7 +176,7 @@ memory::WriteTracking* MemoryTracking::add(FrozenTask& task, std::span<kernel::V
 std::optional<MemoryTracking::Known> MemoryTracking::find(FrozenTask& task, std::span<const kernel::Vma> maps) {
     const auto found = state_->tasks.find(task.pid());
     if (!parentIsKnown() || found == state_->tasks.end() || found->second.startTime != task.stat.startTime ||
-        memory::isWrittenUnseen(task.dir, maps))
+        memory::hasUntrackedWrites(task.dir, maps))
         return std::nullopt;
     found->second.wanted = true;
     memory::WriteTracking& writes = *found->second.writes;

@@ -30,7 +30,7 @@ class WriteTracking;
 namespace criu::engine {
 
 struct FrozenTask;
-class TrackingLink;
+class WpTrackerLink;
 
 /// What a dump knows of writes to the memory of its tree since the dump before, and what it leaves for the one after.
 ///
@@ -46,7 +46,7 @@ public:
     };
 
     /// `link` may be none: nothing is tracked then. `images` have their parent, if there is one. Throws Error.
-    MemoryTracking(std::optional<TrackingLink> link, Use use, const ImageDir& images, Log& log);
+    MemoryTracking(std::optional<WpTrackerLink> link, Use use, const ImageDir& images, Log& log);
     ~MemoryTracking();
     MemoryTracking(const MemoryTracking&) = delete;
     MemoryTracking& operator=(const MemoryTracking&) = delete;

@@ -9,7 +9,7 @@
 
 namespace criu::engine {
 
-void leaveVdso(FrozenTask& task, std::span<const kernel::Vma> vmas, Log& log) {
+void stepOutOfVdso(FrozenTask& task, std::span<const kernel::Vma> vmas, Log& log) {
     const auto code =
         std::find_if(vmas.begin(), vmas.end(), [](const kernel::Vma& vma) { return vma.name == "[vdso]"; });
     if (code == vmas.end() || (task.status.ignored & compel::signalBit(SIGTRAP)) != 0)

@@ -21,6 +21,6 @@ struct FrozenTask;
 ///
 /// A thread for which that can't be done is left where it is; a restore under the same kernel doesn't care. Throws
 /// compel::Error if a thread ends or doesn't stop again.
-void leaveVdso(FrozenTask& task, std::span<const kernel::Vma> vmas, Log& log);
+void stepOutOfVdso(FrozenTask& task, std::span<const kernel::Vma> vmas, Log& log);
 
 }  // namespace criu::engine

@@ -74,7 +74,7 @@ TracedThread::TracedThread(const compel::FrozenThread& thread, const compel::Blo
       pending(thread.tracee.pendingSignals(compel::SignalQueue::Thread)),
       mask(run.savedMask()) {}
 
-CoreEntry& threadEntry(const ThreadQuestions& questions, const TracedThread& traced, pie::RemoteData& answers,
+CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& traced, pie::RemoteData& answers,
                        const kernel::TaskStatus& status, std::uint32_t cgroupSet, const CoreContext& context,
                        Arena& arena) {
     auto& core = *arena.make<CoreEntry>();
@@ -100,7 +100,7 @@ CoreEntry& threadEntry(const ThreadQuestions& questions, const TracedThread& tra
     return core;
 }
 
-void addProcess(const FrozenTask& task, ThreadQuestions& questions, pie::RemoteData& answers, std::uint64_t mask,
+void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena) {
     auto& process = *arena.make<TaskCoreEntry>();
     core.tc = &process;

@@ -21,7 +21,7 @@ class Arena;
 }
 
 namespace criu::engine {
-struct ThreadQuestions;
+struct ThreadQueries;
 }
 
 namespace criu::kernel {
@@ -62,13 +62,13 @@ struct CoreContext {
 };
 
 /// The entry of any thread; `status` is its /proc/PID/task/TID/status, `cgroupSet` the number of its set of groups.
-CoreEntry& threadEntry(const ThreadQuestions& questions, const TracedThread& traced, pie::RemoteData& answers,
+CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& traced, pie::RemoteData& answers,
                        const kernel::TaskStatus& status, std::uint32_t cgroupSet, const CoreContext& context,
                        Arena& arena);
 
 /// Adds to the leader's entry what is the process' own, and to `mm` what the process itself knows of its memory.
 /// Throws Error for what can't be dumped.
-void addProcess(const FrozenTask& task, ThreadQuestions& questions, pie::RemoteData& answers, std::uint64_t mask,
+void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
 
 /// Adds the label of a thread to its entry.

@@ -37,16 +37,16 @@ public:
         leaderSet_ = context_.cgroups.setOf(leaderGroups_, context_.cgroupView);
         compel::Injection injection(
             task_.process->leader(), pie::interpreterBlob(),
-            roomForQuestions(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room(),
+            roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room(),
             task_.process->syscallInstruction());
         context_.landlock.prepare(task_, injection);
         if (threads.size() > kThreadsAtOnce && availableCores() > 1)
             pool_.emplace(availableCores());
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
             ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
-        context_.policies.askRest(task_.process->leader(), injection, context_.stop);
+        context_.policies.queryRest(task_.process->leader(), injection, context_.stop);
         if (context_.semaphores != nullptr)
-            askAdjustments(task_, context_, injection);
+            querySemUndo(task_, context_, injection);
         injection.cure();
         if (pool_)
             pool_->wait();
@@ -58,11 +58,11 @@ private:
     void ask(compel::Injection& injection, std::size_t first, std::size_t end) {
         const auto answers = std::make_shared<pie::RemoteData>(injection.data());
         pie::RemoteData& data = *answers;
-        std::vector<std::unique_ptr<ThreadQuestions>> asked;
+        std::vector<std::unique_ptr<ThreadQueries>> asked;
         std::vector<RemoteProgram> programs;
         for (std::size_t i = first; i < end; ++i) {
             pie::StepList steps;
-            auto questions = std::make_unique<ThreadQuestions>(task_.process->threads()[i], task_, steps, data);
+            auto questions = std::make_unique<ThreadQueries>(task_.process->threads()[i], task_, steps, data);
             questions->seccomp = places_[i];
             questions->dispatch = dispatch_.of(i);
             if (i == 0) {
@@ -82,19 +82,19 @@ private:
                                   task_.describe(), keys);
             const auto traced = lookAt(*asked[i], std::move(runs[i]));
             const compel::RemoteAddress answerAt = asked[i]->landlockAt;
-            context_.landlock.judge(task_, asked[i]->thread.tracee,
-                                    answerAt == 0 ? -EPERM : data.local<std::int64_t>(answerAt), injection);
+            context_.landlock.requireOutsideDomain(
+                task_, asked[i]->thread.tracee, answerAt == 0 ? -EPERM : data.local<std::int64_t>(answerAt), injection);
             finish(std::move(asked[i]), traced, answers);
         }
     }
 
     /// What tracing shows must be read by the thread that traces. The run ends with that: the thread is as it was.
-    [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQuestions& asked, compel::BlobRun run) const {
+    [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQueries& asked, compel::BlobRun run) const {
         return std::make_shared<const TracedThread>(asked.thread, run, task_.compat);
     }
 
     /// If there are many images to write, other threads of criu complete and write them.
-    void finish(std::unique_ptr<ThreadQuestions> asked, const std::shared_ptr<const TracedThread>& traced,
+    void finish(std::unique_ptr<ThreadQueries> asked, const std::shared_ptr<const TracedThread>& traced,
                 const std::shared_ptr<pie::RemoteData>& answers) {
         if (asked->process) {
             Arena arena;
@@ -104,7 +104,7 @@ private:
             writeThread(traced->tid, core, arena);
             return;
         }
-        const std::shared_ptr<const ThreadQuestions> questions = std::move(asked);
+        const std::shared_ptr<const ThreadQueries> questions = std::move(asked);
         const auto complete = [this, traced, questions, answers] {
             Arena arena;
             kernel::ProcBuffer buffer;
@@ -153,7 +153,7 @@ private:
     const TaskDumpContext& context_;
     MmEntry& mm_;
     CoreContext core_;
-    DispatchPause dispatch_;
+    SyscallDispatchSuspension dispatch_;
     std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
     std::uint32_t leaderSet_ = 0;
     std::vector<task::SeccompDump::Place> places_;  ///< by thread

@@ -16,12 +16,12 @@ class StopRequest;
 
 namespace criu::cgroup {
 class CgroupDump;
-enum class GroupView : std::uint32_t;
+enum class CgroupNsView : std::uint32_t;
 }  // namespace criu::cgroup
 
 namespace criu::engine {
 class LandlockCheck;
-class PolicyQuestions;
+class PolicyQueries;
 struct FrozenTask;
 }  // namespace criu::engine
 
@@ -54,8 +54,8 @@ struct TaskDumpContext {
     const model::TreePids& pids;
     /// Of the IPC namespace that the process is in; takes up its adjustments. Null if that is criu's.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
-    cgroup::GroupView cgroupView{};  ///< from where the process sees its groups
-    PolicyQuestions& policies;       ///< of its memory
+    cgroup::CgroupNsView cgroupView{};  ///< from where the process sees its groups
+    PolicyQueries& policies;            ///< of its memory
 };
 
 /// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core

@@ -104,7 +104,7 @@ private:
         const std::uint64_t fileAt = data.put(std::int64_t{-1});
         const auto add = [&](long number, auto... arguments) -> pie::Step& {
             pie::Step& step = steps.call(pie::Subject::Query, 0, number, arguments...);
-            step.judge = pie::Judge::Any;
+            step.check = pie::ResultCheck::Any;
             return step;
         };
         constexpr std::uint16_t kFirst = 1;  // the first argument is what is there
@@ -112,7 +112,7 @@ private:
             add(SYS_prlimit64, 0, RLIMIT_NOFILE, data.put(rlimit{*files, *files}), 0);
         add(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         add(SYS_landlock_create_ruleset, rulesAt, sizeof(std::uint64_t), 0);
-        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, fileAt).judge = pie::Judge::Any;
+        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, fileAt).check = pie::ResultCheck::Any;
         const std::size_t first = steps.size();
         for (int i = 0; i <= kMostLayers; ++i)
             add(SYS_landlock_restrict_self, fileAt, 0).indirect = kFirst;
@@ -143,42 +143,42 @@ std::int64_t look(compel::RemoteSyscalls& calls, pid_t number) {
 }
 
 /// A clone of a thread, which nobody gets to know of.
-class Witness {
+class LandlockClone {
 public:
-    /// `wanted`: its number, if the thread may choose that, for BornStopped.
-    Witness(FrozenTask& task, compel::Tracee& maker, pid_t wanted, compel::Injection& injection)
+    /// `wanted`: its number, if the thread may choose that, for StoppedClone.
+    LandlockClone(FrozenTask& task, compel::Tracee& maker, pid_t wanted, compel::Injection& injection)
         : task_(task), maker_(maker) {
-        requireUnnoticedEnds(task);
+        requireIgnorableSigchld(task);
         if (!task.namespaces().pidForChildren)
             fail("its next child is the first process of a pid namespace");
         compel::RemoteSyscalls calls(maker_, task_.process->syscallInstruction());
         try {
             clone_ =
-                std::make_unique<BornStopped>(calls, task_.dir, kFlags, wanted, injection.data(), injection.memory());
+                std::make_unique<StoppedClone>(calls, task_.dir, kFlags, wanted, injection.data(), injection.memory());
         } catch (const compel::Error& error) {
             if (error.code() != EPERM && error.code() != EINVAL && error.code() != EEXIST && error.code() != EAGAIN)
                 throw;
             std::optional<OtherLimit> more;
             if (error.code() == EAGAIN)
                 more.emplace(task_.process->pid(), RLIMIT_NPROC, RLIM_INFINITY);
-            clone_ = std::make_unique<BornStopped>(calls, task_.dir, kFlags);
+            clone_ = std::make_unique<StoppedClone>(calls, task_.dir, kFlags);
         }
     }
-    ~Witness() {
+    ~LandlockClone() {
         try {
-            const DispatchPause pause(*task_.process);
+            const SyscallDispatchSuspension pause(*task_.process);
             compel::RemoteSyscalls calls(maker_, task_.process->syscallInstruction());
             if (!ended_)
                 closeRules(calls);
-            Exchange exchange(task_, calls);
-            const UnnoticedEnds unnoticed(exchange, TreePid(task_.status.innermostPid()));
+            RemoteScratchPage exchange(task_, calls);
+            const IgnoredSigchld unnoticed(exchange, TreePid(task_.status.innermostPid()));
             clone_.reset();
         } catch (const std::exception&) {
             return;  // the process has been killed
         }
     }
-    Witness(const Witness&) = delete;
-    Witness& operator=(const Witness&) = delete;
+    LandlockClone(const LandlockClone&) = delete;
+    LandlockClone& operator=(const LandlockClone&) = delete;
 
     [[nodiscard]] pid_t number() const noexcept { return clone_->number(); }
 
@@ -203,7 +203,7 @@ private:
 
     FrozenTask& task_;
     compel::Tracee& maker_;
-    std::unique_ptr<BornStopped> clone_;
+    std::unique_ptr<StoppedClone> clone_;
     bool ended_ = false;
 };
 
@@ -215,7 +215,8 @@ public:
 
     void prepare(FrozenTask& task, compel::Injection& injection);
     std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data) const;
-    void judge(FrozenTask& task, compel::Tracee& thread, std::int64_t answer, compel::Injection& injection);
+    void requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer,
+                              compel::Injection& injection);
     void finish();
 
 private:
@@ -243,7 +244,7 @@ private:
     Log& log_;
     pid_t number_ = 0;              ///< of the last clone
     std::optional<int> ownLayers_;  ///< kernel::freeLandlockLayers(), when it was needed
-    std::map<Credentials, std::unique_ptr<Witness>> witnesses_;
+    std::map<Credentials, std::unique_ptr<LandlockClone>> witnesses_;
     std::set<pid_t> free_;  ///< threads that have been tested
     std::vector<Doubt> doubts_;
 };
@@ -273,12 +274,12 @@ void LandlockCheck::Part::refuseLayers(const FrozenTask& task, const compel::Tra
 
 std::optional<std::string> LandlockCheck::Part::test(FrozenTask& task, compel::Tracee& thread,
                                                      const Credentials& credentials, compel::Injection& injection) {
-    std::unique_ptr<Witness> witness;
+    std::unique_ptr<LandlockClone> witness;
     Entered entered;
     try {
         if (number_ == 0)
             number_ = kernel::highestPid();
-        witness = std::make_unique<Witness>(task, thread, --number_, injection);
+        witness = std::make_unique<LandlockClone>(task, thread, --number_, injection);
         entered = witness->enter(injection);
     } catch (const compel::TraceeGone&) {
         throw;
@@ -306,13 +307,13 @@ std::uint64_t LandlockCheck::Part::ask(FrozenTask& task, pie::StepList& steps, p
         return 0;
     const pid_t number = found->second->number();
     const std::uint64_t resultAt = data.put(std::int64_t{-EPERM});
-    steps.call(pie::Subject::Query, 0, SYS_kcmp, number, number, KCMP_FILES, 0, 0).judge = pie::Judge::Any;
-    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).judge = pie::Judge::Any;
+    steps.call(pie::Subject::Query, 0, SYS_kcmp, number, number, KCMP_FILES, 0, 0).check = pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).check = pie::ResultCheck::Any;
     return resultAt;
 }
 
-void LandlockCheck::Part::judge(FrozenTask& task, compel::Tracee& thread, std::int64_t answer,
-                                compel::Injection& injection) {
+void LandlockCheck::Part::requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer,
+                                               compel::Injection& injection) {
     if (answer >= 0 || free_.contains(thread.tid()))
         return;
     kernel::ProcBuffer buffer;
@@ -327,7 +328,7 @@ void LandlockCheck::Part::judge(FrozenTask& task, compel::Tracee& thread, std::i
 }
 
 bool LandlockCheck::Part::isSeenFree(const Doubt& doubt) const {
-    const DispatchPause pause(*doubt.task.process);
+    const SyscallDispatchSuspension pause(*doubt.task.process);
     compel::RemoteSyscalls calls(doubt.thread, doubt.task.process->syscallInstruction());
     const auto pids = doubt.task.namespaceOf(kernel::NamespaceKind::Pid);
     return std::any_of(witnesses_.begin(), witnesses_.end(), [&](const auto& each) {
@@ -356,9 +357,10 @@ std::uint64_t LandlockCheck::ask(FrozenTask& task, pie::StepList& steps, pie::Re
     return part_ ? part_->ask(task, steps, data) : 0;
 }
 
-void LandlockCheck::judge(FrozenTask& task, compel::Tracee& thread, std::int64_t answer, compel::Injection& injection) {
+void LandlockCheck::requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer,
+                                         compel::Injection& injection) {
     if (part_)
-        part_->judge(task, thread, answer, injection);
+        part_->requireOutsideDomain(task, thread, answer, injection);
 }
 
 void LandlockCheck::finish() {

@@ -40,15 +40,16 @@ public:
     LandlockCheck(const LandlockCheck&) = delete;
     LandlockCheck& operator=(const LandlockCheck&) = delete;
 
-    /// Sees to it that threads of the process can be asked. Its system calls may not be dispatched (DispatchPause), and
-    /// nothing runs in it. Throws Error if its leader is in a domain.
+    /// Sees to it that threads of the process can be asked. Its system calls may not be dispatched
+    /// (SyscallDispatchSuspension), and nothing runs in it. Throws Error if its leader is in a domain.
     void prepare(FrozenTask& task, compel::Injection& injection);
 
     /// A thread's question. Returns where its answer will be; 0: nothing is asked.
     [[nodiscard]] std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data) const;
 
     /// Throws Error if the thread is in a domain. As prepare() otherwise.
-    void judge(FrozenTask& task, compel::Tracee& thread, std::int64_t answer, compel::Injection& injection);
+    void requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer,
+                              compel::Injection& injection);
 
     /// All processes have been asked: what couldn't be known before is known now, or there is a warning. Throws Error.
     void finish();

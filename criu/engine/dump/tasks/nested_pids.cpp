@@ -124,7 +124,7 @@ void requireNestedBirths(FrozenTree& tree) {
         facts.push_back({task->treePid(), task == tasks.front() ? TreePid() : pids.inside(HostPid(task->stat.ppid)),
                          task->group(), task->session()});
     const bool isJob = root.session() && root.session() != root.treePid();
-    pids.nested().require(model::BirthPlan::make(facts, isJob ? root.session() : model::BirthPlan::kOutsideSession));
+    pids.nested().require(model::BirthPlan::make(facts, isJob ? root.session() : model::BirthPlan::kExternalSession));
 }
 
 }  // namespace criu::engine

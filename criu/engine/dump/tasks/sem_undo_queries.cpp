@@ -17,9 +17,9 @@
 
 namespace criu::engine {
 
-void askAdjustments(FrozenTask& task, const TaskDumpContext& context, compel::Injection& injection) {
+void querySemUndo(FrozenTask& task, const TaskDumpContext& context, compel::Injection& injection) {
     for (namespaces::SemaphoreSet& set : *context.semaphores) {
-        const auto found = namespaces::findAdjustments(set.values, [&](std::span<const sembuf> operations) {
+        const auto found = namespaces::findSemUndo(set.values, [&](std::span<const sembuf> operations) {
             pie::RemoteData data(injection.data());
             pie::StepList steps;
             const std::uint64_t resultAt = data.reserve(sizeof(std::int64_t));
@@ -27,8 +27,8 @@ void askAdjustments(FrozenTask& task, const TaskDumpContext& context, compel::In
             steps
                 .call(pie::Subject::Query, static_cast<std::uint64_t>(set.id()), SYS_semop, set.id(), at,
                       operations.size())
-                .judge = pie::Judge::Any;
-            steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).judge = pie::Judge::Any;
+                .check = pie::ResultCheck::Any;
+            steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).check = pie::ResultCheck::Any;
             const RemoteProgram program = placeProgram(steps, data, &task.process->leader());
             runPrograms(injection, data, {&program, 1}, &context.stop);
             return static_cast<long>(data.local<std::int64_t>(resultAt));
@@ -37,7 +37,7 @@ void askAdjustments(FrozenTask& task, const TaskDumpContext& context, compel::In
             context.log.debug("pid {}: semaphore set {} can't be asked for adjustments", task.pid(), set.id());
             continue;
         }
-        for (const namespaces::SemaphoreAdjustment& adjustment : *found)
+        for (const namespaces::SemUndoValue& adjustment : *found)
             set.adjustments.push_back({task.treePid(), adjustment});
     }
 }

@@ -12,6 +12,6 @@ struct TaskDumpContext;
 
 /// Asks a process for the adjustments (semop(2), SEM_UNDO) that it holds of each set of the context, which takes them
 /// up. The process itself asks, by its leader, since adjustments are its own. Throws Error.
-void askAdjustments(FrozenTask& task, const TaskDumpContext& context, compel::Injection& injection);
+void querySemUndo(FrozenTask& task, const TaskDumpContext& context, compel::Injection& injection);
 
 }  // namespace criu::engine

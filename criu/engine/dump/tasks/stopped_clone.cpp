@@ -40,7 +40,7 @@ pid_t cloneAs(pid_t number, compel::RemoteSyscalls& calls, unsigned long flags, 
         clone_args args{};
         pid_t number = 0;
     } call;
-    static_assert(sizeof(call) <= BornStopped::kRoom);
+    static_assert(sizeof(call) <= StoppedClone::kRoom);
     call.number = number;
     call.args.flags = flags | CLONE_PTRACE;
     call.args.exit_signal = SIGCHLD;
@@ -54,61 +54,62 @@ pid_t cloneAs(pid_t number, compel::RemoteSyscalls& calls, unsigned long flags, 
 
 }  // namespace
 
-Exchange::Exchange(FrozenTask& owner, compel::RemoteSyscalls& by)
+RemoteScratchPage::RemoteScratchPage(FrozenTask& owner, compel::RemoteSyscalls& by)
     : task(owner), calls(by), buffer(by, kSize), memory(owner.process->memory()) {}
 
-void requireUnnoticedEnds(const FrozenTask& task) {
+void requireIgnorableSigchld(const FrozenTask& task) {
     for (const compel::FrozenThread& thread : task.process->threads())
         if (!endsOf(thread.tracee.pendingSignals(compel::SignalQueue::Thread)).empty())
             fail("a SIGCHLD for one of its threads is pending");
 }
 
-UnnoticedEnds::UnnoticedEnds(Exchange& exchange, TreePid pid) : exchange_(exchange), pid_(pid) {
-    check(action(0, exchange.at(Exchange::kOldAction)));
-    const auto handler = exchange.memory.readValue<std::uint64_t>(exchange.at(Exchange::kOldAction));
+IgnoredSigchld::IgnoredSigchld(RemoteScratchPage& exchange, TreePid pid) : exchange_(exchange), pid_(pid) {
+    check(action(0, exchange.at(RemoteScratchPage::kOldAction)));
+    const auto handler = exchange.memory.readValue<std::uint64_t>(exchange.at(RemoteScratchPage::kOldAction));
     constexpr std::uint64_t kIgnored = 1;  // SIG_IGN
     if (handler == kIgnored)
         return;
-    requireUnnoticedEnds(exchange.task);
+    requireIgnorableSigchld(exchange.task);
     pending_ = endsOf(exchange.calls.tracee().pendingSignals(compel::SignalQueue::Process));
-    exchange.memory.writeValue(exchange.at(Exchange::kIgnore), kIgnored);  // all else of it is zero
-    check(action(exchange.at(Exchange::kIgnore), 0));
+    exchange.memory.writeValue(exchange.at(RemoteScratchPage::kIgnore), kIgnored);  // all else of it is zero
+    check(action(exchange.at(RemoteScratchPage::kIgnore), 0));
     changed_ = true;
 }
 
-UnnoticedEnds::~UnnoticedEnds() {
+IgnoredSigchld::~IgnoredSigchld() {
     if (!changed_)
         return;
     try {
-        (void)action(exchange_.at(Exchange::kOldAction), 0);
+        (void)action(exchange_.at(RemoteScratchPage::kOldAction), 0);
         for (const siginfo_t& info : pending_) {
-            exchange_.memory.writeValue(exchange_.at(Exchange::kSignal), info);
-            (void)exchange_.calls.call(SYS_rt_sigqueueinfo, pid_.value, SIGCHLD, exchange_.at(Exchange::kSignal));
+            exchange_.memory.writeValue(exchange_.at(RemoteScratchPage::kSignal), info);
+            (void)exchange_.calls.call(SYS_rt_sigqueueinfo, pid_.value, SIGCHLD,
+                                       exchange_.at(RemoteScratchPage::kSignal));
         }
     } catch (const std::exception&) {
         return;  // the process has been killed
     }
 }
 
-std::int64_t UnnoticedEnds::action(compel::RemoteAddress set, compel::RemoteAddress old) const {
+std::int64_t IgnoredSigchld::action(compel::RemoteAddress set, compel::RemoteAddress old) const {
     constexpr std::uint64_t kMaskSize = 8;
     return exchange_.calls.call(SYS_rt_sigaction, SIGCHLD, set, old, kMaskSize);
 }
 
-BornStopped::BornStopped(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags)
+StoppedClone::StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags)
     : number_(static_cast<pid_t>(
           calls.checkedCall("clone", SYS_clone, {flags | CLONE_PTRACE | SIGCHLD, kStackSize + kNoStack}))),
       tracee_(find(calls, process)) {
     begin();
 }
 
-BornStopped::BornStopped(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags,
-                         pid_t number, compel::RemoteAddress room, const compel::RemoteMemory& memory)
+StoppedClone::StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags,
+                           pid_t number, compel::RemoteAddress room, const compel::RemoteMemory& memory)
     : number_(cloneAs(number, calls, flags, room, memory)), tracee_(find(calls, process)) {
     begin();
 }
 
-void BornStopped::begin() {
+void StoppedClone::begin() {
     try {
         if (tracee_.waitStop().kind != compel::StopInfo::Kind::Interrupted)
             fail("a clone isn't stopped at its birth");
@@ -121,11 +122,11 @@ void BornStopped::begin() {
     }
 }
 
-BornStopped::~BornStopped() {
+StoppedClone::~StoppedClone() {
     kill();
 }
 
-void BornStopped::end() {
+void StoppedClone::end() {
     ::kill(tracee_.tid(), SIGKILL);
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(tracee_.tid()), &info, WEXITED | WNOWAIT | __WALL) < 0)
@@ -133,7 +134,7 @@ void BornStopped::end() {
             failErrno("wait for the end of process {}", tracee_.tid());
 }
 
-void BornStopped::kill() noexcept {
+void StoppedClone::kill() noexcept {
     if (tracee_.released())
         return;
     ::kill(tracee_.tid(), SIGKILL);
@@ -144,7 +145,7 @@ void BornStopped::kill() noexcept {
     }
 }
 
-compel::Tracee BornStopped::find(compel::RemoteSyscalls& calls, const kernel::ProcPid& process) const {
+compel::Tracee StoppedClone::find(compel::RemoteSyscalls& calls, const kernel::ProcPid& process) const {
     kernel::ProcBuffer buffer;
     const auto child = kernel::findTracedChild(kernel::ProcDir(), process, calls.tracee().tid(), number_, buffer);
     if (!child)

@@ -18,14 +18,14 @@ namespace criu::engine {
 struct FrozenTask;
 
 /// A page in a frozen process for what its system calls take and give.
-struct Exchange {
+struct RemoteScratchPage {
     static constexpr std::uint64_t kSize = 4096;
     static constexpr std::uint64_t kOldAction = 0;
     static constexpr std::uint64_t kIgnore = 128;
     static constexpr std::uint64_t kSignal = 256;
     static constexpr std::uint64_t kFolder = 512;
 
-    Exchange(FrozenTask& owner, compel::RemoteSyscalls& by);
+    RemoteScratchPage(FrozenTask& owner, compel::RemoteSyscalls& by);
 
     [[nodiscard]] compel::RemoteAddress at(std::uint64_t offset) const noexcept { return buffer.address() + offset; }
 
@@ -35,44 +35,44 @@ struct Exchange {
     const compel::RemoteMemory& memory;
 };
 
-/// Throws Error if a SIGCHLD is pending for a single thread of the process: then UnnoticedEnds can't be made.
-void requireUnnoticedEnds(const FrozenTask& task);
+/// Throws Error if a SIGCHLD is pending for a single thread of the process: then IgnoredSigchld can't be made.
+void requireIgnorableSigchld(const FrozenTask& task);
 
 /// For as long as this lives a child of the process may end without a trace: while SIGCHLD is ignored, the kernel reaps
 /// children itself, sends no signal, and adds nothing to what getrusage(2) says of children.
 ///
 /// Ignoring a signal also discards those that are pending, so these are put back.
-class UnnoticedEnds {
+class IgnoredSigchld {
 public:
     /// `pid`: how the process calls itself.
-    UnnoticedEnds(Exchange& exchange, TreePid pid);
-    ~UnnoticedEnds();
-    UnnoticedEnds(const UnnoticedEnds&) = delete;
-    UnnoticedEnds& operator=(const UnnoticedEnds&) = delete;
+    IgnoredSigchld(RemoteScratchPage& exchange, TreePid pid);
+    ~IgnoredSigchld();
+    IgnoredSigchld(const IgnoredSigchld&) = delete;
+    IgnoredSigchld& operator=(const IgnoredSigchld&) = delete;
 
 private:
     [[nodiscard]] std::int64_t action(compel::RemoteAddress set, compel::RemoteAddress old) const;
 
-    Exchange& exchange_;
+    RemoteScratchPage& exchange_;
     TreePid pid_;
     std::vector<siginfo_t> pending_;
     bool changed_ = false;
 };
 
 /// A clone that criu traces from its birth. Killed by the destructor: let go it would run.
-class BornStopped {
+class StoppedClone {
 public:
     /// Has the thread that `calls` are made in, of `process`, clone itself. Throws Error, or compel::Error.
-    BornStopped(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags);
+    StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags);
     /// The same with a number of choice in the pid namespace that it is born in, so that the next child of the process
     /// has the number that it would have had without criu. Throws Error with EPERM if the thread isn't allowed to
     /// choose, with EINVAL or EEXIST if it can't have it. `room`: kRoom bytes of the process' memory.
-    BornStopped(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags, pid_t number,
-                compel::RemoteAddress room, const compel::RemoteMemory& memory);
+    StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags, pid_t number,
+                 compel::RemoteAddress room, const compel::RemoteMemory& memory);
     static constexpr std::uint64_t kRoom = 256;
-    ~BornStopped();
-    BornStopped(const BornStopped&) = delete;
-    BornStopped& operator=(const BornStopped&) = delete;
+    ~StoppedClone();
+    StoppedClone(const StoppedClone&) = delete;
+    StoppedClone& operator=(const StoppedClone&) = delete;
 
     [[nodiscard]] compel::Tracee& tracee() noexcept { return tracee_; }
     /// How the thread that made it calls it, in its own pid namespace.

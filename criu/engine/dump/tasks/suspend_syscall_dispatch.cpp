@@ -5,7 +5,7 @@
 
 namespace criu::engine {
 
-DispatchPause::DispatchPause(compel::FrozenProcess& process) {
+SyscallDispatchSuspension::SyscallDispatchSuspension(compel::FrozenProcess& process) {
     for (compel::FrozenThread& thread : process.threads()) {
         const auto found = thread.tracee.userDispatch();
         all_.emplace_back(&thread.tracee, found);
@@ -14,7 +14,7 @@ DispatchPause::DispatchPause(compel::FrozenProcess& process) {
     }
 }
 
-DispatchPause::~DispatchPause() {
+SyscallDispatchSuspension::~SyscallDispatchSuspension() {
     for (const auto& [tracee, dispatch] : all_) {
         try {
             if (dispatch)

@@ -13,12 +13,12 @@ namespace criu::engine {
 
 /// Switches syscall user dispatch off in all threads for as long as it lives: it would catch the system calls that
 /// criu makes in them.
-class DispatchPause {
+class SyscallDispatchSuspension {
 public:
-    explicit DispatchPause(compel::FrozenProcess& process);
-    ~DispatchPause();
-    DispatchPause(const DispatchPause&) = delete;
-    DispatchPause& operator=(const DispatchPause&) = delete;
+    explicit SyscallDispatchSuspension(compel::FrozenProcess& process);
+    ~SyscallDispatchSuspension();
+    SyscallDispatchSuspension(const SyscallDispatchSuspension&) = delete;
+    SyscallDispatchSuspension& operator=(const SyscallDispatchSuspension&) = delete;
 
     /// What it was set to, by the thread's place in the process.
     [[nodiscard]] const std::optional<compel::UserDispatch>& of(std::size_t thread) const {

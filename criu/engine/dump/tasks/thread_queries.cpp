@@ -8,7 +8,7 @@
 
 namespace criu::engine {
 
-std::size_t roomForQuestions(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer) {
+std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer) {
     constexpr std::size_t kPerThread = 5120 + pie::kStackSize;
     constexpr std::size_t kForProcess = 32768;
     constexpr std::size_t kPerTimer = 3 * sizeof(pie::Step) + 64;

@@ -23,9 +23,9 @@
 namespace criu::engine {
 
 /// Questions to a process as a whole, asked in its leader.
-struct ProcessQuestions {
-    ProcessQuestions(const FrozenTask& task, const model::TreePids& pids, kernel::ProcBuffer& buffer,
-                     pie::StepList& steps, pie::RemoteData& data)
+struct ProcessQueries {
+    ProcessQueries(const FrozenTask& task, const model::TreePids& pids, kernel::ProcBuffer& buffer,
+                   pie::StepList& steps, pie::RemoteData& data)
         : actions(task.compat, steps, data),
           timers(kernel::readTimers(task.dir, buffer), pids, steps, data),
           attributes(steps, data),
@@ -38,8 +38,8 @@ struct ProcessQuestions {
 };
 
 /// Questions to one thread, and what else is known of it when it is asked.
-struct ThreadQuestions {
-    ThreadQuestions(compel::FrozenThread& who, const FrozenTask& task, pie::StepList& steps, pie::RemoteData& data)
+struct ThreadQueries {
+    ThreadQueries(compel::FrozenThread& who, const FrozenTask& task, pie::StepList& steps, pie::RemoteData& data)
         : thread(who),
           rings(task.hasRings, steps, data),
           signalStack(steps, data),
@@ -58,11 +58,11 @@ struct ThreadQuestions {
     compel::RemoteAddress landlockAt = 0;  ///< the answer to LandlockCheck::ask()
     task::SeccompDump::Place seccomp;
     std::optional<compel::UserDispatch> dispatch;
-    std::optional<ProcessQuestions> process;  ///< of the leader only
+    std::optional<ProcessQueries> process;  ///< of the leader only
 };
 
 /// Bytes of the process' memory that the questions to this many of its threads take, with those to the process itself,
 /// and their answers.
-[[nodiscard]] std::size_t roomForQuestions(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer);
+[[nodiscard]] std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer);
 
 }  // namespace criu::engine

@@ -11,7 +11,8 @@
 
 namespace criu::engine {
 
-ChildSpace::ChildSpace(const RestoreControl& control, const model::PidSpace& space, const model::PidSpace* own)
+PidNsForChildren::PidNsForChildren(const RestoreControl& control, const model::NestedPidNs& space,
+                                   const model::NestedPidNs* own)
     : home_(kernel::openOwnNamespace(kernel::NamespaceKind::Pid)) {
     const TreePid first = model::NestedPids::firstOf(space);
     control.awaitCreated(first);
@@ -19,7 +20,7 @@ ChildSpace::ChildSpace(const RestoreControl& control, const model::PidSpace& spa
     sys(::setns(there.fd(), CLONE_NEWPID), "have a child in the pid namespace of process {}", first);
 }
 
-ChildSpace::~ChildSpace() {
+PidNsForChildren::~PidNsForChildren() {
     ::setns(home_.get(), CLONE_NEWPID);  // always allowed: it is the own one
 }
 

@@ -32,19 +32,19 @@ bool hasPosixTimers(const model::ProcessTree& tree) {
 task::Credentials credentialsAtBirth(const model::ProcessTree& tree, const model::IdMap& ids) {
     if (!ids.isOwnNamespace())
         return task::Credentials::ofSelf();
-    return task::Credentials::ofFirst(ids, task::Credentials::ofImage(*tree.root().core().thread_core->creds));
+    return task::Credentials::ofUsernsRoot(ids, task::Credentials::ofImage(*tree.root().core().thread_core->creds));
 }
 
-/// In a user namespace of their own processes have made themselves dumpable (task::becomeFirst()).
+/// In a user namespace of their own processes have made themselves dumpable (task::becomeUsernsRoot()).
 task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credentials& now,
-                            const namespaces::Surroundings& surroundings) {
+                            const namespaces::RestoreNsContext& surroundings) {
     const bool changes = std::any_of(tree.tasks.begin(), tree.tasks.end(), [&](const auto& task) {
         return task->alive() &&
-               (surroundings.userSpaceOf(*task) != nullptr || LastSteps::changesCredentials(*task, now));
+               (surroundings.usernsOf(*task) != nullptr || PrivilegeDrop::changesCredentials(*task, now));
     });
     task::Dumpable flag = task::Dumpable::ofSelf(changes);
     if (surroundings.ids.isOwnNamespace())
-        flag.now = task::Dumpable::kByItsUser;
+        flag.now = task::Dumpable::kDumpableByUser;
     return flag;
 }
 
@@ -60,14 +60,14 @@ std::unique_ptr<const memory::CompatVdso> vdsoForCompat(const model::ProcessTree
 
 }  // namespace
 
-RestoreStart::RestoreStart(const RestoreImages& content, const namespaces::Surroundings& surroundings,
+RestoreStart::RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& surroundings,
                            const model::Options& options)
     : credentials(credentialsAtBirth(content.tree, surroundings.ids)),
       dumpable(dumpableFlag(content.tree, credentials, surroundings)),
       labels(std::make_unique<const task::LabelRestore>(content.lsmType(), options.lsmProfile,
                                                         surroundings.ids.isOwnNamespace())),
       scheduling(task::Scheduling::of(HostPid())),
-      limits(ownLimits()),
+      limits(currentRlimits()),
       timerIdsSettable(hasPosixTimers(content.tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)),
       mappings(std::make_unique<const memory::RangeSet>(memory::ownMappings())),
       vdso(std::make_unique<const memory::VdsoLayout>(memory::VdsoLayout::ofSelf())),

@@ -19,7 +19,7 @@ struct Options;
 }  // namespace criu::model
 
 namespace criu::namespaces {
-struct Surroundings;
+struct RestoreNsContext;
 }
 
 namespace criu::task {
@@ -33,7 +33,7 @@ struct RestoreImages;
 /// What a new process starts with when it has come to its restorer's program.
 struct RestoreStart {
     /// Throws Error if this kernel can't run the tree's tasks.
-    RestoreStart(const RestoreImages& content, const namespaces::Surroundings& surroundings,
+    RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& surroundings,
                  const model::Options& options);
     ~RestoreStart();
     RestoreStart(const RestoreStart&) = delete;

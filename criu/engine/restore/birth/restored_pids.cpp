@@ -41,9 +41,9 @@ bool hasEnded(const kernel::TaskStat& task) noexcept {
 
 /// Which of some numbers are processes of this restore: its root, and whoever descends from criu or from the root.
 /// Other numbers belonged to processes that have been reaped, and may be strangers' by now.
-class OwnProcesses {
+class RestoreDescendants {
 public:
-    OwnProcesses(const std::vector<HostPid>& numbers, HostPid root) : root_(root) {
+    RestoreDescendants(const std::vector<HostPid>& numbers, HostPid root) : root_(root) {
         for (const HostPid pid : numbers)
             if (const auto holder = holderOf(pid))
                 parents_.emplace(pid, HostPid(holder->ppid));
@@ -132,9 +132,9 @@ std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* 
 
 /// Tells processes that still have memory to free from those that something holds: the one takes processor time, the
 /// other none.
-class EndOfKilled {
+class KilledProcessWait {
 public:
-    explicit EndOfKilled(std::chrono::milliseconds patience) : patience_(patience) {}
+    explicit KilledProcessWait(std::chrono::milliseconds patience) : patience_(patience) {}
 
     /// Whether it's no use to wait any longer. Looks now and then only: `living` has a price.
     [[nodiscard]] bool isOver(const std::function<std::vector<HostPid>()>& living) {
@@ -176,41 +176,41 @@ std::string describeAll(const std::vector<HostPid>& pids) {
 
 }  // namespace
 
-NewProcesses::Subreaper::Subreaper() noexcept {
+RestoredPids::Subreaper::Subreaper() noexcept {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-NewProcesses::Subreaper::~Subreaper() {
+RestoredPids::Subreaper::~Subreaper() {
     end();
 }
 
-void NewProcesses::Subreaper::end() noexcept {
+void RestoredPids::Subreaper::end() noexcept {
     ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
-NewProcesses::NewProcesses(const RestoreControl& control, PidSpace space, Log& log,
+RestoredPids::RestoredPids(const RestoreControl& control, TreePidNs space, Log& log,
                            const std::function<FirstProcesses()>& createRoot, std::chrono::milliseconds patience)
     : control_(control),
       space_(space),
       log_(log),
       first_(createRoot()),
       initHandle_(handleOf(first_.init)),
-      numbers_(space == PidSpace::OfCriu ? 0 : spaceOf(first_.init)),
+      numbers_(space == TreePidNs::OfCriu ? 0 : spaceOf(first_.init)),
       patience_(patience) {}
 
-NewProcesses::~NewProcesses() {
+RestoredPids::~RestoredPids() {
     if (!released_)
         killAll();
 }
 
-void NewProcesses::release() noexcept {
+void RestoredPids::release() noexcept {
     released_ = true;
     Subreaper::end();
 }
 
-std::vector<HostPid> NewProcesses::createdHere() const {
+std::vector<HostPid> RestoredPids::createdHere() const {
     const std::vector<TreePid> created = control_.created();
-    if (space_ == PidSpace::OfOthers)
+    if (space_ == TreePidNs::OfOthers)
         return membersOf(numbers_, &created);
     const PidMap sameNamespace;
     std::vector<HostPid> pids;
@@ -219,25 +219,25 @@ std::vector<HostPid> NewProcesses::createdHere() const {
     return pids;
 }
 
-std::vector<HostPid> NewProcesses::killRound() {
+std::vector<HostPid> RestoredPids::killRound() {
     const bool initLives = !initHandle_.waitExit() && initHandle_.sendSignal(SIGKILL);
     std::vector<HostPid> left;
     // The end of the init of a pid namespace is the end of all in it.
-    if (space_ != PidSpace::OfTree)
-        left = OwnProcesses(createdHere(), initLives ? first_.init : HostPid()).killAll();
+    if (space_ != TreePidNs::OfTree)
+        left = RestoreDescendants(createdHere(), initLives ? first_.init : HostPid()).killAll();
     if (initLives && std::find(left.begin(), left.end(), first_.init) == left.end())
         left.push_back(first_.init);
     return left;
 }
 
-std::vector<HostPid> NewProcesses::allOf(const std::vector<HostPid>& left) const {
-    return space_ == PidSpace::OfTree ? membersOf(numbers_, nullptr) : left;
+std::vector<HostPid> RestoredPids::allOf(const std::vector<HostPid>& left) const {
+    return space_ == TreePidNs::OfTree ? membersOf(numbers_, nullptr) : left;
 }
 
-void NewProcesses::killAll() noexcept {
+void RestoredPids::killAll() noexcept {
     constexpr std::chrono::minutes kLongest{10};
     const auto deadline = std::chrono::steady_clock::now() + kLongest;
-    EndOfKilled end(patience_);
+    KilledProcessWait end(patience_);
     std::vector<HostPid> left;
     // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
     for (; std::chrono::steady_clock::now() < deadline; ::usleep(1000)) {

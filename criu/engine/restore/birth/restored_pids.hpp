@@ -13,7 +13,7 @@
 namespace criu::engine {
 
 /// The pid namespace of a restored tree.
-enum class PidSpace {
+enum class TreePidNs {
     OfCriu,    ///< criu's own
     OfTree,    ///< new, and ends with its first process, which is the tree's
     OfOthers,  ///< the user has given it
@@ -29,17 +29,17 @@ struct FirstProcesses {
 /// Processes that exist because of this restore. The destructor kills and reaps them, unless they were released. To end
 /// much memory takes its time, which is waited for. But it doesn't wait for ever for a killed process that something
 /// holds, such as a file system's server that doesn't answer or a debugger: the log names those that are left.
-class NewProcesses {
+class RestoredPids {
 public:
     static constexpr std::chrono::milliseconds kPatience{5000};
 
     /// `createRoot` creates the first of them, in this pid namespace or from there. `patience`: how long killed
     /// processes may do nothing in all before they are left.
-    NewProcesses(const RestoreControl& control, PidSpace space, Log& log,
+    RestoredPids(const RestoreControl& control, TreePidNs space, Log& log,
                  const std::function<FirstProcesses()>& createRoot, std::chrono::milliseconds patience = kPatience);
-    ~NewProcesses();
-    NewProcesses(const NewProcesses&) = delete;
-    NewProcesses& operator=(const NewProcesses&) = delete;
+    ~RestoredPids();
+    RestoredPids(const RestoredPids&) = delete;
+    RestoredPids& operator=(const RestoredPids&) = delete;
 
     /// The root of the tree.
     [[nodiscard]] HostPid root() const noexcept { return first_.root; }
@@ -69,7 +69,7 @@ private:
     [[nodiscard]] std::vector<HostPid> allOf(const std::vector<HostPid>& left) const;
 
     const RestoreControl& control_;
-    PidSpace space_;
+    TreePidNs space_;
     Log& log_;
     bool released_ = false;
     Subreaper subreaper_;

@@ -37,29 +37,29 @@ void awaitChild(TreePid pid, pid_t number, TreePid self) {
 
 // Each turn has two steps: its process is the subreaper; it has its children.
 
-void adoptInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
-                 const RestoreControl& control) {
+void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
+                    const RestoreControl& control) {
     const std::optional<std::size_t> turn = births.turnOf(self.pid);
     if (!turn)
         return;
-    control.awaitAdoption(2 * *turn);
+    control.awaitReparenting(2 * *turn);
     becomeSubreaper(true);
-    control.continueAdoption();
+    control.continueReparenting();
     for (const model::Birth& other : births.all())
-        if (other.adopted && other.parent == self.pid)
+        if (other.reparented && other.parent == self.pid)
             awaitChild(other.pid, model::NestedPids::numberIn(nested.of(self.pid), other.pid), self.pid);
     becomeSubreaper(false);
-    control.continueAdoption();
+    control.continueReparenting();
 }
 
 void restoreSubreaper(const model::BirthPlan& births, const RestoreControl& control) {
-    control.awaitAdoption(2 * births.adopters().size());
+    control.awaitReparenting(2 * births.subreaperTurns().size());
     becomeSubreaper(true);
 }
 
-void awaitTurnToEnd(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control) {
+void awaitReparentTurn(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control) {
     if (const auto turn = births.endOf(self))
-        control.awaitAdoption(2 * *turn + 1);
+        control.awaitReparenting(2 * *turn + 1);
 }
 
 }  // namespace criu::engine

@@ -12,13 +12,13 @@ namespace criu::engine {
 
 /// In a restored process that is alive: has its turn, if it adopts somebody, and waits for its new children. Throws
 /// Error if they don't come.
-void adoptInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
-                 const RestoreControl& control);
+void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
+                    const RestoreControl& control);
 
 /// When all have had theirs: the process is a subreaper again, as it was.
 void restoreSubreaper(const model::BirthPlan& births, const RestoreControl& control);
 
 /// In a helper whose children are to be adopted: waits for the turn of who adopts them. It is to end then.
-void awaitTurnToEnd(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control);
+void awaitReparentTurn(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control);
 
 }  // namespace criu::engine

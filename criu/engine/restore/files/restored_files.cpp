@@ -41,9 +41,9 @@ constexpr int kServiceRoom = 64;
 }  // namespace
 
 /// What only this file needs to know in full.
-struct RestoredFiles::Parts {
+struct RestoredFiles::Impl {
     template <typename GroupFor>
-    Parts(std::unique_ptr<sockets::CarriedSockets> carried, GroupFor groupFor)
+    Impl(std::unique_ptr<sockets::ExternalSocketRestore> carried, GroupFor groupFor)
         : carriedSockets(std::move(carried)), terminals(std::move(groupFor)) {}
 
     /// A kind's half, and how images call the kind.
@@ -54,12 +54,12 @@ struct RestoredFiles::Parts {
 
     files::PathRemaps remaps;
     files::LockRestore locks;
-    std::unique_ptr<sockets::CarriedSockets> carriedSockets;
+    std::unique_ptr<sockets::ExternalSocketRestore> carriedSockets;
     tty::OutsideTerminals terminals;
     std::vector<Kind> kinds;
     model::FilePlan plan;
     std::unordered_map<FileId, FileHolder> holders;
-    LateFiles late;
+    RetriedFiles late;
     PathRights rights;
     std::optional<kernel::PidFd> fetchFrom;  ///< while files are fetched: the process that the last came from
 };
@@ -73,43 +73,44 @@ RestoredFiles::RestoredFiles(const model::Options& options, Log& log, const Imag
       content_(content),
       births_(births),
       devices_(devices),
-      parts_(std::make_unique<Parts>(makeCarriedSockets(devices), [this](TreePid image) { return groupFor(image); })) {
-    const FileRestoreResources with{parts_->remaps,
+      impl_(std::make_unique<Impl>(makeExternalSocketRestore(devices),
+                                   [this](TreePid image) { return groupFor(image); })) {
+    const FileRestoreResources with{impl_->remaps,
                                     segments,
                                     network,
-                                    *parts_->carriedSockets,
-                                    parts_->terminals,
+                                    *impl_->carriedSockets,
+                                    impl_->terminals,
                                     devices,
                                     makesIpcNamespace(content, options)};
     for (const FileKind& kind : fileKinds())
         if (kind.startRestore != nullptr)
-            parts_->kinds.push_back({kind.type, kind.startRestore(with)});
+            impl_->kinds.push_back({kind.type, kind.startRestore(with)});
 }
 
 RestoredFiles::~RestoredFiles() = default;
 
 tty::OutsideTerminals& RestoredFiles::terminals() noexcept {
-    return parts_->terminals;
+    return impl_->terminals;
 }
 
 const files::PathRemaps& RestoredFiles::remaps() const noexcept {
-    return parts_->remaps;
+    return impl_->remaps;
 }
 
 const model::FilePlan& RestoredFiles::plan() const noexcept {
-    return parts_->plan;
+    return impl_->plan;
 }
 
 const PathRights& RestoredFiles::rights() const noexcept {
-    return parts_->rights;
+    return impl_->rights;
 }
 
-const LateFiles& RestoredFiles::late() const noexcept {
-    return parts_->late;
+const RetriedFiles& RestoredFiles::late() const noexcept {
+    return impl_->late;
 }
 
 const files::LockRestore& RestoredFiles::locks() const noexcept {
-    return parts_->locks;
+    return impl_->locks;
 }
 
 bool RestoredFiles::hasProcess(TreePid pid) const {
@@ -141,7 +142,7 @@ std::shared_ptr<files::RestoredFile> RestoredFiles::file(FileId id) {
     if (known)
         return known;
     const FileEntry& wanted = entry(id);
-    for (const Parts::Kind& kind : parts_->kinds)
+    for (const Impl::Kind& kind : impl_->kinds)
         if (kind.type == wanted.type) {
             known = kind.half->collect(wanted, *this);
             return known;
@@ -218,7 +219,7 @@ void RestoredFiles::collectAll() {
         for (const model::FdSlot& slot : task->files->slots) {
             const ErrorContext context([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); });
             collect(slot.file);
-            parts_->holders.emplace(slot.file, FileHolder{task->pid, slot.fd});
+            impl_->holders.emplace(slot.file, FileHolder{task->pid, slot.fd});
         }
     }
     // Files in flight in sockets of the list, and files in flight in those: they are appended to the list meanwhile.
@@ -263,24 +264,24 @@ std::vector<model::FileUser> RestoredFiles::processes() const {
 }
 
 void RestoredFiles::make() {
-    parts_->remaps.load(images_);
-    parts_->locks.load(images_, [this](TreePid pid) {
+    impl_->remaps.load(images_);
+    impl_->locks.load(images_, [this](TreePid pid) {
         const auto task = content_.tree.byPid.find(pid);
         return task != content_.tree.byPid.end() && task->second->alive();
     });
-    for (const Parts::Kind& kind : parts_->kinds)
+    for (const Impl::Kind& kind : impl_->kinds)
         kind.half->prepare(*this);
     collectAll();
-    for (const Parts::Kind& kind : parts_->kinds)
+    for (const Impl::Kind& kind : impl_->kinds)
         kind.half->requireGiven(*this);
-    parts_->rights = PathRights(content_.tree);
-    parts_->plan = model::FilePlan::make(facts(), processes(), births_);
+    impl_->rights = PathRights(content_.tree);
+    impl_->plan = model::FilePlan::make(facts(), processes(), births_);
     for (std::size_t at = 0; at < collected_.size(); ++at)
-        if (parts_->plan.of(at).stage == model::FileStage::Late)
+        if (impl_->plan.of(at).stage == model::FileStage::Late)
             for (const FileId id : collected_[at].ids)
-                parts_->late.add(id);
-    parts_->late.share();
-    requireReachableOwned();
+                impl_->late.add(id);
+    impl_->late.share();
+    requireReachableOwnerTids();
 }
 
 void RestoredFiles::planNames(const std::function<std::uint32_t(int mount)>& spaceOf) {
@@ -315,55 +316,55 @@ std::optional<std::size_t> RestoredFiles::indexOf(FileId id) const {
 }
 
 std::optional<FileHolder> RestoredFiles::holderOf(FileId id) const {
-    if (parts_->late.contains(id))
-        return parts_->late.find(id);
-    const auto found = parts_->holders.find(id);
-    return found == parts_->holders.end() ? std::nullopt : std::optional(found->second);
+    if (impl_->late.contains(id))
+        return impl_->late.find(id);
+    const auto found = impl_->holders.find(id);
+    return found == impl_->holders.end() ? std::nullopt : std::optional(found->second);
 }
 
 UniqueFd RestoredFiles::fetch(FileId id) {
     const std::optional<FileHolder> holder = holderOf(id);
     if (!holder)
         fail("no process of the tree has file {}", id);
-    if (!parts_->fetchFrom || parts_->fetchFrom->pid() != pids_->outside(holder->pid).value)
-        parts_->fetchFrom.emplace(pids_->outside(holder->pid).value);
-    return parts_->fetchFrom->getFd(holder->fd);
+    if (!impl_->fetchFrom || impl_->fetchFrom->pid() != pids_->outside(holder->pid).value)
+        impl_->fetchFrom.emplace(pids_->outside(holder->pid).value);
+    return impl_->fetchFrom->getFd(holder->fd);
 }
 
 void RestoredFiles::begin() {
-    for (const Parts::Kind& kind : parts_->kinds)
+    for (const Impl::Kind& kind : impl_->kinds)
         kind.half->beforeProcesses();
 }
 
 void RestoredFiles::finish(const PidMap& pids, const model::IdMap& ids) {
     pids_ = &pids;
-    setThreadOwners(ids);
-    for (const Parts::Kind& kind : parts_->kinds)
+    setOwnerTids(ids);
+    for (const Impl::Kind& kind : impl_->kinds)
         kind.half->finish(*this);
-    parts_->fetchFrom.reset();
+    impl_->fetchFrom.reset();
 }
 
 void RestoredFiles::noteLinks() {
-    parts_->remaps.noteLinks(*this);
+    impl_->remaps.noteLinks(*this);
 }
 
 void RestoredFiles::createDeleted(const model::IdMap& ids, kernel::FdStore& store) {
-    parts_->remaps.create(*this, ids, store);
+    impl_->remaps.create(*this, ids, store);
 }
 
 void RestoredFiles::setMounts(files::HiddenMounts hidden, files::MountLinker linker) {
-    parts_->remaps.setMounts(std::move(hidden), std::move(linker));
+    impl_->remaps.setMounts(std::move(hidden), std::move(linker));
 }
 
 void RestoredFiles::removeLinks() const noexcept {
-    parts_->remaps.removeLinks(log_);
+    impl_->remaps.removeLinks(log_);
 }
 
 /// How many descriptors criu has for itself at most.
 std::size_t RestoredFiles::serviceDescriptors(std::size_t more) const {
-    std::size_t shared = options_.inheritFds.size() + parts_->remaps.count();
+    std::size_t shared = options_.inheritFds.size() + impl_->remaps.count();
     for (std::size_t at = 0; at < collected_.size(); ++at)
-        shared += parts_->plan.of(at).stage == model::FileStage::BeforeChildren ? collected_[at].ids.size() : 0;
+        shared += impl_->plan.of(at).stage == model::FileStage::BeforeChildren ? collected_[at].ids.size() : 0;
     return kServiceRoom + shared + inFlight_ + more + content_.files.size() / 8;
 }
 

@@ -25,7 +25,7 @@ class RestoreDevices;
 
 namespace criu::engine {
 struct FileHolder;
-class LateFiles;
+class RetriedFiles;
 class PathRights;
 class PidMap;
 struct RestoreImages;
@@ -39,7 +39,7 @@ class PathRemaps;
 
 namespace criu::kernel {
 class FdStore;
-class OutsideHelp;
+class Usernsd;
 }  // namespace criu::kernel
 
 namespace criu::memory {
@@ -114,12 +114,12 @@ public:
     [[nodiscard]] TreePid mapperOf(FileId id) const;
     /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
-    [[nodiscard]] const LateFiles& late() const noexcept;
+    [[nodiscard]] const RetriedFiles& late() const noexcept;
     [[nodiscard]] const files::LockRestore& locks() const noexcept;
 
     /// For processes in a user namespace of their own: who helps them, as long as they are being restored.
-    void setHelp(const kernel::OutsideHelp& help) noexcept { help_ = &help; }
-    [[nodiscard]] const kernel::OutsideHelp* help() const noexcept { return help_; }
+    void setUsernsd(const kernel::Usernsd& usernsd) noexcept { usernsd_ = &usernsd; }
+    [[nodiscard]] const kernel::Usernsd* usernsd() const noexcept { return usernsd_; }
 
     /// When all is planned and the first process waits for its namespaces, if it has own ones: the first work of the
     /// kinds.
@@ -128,7 +128,7 @@ public:
     /// kinds. `ids`: of the tree's user namespace.
     void finish(const PidMap& pids, const model::IdMap& ids);
     /// Its owner doesn't exist before finish(): a thread that isn't the first of its process.
-    [[nodiscard]] bool isOwnedByThread(FileId id) const;
+    [[nodiscard]] bool isOwnedByTid(FileId id) const;
     /// See files::PathRemaps::noteLinks(), create(), setMounts() and removeLinks().
     void noteLinks();
     void createDeleted(const model::IdMap& ids, kernel::FdStore& store);
@@ -158,8 +158,8 @@ private:
 
     // thread_owners.cpp
     /// Throws Error for a description with such an owner that no process has as a descriptor: nobody can reach it then.
-    void requireReachableOwned() const;
-    void setThreadOwners(const model::IdMap& ids);
+    void requireReachableOwnerTids() const;
+    void setOwnerTids(const model::IdMap& ids);
 
     [[nodiscard]] std::size_t serviceDescriptors(std::size_t more) const;
     [[nodiscard]] TreePid groupFor(TreePid image) const;
@@ -174,8 +174,8 @@ private:
     RestoreImages& content_;
     const model::BirthPlan& births_;
     device::RestoreDevices& devices_;
-    struct Parts;
-    std::unique_ptr<Parts> parts_;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
     std::unordered_map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<CollectedFile> collected_;
     std::unordered_map<FileId, std::size_t> indices_;
@@ -184,7 +184,7 @@ private:
     std::map<std::string, UniqueFd, std::less<>> inherited_;
     std::set<std::string, std::less<>> usedNames_;
     const PidMap* pids_ = nullptr;
-    const kernel::OutsideHelp* help_ = nullptr;
+    const kernel::Usernsd* usernsd_ = nullptr;
 };
 
 }  // namespace criu::engine

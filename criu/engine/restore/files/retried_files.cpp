@@ -7,21 +7,21 @@
 
 namespace criu::engine {
 
-void LateFiles::add(FileId id) {
+void RetriedFiles::add(FileId id) {
     slots_.emplace(id, slots_.size());
 }
 
-void LateFiles::share() {
+void RetriedFiles::share() {
     if (slots_.empty())
         return;
     board_ = Mapping::anonymous(slots_.size() * sizeof(FileHolder), MAP_SHARED);
 }
 
-void LateFiles::announce(FileId id, const FileHolder& holder) const {
+void RetriedFiles::announce(FileId id, const FileHolder& holder) const {
     board_.as<FileHolder>()[slots_.at(id)] = holder;  // read behind a barrier of all processes
 }
 
-std::optional<FileHolder> LateFiles::find(FileId id) const {
+std::optional<FileHolder> RetriedFiles::find(FileId id) const {
     const FileHolder holder = board_.as<FileHolder>()[slots_.at(id)];
     return holder.pid ? std::optional(holder) : std::nullopt;
 }

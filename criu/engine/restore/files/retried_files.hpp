@@ -18,7 +18,7 @@ struct FileHolder {
 
 /// Files that are opened after all processes exist can't be inherited: here their opener says where others find them.
 /// Made before the first process; the board is memory shared by all of them.
-class LateFiles {
+class RetriedFiles {
 public:
     /// Before sharing.
     void add(FileId id);

@@ -18,7 +18,7 @@
 
 namespace criu::engine {
 
-ServiceFds takeService(PlannedRestore& planned, LazyRestore* lazy, OwnLimits& limits) {
+ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedRlimits& limits) {
     std::size_t more =
         planned.devices.descriptors() + planned.segments.count() + (lazy != nullptr ? lazy->descriptors() : 0);
     for (const auto& kind : planned.namespaces)

@@ -4,13 +4,13 @@
 namespace criu::engine {
 
 class LazyRestore;
-class OwnLimits;
+class ScopedRlimits;
 class PlannedRestore;
 struct ServiceFds;
 
 /// Chooses the range of criu's own descriptors below the limit of open files, which it raises if that's too low and
 /// criu may, and moves everything there that criu has open already. `lazy` may be null. Throws Error if there is no
 /// room.
-ServiceFds takeService(PlannedRestore& planned, LazyRestore* lazy, OwnLimits& limits);
+ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedRlimits& limits);
 
 }  // namespace criu::engine

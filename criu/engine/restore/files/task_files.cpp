@@ -53,8 +53,8 @@ const ImageDir& TaskFiles::images() const {
     return all_.images();
 }
 
-const kernel::OutsideHelp* TaskFiles::help() const {
-    return all_.help();
+const kernel::Usernsd* TaskFiles::usernsd() const {
+    return all_.usernsd();
 }
 
 UniqueFd TaskFiles::toServiceRange(UniqueFd fd) {
@@ -93,8 +93,8 @@ void TaskFiles::open(std::size_t index) {
         const ErrorContext context([&] { return file.describe(); });
         const Opening whose(opening_, collected);
         const namespaces::MoveFd move = [this](UniqueFd fd) { return toServiceRange(std::move(fd)); };
-        surroundings_.whereSocketsAre(collected.network, move, [&] {
-            surroundings_.whereNamesAre(collected.names, move, [&] { file.open(*this); });
+        surroundings_.inSocketNetNs(collected.network, move, [&] {
+            surroundings_.inSocketNameNs(collected.names, move, [&] { file.open(*this); });
         });
     }
     if (!postponed_)
@@ -252,7 +252,7 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
 std::optional<FownEntry> TaskFiles::ownerOf(FileId id) const {
     const auto file = all_.indexOf(id);
     const FownEntry* const owner = file ? all_.at(*file).file->owner(id) : nullptr;
-    if (owner == nullptr || all_.isOwnedByThread(id))
+    if (owner == nullptr || all_.isOwnedByTid(id))
         return std::nullopt;
     FownEntry here = *owner;
     here.pid = static_cast<std::uint32_t>(numberOf(TreePid(static_cast<pid_t>(owner->pid))));
@@ -297,7 +297,7 @@ void TaskFiles::completeFiles() {
         for (const FileId id : collected.ids)
             if (const FownEntry* const owner = file.owner(id); owner != nullptr)
                 if (const int fd = find(id); fd >= 0) {
-                    if (all_.isOwnedByThread(id))
+                    if (all_.isOwnedByTid(id))
                         files::restoreSignal(fd, *owner);
                     else
                         files::restoreOwner(fd, *ownerOf(id));

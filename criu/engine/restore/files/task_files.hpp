@@ -34,12 +34,12 @@ class Segments;
 namespace criu::model {
 enum class FileStage : std::uint8_t;
 struct FdSlot;
-struct PidSpace;
+struct NestedPidNs;
 struct Task;
 }  // namespace criu::model
 
 namespace criu::namespaces {
-struct Surroundings;
+struct RestoreNsContext;
 }
 
 namespace criu::engine {
@@ -49,8 +49,8 @@ class TaskFiles final : public files::FileOpener, public files::PlacedFiles, pub
 public:
     /// `task`: null for helpers. `space`: the pid namespace that it is in, null for that of the tree's root.
     TaskFiles(const RestoredFiles& all, const ServiceFds& service, const memory::Segments& segments,
-              const namespaces::Surroundings& surroundings, const model::Task* task, TreePid pid,
-              const model::PidSpace* space, Log& log)
+              const namespaces::RestoreNsContext& surroundings, const model::Task* task, TreePid pid,
+              const model::NestedPidNs* space, Log& log)
         : all_(all),
           service_(service),
           segments_(segments),
@@ -84,7 +84,7 @@ public:
     [[nodiscard]] const model::Options& options() const override;
     [[nodiscard]] Log& log() override { return log_; }
     [[nodiscard]] const ImageDir& images() const override;
-    [[nodiscard]] const kernel::OutsideHelp* help() const override;
+    [[nodiscard]] const kernel::Usernsd* usernsd() const override;
     void provide(FileId id, UniqueFd fd) override;
     UniqueFd toServiceRange(UniqueFd fd) override;
     [[nodiscard]] int find(FileId id) const override;
@@ -120,10 +120,10 @@ private:
     const RestoredFiles& all_;
     const ServiceFds& service_;
     const memory::Segments& segments_;
-    const namespaces::Surroundings& surroundings_;
+    const namespaces::RestoreNsContext& surroundings_;
     const model::Task* task_;
     TreePid pid_;
-    const model::PidSpace* space_;
+    const model::NestedPidNs* space_;
     Log& log_;
     /// What provide() does with a description: leave it in the service range for children, or put it at its numbers.
     enum class Phase { Sharing, Placing, Late };

@@ -24,7 +24,7 @@ UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) 
         fail("file {} isn't a path", regular);
     const std::vector<kernel::FileRights> users =
         opening_ != nullptr ? all_.rights().of(opening_->ids) : all_.rights().of(pid_);
-    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), all_.help()});
+    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), all_.usernsd()});
 }
 
 UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {

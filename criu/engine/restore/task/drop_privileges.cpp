@@ -28,8 +28,8 @@ constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 }  // namespace
 
-LastSteps::LastSteps(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
-                     const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users)
+PrivilegeDrop::PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
+                             const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users)
     : process_(process),
       threads_(threads),
       task_(task),
@@ -38,20 +38,20 @@ LastSteps::LastSteps(compel::FrozenProcess& process, const Threads& threads, con
       users_(users),
       changes_(users >= 0 || changesCredentials(task, common.credentials)) {}
 
-bool LastSteps::changesCredentials(const model::Task& task, const task::Credentials& now) {
+bool PrivilegeDrop::changesCredentials(const model::Task& task, const task::Credentials& now) {
     return std::any_of(task.threads.begin(), task.threads.end(), [&now](const model::Thread& thread) {
         return task::Credentials::ofImage(*(*thread.core)->thread_core->creds) != now;
     });
 }
 
-compel::Tracee& LastSteps::tracee(std::size_t thread) const {
+compel::Tracee& PrivilegeDrop::tracee(std::size_t thread) const {
     const auto found = threads_.find(task_.threads[thread].tid);
     if (found == threads_.end())
         fail("thread {} wasn't made", task_.threads[thread].tid);
     return found->second->tracee;
 }
 
-void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteData& data) const {
+void PrivilegeDrop::compose(std::size_t thread, pie::StepList& steps, pie::RemoteData& data) const {
     const CoreEntry& core = **task_.threads[thread].core;
     const ThreadCoreEntry& own = *core.thread_core;
     if (seccomp_ != nullptr)
@@ -59,9 +59,9 @@ void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteDat
     const task::Credentials wanted = task::Credentials::ofImage(*own.creds);
     const bool idsChange = users_ >= 0 || wanted.uid.effective != common_.credentials.uid.effective ||
                            wanted.gid.effective != common_.credentials.gid.effective;
-    const bool hides = common_.dumpable.needsHiding(**task_.mm, changes_, idsChange);
+    const bool hides = common_.dumpable.needsClearing(**task_.mm, changes_, idsChange);
     if (hides)
-        task::hideFromOthers(steps);
+        task::clearDumpable(steps);
     task::LabelRestore::Steps label(common_.labels, *own.creds);
     label.open(steps, data);
     const task::Credentials now =
@@ -69,16 +69,16 @@ void LastSteps::compose(std::size_t thread, pie::StepList& steps, pie::RemoteDat
     task::restoreCredentials(now, wanted, steps, data);
     label.write(steps, data);
     if (hides && idsChange)
-        task::hideFromOthers(steps);
+        task::clearDumpable(steps);
     if (!changes_ && common_.dumpable.isAsWanted(**task_.mm))
-        task::showToItsUser(steps);
+        task::setDumpable(steps);
     task::restoreDeathSignal(own, steps);
     task::restoreKernelAddresses(core, steps);
     if (const std::uint64_t pointer = task::criticalSectionPointer(own); pointer != 0)
         process_.memory().writeValue(pointer, std::uint64_t{0});
 }
 
-void LastSteps::runOthers(compel::Injection& injection) {
+void PrivilegeDrop::runOthers(compel::Injection& injection) {
     for (std::size_t next = 1; next < task_.threads.size();) {
         pie::RemoteData data(injection.data());
         std::vector<RemoteProgram> programs;
@@ -92,7 +92,7 @@ void LastSteps::runOthers(compel::Injection& injection) {
     }
 }
 
-void LastSteps::run(const compel::InjectedMemory& restorer) {
+void PrivilegeDrop::run(const compel::InjectedMemory& restorer) {
     compel::Injection injection(process_.leader(), pie::interpreterBlob(), restorer);
     const auto runLeader = [&](const pie::StepList& list, pie::RemoteData& data) {
         pie::StepList steps = list;

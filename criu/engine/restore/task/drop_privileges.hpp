@@ -33,7 +33,7 @@ namespace criu::engine {
 /// to
 ///   be in the end, and the thread's death signal.
 /// - addresses that the kernel uses on its own (task::restoreKernelAddresses()).
-class LastSteps {
+class PrivilegeDrop {
 public:
     using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
 
@@ -46,8 +46,8 @@ public:
 
     /// All must outlive this. `seccomp`: null for a process without. `users`: the descriptor that the process has of
     /// the user namespace it is to enter; -1: it stays where it is.
-    LastSteps(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
-              const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users);
+    PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
+                  const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users);
 
     /// Throws Error naming thread and step. The process must not run on then.
     void run(const compel::InjectedMemory& restorer);

@@ -43,19 +43,19 @@ template <typename Look>
 void forEachOwned(const RestoredFiles& files, Look&& look) {
     for (std::size_t at = 0; at < files.count(); ++at)
         for (const FileId id : files.at(at).ids)
-            if (files.isOwnedByThread(id))
+            if (files.isOwnedByTid(id))
                 look(*files.at(at).file, id, *files.at(at).file->owner(id));
 }
 
 }  // namespace
 
-bool RestoredFiles::isOwnedByThread(FileId id) const {
+bool RestoredFiles::isOwnedByTid(FileId id) const {
     const auto file = indexOf(id);
     const FownEntry* const owner = file ? collected_[*file].file->owner(id) : nullptr;
     return owner != nullptr && processOf(content_.tree, *owner);
 }
 
-void RestoredFiles::requireReachableOwned() const {
+void RestoredFiles::requireReachableOwnerTids() const {
     forEachOwned(*this, [&](const files::RestoredFile& file, FileId id, const FownEntry& owner) {
         if (users(id).empty())
             fail("{} is only in flight, and owned by thread {} of process {}, which can't be restored", file.describe(),
@@ -63,7 +63,7 @@ void RestoredFiles::requireReachableOwned() const {
     });
 }
 
-void RestoredFiles::setThreadOwners(const model::IdMap& ids) {
+void RestoredFiles::setOwnerTids(const model::IdMap& ids) {
     forEachOwned(*this, [&](const files::RestoredFile& file, FileId id, const FownEntry& owner) {
         const ErrorContext context([&] { return file.describe(); });
         FownEntry here = owner;

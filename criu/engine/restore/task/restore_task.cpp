@@ -91,8 +91,8 @@ private:
 
     void begin() {
         // An adopted process would lose its creator too early.
-        if (!birth_.adopted)
-            dieWithMaster();
+        if (!birth_.reparented)
+            setDeathSignalForMaster();
         if (isRoot())
             cleanProcess();
         // In a mount namespace of its own the log's path would lead into the tree's files.
@@ -110,7 +110,7 @@ private:
             enterNamespaces();
         files_.openShared();
 
-        const bool shareMemory = alive() && TaskMemory::hasHeirs(run_, birth_, *task_);
+        const bool shareMemory = alive() && TaskMemory::sharesWithChildren(run_, birth_, *task_);
         if (shareMemory)
             buildMemory(true);
         run_.log.stage("children");
@@ -151,13 +151,13 @@ private:
         run_.control.pass(Barrier::Completed);
     }
 
-    void buildMemory(bool forHeirs) {
+    void buildMemory(bool forChildren) {
         run_.log.stage("memory");
-        memory_.build(run_, *task_, files_, forHeirs);
+        memory_.build(run_, *task_, files_, forChildren);
     }
 
     /// If criu is killed, so is everything half-built.
-    void dieWithMaster() const {
+    void setDeathSignalForMaster() const {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (isRoot() && !run_.control.masterLives())
             ::_exit(1);  // it was killed before we could ask to be told
@@ -167,7 +167,7 @@ private:
     void awaitNamespaces() {
         for (const auto& kind : run_.namespaces)
             kind->begin();
-        run_.control.noteBegun();
+        run_.control.noteRootStarted();
         run_.control.awaitGate();
         const auto elapsed = run_.log.elapsed();
         for (const auto& kind : run_.namespaces)
@@ -185,7 +185,7 @@ private:
     void buildNamespaces() {
         for (const auto& kind : run_.namespaces) {
             kind->build();
-            dieWithMaster();  // the kernel forgets that whenever the user of a process changes: prctl(2)
+            setDeathSignalForMaster();  // the kernel forgets that whenever the user of a process changes: prctl(2)
         }
     }
 
@@ -240,11 +240,11 @@ private:
         }
         const bool spare = child.pid < TreePid();
         const model::ProcessTree& tree = run_.content.tree;
-        std::optional<ChildSpace> space;
+        std::optional<PidNsForChildren> space;
         if (tree.nested().isPutInside(run_.births, child))
             space.emplace(run_.control, *tree.nested().of(child.pid), space_);
-        const pid_t number = spare ? createSpare(tree, space_ == nullptr ? 0 : space_->depth, flags)
-                                   : createAs(tree.nested().numbersOf(child.pid), flags);
+        const pid_t number = spare ? createHelperProcess(tree, space_ == nullptr ? 0 : space_->depth, flags)
+                                   : createWithPid(tree.nested().numbersOf(child.pid), flags);
         if (number == 0) {
             if (space && (flags & CLONE_FILES) == 0)
                 space->forget();
@@ -271,11 +271,11 @@ private:
 
     /// Helpers and processes that are dead in the image.
     [[noreturn]] void end() {
-        awaitTurnToEnd(run_.births, birth_, run_.control);
+        awaitReparentTurn(run_.births, birth_, run_.control);
         reapHelpers();
         if (task_ != nullptr) {
             ::prctl(PR_SET_NAME, task_->core().tc->comm);  // what ps shows of it
-            dieAs(static_cast<int>(task_->core().tc->exit_code));
+            exitWithStatus(static_cast<int>(task_->core().tc->exit_code));
         }
         ::_exit(0);
     }
@@ -297,7 +297,7 @@ private:
 
     [[noreturn]] void finish() {
         run_.log.stage("relations");
-        adoptInTurn(run_.births, birth_, run_.content.tree.nested(), run_.control);
+        reparentInTurn(run_.births, birth_, run_.content.tree.nested(), run_.control);
         const TaskCoreEntry& core = *task_->core().tc;
         if (core.has_child_subreaper != 0 && core.child_subreaper != 0)
             restoreSubreaper(run_.births, run_.control);
@@ -345,7 +345,7 @@ HostPid createRoot(RestoreRun& run, bool asSibling) {
         flags |= kind->birthFlags(run.content.tree.root());
     HostPid pid;
     withBirthGroups(run, [&] {
-        pid = HostPid(createAs({root.pid.value}, flags));
+        pid = HostPid(createWithPid({root.pid.value}, flags));
         if (!pid) {
             auto* const first = new TaskRestore(run, root, nullptr);
             first->live();

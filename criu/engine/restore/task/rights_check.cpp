@@ -36,7 +36,7 @@ void RightsCheck::requireThreads(const Wanted& wanted, std::size_t first, std::s
     }
 }
 
-void RightsCheck::require(const compel::FrozenProcess& process, const LastSteps::Threads& threads,
+void RightsCheck::require(const compel::FrozenProcess& process, const PrivilegeDrop::Threads& threads,
                           const model::Task& task, const std::vector<task::SeccompPlan>* seccomp,
                           std::optional<HostPid> parent) const {
     const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());

@@ -31,14 +31,14 @@ public:
 
     /// Throws Error naming the thread and the first difference. `seccomp`: null for a process without; `parent`: whose
     /// child it has to be; nothing for the root, which may be a child of others.
-    void require(const compel::FrozenProcess& process, const LastSteps::Threads& threads, const model::Task& task,
+    void require(const compel::FrozenProcess& process, const PrivilegeDrop::Threads& threads, const model::Task& task,
                  const std::vector<task::SeccompPlan>* seccomp, std::optional<HostPid> parent) const;
 
 private:
     /// What a process' threads are compared with.
     struct Wanted {
         const kernel::ProcPid& directory;
-        const LastSteps::Threads& threads;
+        const PrivilegeDrop::Threads& threads;
         const model::Task& task;
         const std::vector<task::SeccompPlan>* seccomp;
         std::optional<HostPid> parent;

@@ -25,7 +25,7 @@ void enterDirectories(const model::Task& task, const RestoredFiles& plan, const 
     const FileEntry& cwdEntry = plan.entry(FileId{fs.cwd_id});
     if (cwdEntry.reg == nullptr)
         fail("the working directory, file {}, isn't a path", cwdEntry.id);
-    const auto owner = files::reviveOwner(*cwdEntry.reg, plan.remaps());
+    const auto owner = files::createPlaceholderOwner(*cwdEntry.reg, plan.remaps());
     const UniqueFd cwd = service.moveIn(files.openPath(FileId{fs.cwd_id}, O_PATH | O_DIRECTORY));
     const FileEntry& rootEntry = plan.entry(FileId{fs.root_id});
     if (std::string_view(rootEntry.reg->name) != "/") {

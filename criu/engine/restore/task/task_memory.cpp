@@ -28,7 +28,7 @@ TaskMemory::TaskMemory(const TaskMemory* creator)
 
 TaskMemory::~TaskMemory() = default;
 
-bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, const Task& task) {
+bool TaskMemory::sharesWithChildren(const RestoreRun& run, const model::Birth& birth, const Task& task) {
     const auto mayShare = [&](TreePid pid) {
         if (pid < TreePid() || run.births.of(pid).helper)
             return true;  // a helper hands memory on
@@ -44,28 +44,28 @@ bool TaskMemory::hasHeirs(const RestoreRun& run, const model::Birth& birth, cons
            std::any_of(birth.afterSession.begin(), birth.afterSession.end(), mayShare);
 }
 
-void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files, bool forHeirs) {
+void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files, bool forChildren) {
     static const memory::AddressSpace kNothing;
     const TaskMemory* const creator = std::exchange(creator_, nullptr);
     const memory::PageSource& pages = *run.content.pages.at(task.pid);
     const std::optional<memory::CloneFile> clones = run.lazy != nullptr ? run.lazy->fileOf(task) : std::nullopt;
     *space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, run.mappings,
                                           files, clones ? &*clones : nullptr, run.log);
-    late_ = std::make_unique<const memory::LateAreas>(clones                ? clones->areas
+    late_ = std::make_unique<const memory::LazyAreas>(clones                ? clones->areas
                                                       : run.lazy != nullptr ? run.lazy->areasOf(task)
-                                                                            : memory::LateAreas());
-    fill(run, task, forHeirs);
+                                                                            : memory::LazyAreas());
+    fill(run, task, forChildren);
 }
 
 void TaskMemory::complete(const RestoreRun& run, const Task& task) {
     fill(run, task, false);
 }
 
-void TaskMemory::fill(const RestoreRun& run, const Task& task, bool forHeirs) {
+void TaskMemory::fill(const RestoreRun& run, const Task& task, bool forChildren) {
     using Content = memory::AddressSpace::Content;
     space_->fill(*run.content.pages.at(task.pid),
                  {*late_, freesWhatIsRead(run.options), run.control.watchReading(run.log)},
-                 forHeirs ? Content::ForHeirs : Content::All, run.log);
+                 forChildren ? Content::ForChildren : Content::All, run.log);
 }
 
 void TaskMemory::mapDevices(const RestoreRun& run, const Task& task, TaskFiles& files) {

@@ -10,7 +10,7 @@ class TaskFiles;
 
 namespace criu::memory {
 class AddressSpace;
-class LateAreas;
+class LazyAreas;
 }  // namespace criu::memory
 
 namespace criu::model {
@@ -31,11 +31,12 @@ public:
 
     /// Whether a process that this one creates may share pages with it (copy on write): then memory is built before any
     /// is created, so that it is handed on by fork.
-    [[nodiscard]] static bool hasHeirs(const RestoreRun& run, const model::Birth& birth, const model::Task& task);
+    [[nodiscard]] static bool sharesWithChildren(const RestoreRun& run, const model::Birth& birth,
+                                                 const model::Task& task);
 
-    /// Makes the mappings where they belong, beside criu's own, and fills them; `forHeirs`: only what a process that is
-    /// created from now on may share with this one.
-    void build(const RestoreRun& run, const model::Task& task, TaskFiles& files, bool forHeirs);
+    /// Makes the mappings where they belong, beside criu's own, and fills them; `forChildren`: only what a process that
+    /// is created from now on may share with this one.
+    void build(const RestoreRun& run, const model::Task& task, TaskFiles& files, bool forChildren);
 
     /// Fills what build() has left empty.
     void complete(const RestoreRun& run, const model::Task& task);
@@ -52,11 +53,11 @@ public:
     [[nodiscard]] memory::AddressSpace& space() noexcept { return *space_; }
 
 private:
-    void fill(const RestoreRun& run, const model::Task& task, bool forHeirs);
+    void fill(const RestoreRun& run, const model::Task& task, bool forChildren);
 
     std::unique_ptr<memory::AddressSpace> space_;
     const TaskMemory* creator_;                      ///< null once it has been built
-    std::unique_ptr<const memory::LateAreas> late_;  ///< what of it may come late; null before
+    std::unique_ptr<const memory::LazyAreas> late_;  ///< what of it may come late; null before
 };
 
 }  // namespace criu::engine

@@ -81,7 +81,7 @@ void TaskSteps::composeClosing(pie::StepList& steps) const {
             steps.call(pie::Subject::CloseFd, static_cast<std::uint64_t>(first), SYS_close_range, first, last, 0);
     };
     const ServiceFds& service = run_.service;
-    const UniqueFd* const users = run_.surroundings.userSpaceOf(task_);
+    const UniqueFd* const users = run_.surroundings.usernsOf(task_);
     if (users == nullptr)
         return close(service.first, service.last);
     close(service.first, users->get() - 1);

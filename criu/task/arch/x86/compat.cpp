@@ -25,9 +25,9 @@ LocalTableQuery::LocalTableQuery(pie::StepList& steps, pie::RemoteData& data)
     constexpr std::size_t kOneEntry = 8;
     // A kernel built without CONFIG_MODIFY_LDT_SYSCALL refuses the call, and then there is no table. The result is the
     // number of bytes read, so it is 0 as long as the process has made none.
-    steps.call(pie::Subject::Query, 0, SYS_modify_ldt, kRead, data.reserve(kOneEntry), kOneEntry).judge =
-        pie::Judge::Any;
-    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, sizeAt_).judge = pie::Judge::Any;
+    steps.call(pie::Subject::Query, 0, SYS_modify_ldt, kRead, data.reserve(kOneEntry), kOneEntry).check =
+        pie::ResultCheck::Any;
+    steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, sizeAt_).check = pie::ResultCheck::Any;
 }
 
 void LocalTableQuery::refuse(pie::RemoteData& answers) const {
