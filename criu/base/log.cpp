@@ -77,14 +77,21 @@ void Log::noteWork(std::string_view what, std::chrono::steady_clock::time_point 
 }
 
 void Log::open(const std::string& path) {
-    if (path == "-") {
-        fd_.reset(sys(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "use standard output as the log"));
-    } else if (path.empty()) {
-        fd_.reset(sys(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), "use standard error as the log"));
-    } else {
-        fd_ = createLog(path);
-    }
-    isFile_ = !path.empty() && path != "-";
+    if (path == "-")
+        begin(UniqueFd(sys(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "use standard output as the log")), false);
+    else if (path.empty())
+        begin(UniqueFd(sys(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), "use standard error as the log")), false);
+    else
+        begin(createLog(path), true);
+}
+
+void Log::openAs(UniqueFd file) {
+    begin(std::move(file), true);
+}
+
+void Log::begin(UniqueFd to, bool isFile) {
+    fd_ = std::move(to);
+    isFile_ = isFile;
     opened_ = true;
     writeAll(fd_.get(), early_);
     early_.clear();

@@ -36,6 +36,8 @@ public:
     /// Opens the log file (truncated, mode 0600) and writes what was kept so far. `path` "-" means stdout; empty
     /// means stderr.
     void open(const std::string& path);
+    /// The same with a file that has been made by its caller.
+    void openAs(UniqueFd file);
 
     /// Exchanges the log's descriptor for what `mover` makes of it: to keep numbers free for restored files.
     template <typename Mover>
@@ -114,6 +116,7 @@ public:
     void line(LogLevel level, const std::source_location* where, std::string_view text) noexcept;
 
 private:
+    void begin(UniqueFd to, bool isFile);
     void emit(std::string_view text) noexcept;
 
     std::chrono::steady_clock::time_point start_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/client_rules.hpp"
 
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,8 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/base/names.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/restore/restore_images.hpp"
@@ -100,6 +103,17 @@ ImageDir openWorkDir(const Client& client) {
     ImageDir directory = ImageDir::open(".");
     limit(directory, client);
     return directory;
+}
+
+void openLog(const Client& client, const std::string& name, Log& log) {
+    if (client.isOwner || name.empty() || name == "-") {
+        log.open(name);
+        return;
+    }
+    const ErrorContext context([&] { return fmt::format("log file {}", name); });
+    const ImageDir directory = openWorkDir(client);
+    const auto rights = directory.takeRights();
+    log.openAs(createReplacing(directory.fd(), name, O_WRONLY | O_APPEND, 0600));
 }
 
 void requireClientCredentials(const Client& client, const task::Credentials& credentials) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <string>
+
 #include "images/core.fwd.hpp"
 
 namespace criu {
 class ImageDir;
-}
+class Log;
+}  // namespace criu
 
 namespace criu::engine {
 class FrozenTree;
@@ -26,6 +29,10 @@ namespace criu::engine {
 
 /// The work directory of a client, the current one: names in it are looked up and made with the client's rights.
 [[nodiscard]] ImageDir openWorkDir(const model::Client& client);
+
+/// Opens the log of a command in the current directory. What a client names is made with its rights, as its own, in
+/// place of a regular file or symbolic link of its own. Throws Error.
+void openLog(const model::Client& client, const std::string& name, Log& log);
 
 /// A thread with these credentials may be dumped or brought to life for the client: all its ids are the client's, it
 /// has no capability that the client hasn't, and can't get one that the client couldn't get.

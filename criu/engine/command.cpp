@@ -16,6 +16,7 @@
 #include "criu/device/plugin.hpp"
 #include "criu/engine/action_scripts.hpp"
 #include "criu/engine/check/check.hpp"
+#include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump/frozen.hpp"
 #include "criu/engine/engine.hpp"
 #include "criu/engine/images/image_keys.hpp"
@@ -155,7 +156,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
 
     openDirectories(options, client, run.imagesDir);
     log.setLevel(options.verbosity);
-    log.open(options.logFile);
+    openLog(client, options.logFile, log);
     logStart(invocation, log);
 
     startTrace(invocation, log);

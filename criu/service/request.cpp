@@ -10,6 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/engine/client_rules.hpp"
 #include "criu/options/config_file.hpp"
 #include "criu/options/request.hpp"
 #include "criu/options/request_fields.hpp"
@@ -69,14 +70,20 @@ int imagesDescriptor(const CriuOpts& opts, const options::Invocation& invocation
     return logOnly && !hasImagesDir(opts, invocation.settings) ? opts.work_dir_fd : opts.images_dir_fd;
 }
 
+/// Whether the command makes files in the images directory: images, or its log.
+bool makesFiles(const CriuOpts& opts, const options::Invocation& invocation) {
+    const bool onlyReads = invocation.command == Command::CpuinfoCheck || invocation.command == Command::Check ||
+                           invocation.command == Command::Restore;
+    const std::string& log = invocation.options.logFile;
+    return !onlyReads || (opts.has_work_dir_fd == 0 && !log.empty() && log != "-");
+}
+
 /// Both directories as the client has them open, unless its configuration file (`last`) says otherwise.
 void openDirectories(const CriuOpts& opts, const std::vector<Setting>& last, const Peer& peer, RequestedRun& run) {
-    const Command command = run.invocation.command;
-    const bool written = command != Command::Restore && command != Command::CpuinfoCheck;
     model::Options& options = run.invocation.options;
     const int images = imagesDescriptor(opts, run.invocation);
     if (images >= 0 && !names(last, "images-dir")) {
-        run.imagesDir = openClientsDirectory(peer, images, written);
+        run.imagesDir = openClientsDirectory(peer, images, makesFiles(opts, run.invocation));
         run.client.imagesDir = run.imagesDir.get();
         options.imagesDir = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", run.imagesDir.get()));
     } else if (!peer.client.isOwner) {
@@ -166,7 +173,7 @@ void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept
         const UniqueFd opened = openClientsDirectory(peer, directory, true);
         sys(::fchdir(opened.get()), "enter the client's work directory");
         log.setLevel(static_cast<LogLevel>(std::clamp(opts.log_level, 1, static_cast<int>(LogLevel::Debug))));
-        log.open(options.logFile);
+        engine::openLog(peer.client, options.logFile, log);
     } catch (const std::exception& error) {
         log.debug("no log of the client's own: {}", error.what());  // what is wrong with the request itself comes next
     }
