@@ -18,6 +18,8 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/file_rights.hpp"
+#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/ptrace_access.hpp"
 #include "criu/model/client.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/ns_ids.hpp"
@@ -61,12 +63,43 @@ task::Credentials credentialsOf(const kernel::TaskStatus& status) {
     return credentials;
 }
 
+bool has(const Client& client, unsigned capability) {
+    return (client.capabilities >> capability & 1) != 0;
+}
+
+kernel::FileRights rightsOf(const Client& client) {
+    return {client.uid,
+            client.gid,
+            client.groups,
+            {client.uid},
+            has(client, CAP_DAC_OVERRIDE),
+            has(client, CAP_DAC_READ_SEARCH)};
+}
+
 void limit(ImageDir& directory, const Client& client) {
-    if (client.isOwner)
+    if (!client.isOwner)
+        directory.limitTo(rightsOf(client));
+}
+
+/// The kernel's answer is about its caller, so Yama's rule is asked for apart. Yama also lets a process trace whoever
+/// has allowed it by PR_SET_PTRACER, which the kernel doesn't show.
+void requireYama(const Client& client, HostPid root) {
+    const kernel::YamaScope scope = kernel::readYamaScope();
+    const bool byCapability = has(client, CAP_SYS_PTRACE);
+    if (scope == kernel::YamaScope::Classic || (byCapability && scope != kernel::YamaScope::Nobody))
         return;
-    const auto has = [&client](unsigned capability) { return (client.capabilities >> capability & 1) != 0; };
-    directory.limitTo(
-        {client.uid, client.gid, client.groups, {client.uid}, has(CAP_DAC_OVERRIDE), has(CAP_DAC_READ_SEARCH)});
+    if (scope == kernel::YamaScope::Descendants && client.process &&
+        kernel::descendsFrom(kernel::ProcDir(), root.value, client.process->pid()) &&
+        !client.process->waitExit(std::chrono::milliseconds(0)))
+        return;
+    failWith(EPERM, "the client may not trace process {} where kernel.yama.ptrace_scope is {}", root,
+             static_cast<int>(scope));
+}
+
+void requireMayLookInto(const kernel::ProcPid& process, pid_t thread) {
+    if (!kernel::mayLookInto(process, thread))
+        failWith(EPERM,
+                 "the client may not trace it (ptrace(2)): it isn't dumpable, or has rights that the client hasn't");
 }
 
 void requireClientGhosts(const Client& client, const ImageDir& images) {
@@ -137,9 +170,32 @@ void requireClientCredentials(const Client& client, const task::Credentials& cre
     requireWithin(credentials.bounding, client.boundingSet, "bounding");
 }
 
+void requireClientsProcesses(const Client& client, std::span<const HostPid> processes) {
+    if (client.isOwner)
+        return;
+    requireYama(client, processes.front());
+    const kernel::ProcDir proc;
+    kernel::ProcBuffer buffer;
+    for (const HostPid pid : processes) {
+        const ErrorContext context([&] { return fmt::format("process {}", pid); });
+        try {
+            const kernel::ProcPid process = proc.open(pid.value);
+            const kernel::TaskStatus status = kernel::readStatus(process, buffer);
+            requireClientCredentials(client, credentialsOf(status));
+            const kernel::FileRightsScope rights(rightsOf(client), client.capabilities);
+            if (status.state != kernel::TaskState::Zombie)
+                requireMayLookInto(process, pid.value);
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;  // of those that have ended nothing is told
+        }
+    }
+}
+
 void requireClientTree(const Client& client, FrozenTree& tree) {
     if (client.isOwner)
         return;
+    requireYama(client, tree.rootPid());
     kernel::ProcBuffer buffer;
     for (const auto& task : tree.tasks()) {
         const ErrorContext context([&] { return task->describe(); });
@@ -150,6 +206,9 @@ void requireClientTree(const Client& client, FrozenTree& tree) {
         for (const compel::FrozenThread& thread : task->process->threads())
             requireClientCredentials(client,
                                      credentialsOf(kernel::readThreadStatus(task->dir, thread.tracee.tid(), buffer)));
+        const kernel::FileRightsScope rights(rightsOf(client), client.capabilities);
+        for (const compel::FrozenThread& thread : task->process->threads())
+            requireMayLookInto(task->dir, thread.tracee.tid());
     }
 }
 

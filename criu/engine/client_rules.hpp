@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <span>
 #include <string>
+
+#include "criu/base/ids.hpp"
 
 #include "images/core.fwd.hpp"
 
@@ -38,7 +41,12 @@ void openLog(const model::Client& client, const std::string& name, Log& log);
 /// has no capability that the client hasn't, and can't get one that the client couldn't get.
 void requireClientCredentials(const model::Client& client, const task::Credentials& credentials);
 
-/// Every thread of a frozen tree, as the kernel describes it now. Before the freeze they could change.
+/// The client may have these processes dumped as they are now, so they may be stopped for it. The first one is the
+/// root of their tree.
+void requireClientsProcesses(const model::Client& client, std::span<const HostPid> processes);
+
+/// Every thread of a frozen tree, as the kernel describes it now: before the freeze they could change. The client may
+/// trace it (ptrace(2)), and it has no ids and capabilities but the client's.
 void requireClientTree(const model::Client& client, FrozenTree& tree);
 
 /// What the images would bring to life: credentials of all threads; no namespaces of their own, owners of deleted files

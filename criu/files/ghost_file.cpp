@@ -178,9 +178,7 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
     ImageWriter image = images.create(ImageKind::GhostFile, id);
     std::string target;
     if (S_ISREG(stat.st_mode)) {
-        const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
-        const FileCopy content(UniqueFd(sys(::open(self.c_str(), O_RDONLY | O_CLOEXEC), "read {}", file.describe())),
-                               file.served);
+        const FileCopy content = openContent(file, images);
         const auto size = static_cast<std::uint64_t>(stat.st_size);
         entry.has_size = 1;
         entry.size = size;

@@ -15,6 +15,10 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/proc/fdinfo.hpp"
 
+namespace criu {
+class ImageDir;
+}
+
 namespace criu::files {
 
 /// A descriptor of criu for a file of somebody else's. If the file system has a server (FUSE), closing asks that, and
@@ -74,8 +78,16 @@ struct OpenFd {
     [[nodiscard]] bool isAnonymous(std::string_view name) const { return link == fmt::format("anon_inode:{}", name); }
     /// Flags of open(2) that belong to the description. O_CLOEXEC, which fdinfo shows among them, is the descriptor's.
     [[nodiscard]] std::uint32_t statusFlags() const { return info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC); }
+    /// Whether the process can read the file by this descriptor.
+    [[nodiscard]] bool isReadable() const noexcept {
+        return fd >= 0 && (info.flags & O_PATH) == 0 && (info.flags & O_ACCMODE) != O_WRONLY;
+    }
     /// "fd 7 of pid 12 (pipe:[123])", for messages.
     [[nodiscard]] std::string describe() const;
 };
+
+/// Opens a file of the tree for reading. What the process can't read by its own descriptor is opened with the rights of
+/// the client that `images` are limited to. Throws Error.
+[[nodiscard]] FileCopy openContent(const OpenFd& file, const ImageDir& images);
 
 }  // namespace criu::files

@@ -153,6 +153,15 @@ int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
     return code;
 }
 
+/// Empty: the file has none, or can't be read.
+std::vector<std::byte> buildIdOf(const OpenFd& file, const ImageDir& images) {
+    try {
+        return readBuildId(openContent(file, images).get());
+    } catch (const Error&) {
+        return {};
+    }
+}
+
 }  // namespace
 
 void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out, FileDump& dump) {
@@ -198,9 +207,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
         out.size = static_cast<std::uint64_t>(file.stat.st_size);
     }
     if (wantBuildId) {
-        const std::string self = fmt::format("/proc/self/fd/{}", file.copy.get());
-        const FileCopy content(UniqueFd(::open(self.c_str(), O_RDONLY | O_CLOEXEC)), file.served);
-        const std::vector<std::byte> id = content ? readBuildId(content.get()) : std::vector<std::byte>{};
+        const std::vector<std::byte> id = buildIdOf(file, dump.images());
         if (!id.empty()) {
             out.n_build_id = (id.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
             out.build_id = dump.arena().array<std::uint32_t>(out.n_build_id);

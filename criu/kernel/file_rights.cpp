@@ -63,7 +63,7 @@ bool FileRightsScope::setCapabilities(const std::vector<CapabilityWords>& words)
     return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
-FileRightsScope::FileRightsScope(const FileRights& rights)
+FileRightsScope::FileRightsScope(const FileRights& rights, std::uint64_t others)
     : capabilities_(ownCapabilities()),
       user_(setUser(kAsk)),
       group_(setGroup(kAsk)),
@@ -83,7 +83,8 @@ FileRightsScope::FileRightsScope(const FileRights& rights)
         kept |= bit(CAP_DAC_OVERRIDE);
     if (rights.readsAll)
         kept |= bit(CAP_DAC_READ_SEARCH);
-    fewer.front().effective &= kept;
+    fewer.front().effective &= kept & (static_cast<unsigned>(others) | kOfFiles);
+    fewer.back().effective &= static_cast<unsigned>(others >> 32);
     if (setUser(kAsk) != rights.user || setGroup(kAsk) != rights.group || !setCapabilities(fewer)) {
         goBack();
         failWith(EPERM, "take the rights of user {} to open files", rights.user);

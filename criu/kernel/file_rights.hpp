@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,11 @@ struct FileRights {
 };
 
 /// The calling thread, which has root's rights, opens files with these while this lives: neither does it follow a path
-/// nor open a file that a process with these rights couldn't. Its other capabilities stay. Costs about ten system
-/// calls.
+/// nor open a file that a process with these rights couldn't. Costs about ten system calls.
 class FileRightsScope {
 public:
-    /// Throws Error.
-    explicit FileRightsScope(const FileRights& rights);
+    /// `others`: mask of the capabilities that stay in effect, as far as they aren't about files. Throws Error.
+    explicit FileRightsScope(const FileRights& rights, std::uint64_t others = ~std::uint64_t{0});
     ~FileRightsScope();
     FileRightsScope(const FileRightsScope&) = delete;
     FileRightsScope& operator=(const FileRightsScope&) = delete;

@@ -4,7 +4,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+namespace criu::kernel {
+class PidFd;
+}
 
 namespace criu::model {
 
@@ -20,6 +25,8 @@ struct Client {
     std::vector<gid_t> groups;       ///< besides `gid`
     std::uint64_t capabilities = 0;  ///< those it has in effect
     std::uint64_t boundingSet = 0;   ///< those it could get at all
+    /// The process itself, whoever has its number later.
+    std::shared_ptr<const kernel::PidFd> process;
     /// Directories that the client has opened itself: others have only the names that it gives, and criu's rights to
     /// look them up with. -1: none.
     int imagesDir = -1;

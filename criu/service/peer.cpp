@@ -11,10 +11,13 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/file_rights.hpp"
+#include "criu/kernel/landlock.hpp"
 #include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/status.hpp"
+#include "criu/kernel/proc/tasks.hpp"
+#include "criu/task/security_label.hpp"
 
 namespace criu::service {
 namespace {
@@ -58,6 +61,42 @@ std::shared_ptr<const kernel::PidFd> processOf(int socket, pid_t pid) {
     }
 }
 
+/// Throws Error (EPERM) for threads that may do less than their user: the rules of a service are about users.
+void requireUnconfined(const kernel::TaskStatus& thread, const kernel::TaskStatus& own) {
+    if (thread.seccomp.value_or(kernel::SeccompMode::Disabled) > own.seccomp.value_or(kernel::SeccompMode::Disabled) ||
+        thread.seccompFilters.value_or(0) > own.seccompFilters.value_or(0))
+        failWith(EPERM, "it is under seccomp, and criu would do for it what the filters may forbid");
+    if (thread.noNewPrivs.value_or(false) && !own.noNewPrivs.value_or(false) && kernel::hasLandlock()) {
+        Error error(EPERM, "it has no_new_privs, as processes in Landlock domains have");
+        error.addHint("the kernel tells nobody who is in such a domain; start the client without no_new_privs");
+        throw error;
+    }
+}
+
+/// By the name that AppArmor has for that, or the types of SELinux: user:role:type:level.
+bool isUnconfined(std::string_view label) {
+    if (label == "unconfined")
+        return true;
+    for (int field = 0; field < 2; ++field)
+        label.remove_prefix(std::min(label.find(':'), label.size() - 1) + 1);
+    return label.starts_with("unconfined_");
+}
+
+/// The same for all threads of a process, which have their memory in common.
+void requireUnconfined(const kernel::ProcPid& process, pid_t pid) {
+    const ErrorContext context([&] { return fmt::format("the client, process {}", pid); });
+    kernel::ProcBuffer buffer;
+    const kernel::ProcPid self = kernel::ProcDir().self();
+    const kernel::TaskStatus own = kernel::readStatus(self, buffer);
+    const std::optional<std::string> ownLabel = task::securityLabel(self);
+    for (const pid_t thread : kernel::readThreads(process)) {
+        requireUnconfined(kernel::readThreadStatus(process, thread, buffer), own);
+        const std::optional<std::string> label = task::securityLabel(process.thread(thread));
+        if (label && label != ownLabel && !isUnconfined(*label))
+            failWith(EPERM, "it is confined as '{}', and criu isn't", *label);
+    }
+}
+
 /// What the process that connected has now. It may have executed something with more rights since, which the one that
 /// holds the socket needn't have: a user but root is taken to have no capabilities.
 void describe(const ucred& credentials, const kernel::PidFd* process, model::Client& client) {
@@ -70,17 +109,22 @@ void describe(const ucred& credentials, const kernel::PidFd* process, model::Cli
     kernel::ProcBuffer buffer;
     const kernel::TaskStatus status = kernel::readStatus(dir, buffer);
     const auto users = kernel::readNamespaceId(dir, kernel::NamespaceKind::User);
+    const auto pids = kernel::readNamespaceId(dir, kernel::NamespaceKind::Pid);
     // As long as it lives, what /proc has said under its number was about it.
     if (process->waitExit(std::chrono::milliseconds(0)))
         failWith(ESRCH, "the client, process {}, has ended", credentials.pid);
     if (users != kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::User))
         failWith(EPERM, "the client, process {}, is in another user namespace than criu", credentials.pid);
+    requireUnconfined(dir, credentials.pid);
     client.boundingSet = status.capBounding;
-    if (credentials.uid != 0 || status.uid.effective != 0)
-        return;
-    client.capabilities = status.capEffective;
-    const kernel::TaskStatus own = kernel::readStatus(proc.self(), buffer);
-    client.isOwner = own.uid.effective == 0 && (own.capEffective & ~status.capEffective) == 0;
+    if (credentials.uid == 0 && status.uid.effective == 0) {
+        client.capabilities = status.capEffective;
+        const kernel::TaskStatus own = kernel::readStatus(proc.self(), buffer);
+        client.isOwner = own.uid.effective == 0 && (own.capEffective & ~status.capEffective) == 0;
+    }
+    // The processes that it doesn't see it couldn't trace either.
+    if (!client.isOwner && pids != kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::Pid))
+        failWith(EPERM, "the client, process {}, is in another pid namespace than criu", credentials.pid);
 }
 
 }  // namespace
@@ -106,6 +150,7 @@ Peer peerOf(int socket, Origin origin) {
     peer.client.uid = credentials.uid;
     peer.client.gid = credentials.gid;
     peer.client.groups = groupsOf(socket);
+    peer.client.process = peer.process;
     describe(credentials, peer.process.get(), peer.client);
     return peer;
 }

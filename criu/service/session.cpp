@@ -340,16 +340,20 @@ private:
     bool preDumped_ = false;
 };
 
-/// A client that can't be served is told why, as far as it can be told anything.
-void sendRefusal(UniqueFd socket, const Error& error) noexcept {
+/// A client that can't be served is told why, as far as it can be told anything. Its request is waited for: if the
+/// connection were shut before, the client would fail to send it, and not read the answer.
+void sendRefusal(UniqueFd socket, const Error& error, StopRequest& stop) noexcept {
     try {
+        Connection connection(std::move(socket));
+        const auto request = connection.receive(stop);
+        if (!request)
+            return;
         std::string text(cutToReply(error.what()));
-        CriuResp reply = CRIU_RESP__INIT;
-        reply.type = CRIU_REQ_TYPE__EMPTY;
+        CriuResp reply = replyTo(**request, false);
         reply.has_cr_errno = 1;
         reply.cr_errno = EPERM;
         reply.cr_errmsg = text.data();
-        Connection(std::move(socket)).send(reply);
+        connection.send(reply);
     } catch (const std::exception&) {
         // It has left, or isn't one at all: the log has the error.
     }
@@ -364,7 +368,7 @@ SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& surroundi
         session.emplace(std::move(socket), origin, surroundings);
     } catch (const Error& error) {
         surroundings.log.failure(error);
-        sendRefusal(std::move(spare), error);
+        sendRefusal(std::move(spare), error, surroundings.stop);
         return {kFailure, {}};
     }
     spare.reset();

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Clients of the service that have fewer rights than criu, where an administrator lets users connect."""
 
+import ctypes
 import json
 import os
 import shutil
 import stat
 import sys
 
-from checks import require, start_service
+from checks import Skipped, pipe_numbers, require, start_service
 from harness import processes, rpc
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 USER = 12345
+GROUP = 4242
+SECRET = "what only root may read\n"
 
 CLIENT = """
 import json, os, sys
@@ -26,6 +29,52 @@ def become(user=USER, group=USER, groups=()):
     os.setgroups(list(groups))
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)
+
+
+def become_member():
+    """The same, as a member of GROUP."""
+    become(groups=[GROUP])
+
+
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
+CLONE_NEWPID = 0x20000000
+LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
+LANDLOCK_MAKE_DIR = 1 << 7
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def call(result):
+    """The result of a call of the C library, if it isn't an error."""
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def in_landlock():
+    """The calling process, a user's, may make no directories."""
+    become()
+    call(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    rules = call(LIBC.syscall(LANDLOCK_CREATE_RULESET, ctypes.byref(ctypes.c_uint64(LANDLOCK_MAKE_DIR)), ctypes.c_size_t(8), 0))
+    call(LIBC.syscall(LANDLOCK_RESTRICT_SELF, rules, 0))
+
+
+def under_seccomp():
+    """The calling process, a user's, has a filter, which allows everything. Root needn't give up new privileges for it."""
+    class Program(ctypes.Structure):
+        """struct sock_fprog."""
+        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+    allow = (ctypes.c_uint64 * 1)(0x7fff000000000006)  # BPF_RET | BPF_K, SECCOMP_RET_ALLOW
+    call(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(Program(1, ctypes.addressof(allow)))))
+    become()
+
+
+def in_own_pids():
+    """Goes on in a child, a user's, in a pid namespace of its own. The parent ends as that does."""
+    call(LIBC.unshare(CLONE_NEWPID))
+    child = os.fork()
+    if child:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    become()
 
 
 def ask_as_told(before, service, requests):
@@ -54,7 +103,7 @@ class Users:
         os.chmod(path, mode)
         return path
 
-    def file(self, path, text="secret\n", owner=0, mode=0o600):
+    def file(self, path, text=SECRET, owner=0, mode=0o600):
         """The path of a file with this content."""
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
@@ -80,6 +129,20 @@ class Users:
     def ask(self, kind, images=None, before=become, **opts):
         """The reply to one request."""
         return self.ask_all([({"images_dir_fd": images or self.images}, kind, opts)], before)[0]
+
+    def copy_of_sleep(self, name, mode, group=0):
+        """The path of a program of root that does nothing."""
+        path = os.path.join(self.case.work, name)
+        shutil.copy("/bin/sleep", path)
+        os.chown(path, 0, group)
+        os.chmod(path, mode)
+        return path
+
+    def require_nothing_told(self):
+        """No file in the user's directory has the secret."""
+        for entry in os.scandir(self.images):
+            with open(entry.path, "rb") as file:
+                require(SECRET.encode() not in file.read(), f"{entry.name} has what only root may read")
 
     def require_refused(self, text, kind, *folders, **opts):
         """A request that fails for this reason."""
@@ -178,4 +241,100 @@ def own_logs(case):
     users.require_refused("no file has that name", "CPUINFO_DUMP", log_file="fifo")
 
 
-CASES = [of_user, logs_of_user, own_logs]
+DAEMON = """
+import os, sys, time
+sys.path[:0] = [os.path.join(sys.argv[1], "rpc"), sys.argv[1]]
+import users
+with open(sys.argv[2], encoding="ascii") as file:
+    secret = file.read()
+users.become()
+os.close(int(sys.argv[3]))
+time.sleep(1000)
+"""
+"""A daemon that has read what only root may, and has given up root's rights since."""
+
+
+def started_as_root(users):
+    """Such a daemon; its pid."""
+    secret = users.file(os.path.join(users.case.work, "secret"))
+    reading, writing = pipe_numbers()
+    pid = users.case.init.start([sys.executable, "-B", "-c", DAEMON, TESTS, secret, "7"], "/", "/dev/null", session=True,
+                                passed={7: writing})
+    os.close(writing)
+    require(os.read(reading, 1) == b"", "the daemon isn't ready")
+    os.close(reading)
+    return pid
+
+
+def untraceable(case):
+    """A user gets nothing of a process that the user may not trace, though it has no ids but the user's: of a daemon that
+    was root, a program that may be executed and not read, and one with the rights of a group (set-group-id); nor of a tree with
+    such a process. It isn't even stopped."""
+    users = Users(case)
+    unreadable = users.copy_of_sleep("unreadable", 0o711)
+    of_group = users.copy_of_sleep("of_group", 0o2755, GROUP)
+    parent = users.program("/bin/sh", "-c", f"{unreadable} 1000 & wait")
+    case.init.until(lambda: case.first_child(parent, unreadable.encode()), processes.PATIENCE, "the child")
+    for pid, before in ((started_as_root(users), become), (users.program(unreadable, "1000"), become), (parent, become),
+                        (case.program(of_group, "1000", before_exec=become_member), become_member)):
+        for kind in ("DUMP", "SINGLE_PRE_DUMP"):
+            users.require_refused("may not trace", kind, before=before, pid=pid, log_file="log", log_level=4)
+            require("Stage: freeze" not in users.log("log"), f"{kind} has stopped process {pid}")
+            require(case.alive(pid), f"process {pid} has ended")
+            users.require_nothing_told()
+    own = users.program(users.copy_of_sleep("readable", 0o755), "1000")
+    require(users.ask("DUMP", pid=own)["success"], "a process that the user may trace")
+
+
+def nameless(kind, path, how):
+    """A file of root without a name that holds the secret, open `how`."""
+    if kind == "memfd":
+        made = os.memfd_create("secret", os.MFD_CLOEXEC)
+    else:
+        made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    os.write(made, SECRET.encode())
+    os.fchmod(made, 0o600)
+    opened = os.open(f"/proc/self/fd/{made}", how)
+    if kind != "memfd":
+        os.unlink(path)
+    os.close(made)
+    return opened
+
+
+def unreadable_files(case):
+    """What a process has open and can't read isn't in its images, for a user: deleted files and memfds of root that are open
+    for writing only, or as a place (O_PATH)."""
+    users = Users(case)
+    path = os.path.join(case.work, "log")
+    for kind in ("file", "memfd"):
+        for how in (os.O_WRONLY, os.O_PATH):
+            held = nameless(kind, path, how)
+            pid = users.program(passed={7: held})
+            users.require_refused("can't be read by the client", "DUMP", pid=pid)
+            users.require_nothing_told()
+            require(case.alive(pid), "the process has ended")
+            os.close(held)
+        for how, owner in ((os.O_RDONLY, 0), (os.O_RDWR, 0), (os.O_WRONLY, USER), (os.O_PATH, USER)):
+            held = nameless(kind, path, how)
+            os.chown(f"/proc/self/fd/{held}", owner, owner)
+            pid = users.program(passed={7: held})
+            reply = users.ask("DUMP", pid=pid)
+            require(reply["success"], f"a {kind} of {owner} that is open with {how:#x}: {reply}")
+            case.gone(pid)
+            os.close(held)
+
+
+def confined(case):
+    """A user's process that has fewer rights than the user gets nothing from a service that knows the user's: one in a
+    Landlock domain, under seccomp, or in a pid namespace of its own."""
+    users = Users(case)
+    own = users.program()
+    if LIBC.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1) < 1:
+        raise Skipped("the kernel has no Landlock")
+    for before, text in ((in_landlock, "Landlock"), (under_seccomp, "seccomp"), (in_own_pids, "pid namespace")):
+        for kind in ("DUMP", "CPUINFO_DUMP"):
+            users.require_refused(text, kind, before=before, pid=own)
+            require(case.alive(own) and not os.listdir(users.images), f"{kind} was done {before.__name__}")
+
+
+CASES = [of_user, logs_of_user, own_logs, untraceable, unreadable_files, confined]

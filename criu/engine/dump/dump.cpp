@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/log.hpp"
+#include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump/captured.hpp"
 #include "criu/engine/dump/complete.hpp"
 #include "criu/engine/dump/dump_root.hpp"
@@ -36,6 +37,8 @@ int dumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> link)
 
 int dump(Run& run) {
     requireDumpableRoot(*run.options.tree);
+    if (!run.client.isOwner)
+        requireClientsProcesses(run.client, runningTree(*run.options.tree));
     const GuardedRoot root(*run.options.tree);
     run.listeners.setRoot(*run.options.tree);
     std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run.log);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/log.hpp"
+#include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump/dump_root.hpp"
 #include "criu/engine/dump/frozen.hpp"
 #include "criu/engine/engine.hpp"
@@ -34,6 +35,8 @@ int preDumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> li
 
 int preDump(Run& run) {
     requireDumpableRoot(*run.options.tree);
+    if (!run.client.isOwner)
+        requireClientsProcesses(run.client, runningTree(*run.options.tree));
     const GuardedRoot root(*run.options.tree);
     std::optional<WpTrackerLink> link = WpTrackerLink::find(root, run.log);
     if (!link)

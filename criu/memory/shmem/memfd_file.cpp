@@ -66,7 +66,7 @@ public:
         out.flags = file.info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC);
         out.pos = static_cast<std::uint64_t>(file.info.pos);
         out.fown = dump.owner(file);
-        out.inode_id = segments_.inodeFor(file);
+        out.inode_id = segments_.inodeFor(file, dump.images());
     }
 
 private:

@@ -18,6 +18,7 @@
 #include "criu/files/file_dump.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/file_rights.hpp"
 #include "criu/memory/pages/drain.hpp"
 #include "criu/memory/pages/page_sink.hpp"
 #include "criu/model/id_map.hpp"
@@ -74,8 +75,9 @@ std::uint32_t SegmentsDump::chooseShmid(ino_t inode) {
     return shmid;
 }
 
-std::size_t SegmentsDump::add(int fd, std::string path) {
+std::size_t SegmentsDump::add(int fd, std::string path, bool readable) {
     Segment segment;
+    segment.readable = readable;
     sys(::fstat(fd, &segment.stat), "look at {}", path);
     segment.name = nameOf(linkOf(fd));
     segment.path = std::move(path);
@@ -106,7 +108,7 @@ SegmentsDump::Mapped SegmentsDump::find(const kernel::ProcPid& process, const ke
         index = known->second;
     } else {
         const UniqueFd fd = ProcMappedFiles::open(process, vma, O_RDONLY);
-        index = add(fd.get(), process.path() + '/' + mapFilesName(vma));
+        index = add(fd.get(), process.path() + '/' + mapFilesName(vma), true);
     }
     Segment& segment = segments_[index];
     if (segment.mappedAs.value != 0)
@@ -133,11 +135,14 @@ bool SegmentsDump::claims(const files::OpenFd& file) const {
            system.f_type == HUGETLBFS_MAGIC && file.stat.st_nlink == 0;
 }
 
-std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file) {
+std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& images) {
     const auto known = byInode_.find({file.stat.st_dev, file.stat.st_ino});
     if (known != byInode_.end())
         return static_cast<std::uint32_t>(known->second + 1);
-    const std::size_t index = add(file.copy.get(), fmt::format("/proc/{}/fd/{}", file.pid, file.fd));
+    std::string path = fmt::format("/proc/{}/fd/{}", file.pid, file.fd);
+    // Refuses now what write() couldn't read. A descriptor of O_PATH doesn't tell seals either (fcntl(2)).
+    const files::FileCopy content = file.isReadable() ? files::FileCopy() : files::openContent(file, images);
+    const std::size_t index = add(content ? content.get() : file.copy.get(), std::move(path), file.isReadable());
     if (file.fd < 0)
         segments_[index].kept.reset(
             sys(::fcntl(file.copy.get(), F_DUPFD_CLOEXEC, 0), "keep memfd {}", segments_[index].name));
@@ -188,6 +193,7 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks,
         if (segment.size() != 0) {
             result.pagesScanned += pageAlignUp(segment.size()) / kImagePageSize;
             UniqueFd opened;
+            const auto rights = segment.readable ? nullptr : images.takeRights();
             if (!segment.kept) {
                 // That somebody reads it is nothing that the process should see.
                 opened.reset(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));

@@ -68,8 +68,8 @@ public:
 
     /// Whether a descriptor is one of a memfd or of shared memory.
     [[nodiscard]] bool claims(const files::OpenFd& file) const;
-    /// For a descriptor: the inode id.
-    std::uint32_t inodeFor(const files::OpenFd& file);
+    /// For a descriptor: the inode id. `images` are those of write().
+    std::uint32_t inodeFor(const files::OpenFd& file, const ImageDir& images);
 
     /// A number that names images of others' contents: no segment gets it. Before write().
     void reserve(std::uint32_t shmid) { shmids_.insert(shmid); }
@@ -80,8 +80,9 @@ public:
 private:
     struct Segment {
         std::string name;
-        std::string path;  ///< leads to it through a process; it can be opened again while that is stopped
-        UniqueFd kept;     ///< instead of the path, for files that have no descriptor number
+        std::string path;       ///< leads to it through a process; it can be opened again while that is stopped
+        UniqueFd kept;          ///< instead of the path, for files that have no descriptor number
+        bool readable = false;  ///< by the process of the path; otherwise the client has to have the right to read it
         struct stat stat {};
         std::uint32_t seals = 0;
         std::uint32_t hugeFlag = 0;  ///< MFD_HUGETLB and the page size; 0 for small pages
@@ -91,7 +92,7 @@ private:
     };
     using Key = std::pair<dev_t, ino_t>;
 
-    std::size_t add(int fd, std::string path);
+    std::size_t add(int fd, std::string path, bool readable);
     std::uint32_t chooseShmid(ino_t inode);
 
     Arena arena_;
