@@ -225,7 +225,6 @@ class Words(unittest.TestCase):
         self.assertTrue(arguments.remove("--restore-detached", "d"))
         self.assertEqual(arguments.words, ["-jv4", "-Dd"])
         arguments = Arguments(["-vt5", "-D", "x"])
-        arguments.replace("77", "--tree", "t")
         self.assertEqual(arguments.words, ["-vt77", "-D", "x"])
 
     def test_wrong_usage_of_criu_ns(self):

@@ -254,7 +254,31 @@ class OwnNamespace(unittest.TestCase):
                          os.path.join(BUILD, "bin", "criu"))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(Checkpoint(folder).processes[0].pid, pid)
+            self.assertFalse([name for name in os.listdir(folder) if name.startswith(("pidns-", "mountpoints-"))])
             wait_until(lambda: not os.path.exists(f"/proc/{restored}"))
+
+    def test_dump_executes_no_program_of_the_tree(self):
+        """The path of criu leads to another program in the mount namespace of a tree. That isn't executed."""
+        need_root()
+        folder = work_folder(self)
+        criu = os.path.join(folder, "criu")
+        shutil.copy(os.path.join(BUILD, "bin", "criu"), criu)
+        other = os.path.join(folder, "other")
+        with open(other, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\ntouch {folder}/executed\n")
+        os.chmod(other, 0o755)
+        images = os.path.join(folder, "images")
+        os.mkdir(images)
+        script = f"mount --bind {other} {criu} && touch {folder}/ready && exec sleep 1000"
+        with program("/usr/bin/unshare", "--pid", "--mount", "--mount-proc", "--fork", "--kill-child", "setsid", "/bin/sh", "-c",
+                     script) as starter:
+            wait_until(lambda: os.path.exists(os.path.join(folder, "ready")))
+            with open(f"/proc/{starter}/task/{starter}/children", encoding="ascii") as children:
+                root = children.read().split()[0]
+            for command in ("pre-dump", "dump"):
+                result = run("criu-ns", command, "-D", images, "-t", root, "-o", "log", "--criu-binary", criu)
+                self.assertFalse(os.path.exists(os.path.join(folder, "executed")), command)
+                self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_failure_is_told(self):
         need_root()

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/pid/criu_init.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string_view>
 
+#include "criu/base/names.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/status.hpp"
 #include "criu/pie/namespace_init.hpp"
@@ -15,11 +17,28 @@ namespace {
 using kernel::NamespaceIds;
 using kernel::NamespaceKind;
 
-/// Of somebody else's process the same name and words mean nothing.
+bool isFirstProcess(const kernel::TaskStatus& status) {
+    return status.nsPid.size() > 1 && status.innermostPid() == 1 && status.uid.effective == ::geteuid();
+}
+
+/// The init of restore --new-pidns. Of another user's process the same name and words mean nothing.
 bool isCriusInit(const kernel::ProcPid& process, const kernel::TaskStatus& status) {
-    return status.nsPid.size() > 1 && status.innermostPid() == 1 && status.name == pie::kNamespaceInitName &&
-           status.uid.effective == ::geteuid() &&
+    return status.name == pie::kNamespaceInitName &&
            std::string_view(process.readFile("cmdline")).starts_with(pie::kNamespaceInitTitle);
+}
+
+/// Whether a link of /proc/PID leads where that of this process leads.
+bool isSame(const kernel::ProcPid& process, const char* link) {
+    struct stat theirs {};
+    struct stat own {};
+    return ::fstatat(process.fd(), link, &theirs, 0) == 0 &&
+           ::fstatat(kernel::ProcDir().self().fd(), link, &own, 0) == 0 && Inode::of(theirs) == Inode::of(own);
+}
+
+/// A restore that criu-ns has started as the first process, below this process' root directory. A container in which
+/// criu restores has another root.
+bool isRestore(const kernel::ProcPid& process) {
+    return isSame(process, "exe") && isSame(process, "root");
 }
 
 }  // namespace
@@ -30,13 +49,15 @@ bool treatAsCriuNamespaces(HostPid parent, const NamespaceIds& tree, NamespaceId
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
     const kernel::ProcPid init = proc.open(parent.value);
-    if (!isCriusInit(init, kernel::readStatus(init, buffer)) ||
+    const kernel::TaskStatus status = kernel::readStatus(init, buffer);
+    if (!isFirstProcess(status) || !(isCriusInit(init, status) || isRestore(init)) ||
         kernel::readNamespaceId(init, NamespaceKind::Pid) != tree.of(NamespaceKind::Pid))
         return false;
     const auto count = [&](NamespaceKind kind) { criu.kinds[static_cast<std::size_t>(kind)] = tree.of(kind); };
     count(NamespaceKind::Pid);
     const auto mounts = tree.of(NamespaceKind::Mount);
-    if (mounts == criu.of(NamespaceKind::Mount) || mounts != kernel::readNamespaceId(init, NamespaceKind::Mount))
+    if (mounts == criu.of(NamespaceKind::Mount) || mounts != kernel::readNamespaceId(init, NamespaceKind::Mount) ||
+        !isSame(init, "root"))
         return false;
     count(NamespaceKind::Mount);
     return true;

@@ -6,10 +6,11 @@
 
 namespace criu::namespaces {
 
-/// A tree that restore --new-pidns has given a pid namespace has none to be dumped, nor mounts if it has those of its
-/// init, since images never had them: its root is the child of an init of criu's. Such a tree counts as being where
-/// criu is: the namespaces of `criu` become those of the tree in these kinds. `parent` and `tree`: of the root, which
-/// stands still. Returns whether its mounts are a copy of criu's. Throws Error.
+/// A tree that restore --new-pidns or criu-ns has given a pid namespace has none to be dumped, nor mounts if it has
+/// those of its init, since images never had them: its root is the child of an init of criu's, or of the criu that has
+/// restored it. Such a tree counts as being where criu is: the namespaces of `criu` become those of the tree in these
+/// kinds. `parent` and `tree`: of the root, which stands still. Returns whether its mounts are a copy of criu's. Throws
+/// Error.
 bool treatAsCriuNamespaces(HostPid parent, const kernel::NamespaceIds& tree, kernel::NamespaceIds& criu);
 
 }  // namespace criu::namespaces

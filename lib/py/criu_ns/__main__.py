@@ -19,8 +19,8 @@ _USAGE = """Usage: criu-ns dump|pre-dump -t PID [OPTION]...
        criu-ns restore [OPTION]...
        criu-ns check [OPTION]...
 
-restore runs criu in a pid and a mount namespace of its own, so that the numbers of all processes are free; dump and
-pre-dump run it in those of the tree. Options are criu's, see criu(8), and
+restore runs criu in a pid and a mount namespace of its own, so that the numbers of all processes are free. The other
+commands run criu as they are: a dump works from outside of the tree's namespaces. Options are criu's, see criu(8), and
   --criu-binary PATH    the criu to run, if it isn't that of $PATH
 """
 _INTERVAL = 0.01  # seconds between looks for the end of a restore
@@ -150,68 +150,6 @@ def _wait_until_restored(child: int, inner_file: str) -> str | None:
         time.sleep(_INTERVAL)
 
 
-# ---- dump
-
-def _inner_pid(pid: str) -> str:
-    """The number that a process has in its own pid namespace."""
-    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as status:
-        for line in status:
-            if line.startswith("NSpid:"):
-                return line.split()[-1]
-    raise OSError(f"/proc/{pid}/status has no NSpid: the kernel has no pid namespaces")
-
-
-def _same(one: os.stat_result, other: os.stat_result) -> bool:
-    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-
-
-def _enter_mounts(descriptor: int) -> None:
-    """Enters a mount namespace, if its root and this directory are the same ones there: criu gets paths of here."""
-    before = os.stat("/"), os.stat("."), os.getcwd()
-    namespaces.enter(descriptor, "mount")
-    os.chdir(before[2])
-    if not _same(os.stat("/"), before[0]):
-        raise OSError("the tree has another root directory; run criu itself, which needs not be in its namespaces")
-    if not _same(os.stat("."), before[1]):
-        raise OSError(f"{before[2]} is another directory in the mount namespace of the tree")
-
-
-def _hold_namespace() -> None:
-    """Leaves a process in the pid namespace that this one's children are in, and an orphan there, so that its first process
-    has a child to wait for when the tree is gone. With this process it ends, too."""
-    reader, writer = os.pipe()
-    parent = os.fork()
-    if parent == 0:
-        if os.fork() == 0:
-            os.close(writer)
-            os.read(reader, 1)
-        os._exit(0)
-    os.close(reader)
-    os.waitpid(parent, 0)
-
-
-def _dump(command: str, words: list[str]) -> int:
-    arguments = Arguments(words)
-    program = arguments.take("--criu-binary")
-    pid = arguments.value("--tree", "t")
-    if pid is None:
-        raise UsageError(f"{command} needs --tree PID")
-    if not pid.isdigit() or not os.path.isdir(f"/proc/{pid}"):
-        raise UsageError(f"there is no process {pid}")
-    with open(f"/proc/{pid}/ns/pid", "rb") as pids, open(f"/proc/{pid}/ns/mnt", "rb") as mounts:
-        if not _same(os.fstat(pids.fileno()), os.stat("/proc/self/ns/pid")):
-            arguments.replace(_inner_pid(pid), "--tree", "t")
-            namespaces.enter(pids.fileno(), "pid")
-        if not _same(os.fstat(mounts.fileno()), os.stat("/proc/self/ns/mnt")):
-            _enter_mounts(mounts.fileno())
-    _hold_namespace()
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        _execute(program, [command, *arguments.words])
-    return _wait(child)
-
-
 def main() -> int:
     """Runs criu. Returns its exit status, or 1 if it couldn't be run."""
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
@@ -221,11 +159,10 @@ def main() -> int:
     try:
         if command == "restore":
             return _restore(words)
-        if command in ("dump", "pre-dump"):
-            return _dump(command, words)
-        if command == "check":
+        if command in ("dump", "pre-dump", "check"):
+            # What is executed is a file of here. In the mounts of the tree others may have put something in its place.
             arguments = Arguments(words)
-            _execute(arguments.take("--criu-binary"), ["check", *arguments.words])
+            _execute(arguments.take("--criu-binary"), [command, *arguments.words])
         raise UsageError(f"{command} is no command of criu-ns; dump, pre-dump, restore and check are")
     except (UsageError, OSError) as error:
         print(f"criu-ns: {error}", file=sys.stderr)

@@ -69,16 +69,6 @@ class Arguments:
             raise UsageError(f"{name} needs a value")
         return self.words[index + 1]
 
-    def replace(self, value: str, name: str, letter: str = "") -> None:
-        """Gives an option that is given another value."""
-        found = self._find(name, letter)
-        assert found
-        index, start = found
-        if start is None:
-            self.words[index + 1] = value
-        else:
-            self.words[index] = self.words[index][:start] + value
-
     def take(self, name: str, letter: str = "") -> str | None:
         """Takes an option and its value out; None if it isn't given."""
         taken = self.value(name, letter)

@@ -25,11 +25,6 @@ def unshare(flags: int) -> None:
     _call("make a namespace", _libc.unshare(flags))
 
 
-def enter(descriptor: int, name: str) -> None:
-    """Takes this process into a namespace; into a pid namespace its next children."""
-    _call(f"enter the {name} namespace", _libc.setns(descriptor, 0))
-
-
 def mount_own_proc() -> None:
     """Mounts /proc of this process' pid namespace, for nobody but the processes of this mount namespace."""
     _call("keep mounts to this namespace", _libc.mount(None, b"/", None, _MS_SLAVE | _MS_REC, None))
