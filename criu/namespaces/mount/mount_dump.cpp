@@ -72,6 +72,23 @@ UniqueFd cloneAt(std::string_view path) {
     return kernel::cloneMountBelow(root.get(), pathBelow("/", path).value());
 }
 
+/// A mount of the same, with nothing mounted below. A path leads to the mount.
+UniqueFd cloneOf(const Mount& mount) {
+    const ErrorContext context([&] { return mount.describe(); });
+    try {
+        return cloneAt(mount.mountPoint);
+    } catch (const Error& error) {
+        if (error.code() != EINVAL)
+            throw;
+        // has_locked_children() in fs/namespace.c
+        Error refused(0,
+                      "it came from outside with what is mounted on it, and for the user namespace that it is in the "
+                      "kernel has locked these together, so its files can't be dumped");
+        refused.addHint("take mounts of the outside as they are there: --external mnt[], at the restore too");
+        throw refused;
+    }
+}
+
 /// A copy of a namespace, of which mounts can be taken off so that hidden ones come to light.
 class Copy {
 public:
@@ -81,7 +98,8 @@ public:
         match(original, look());
     }
 
-    /// A mount of the same as each of these, with nothing mounted below.
+    /// A mount of the same as each of these, with nothing mounted below; of those that the kernel lets nobody uncover
+    /// there is none.
     std::map<int, UniqueFd> open(std::set<int> wanted) {
         std::map<int, UniqueFd> opened;
         for (;;) {
@@ -97,13 +115,11 @@ public:
                     covering.insert(seen.id);
                     continue;
                 }
-                opened[original->second] = cloneAt(mount.mountPoint);
+                opened[original->second] = cloneOf(mount);
                 wanted.erase(original->second);
             }
-            if (wanted.empty())
+            if (wanted.empty() || !takeOff(now, paths, std::move(covering)))
                 return opened;
-            if (!takeOff(now, paths, std::move(covering)))
-                fail("mount {} can't be reached", *wanted.begin());
         }
     }
 
@@ -127,8 +143,11 @@ private:
             if (now.isRoot(mount) || !covering.contains(mount.id) || children[mount.id] != 0 ||
                 !paths.isReachable(mount))
                 continue;
-            sys(::umount2(mount.mountPoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW), "uncover what is below {}",
-                mount.mountPoint);
+            if (::umount2(mount.mountPoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) {
+                if (errno != EINVAL)
+                    failErrno("uncover what is below {}", mount.mountPoint);
+                continue;  // it is locked (can_umount() in fs/namespace.c)
+            }
             --children[mount.parentId];
             any = true;
         }
@@ -185,6 +204,9 @@ MountDump::MountDump(const model::Options& options, FirstProcess first, std::spa
       cgroups_(tree.root().dir.open("ns/cgroup", O_RDONLY)) {
     for (const SeenNamespace& one : seen)
         spaces_.push_back(look(one));
+    if (first_ == FirstProcess::InItsOwn)
+        for (Space& space : spaces_)
+            takeOutLocked(space);
     markExternal(plugins);
     check(plugins);
 }
@@ -234,7 +256,10 @@ std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
             if (wanted.contains(mount.id))
                 here.insert(mount.id);
         if (!here.empty())
-            opened.merge(openIn(space, std::move(here)));
+            opened.merge(openIn(space, here));
+        for (const int id : here)
+            if (!opened.contains(id))
+                fail("{} is covered by a mount that can't be taken off", space.mounts.find(id)->describe());
     }
     return opened;
 }
@@ -248,7 +273,7 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
         const MountPaths paths(all);
         for (const Mount& mount : all.all())
             if (hidden.contains(mount.id) && paths.isReachable(mount) && !mount.unbindable) {
-                opened[mount.id] = cloneAt(mount.mountPoint);
+                opened[mount.id] = cloneOf(mount);
                 hidden.erase(mount.id);
             }
     });
@@ -385,12 +410,10 @@ void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
             if (!paths.isReachable(mount) && !mount.externalName && devices.contains(mount.device))
                 covered.insert(mount.id);
     }
-    if (covered.empty())
-        return;
     std::map<int, std::string> names;
     for (const int id : covered)
         names.emplace(id, space.mounts.find(id)->describe());
-    const std::set<int> out = space.mounts.takeOut([&](const Mount& mount) { return covered.contains(mount.id); });
+    const std::set<int> out = takeOut(space, covered);
     if (out.empty())
         return;
     if (kernel::foreignOwnerUserns(space.fd.get()))
@@ -401,11 +424,40 @@ void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
             "{} mounts of mount namespace {} are covered, as they are outside, and aren't dumped: {} is one. After a "
             "restore they aren't there when what covers them is taken off",
             out.size(), space.number, names.at(*out.begin()));
+}
+
+/// Mounts from outside that others cover: those of a namespace that belongs to another user namespace than criu's are
+/// locked by the kernel, so that nobody in there gets at what they hide (lock_mnt_tree() in fs/namespace.c).
+void MountDump::takeOutLocked(Space& space) const {
+    std::set<int> hidden;
+    {
+        const MountPaths paths(space.mounts);
+        for (const Mount& mount : space.mounts.all())
+            if (!paths.isReachable(mount))
+                hidden.insert(mount.id);
+    }
+    if (hidden.empty() || !kernel::foreignOwnerUserns(space.fd.get()))
+        return;
+    for (const auto& [id, mount] : openIn(space, hidden))
+        hidden.erase(id);
+    if (const std::set<int> out = takeOut(space, hidden); !out.empty())
+        log_.info("Mount namespace {}: {} mounts that nobody in there can uncover aren't dumped", space.number,
+                  out.size());
+}
+
+/// Takes out those of these mounts that no others need. Returns their numbers.
+std::set<int> MountDump::takeOut(Space& space, const std::set<int>& unwanted) {
+    std::set<int> out;
+    if (!unwanted.empty())
+        out = space.mounts.takeOut([&](const Mount& mount) { return unwanted.contains(mount.id); });
+    if (out.empty())
+        return out;
     std::vector<kernel::MountInfo> left;
     for (const kernel::MountInfo& mount : space.table.all())
         if (!out.contains(mount.id))
             left.push_back(mount);
     space.table = kernel::MountTable(std::move(left));
+    return out;
 }
 
 /// Whether criu's own namespace has the same directory; then its path becomes the mount's source. `outside`: mounts

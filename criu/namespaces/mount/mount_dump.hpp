@@ -91,6 +91,8 @@ private:
     void markExternal(const Plugins& plugins);
     void makePartsWhole(const MountTree& outside, const Plugins& plugins);
     void takeOutCovered(Space& space, const MountTree& outside) const;
+    void takeOutLocked(Space& space) const;
+    static std::set<int> takeOut(Space& space, const std::set<int>& unwanted);
     bool matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const;
     void check(const Plugins& plugins);
     [[nodiscard]] PathMap<bool> sourcesOnRestore();

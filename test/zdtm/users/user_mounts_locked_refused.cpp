@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: own-pids yes
+// zdtm: modes refused
+// zdtm: refused /mnt \(tmpfs, mount \d+\): it came from outside with what is mounted on it
+// zdtm: dump-options --external mnt[]:ms
+#include <sys/stat.h>
+
+#include "mounts.hpp"
+#include "user_spaces.hpp"
+
+ZDTM("a user's copy of mounts, of which one lies on another whose files can't be had apart") {
+    zdtm::enter_new_mounts();
+    zdtm::mount_on("/mnt", "tmpfs");
+    SYS(mkdir("/mnt/place", 0755));
+    zdtm::mount_on("/mnt/place", "tmpfs");
+    zdtm::become_root_inside();
+    SYS(unshare(CLONE_NEWNS));
+    me.wait_for_check();
+    zdtm::write_file("/mnt/place/file", "content");
+}
