@@ -7,6 +7,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/files/open_fd.hpp"
+#include "criu/files/refused.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/memory/pages/read_watch.hpp"
 
@@ -84,7 +85,7 @@ void DumpDevices::dump(const files::OpenFd& file, FileId id) {
         return part.dump->claims(file) && part.dump->dump(file, id);
     });
     if (!taken)
-        fail("{} is of a kind that can't be dumped, and no plugin took it", file.describe());
+        files::refuseFile(file);
 }
 
 bool DumpDevices::takesSockets() const {

@@ -4,6 +4,7 @@
 #include "criu/base/error.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/file_rights.hpp"
+#include "criu/kernel/mount_calls.hpp"
 
 namespace criu::files {
 
@@ -13,6 +14,10 @@ std::string OpenFd::describe() const {
     if (fd < 0)
         return fmt::format("{} of pid {}", link, pid);
     return fmt::format("fd {} of pid {} ({})", fd, pid, link);
+}
+
+int OpenFd::mountId() const {
+    return info.mountId ? *info.mountId : kernel::mountIdOf(copy.get()).value_or(-1);
 }
 
 FileCopy openContent(const OpenFd& file, const ImageDir& images) {

@@ -82,9 +82,14 @@ struct OpenFd {
     [[nodiscard]] bool isReadable() const noexcept {
         return fd >= 0 && (info.flags & O_PATH) == 0 && (info.flags & O_ACCMODE) != O_WRONLY;
     }
+    /// The kernel's number of the mount that it was opened on; -1 if the kernel doesn't tell.
+    [[nodiscard]] int mountId() const;
     /// "fd 7 of pid 12 (pipe:[123])", for messages.
     [[nodiscard]] std::string describe() const;
 };
+
+/// Throws Error: the file is on a mount that the tree's mount namespace hasn't.
+[[noreturn]] void refuseOutside(const OpenFd& file);
 
 /// Opens a file of the tree for reading. What the process can't read by its own descriptor is opened with the rights of
 /// the client that `images` are limited to. Throws Error.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/securebits.h>
-#include <sys/fsuid.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -49,26 +46,15 @@ decltype(statfs::f_type) fileSystemOf(const OpenFd& file) {
     return fs.f_type;
 }
 
-int mountIdOf(const OpenFd& file) {
-    return file.info.mountId ? *file.info.mountId : kernel::mountIdOf(file.copy.get()).value_or(-1);
-}
-
 /// After a restore such a node is in a file system of its own (GhostFile), which isn't mounted anywhere.
 bool isDeletedDevice(const OpenFd& file) {
     return (S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode)) && file.stat.st_nlink == 0;
 }
 
-[[noreturn]] void refuseOutside(const OpenFd& file) {
-    Error error(0, fmt::format("{} lies on a mount outside of the tree's mount namespace", file.describe()));
-    error.addHint(fmt::format("give it anew: --external file[{:x}:{:x}] and on restore --inherit-fd", mountIdOf(file),
-                              file.stat.st_ino));
-    throw error;
-}
-
 /// The mount that a path leads to in the tree. Files opened before the tree got its mounts are on those of another
 /// namespace.
 int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
-    const int id = mountIdOf(file);
+    const int id = file.mountId();
     if (tree.hasMount(id))
         return id;
     const UniqueFd there(::open(tree.at(path).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -97,13 +83,13 @@ bool isOnCriusProc(const OpenFd& file, const FileDump& dump) {
     struct stat crius {};
     sys(::stat("/proc", &crius), "look at /proc");
     return dump.pids().isOwnNamespace() && file.stat.st_dev == crius.st_dev &&
-           !dump.treeRoot().changesPids(mountIdOf(file), kernel::kernelForm(crius.st_dev));
+           !dump.treeRoot().changesPids(file.mountId(), kernel::kernelForm(crius.st_dev));
 }
 
 /// Throws Error for files of processes in /proc whose path would be that of another process after a restore.
 void requireSameProcess(const OpenFd& file, const std::string& path, const FileDump& dump) {
     const TreeRoot& tree = dump.treeRoot();
-    const int own = mountIdOf(file);
+    const int own = file.mountId();
     const std::optional<TreePid> number =
         processOfPath(tree.pathInProc(path, tree.isDumped() ? mountOf(file, path, tree) : own));
     if (!number)
@@ -138,21 +124,6 @@ void dropSuffix(std::string& path, std::string_view suffix) {
         path.resize(path.size() - suffix.size());
 }
 
-/// CreatedName::link(), also on file systems of the tree's user namespace, where only its users may create files. The
-/// calling thread becomes one of them for the call, and doesn't lose its capabilities by that.
-int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
-    int code = to.link(file);
-    if (code != EOVERFLOW || !ids.isOwnNamespace())
-        return code;
-    kernel::runInThread([&] {
-        sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "make changes of the user leave capabilities alone");
-        ::setfsgid(ids.outerGid(ids.firstGid()));
-        ::setfsuid(ids.outerUid(ids.firstUid()));
-        code = to.link(file);
-    });
-    return code;
-}
-
 /// Empty: the file has none, or can't be read.
 std::vector<std::byte> buildIdOf(const OpenFd& file, const ImageDir& images) {
     try {
@@ -175,7 +146,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     out.mode = file.stat.st_mode;
     const auto fileSystem = fileSystemOf(file);
     const TreeRoot& tree = dump.treeRoot();
-    if (fileSystem == PROC_SUPER_MAGIC && tree.isLate(mountIdOf(file)))
+    if (fileSystem == PROC_SUPER_MAGIC && tree.isLate(file.mountId()))
         fail(
             "{} lies on a proc file system of a pid namespace below that of the root of the tree, which can't be "
             "dumped "
@@ -188,7 +159,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     else
         findPath(file, path, out, dump);
 
-    if (tree.isDumped() && !(isDeletedDevice(file) && !tree.hasMount(mountIdOf(file)))) {
+    if (tree.isDumped() && !(isDeletedDevice(file) && !tree.hasMount(file.mountId()))) {
         out.has_mnt_id = 1;
         out.mnt_id = mountOf(file, path, tree);
         if (tree.isOfNonRootNs(out.mnt_id) && tree.isCovered(out.mnt_id))
@@ -220,7 +191,7 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
     // The text is appended by the kernel, but may also be part of a name: the file system knows.
     struct stat there {};
     const TreeRoot& tree = dump.treeRoot();
-    const int mount = tree.isOwn() ? mountIdOf(file) : -1;
+    const int mount = tree.isOwn() ? file.mountId() : -1;
     const auto leadsToFile = [&] {
         if (::lstat(tree.at(path, mount).c_str(), &there) != 0)
             return false;
@@ -234,6 +205,10 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
         out.mode = there.st_mode;
         return true;
     };
+    // open_tree(2) with OPEN_TREE_CLONE: the path of what was copied may lead to the same directory.
+    if (file.fd >= 0 && (file.info.flags & O_PATH) != 0 && kernel::isMountRoot(file.copy.get()) &&
+        !isMounted(file, tree))
+        refuseOutside(file);
     if (leadsToFile())
         return;
     dropSuffix(path, kernel::kDeletedMark);
@@ -269,7 +244,7 @@ void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& 
     RemapFilePathEntry entry = REMAP_FILE_PATH_ENTRY__INIT;
     entry.orig_id = out.id;
     entry.has_remap_type = 1;
-    if (isDirectoryCovered(path, mountIdOf(file), dump.treeRoot()))
+    if (isDirectoryCovered(path, file.mountId(), dump.treeRoot()))
         fail("{} is deleted, and another mount lies over the directory it was in, which can't be restored yet",
              file.describe());
     const bool directory = S_ISDIR(file.stat.st_mode);
@@ -277,62 +252,14 @@ void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& 
         entry.remap_type = REMAP_TYPE__GHOST;
         entry.remap_id = ghosts_.add(file, dump.images(), dump.ids(), dump.stop());
         dump.log().info("{} is deleted: dumped as ghost {}", file.describe(), entry.remap_id);
+        if (!isMounted(file, dump.treeRoot()))
+            dump.log().warn("{} is deleted, on a detached mount: a restore makes it on another file system",
+                            file.describe());
     } else {
         entry.remap_type = REMAP_TYPE__LINKED;
         entry.remap_id = linkRemap(file, path, dump).value;
     }
     remaps_.push_back(entry);
-}
-
-FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump& dump) {
-    const auto key = std::pair(file.stat.st_dev, file.stat.st_ino);
-    if (const auto known = linked_.find(key); known != linked_.end())
-        return known->second;
-    if (!dump.options().linkRemap) {
-        Error error(0, fmt::format("{} has lost its name while the file has others ({} links)", file.describe(),
-                                   file.stat.st_nlink));
-        error.addHint("dump with --link-remap: it keeps the file under a temporary hard link");
-        throw error;
-    }
-    const TreeRoot& tree = dump.treeRoot();
-    const auto at = [&](const std::string& name) { return tree.isOwn() ? tree.at(name, mountIdOf(file)) : name; };
-    const FileId id = dump.nextId();
-    std::string folder = path.substr(0, path.rfind('/'));
-    while (!folder.empty() && ::access(at(folder).c_str(), F_OK) != 0 && errno == ENOENT)
-        folder.resize(folder.rfind('/'));  // it is gone as well
-    const std::string stem = fmt::format("{}/{}{}", folder, kLinkRemapPrefix, id);
-    std::string link = stem;
-    kernel::CreatedName created;
-    constexpr int kTries = 1000;  // others' links of the same name stay theirs
-    int code = EEXIST;
-    for (int next = 1; next <= kTries; ++next) {
-        created = kernel::CreatedName(at(link));
-        code = linkFile(file.copy.get(), created, dump.ids());
-        if (code != EEXIST)
-            break;
-        link = fmt::format("{}.{}", stem, next);
-    }
-    if (code != 0)
-        failWith(code, "link {} to {}", file.describe(), link);
-    links_.push_back(std::move(created));
-    linked_.emplace(key, id);
-
-    auto& entry = *dump.arena().make<FileEntry>();
-    auto& out = *dump.arena().make<RegFileEntry>();
-    entry.type = FD_TYPES__REG;
-    entry.id = id.value;
-    entry.reg = &out;
-    out.id = id.value;
-    out.fown = dump.arena().make<FownEntry>();
-    if (dump.treeRoot().isDumped()) {
-        out.has_mnt_id = 1;
-        out.mnt_id = mountIdOf(file);
-    }
-    out.name = dump.arena().string(link);
-    out.has_mode = 1;
-    out.mode = file.stat.st_mode;
-    dump.add(entry);
-    return id;
 }
 
 void PathDump::finish(const ImageDir& images) {
@@ -342,18 +269,6 @@ void PathDump::finish(const ImageDir& images) {
     for (const RemapFilePathEntry& entry : remaps_)
         image.write(entry);
     image.finish();
-}
-
-void PathDump::removeLinks(Log& log) noexcept {
-    for (kernel::CreatedName& link : links_)
-        if (const int code = link.remove(); code != 0 && code != ENOENT)
-            log.warn("the temporary link {} is left: {}", link.name(), std::strerror(code));
-    links_.clear();
-}
-
-void PathDump::leaveLinks() noexcept {
-    for (kernel::CreatedName& link : links_)
-        link.release();
 }
 
 }  // namespace criu::files

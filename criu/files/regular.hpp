@@ -76,12 +76,15 @@ private:
     void findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump);
     /// For paths under /proc: processes may have ended while files of theirs are still open.
     void remapDeadProcess(const OpenFd& file, std::string& path, const RegFileEntry& out, FileDump& dump);
+    /// Whether the mount of a file is one of the mount namespace that the tree is in.
+    [[nodiscard]] bool isMounted(const OpenFd& file, const TreeRoot& tree);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
     GhostFileDump ghosts_;
     std::vector<RemapFilePathEntry> remaps_;
-    std::set<TreePid> deadProcesses_;  ///< one remap stands for all files of a process
+    std::set<TreePid> deadProcesses_;              ///< one remap stands for all files of a process
+    std::optional<kernel::MountTable> ownMounts_;  ///< of criu, once they are needed
     std::map<std::pair<dev_t, ino_t>, FileId> linked_;
     std::vector<kernel::CreatedName> links_;
 };

@@ -198,6 +198,12 @@ std::optional<int> mountIdOf(int fd) {
     return static_cast<int>(stat.stx_mnt_id);
 }
 
+bool isMountRoot(int fd) {
+    struct statx stat {};
+    sys(::statx(fd, "", AT_EMPTY_PATH, 0, &stat), "ask whether fd {} is the root of a mount", fd);
+    return (stat.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 void runInMountNamespace(int target, const std::function<void()>& work) {
     runInThread([&] {
         sys(::unshare(CLONE_FS), "have a root directory of its own for a thread");

@@ -76,6 +76,9 @@ void joinPropagation(int from, int to);
 /// The kernel's number of the mount a descriptor was opened through; nothing before Linux 5.8.
 [[nodiscard]] std::optional<int> mountIdOf(int fd);
 
+/// Whether a descriptor leads to the root of a mount. No before Linux 5.8, where the kernel doesn't tell.
+[[nodiscard]] bool isMountRoot(int fd);
+
 /// Runs `work` in a thread that is in another mount namespace, with its root as root and current directory. What it
 /// throws is thrown here.
 void runInMountNamespace(int target, const std::function<void()>& work);

@@ -9,7 +9,7 @@
 #include "criu/engine/dump/files/seen_sessions.hpp"
 #include "criu/engine/file_kinds.hpp"
 #include "criu/files/file_kind_dump.hpp"
-#include "criu/files/open_fd.hpp"
+#include "criu/files/refused.hpp"
 #include "criu/files/regular.hpp"
 #include "criu/files/ring_answers.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
@@ -50,7 +50,7 @@ const FileKindsDump::Kind& FileKindsDump::of(const files::OpenFd& file) const {
     for (const Kind& kind : impl_->kinds)
         if (kind.half->claims(file))
             return kind;
-    fail("{} is of a kind that can't be dumped yet", file.describe());
+    files::refuseFile(file);
 }
 
 /// The network namespace of a file; that of the root for files that are in none.

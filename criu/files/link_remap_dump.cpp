@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <linux/securebits.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <functional>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/files/file_dump.hpp"
+#include "criu/files/open_fd.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/files/tree_root.hpp"
+#include "criu/image/arena.hpp"
+#include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/options.hpp"
+#include "images/fdinfo.hpp"
+
+/// Files that their paths don't lead to any more: which mount they are on, and temporary hard links (--link-remap).
+namespace criu::files {
+namespace {
+
+/// Directories on the way to a path, from its parent on, as far as they are there.
+std::string nearestDirectory(const std::string& path, const std::function<std::string(const std::string&)>& at) {
+    std::string folder = path.substr(0, path.rfind('/'));
+    while (!folder.empty() && ::access(at(folder).c_str(), F_OK) != 0 && errno == ENOENT)
+        folder.resize(folder.rfind('/'));  // it is gone as well
+    return folder;
+}
+
+/// A file that its path doesn't lead to may be given another name only on its own mount (linkat(2): EXDEV).
+void requireDirectory(const OpenFd& file, const std::string& folder, const std::string& seen) {
+    if (S_ISDIR(file.stat.st_mode))
+        fail("{} is a directory that its path doesn't lead to, and can't have a further name", file.describe());
+    const UniqueFd directory(::open(seen.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const int id = file.mountId();
+    if (directory && kernel::mountIdOf(directory.get()).value_or(id) == id)
+        return;
+    Error error(0, fmt::format("{} can't be reached by its path, and can't be given another name: {} is on another "
+                               "mount",
+                               file.describe(), folder.empty() ? "/" : folder));
+    error.addHint("unmount what lies over its directory, or have the program close it before the dump");
+    throw error;
+}
+
+/// CreatedName::link(), also on file systems of the tree's user namespace, where only its users may create files. The
+/// calling thread becomes one of them for the call, and doesn't lose its capabilities by that.
+int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
+    int code = to.link(file);
+    if (code != EOVERFLOW || !ids.isOwnNamespace())
+        return code;
+    kernel::runInThread([&] {
+        sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "make changes of the user leave capabilities alone");
+        ::setfsgid(ids.outerGid(ids.firstGid()));
+        ::setfsuid(ids.outerUid(ids.firstUid()));
+        code = to.link(file);
+    });
+    return code;
+}
+
+}  // namespace
+
+[[noreturn]] void refuseOutside(const OpenFd& file) {
+    Error error(0, fmt::format("{} lies on a mount outside of the tree's mount namespace, or on one that is detached "
+                               "(umount -l, open_tree(2), fsmount(2))",
+                               file.describe()));
+    if (file.fd >= 0)
+        error.addHint(fmt::format("give it anew: --external file[{:x}:{:x}] and on restore --inherit-fd",
+                                  file.mountId(), file.stat.st_ino));
+    else
+        error.addHint("have the process leave it before the dump");
+    throw error;
+}
+
+bool PathDump::isMounted(const OpenFd& file, const TreeRoot& tree) {
+    const int id = file.mountId();
+    if (tree.isOwn())
+        return tree.hasMount(id);
+    if (!ownMounts_) {
+        kernel::ProcBuffer buffer;
+        ownMounts_.emplace(kernel::readMountInfo(kernel::ProcDir().self(), buffer));
+    }
+    return id < 0 || ownMounts_->find(id) != nullptr;  // before Linux 5.8 the number isn't always known
+}
+
+FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump& dump) {
+    const auto key = std::pair(file.stat.st_dev, file.stat.st_ino);
+    if (const auto known = linked_.find(key); known != linked_.end())
+        return known->second;
+    const TreeRoot& tree = dump.treeRoot();
+    const auto at = [&](const std::string& name) { return tree.isOwn() ? tree.at(name, file.mountId()) : name; };
+    if (!isMounted(file, tree))
+        refuseOutside(file);
+    const std::string folder = nearestDirectory(path, at);
+    requireDirectory(file, folder, at(folder.empty() ? "/" : folder));
+    if (!dump.options().linkRemap) {
+        Error error(0, fmt::format("{} has lost its name while the file has others ({} links)", file.describe(),
+                                   file.stat.st_nlink));
+        error.addHint("dump with --link-remap: it keeps the file under a temporary hard link");
+        throw error;
+    }
+    const FileId id = dump.nextId();
+    const std::string stem = fmt::format("{}/{}{}", folder, kLinkRemapPrefix, id);
+    std::string link = stem;
+    kernel::CreatedName created;
+    constexpr int kTries = 1000;  // others' links of the same name stay theirs
+    int code = EEXIST;
+    for (int next = 1; next <= kTries; ++next) {
+        created = kernel::CreatedName(at(link));
+        code = linkFile(file.copy.get(), created, dump.ids());
+        if (code != EEXIST)
+            break;
+        link = fmt::format("{}.{}", stem, next);
+    }
+    if (code != 0)
+        failWith(code, "link {} to {}", file.describe(), link);
+    links_.push_back(std::move(created));
+    linked_.emplace(key, id);
+
+    auto& entry = *dump.arena().make<FileEntry>();
+    auto& out = *dump.arena().make<RegFileEntry>();
+    entry.type = FD_TYPES__REG;
+    entry.id = id.value;
+    entry.reg = &out;
+    out.id = id.value;
+    out.fown = dump.arena().make<FownEntry>();
+    if (dump.treeRoot().isDumped()) {
+        out.has_mnt_id = 1;
+        out.mnt_id = file.mountId();
+    }
+    out.name = dump.arena().string(link);
+    out.has_mode = 1;
+    out.mode = file.stat.st_mode;
+    dump.add(entry);
+    return id;
+}
+
+void PathDump::removeLinks(Log& log) noexcept {
+    for (kernel::CreatedName& link : links_)
+        if (const int code = link.remove(); code != 0 && code != ENOENT)
+            log.warn("the temporary link {} is left: {}", link.name(), std::strerror(code));
+    links_.clear();
+}
+
+void PathDump::leaveLinks() noexcept {
+    for (kernel::CreatedName& link : links_)
+        link.release();
+}
+
+}  // namespace criu::files

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes refused
+// zdtm: dump-options --link-remap
+// zdtm: refused fd \d+ of pid \d+ .*on one that is detached
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "zdtm.hpp"
+
+ZDTM("a file on a mount that has been detached while it was open, in the mount namespace of criu") {
+    SYS(mkdir("place", 0755));
+    SYS(mount("none", "place", "tmpfs", 0, nullptr));
+    const int file = SYS(open("place/file", O_RDWR | O_CREAT, 0600));
+    SYS(umount2("place", MNT_DETACH));
+    me.wait_for_check();
+    SYS(write(file, "x", 1));
+}

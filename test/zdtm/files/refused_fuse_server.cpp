@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes refused
+// zdtm: refused fd \d+ of pid \d+ .*is the connection of a FUSE server
+#include <fcntl.h>
+
+#include "zdtm.hpp"
+
+ZDTM("the device by which a server of a FUSE file system answers the kernel") {
+    if (open("/dev/fuse", O_RDWR | O_CLOEXEC) < 0)
+        zdtm::skip("no FUSE here: %s", strerror(errno));
+    me.wait_for_check();
+}
