@@ -233,7 +233,7 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
             RemoteSyscalls remote(thread_, syscallInstruction_);
             code_ = remote.mmap(0, codeSize_, PROT_READ | PROT_EXEC, flags);
             if (dataSize_ != 0)
-                data_ = remote.mmap(0, dataSize_, PROT_READ | PROT_WRITE, flags);
+                data_ = remote.mmapScratch(dataSize_);
             remote.restore();
         }
         memory_.write(code_, blob_.bytes);

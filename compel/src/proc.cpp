@@ -45,6 +45,14 @@ std::string_view statusField(std::string_view text, std::string_view name) {
     return {};
 }
 
+/// The same of a field in kB, in bytes; 0 for processes without memory.
+std::uint64_t statusBytes(std::string_view text, std::string_view name) {
+    auto value = statusField(text, name);
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    constexpr std::uint64_t unit = 1024;
+    return parseNumber<std::uint64_t>(value, 10) * unit;
+}
+
 std::optional<MemoryRange> parseMapping(std::string_view line) {
     const auto range = firstWord(line);
     const auto dash = range.find('-');
@@ -93,7 +101,10 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
                         .process = parseNumber<pid_t>(statusField(*text, "Tgid"), 10),
                         .tracer = parseNumber<pid_t>(statusField(*text, "TracerPid"), 10),
                         .threads = parseNumber<std::size_t>(statusField(*text, "Threads"), 10),
-                        .seccomp = parseNumber<int>(statusField(*text, "Seccomp"), 10) != 0};
+                        .seccomp = parseNumber<int>(statusField(*text, "Seccomp"), 10) != 0,
+                        .mapped = statusBytes(*text, "VmSize"),
+                        .data = statusBytes(*text, "VmData"),
+                        .locked = statusBytes(*text, "VmLck")};
 }
 
 namespace {

@@ -21,6 +21,10 @@ struct ThreadStatus {
     std::size_t threads = 0;
     /// It has seccomp filters, or is in strict mode.
     bool seccomp = false;
+    /// Bytes that its process has mapped in all, privately and writable, and locked.
+    std::uint64_t mapped = 0;
+    std::uint64_t data = 0;
+    std::uint64_t locked = 0;
 };
 std::optional<ThreadStatus> readThreadStatus(pid_t tid);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fail.hpp"
+#include "memory_limits.hpp"
 #include "proc.hpp"
 
 namespace compel {
@@ -199,9 +200,29 @@ RemoteAddress RemoteSyscalls::mmap(RemoteAddress hint, std::uint64_t size, int p
         hint = findRoomFor32BitCode(tracee_.tid(), size);
         flags |= MAP_FIXED_NOREPLACE;
     }
-    return checkedCall("mmap", SYS_mmap,
-                       {hint, size, static_cast<std::uint64_t>(protection), static_cast<std::uint64_t>(flags),
-                        static_cast<std::uint64_t>(fd), offset});
+    const auto result = call(SYS_mmap, {hint, size, static_cast<std::uint64_t>(protection),
+                                        static_cast<std::uint64_t>(flags), static_cast<std::uint64_t>(fd), offset});
+    if (!isSyscallError(result))
+        return static_cast<RemoteAddress>(result);
+    const auto code = static_cast<int>(-result);
+    Error error(code, join("mmap in thread ", tracee_.tid()));
+    const bool isData = (flags & MAP_PRIVATE) != 0 && (protection & PROT_WRITE) != 0;
+    if (const auto limit = limitOfMemory(tracee_.tid(), size, isData, code); !limit.empty())
+        error.addHint(limit);
+    throw error;
+}
+
+RemoteAddress RemoteSyscalls::mmapScratch(std::uint64_t size) {
+    try {
+        return mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+    } catch (const TraceeGone&) {
+        throw;
+    } catch (const Error& error) {
+        if (error.code() != ENOMEM)
+            throw;
+        // RLIMIT_DATA is about private memory alone (is_data_mapping() in mm/mmap.c).
+        return mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+    }
 }
 
 void RemoteSyscalls::munmap(RemoteAddress address, std::uint64_t size) {
@@ -243,9 +264,7 @@ void RemoteSyscalls::restore() {
 }
 
 RemoteBuffer::RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size)
-    : syscalls_(syscalls),
-      address_(syscalls.mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS)),
-      size_(size) {}
+    : syscalls_(syscalls), address_(syscalls.mmapScratch(size)), size_(size) {}
 
 RemoteBuffer::~RemoteBuffer() {
     try {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -210,4 +212,69 @@ TEST_CASE("memory is read and written whatever its protection") {
     child.say("end");
     CHECK(child.exitCode() == 5);
     ::munmap(hidden, 8192);
+}
+
+namespace {
+
+/// What the tracer is told when it maps memory in a child that has limited itself; empty if that works.
+std::string mapIn(const std::function<bool()>& limit) {
+    Child child([&](const Child::Talk& talk) {
+        talk.say(limit() ? "ready" : "failed");
+        return talk.hear() == "end" ? 7 : 1;
+    });
+    REQUIRE(child.hear() == "ready");
+    child.awaitState('S');
+    auto process = FrozenProcess::freeze(child.pid());
+    std::string said;
+    {
+        RemoteSyscalls remote(process.leader(), process.syscallInstruction());
+        try {
+            const RemoteBuffer buffer(remote, 8192);
+            process.memory().writeValue<long>(buffer.address(), 42);
+            CHECK(process.memory().readValue<long>(buffer.address()) == 42);
+        } catch (const Error& error) {
+            said = error.what();
+        }
+    }
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 7);
+    return said;
+}
+
+bool limitTo(__rlimit_resource resource, rlim_t value) {
+    const rlimit limit{value, value};
+    return ::setrlimit(resource, &limit) == 0;
+}
+
+bool mapAllThatIsAllowed() {
+    constexpr std::size_t page = 4096;
+    constexpr std::size_t most = 1U << 17;
+    auto* const room = static_cast<std::byte*>(
+        ::mmap(nullptr, 2 * most * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    for (std::size_t at = 1; room != MAP_FAILED && at < most; ++at)
+        if (::mprotect(room + 2 * at * page, page, PROT_READ) != 0) {
+            // One mapping may be left: a protection changes two.
+            (void)::mmap(nullptr, page, PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+            return true;
+        }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("memory is mapped where a process may have no more data of its own") {
+    CHECK(mapIn([] { return limitTo(RLIMIT_DATA, 4096); }).empty());
+}
+
+TEST_CASE("who can't map memory in a process is told which limit that is") {
+    using Catch::Contains;
+    CHECK_THAT(mapIn([] { return limitTo(RLIMIT_AS, 4096); }), Contains("RLIMIT_AS") && Contains("--as="));
+    CHECK_THAT(mapIn(mapAllThatIsAllowed), Contains("vm.max_map_count"));
+    if (::geteuid() == 0)
+        CHECK_THAT(mapIn([] {
+                       // Root may lock as much as it likes.
+                       return ::mlockall(MCL_FUTURE) == 0 && limitTo(RLIMIT_MEMLOCK, 4096) && ::setuid(65534) == 0;
+                   }),
+                   Contains("RLIMIT_MEMLOCK"));
 }

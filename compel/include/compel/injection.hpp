@@ -80,8 +80,8 @@ struct InjectedMemory {
 /// The tracees and the blob must outlive it and stay where they are in memory.
 class Injection {
 public:
-    /// `thread`: any stopped thread of the process; it also takes the mappings away again. `dataSize`: bytes of zeroed,
-    /// private, readable and writable memory. `syscallInstruction`: see RemoteSyscalls.
+    /// `thread`: any stopped thread of the process; it also takes the mappings away again. `dataSize`: bytes of memory,
+    /// see RemoteSyscalls::mmapScratch(). `syscallInstruction`: see RemoteSyscalls.
     Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
               std::optional<RemoteAddress> syscallInstruction = std::nullopt);
     /// Takes over what somebody else has mapped. The thread that unmaps it may stand in it: nothing of it is executed

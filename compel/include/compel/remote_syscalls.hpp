@@ -54,8 +54,12 @@ public:
     /// Like call(), but an error result becomes Error, whose text starts with `what`.
     std::uint64_t checkedCall(const char* what, std::int64_t number, const SyscallArguments& arguments);
 
+    /// An error names the limit that has been reached.
     RemoteAddress mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd = -1,
                        std::uint64_t offset = 0);
+    /// Memory of zeroes for the tracer, readable and writable: anonymous and private, or shared where the process may
+    /// have no more private memory (RLIMIT_DATA).
+    RemoteAddress mmapScratch(std::uint64_t size);
     void munmap(RemoteAddress address, std::uint64_t size);
     void mprotect(RemoteAddress address, std::uint64_t size, int protection);
 
@@ -83,7 +87,7 @@ private:
     bool restored_ = false;
 };
 
-/// Memory mapped in the traced process for as long as this lives: anonymous, private, readable and writable.
+/// Memory mapped in the traced process for as long as this lives (mmapScratch()).
 class RemoteBuffer {
 public:
     RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size);

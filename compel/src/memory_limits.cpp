@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include "memory_limits.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "fail.hpp"
+#include "proc.hpp"
+
+namespace compel {
+namespace {
+
+std::uint64_t firstNumber(std::string_view text) {
+    std::uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::string raised(std::string_view name, std::uint64_t limit, pid_t pid, std::string_view option) {
+    return join("it has reached its ", name, " of ", limit, " bytes; prlimit --pid ", pid, " --", option,
+                "=BYTES raises that");
+}
+
+/// Soft limit by its name in /proc/PID/limits, which shows them to more than prlimit(2) does; none if it is unlimited.
+std::optional<std::uint64_t> softLimit(std::string_view limits, std::string_view name) {
+    const auto line = limits.find(name);
+    if (line == std::string_view::npos)
+        return std::nullopt;
+    const auto value = limits.find_first_not_of(' ', line + name.size());
+    if (value == std::string_view::npos || limits[value] < '0' || limits[value] > '9')
+        return std::nullopt;
+    return firstNumber(limits.substr(value));
+}
+
+/// Whether a process that uses so much has no room for `size` more.
+bool isReached(const std::optional<std::uint64_t>& limit, std::uint64_t used, std::uint64_t size) {
+    return limit && used + size > *limit;
+}
+
+/// The kernel counts what /proc/PID/maps has a line for, but for the page that all processes have.
+std::uint64_t countMappings(pid_t pid) {
+    std::uint64_t count = 0;
+    visitMappings(pid, [&](const MemoryRange& range) {
+        if (range.name != "[vsyscall]")
+            ++count;
+        return true;
+    });
+    return count;
+}
+
+}  // namespace
+
+std::string limitOfMemory(pid_t tid, std::uint64_t size, bool isData, int code) {
+    const auto status = readThreadStatus(tid);
+    if (!status)
+        return {};
+    const pid_t pid = status->process;
+    const std::string limits = readWholeFile(join("/proc/", pid, "/limits")).value_or("");
+    if (code == EAGAIN) {
+        // Of a process that has its future mappings locked (mlockall(2)).
+        const auto limit = softLimit(limits, "Max locked memory");
+        return isReached(limit, status->locked, size)
+                   ? raised("limit of locked memory (RLIMIT_MEMLOCK)", *limit, pid, "memlock")
+                   : std::string();
+    }
+    if (code != ENOMEM)
+        return {};
+    if (const auto limit = softLimit(limits, "Max address space"); isReached(limit, status->mapped, size))
+        return raised("limit of address space (RLIMIT_AS)", *limit, pid, "as");
+    if (const auto limit = softLimit(limits, "Max data size"); isData && isReached(limit, status->data, size))
+        return raised("limit of data (RLIMIT_DATA)", *limit, pid, "data");
+    const std::uint64_t most = firstNumber(readWholeFile("/proc/sys/vm/max_map_count").value_or(""));
+    if (most != 0 && countMappings(pid) >= most)
+        return join("it has as many mappings as a process may have; sysctl vm.max_map_count, which is ", most,
+                    ", raises that");
+    constexpr int never = 2;
+    if (firstNumber(readWholeFile("/proc/sys/vm/overcommit_memory").value_or("")) == never)
+        return "the machine has no memory left that it may promise (vm.overcommit_memory is 2)";
+    return {};
+}
+
+}  // namespace compel
