@@ -247,8 +247,9 @@ void UserspaceFilesystems::requireResponsive() const {
     for (const auto& [device, sample] : samples_) {
         struct stat status {};
         struct statfs system {};
-        sys(::fstat(sample.get(), &status), "look at a file of a FUSE file system");
-        sys(::fstatfs(sample.get(), &system), "look at a FUSE file system");
+        // An error is an answer, too. Whoever needs the file says which one it is.
+        (void)::fstat(sample.get(), &status);
+        (void)::fstatfs(sample.get(), &system);
     }
 }
 

@@ -179,6 +179,7 @@ void GhostFileDump::write(std::uint32_t id, const OpenFd& file, const ImageDir& 
     std::string target;
     if (S_ISREG(stat.st_mode)) {
         const FileCopy content = openContent(file, images);
+        const ErrorContext context([&] { return file.describe(); });
         const auto size = static_cast<std::uint64_t>(stat.st_size);
         entry.has_size = 1;
         entry.size = size;

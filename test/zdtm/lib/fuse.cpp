@@ -27,6 +27,8 @@ constexpr std::uint64_t kAwayNode = 5;
 
 // Of the server's process: the other file has no name any more.
 bool other_is_deleted = false;
+// Requests about that are answered with ESTALE; none if 0.
+unsigned forgotten_request = 0;
 // Where the link out of the file system leads to; none if empty. Then the files are another user's, too, and have ACLs.
 std::string away;
 
@@ -81,6 +83,9 @@ std::uint64_t node_of(const char* name) {
 
 // Attributes and names are valid for no time at all: each time somebody wants them the kernel asks again.
 void answer(int server, const fuse_in_header& request, const char* body) {
+    if (request.opcode == forgotten_request && request.nodeid == kOtherNode && other_is_deleted) {
+        return send(server, request.unique, ESTALE, nullptr, 0);
+    }
     switch (request.opcode) {
         case FUSE_INIT: {
             fuse_init_out out{};
@@ -200,6 +205,10 @@ int mount_fuse(const std::string& path) {
         skip("no FUSE file system can be mounted: %s", strerror(errno));
     }
     return server;
+}
+
+void forget_deleted_fuse_file(unsigned request) {
+    forgotten_request = request;
 }
 
 bool serve_fuse(int server, int pause, const std::function<bool(unsigned)>& answers) {

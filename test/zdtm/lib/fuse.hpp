@@ -19,6 +19,10 @@ inline constexpr char kFuseContent[] = "served";
 // /dev/fuse. Skips the test where that can't be done.
 int mount_fuse(const std::string& path);
 
+// Which requests about the deleted file are answered with ESTALE, by servers that are started later: FUSE_GETATTR, as
+// by mergerfs; FUSE_OPEN, FUSE_READ.
+void forget_deleted_fuse_file(unsigned request);
+
 // Answers requests until none comes for so many milliseconds. False once the file system is gone. `answers`: takes one
 // request only, and is asked about it (FUSE_FLUSH ...); if it says no the request is left without an answer for ever.
 bool serve_fuse(int server, int pause, const std::function<bool(unsigned request)>& answers = nullptr);

@@ -18,10 +18,21 @@ constexpr unsigned kMostDescriptorReaders = 4;
 /// Starting threads takes as long as reading some tens of descriptors.
 constexpr std::size_t kWorthThreads = 4 * kBatch;
 
+[[noreturn]] void failStat(const kernel::ProcPid& task, const files::OpenFd& file, int code) {
+    Error error(code, fmt::format("stat fd {} of pid {} ({})", file.fd, file.pid,
+                                  task.readLink(fmt::format("fd/{}", file.fd))));
+    if (code == ESTALE)
+        error.addHint(
+            "the server of its file system doesn't know the file any more: it has been deleted, or the server is "
+            "another one; have the program close it before the dump");
+    throw error;
+}
+
 }  // namespace
 
 void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
-    sys(::fstat(file.copy.get(), &file.stat), "stat fd {} of pid {}", file.fd, file.pid);
+    if (::fstat(file.copy.get(), &file.stat) != 0)
+        failStat(task, file, errno);
     // Named by a path, a socket can only be opened with O_PATH; then it is but the name.
     if (S_ISSOCK(file.stat.st_mode) && (file.info.flags & O_PATH) == 0) {
         file.link = fmt::format("socket:[{}]", file.stat.st_ino);
