@@ -133,6 +133,7 @@ public:
     /// Whether a process that files in /proc belong to had ended when they were dumped. It has to exist while they are
     /// opened.
     [[nodiscard]] bool hadEnded(TreePid pid) const { return deadProcesses_.contains(pid); }
+    [[nodiscard]] const std::set<TreePid>& deadProcesses() const noexcept { return deadProcesses_; }
 
     /// The descriptor of a deleted file by the inode it had, device in the images' form (minor in the low 20 bits); -1
     /// if it isn't among them.

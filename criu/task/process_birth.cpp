@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/proc/limits.hpp"
+#include "criu/kernel/pid_limit.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/model/nested_pids.hpp"
@@ -121,7 +121,7 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
 pid_t createHelperProcess(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags) {
     const std::set<pid_t> needed = numbersOf(tree);
     // Numbers are tried from the highest downwards, far from where trees usually are.
-    for (pid_t candidate = kernel::highestPid(); candidate > 1; --candidate) {
+    for (pid_t candidate = kernel::PidLimit().highest(); candidate > 1; --candidate) {
         // clone3 notices that a number is taken only after it has copied the whole process.
         if (needed.contains(candidate) || ::kill(candidate, 0) == 0)
             continue;

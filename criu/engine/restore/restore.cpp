@@ -3,6 +3,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/pid_room.hpp"
 #include "criu/engine/restore/born.hpp"
 #include "criu/engine/restore/parked.hpp"
 #include "criu/engine/restore/planned.hpp"
@@ -37,10 +38,12 @@ int restore(Run& run) {
         run.listeners.require(Stage::PreStream);
     run.listeners.append(run.drivers);  // one process notifies all
     PlannedRestore planned(run);
+    PidRoom room(planned);
     PreparedRestore prepared(planned);
     BornRestore born(prepared);
     ParkedRestore parked(born);
     const RunningRestore running(parked);
+    room.keep();
     return waits(options) ? running.awaitRoot() : 0;
 }
 

@@ -75,15 +75,6 @@ ResourceLimits readLimits(const ProcPid& process, ProcBuffer& buffer) {
     return parseLimits(process.read("limits", buffer));
 }
 
-pid_t highestPid() {
-    const std::string text = ProcDir().readFile("sys/kernel/pid_max");
-    Scanner scan(text);
-    pid_t count = 0;
-    if (!scan.number(count) || count < 2)
-        fail("/proc/sys/kernel/pid_max holds {}", text);
-    return count - 1;
-}
-
 int raiseFileLimit() {
     rlimit limit{};
     sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");

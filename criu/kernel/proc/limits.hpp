@@ -21,9 +21,6 @@ using ResourceLimits = std::array<rlimit, kRlimits>;
 [[nodiscard]] ResourceLimits parseLimits(std::string_view text);
 [[nodiscard]] ResourceLimits readLimits(const ProcPid& process, ProcBuffer& buffer);
 
-/// The highest pid that is given in this pid namespace (/proc/sys/kernel/pid_max). Throws Error.
-[[nodiscard]] pid_t highestPid();
-
 /// Lets this process open as many files as its hard limit allows. Returns how many that are. Throws Error.
 int raiseFileLimit();
 

@@ -157,8 +157,10 @@ std::unique_ptr<NamespaceRestore> makePidRestore(const RestoreInputs& inputs) {
     if (inputs.options.newPidNamespace && !fresh)
         inputs.log.debug("--new-pidns changes nothing: the tree has a pid namespace of its own");
     inputs.surroundings.ownPids = true;
-    if (const auto name = externalName(inputs, number); name && !fresh)
+    if (const auto name = externalName(inputs, number); name && !fresh) {
+        inputs.surroundings.givenPids = *name;
         return std::make_unique<GivenPidRestore>(inputs.tree, *name);
+    }
     inputs.surroundings.endsWithFirst = true;
     if (fresh && !rootIsInit(inputs)) {
         if (NestedPidRestore::isNeeded(inputs.tree))

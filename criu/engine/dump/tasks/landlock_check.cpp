@@ -29,6 +29,7 @@
 #include "criu/engine/dump/tasks/stopped_clone.hpp"
 #include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/kernel/landlock.hpp"
+#include "criu/kernel/pid_limit.hpp"
 #include "criu/kernel/proc/limits.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -278,7 +279,7 @@ std::optional<std::string> LandlockCheck::Part::test(FrozenTask& task, compel::T
     Entered entered;
     try {
         if (number_ == 0)
-            number_ = kernel::highestPid();
+            number_ = kernel::PidLimit().highest();
         witness = std::make_unique<LandlockClone>(task, thread, --number_, injection);
         entered = witness->enter(injection);
     } catch (const compel::TraceeGone&) {

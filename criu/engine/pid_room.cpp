@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/pid_room.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/restore/files/restored_files.hpp"
+#include "criu/engine/restore/planned.hpp"
+#include "criu/files/regular.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/model/nested_pids.hpp"
+#include "criu/model/options.hpp"
+#include "criu/model/process_tree.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// The highest number that is needed, and whose it is.
+struct Highest {
+    pid_t number = 0;
+    std::string owner;
+
+    void add(pid_t other, const char* what) {
+        if (other > number)
+            *this = {other, fmt::format("{} {}", what, other)};
+    }
+};
+
+/// In the pid namespace of the root.
+Highest highestOf(const PlannedRestore& planned) {
+    Highest highest;
+    for (const auto& task : planned.tree().tasks)
+        for (const model::Thread& thread : task->threads)
+            highest.add(thread.tid.value, thread.tid == task->pid ? "process" : "thread");
+    // Among them are helpers with the numbers of groups and sessions.
+    for (const model::Birth& birth : planned.births.all()) {
+        highest.add(birth.pid.value, birth.helper ? "process group or session" : "process");
+        highest.add(birth.pgid.value, "process group");
+    }
+    for (const TreePid pid : planned.files.remaps().deadProcesses())
+        highest.add(pid.value, "process");
+    return highest;
+}
+
+/// In the namespaces below it.
+Highest highestBelow(const PlannedRestore& planned) {
+    Highest highest;
+    for (const auto& space : planned.tree().nested().all())
+        for (const auto& [who, number] : space->numbers)
+            highest.add(number, "process or thread");
+    return highest;
+}
+
+/// The limit of the namespace that the root will be in, which exists already; nothing if the user hasn't given it.
+std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
+    const namespaces::RestoreNsContext& around = planned.surroundings;
+    if (!around.ownPids)
+        return kernel::PidLimit();
+    const auto& given = planned.options().inheritFds;
+    const auto found = std::find_if(given.begin(), given.end(),
+                                    [&](const model::InheritFd& inherit) { return inherit.name == around.givenPids; });
+    return found != given.end() ? std::optional(kernel::PidLimit(found->fd)) : std::nullopt;
+}
+
+[[noreturn]] void refuse(const PlannedRestore& planned, const Highest& wanted, pid_t highest, int code) {
+    Error error(code, fmt::format("{} can't have its number: here the highest one is {} (kernel.pid_max)", wanted.owner,
+                                  highest));
+    const bool inNew = !planned.surroundings.endsWithFirst && kernel::PidLimit::ofNew().highest() >= wanted.number;
+    error.addHint(code == EINVAL ? std::string("the kernel gives no numbers as high")
+                                 : fmt::format("sysctl kernel.pid_max={} makes room{}", wanted.number + 1,
+                                               inNew ? ", and so does a new pid namespace: --new-pidns" : ""));
+    throw error;
+}
+
+/// A limit that is too low.
+struct Lack {
+    kernel::PidLimit limit;  ///< to be raised
+    Highest wanted;
+    pid_t highest = 0;
+};
+
+std::optional<Lack> findLack(const PlannedRestore& planned) {
+    const kernel::PidLimit own;
+    const pid_t highest = own.highest();
+    // Namespaces that don't exist yet have no limit lower than criu's, and none of their own to be raised.
+    const auto lackInNew = [&](Highest wanted) -> std::optional<Lack> {
+        if (wanted.number <= highest)
+            return std::nullopt;
+        const pid_t there = kernel::PidLimit::ofNew().highest();
+        return wanted.number <= there ? std::nullopt : std::optional(Lack{own, std::move(wanted), there});
+    };
+    if (auto lack = lackInNew(highestBelow(planned)))
+        return lack;
+    Highest wanted = highestOf(planned);
+    if (planned.surroundings.endsWithFirst)
+        return lackInNew(std::move(wanted));
+    const auto limit = limitOfRoot(planned);
+    const pid_t there = limit ? limit->highest() : wanted.number;
+    return wanted.number <= there ? std::nullopt : std::optional(Lack{*limit, std::move(wanted), there});
+}
+
+}  // namespace
+
+PidRoom::PidRoom(const PlannedRestore& planned) : planned_(planned) {
+    while (const auto lack = findLack(planned)) {
+        if (lack->wanted.number <= raised_)
+            refuse(planned, lack->wanted, lack->highest, 0);
+        limit_ = lack->limit;
+        const pid_t before = limit_.highest();
+        if (const int code = limit_.set(lack->wanted.number); code != 0)
+            refuse(planned, lack->wanted, lack->highest, code);
+        raised_ = lack->wanted.number;
+        if (!before_)
+            before_ = before;
+        planned.log().info("kernel.pid_max is raised from {} to {} for {}", before + 1, raised_ + 1,
+                           lack->wanted.owner);
+    }
+}
+
+PidRoom::~PidRoom() {
+    if (!before_)
+        return;
+    try {
+        // Somebody else may have set it since.
+        const int code = limit_.highest() == raised_ ? limit_.set(*before_) : 0;
+        if (code != 0)
+            planned_.log().warn("kernel.pid_max can't be lowered to {} again: {}", *before_ + 1, std::strerror(code));
+    } catch (const std::exception& error) {
+        planned_.log().warn("kernel.pid_max stays raised: {}", error.what());
+    }
+}
+
+void PidRoom::require(const PlannedRestore& planned) {
+    if (const auto lack = findLack(planned); lack && !lack->limit.maySet())
+        refuse(planned, lack->wanted, lack->highest, 0);
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/kernel/pid_limit.hpp"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+
+namespace criu::kernel {
+namespace {
+
+constexpr const char* kFile = "/proc/sys/kernel/pid_max";
+constexpr std::size_t kText = 16;
+
+/// A signal handler could do it: the caller may be a child with a copy of this process' locks. Returns the number in
+/// the file, or -errno.
+pid_t readNumber() noexcept {
+    std::array<char, kText> text{};
+    const UniqueFd file(::open(kFile, O_RDONLY | O_CLOEXEC));
+    const ssize_t length = file ? ::read(file.get(), text.data(), text.size()) : -1;
+    if (length < 0)
+        return -errno;
+    pid_t number = 0;
+    std::from_chars(text.data(), text.data() + length, number);
+    return number > 1 ? number : -EINVAL;
+}
+
+/// The same. Returns 0 or -errno.
+pid_t writeNumber(pid_t number) noexcept {
+    std::array<char, kText> text{};
+    const auto [end, problem] = std::to_chars(text.data(), text.data() + text.size(), number);
+    const UniqueFd file(::open(kFile, O_WRONLY | O_CLOEXEC));
+    if (!file || problem != std::errc{})
+        return -errno;
+    return ::write(file.get(), text.data(), static_cast<std::size_t>(end - text.data())) < 0 ? -errno : 0;
+}
+
+constexpr pid_t kRead = 0;
+constexpr pid_t kAskForRight = -1;
+
+/// `wanted`: what the file is to hold, or one of these two.
+pid_t actHere(pid_t wanted) noexcept {
+    if (wanted == kAskForRight)
+        return ::faccessat(AT_FDCWD, kFile, W_OK, AT_EACCESS) == 0 ? 1 : 0;
+    return wanted == kRead ? readNumber() : writeNumber(wanted);
+}
+
+/// The same in a child that nobody gets to know of.
+pid_t actInChild(pid_t wanted, std::uint64_t flags) {
+    const Mapping said = Mapping::anonymous(sizeof(pid_t), MAP_SHARED);
+    *said.as<pid_t>() = -ECHILD;
+    clone_args args{};
+    args.flags = flags;
+    const auto child = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
+    if (child < 0)
+        failErrno("create a process to look at {}", kFile);
+    if (child == 0) {
+        ::prctl(PR_SET_DUMPABLE, 0);  // others may be in that namespace
+        *said.as<pid_t>() = actHere(wanted);
+        ::_exit(0);
+    }
+    while (::waitpid(child, nullptr, __WALL) < 0)
+        if (errno != EINTR)
+            failErrno("wait for process {}", child);
+    return *said.as<pid_t>();
+}
+
+}  // namespace
+
+PidLimit PidLimit::ofNew() noexcept {
+    PidLimit limit;
+    limit.place_ = Place::New;
+    return limit;
+}
+
+pid_t PidLimit::act(pid_t wanted) const {
+    switch (place_) {
+        case Place::New:
+            return actInChild(wanted, CLONE_NEWPID);
+        case Place::Given: {
+            pid_t result = 0;
+            runInThread([&] {
+                sys(::setns(given_, CLONE_NEWPID), "have a child in another pid namespace");
+                result = actInChild(wanted, 0);
+            });
+            return result;
+        }
+        default:
+            return actHere(wanted);
+    }
+}
+
+pid_t PidLimit::highest() const {
+    const pid_t limit = act(kRead);
+    if (limit < 0)
+        failWith(-limit, "read {}", kFile);
+    return limit - 1;
+}
+
+bool PidLimit::maySet() const {
+    return act(kAskForRight) == 1;
+}
+
+int PidLimit::set(pid_t highest) const {
+    return -act(highest + 1);
+}
+
+}  // namespace criu::kernel
