@@ -19,6 +19,7 @@
 #include "criu/kernel/capabilities.hpp"
 #include "criu/kernel/file_rights.hpp"
 #include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/ptrace_access.hpp"
 #include "criu/model/client.hpp"
 #include "criu/model/options.hpp"
@@ -94,6 +95,16 @@ void requireYama(const Client& client, HostPid root) {
         return;
     failWith(EPERM, "the client may not trace process {} where kernel.yama.ptrace_scope is {}", root,
              static_cast<int>(scope));
+}
+
+/// What lies in a namespace is dumped with criu's rights, and needn't be the client's: files in memory, queues.
+void requireNoOwnNamespaces(const kernel::NamespaceIds& process, const kernel::NamespaceIds& criu) {
+    for (std::size_t number = 0; number < kernel::kNamespaceKinds; ++number)
+        if (process.kinds[number] != criu.kinds[number])
+            refuse(fmt::format("it is in a {} namespace of its own",
+                               kernel::namespaceName(static_cast<kernel::NamespaceKind>(number))));
+    if (process.pidForChildren != criu.pidForChildren || process.timeForChildren != criu.timeForChildren)
+        refuse("it has its children in a namespace of their own");
 }
 
 void requireMayLookInto(const kernel::ProcPid& process, pid_t thread) {
@@ -175,6 +186,7 @@ void requireClientsProcesses(const Client& client, std::span<const HostPid> proc
         return;
     requireYama(client, processes.front());
     const kernel::ProcDir proc;
+    const kernel::NamespaceIds own = kernel::readNamespaceIds(proc.self());
     kernel::ProcBuffer buffer;
     for (const HostPid pid : processes) {
         const ErrorContext context([&] { return fmt::format("process {}", pid); });
@@ -182,9 +194,11 @@ void requireClientsProcesses(const Client& client, std::span<const HostPid> proc
             const kernel::ProcPid process = proc.open(pid.value);
             const kernel::TaskStatus status = kernel::readStatus(process, buffer);
             requireClientCredentials(client, credentialsOf(status));
+            if (status.state == kernel::TaskState::Zombie)
+                continue;
+            requireNoOwnNamespaces(kernel::readNamespaceIds(process), own);
             const kernel::FileRightsScope rights(rightsOf(client), client.capabilities);
-            if (status.state != kernel::TaskState::Zombie)
-                requireMayLookInto(process, pid.value);
+            requireMayLookInto(process, pid.value);
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
                 throw;  // of those that have ended nothing is told
@@ -196,6 +210,7 @@ void requireClientTree(const Client& client, FrozenTree& tree) {
     if (client.isOwner)
         return;
     requireYama(client, tree.rootPid());
+    const kernel::NamespaceIds own = kernel::readNamespaceIds(kernel::ProcDir().self());
     kernel::ProcBuffer buffer;
     for (const auto& task : tree.tasks()) {
         const ErrorContext context([&] { return task->describe(); });
@@ -203,9 +218,12 @@ void requireClientTree(const Client& client, FrozenTree& tree) {
             requireClientCredentials(client, credentialsOf(task->status));
             continue;
         }
-        for (const compel::FrozenThread& thread : task->process->threads())
-            requireClientCredentials(client,
-                                     credentialsOf(kernel::readThreadStatus(task->dir, thread.tracee.tid(), buffer)));
+        const kernel::NamespaceIds spaces = task->namespaces();
+        for (const compel::FrozenThread& thread : task->process->threads()) {
+            const pid_t tid = thread.tracee.tid();
+            requireClientCredentials(client, credentialsOf(kernel::readThreadStatus(task->dir, tid, buffer)));
+            requireNoOwnNamespaces(kernel::readThreadNamespaceIds(task->dir, tid, spaces), own);
+        }
         const kernel::FileRightsScope rights(rightsOf(client), client.capabilities);
         for (const compel::FrozenThread& thread : task->process->threads())
             requireMayLookInto(task->dir, thread.tracee.tid());

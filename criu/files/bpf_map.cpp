@@ -179,8 +179,12 @@ private:
         attributes.maxEntries = info.maxEntries;
         // Its own descriptor may be one that can't read.
         UniqueFd readable;
-        if ((file.info.flags & O_ACCMODE) == O_WRONLY)
+        if ((file.info.flags & O_ACCMODE) == O_WRONLY) {
+            // Maps have no owner whose rights could be asked for.
+            if (dump.images().isLimited())
+                failWith(EPERM, "it isn't open for reading, and a map can't be read by the client");
             readable = kernel::openBpfMap(info.id, BPF_F_RDONLY);
+        }
         const kernel::BpfMapContent content =
             kernel::readBpfMap(readable ? readable.get() : file.copy.get(), attributes);
         if (!image_)

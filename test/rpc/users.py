@@ -37,7 +37,8 @@ def become_member():
 
 
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
-CLONE_NEWPID = 0x20000000
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
+MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
 LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF = 444, 446
 LANDLOCK_MAKE_DIR = 1 << 7
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -301,6 +302,28 @@ def nameless(kind, path, how):
     return opened
 
 
+class BpfMap(ctypes.Structure):
+    """The beginning of union bpf_attr of bpf(2), for BPF_MAP_CREATE."""
+    _fields_ = [(name, ctypes.c_uint32) for name in ("type", "key_size", "value_size", "max_entries", "flags")]
+
+
+class BpfElement(ctypes.Structure):
+    """The same for BPF_MAP_UPDATE_ELEM."""
+    _fields_ = [("map", ctypes.c_uint64), ("key", ctypes.c_void_p), ("value", ctypes.c_void_p), ("flags", ctypes.c_uint64)]
+
+
+def map_for_writing():
+    """A BPF map that holds the secret, by a descriptor that can only write there; None if there are none here."""
+    bpf, create, update, array, write_only = 321, 0, 2, 2, 1 << 4
+    text = ctypes.create_string_buffer(SECRET.encode(), 32)
+    made = LIBC.syscall(bpf, create, ctypes.byref(BpfMap(array, 4, len(text), 1, write_only)), ctypes.sizeof(BpfMap))
+    if made < 0:
+        return None
+    element = BpfElement(made, ctypes.addressof(ctypes.c_uint32(0)), ctypes.addressof(text), 0)
+    call(LIBC.syscall(bpf, update, ctypes.byref(element), ctypes.sizeof(element)))
+    return made
+
+
 def unreadable_files(case):
     """What a process has open and can't read isn't in its images, for a user: deleted files and memfds of root that are open
     for writing only, or as a place (O_PATH)."""
@@ -322,6 +345,11 @@ def unreadable_files(case):
             require(reply["success"], f"a {kind} of {owner} that is open with {how:#x}: {reply}")
             case.gone(pid)
             os.close(held)
+    held = map_for_writing()
+    if held is not None:
+        users.require_refused("can't be read by the client", "DUMP", pid=users.program(passed={7: held}))
+        users.require_nothing_told()
+        os.close(held)
 
 
 def confined(case):
@@ -337,4 +365,42 @@ def confined(case):
             require(case.alive(own) and not os.listdir(users.images), f"{kind} was done {before.__name__}")
 
 
-CASES = [of_user, logs_of_user, own_logs, untraceable, unreadable_files, confined]
+def in_namespace(flag, prepare):
+    """What a process of the user is to call: it goes into a new namespace, in which something is made as root, and is
+    the user's then."""
+    def enter():
+        call(LIBC.unshare(flag))
+        prepare()
+        become()
+    return enter
+
+
+def hide_in_mount():
+    """A file of root in a file system in memory that the calling process mounts for itself."""
+    call(LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None))
+    call(LIBC.mount(b"none", b"/mnt", b"tmpfs", 0, None))
+    file = os.open("/mnt/secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.write(file, SECRET.encode())
+    os.close(file)
+
+
+def hide_in_queue():
+    """A message of root in a queue that others may not read."""
+    ipc_private = 0
+    queue = call(LIBC.msgget(ipc_private, 0o600))
+    message = ctypes.create_string_buffer(ctypes.string_at(ctypes.byref(ctypes.c_long(1)), 8) + SECRET.encode())
+    call(LIBC.msgsnd(queue, message, len(SECRET), 0))
+
+
+def foreign_namespaces(case):
+    """What lies in namespaces that root has made for a user's process, and isn't the user's, isn't in images of the user."""
+    users = Users(case)
+    for flag, prepare, kind in ((CLONE_NEWNS, hide_in_mount, "mnt"), (CLONE_NEWIPC, hide_in_queue, "ipc")):
+        own = case.program(before_exec=in_namespace(flag, prepare))
+        users.require_refused(f"in a {kind} namespace of its own", "DUMP", pid=own, log_file="log", log_level=4)
+        require("Stage: freeze" not in users.log("log"), "it has been stopped")
+        users.require_nothing_told()
+        require(case.alive(own), "it has ended")
+
+
+CASES = [of_user, logs_of_user, own_logs, untraceable, unreadable_files, confined, foreign_namespaces]
