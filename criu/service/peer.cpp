@@ -73,15 +73,6 @@ void requireUnconfined(const kernel::TaskStatus& thread, const kernel::TaskStatu
     }
 }
 
-/// By the name that AppArmor has for that, or the types of SELinux: user:role:type:level.
-bool isUnconfined(std::string_view label) {
-    if (label == "unconfined")
-        return true;
-    for (int field = 0; field < 2; ++field)
-        label.remove_prefix(std::min(label.find(':'), label.size() - 1) + 1);
-    return label.starts_with("unconfined_");
-}
-
 /// The same for all threads of a process, which have their memory in common.
 void requireUnconfined(const kernel::ProcPid& process, pid_t pid) {
     const ErrorContext context([&] { return fmt::format("the client, process {}", pid); });
@@ -92,7 +83,7 @@ void requireUnconfined(const kernel::ProcPid& process, pid_t pid) {
     for (const pid_t thread : kernel::readThreads(process)) {
         requireUnconfined(kernel::readThreadStatus(process, thread, buffer), own);
         const std::optional<std::string> label = task::securityLabel(process.thread(thread));
-        if (label && label != ownLabel && !isUnconfined(*label))
+        if (label && label != ownLabel && !task::isUnconfined(*label))
             failWith(EPERM, "it is confined as '{}', and criu isn't", *label);
     }
 }

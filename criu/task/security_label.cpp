@@ -98,6 +98,16 @@ std::optional<std::string> securityLabel(const kernel::ProcPid& thread) {
     }
 }
 
+bool isUnconfined(std::string_view label) noexcept {
+    if (label == kUnconfined)
+        return true;
+    for (int field = 0; field < 2; ++field) {
+        const std::size_t colon = label.find(':');
+        label.remove_prefix(colon == std::string_view::npos ? label.size() : colon + 1);
+    }
+    return label.starts_with("unconfined_");
+}
+
 LabelModule labelModule() {
     // In the place of securityfs, which containers often lack.
     if (const auto enabled = tryRead("/sys/module/apparmor/parameters", "enabled");

@@ -35,6 +35,10 @@ enum class LabelModule : std::uint8_t { None, AppArmor, Selinux, Other };
 /// module answers. Throws Error.
 [[nodiscard]] std::optional<std::string> securityLabel(const kernel::ProcPid& thread);
 
+/// Whether a label lets its threads do what their users may: by the name that AppArmor has for that, or by the types
+/// of SELinux (user:role:type:level).
+[[nodiscard]] bool isUnconfined(std::string_view label) noexcept;
+
 /// What this kernel runs. Throws Error.
 [[nodiscard]] LabelModule labelModule();
 

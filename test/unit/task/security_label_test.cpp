@@ -43,6 +43,15 @@ TEST_CASE("other labels are refused, unless they are criu's own") {
     CHECK_NOTHROW(task::refuseLabel("floor", "floor", LabelModule::Other, false));
 }
 
+TEST_CASE("labels under which threads may do what their users may are known") {
+    CHECK(task::isUnconfined("unconfined"));
+    CHECK(task::isUnconfined("unconfined_u:unconfined_r:unconfined_t:s0-s0:c0.c1023"));
+    CHECK(task::isUnconfined("system_u:system_r:unconfined_service_t:s0"));
+    for (const char* const label : {"", ":", "docker-default", "unconfined_u", "unconfined_u:unconfined_r:sandbox_t:s0",
+                                    "staff_u:staff_r:staff_t"})
+        CHECK_FALSE(task::isUnconfined(label));
+}
+
 TEST_CASE("what isn't confined has no label in an image") {
     Arena arena;
     CredsEntry creds = CREDS_ENTRY__INIT;
