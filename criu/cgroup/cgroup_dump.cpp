@@ -24,8 +24,8 @@ namespace criu::cgroup {
 namespace {
 
 constexpr std::string_view kNamedPrefix = "name=";
-/// How many groups may be in each other: the entry of one lies in that of its parent, and the readers of images take so
-/// many levels. Around the groups there are two, in them those of a property and its owner.
+/// Maximum nesting of groups. The image nests a group's entry in its parent's entry, and readers limit nesting. Four
+/// levels are reserved: two around the groups, two for a property and its owner.
 constexpr unsigned kDeepest = kMaxRecordNesting - 4;
 
 std::string readText(const std::string& path) {
@@ -81,7 +81,7 @@ CgroupDump::~CgroupDump() = default;
 
 CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& properties, const Freezer* freezer)
     : options_(options), table_(properties), hierarchies_(std::make_unique<Hierarchies>(options.cgroupYard)) {
-    // The file is missing where the kernel has no cgroups.
+    // The kernel has no /proc/PID/cgroup if it is built without cgroups.
     const std::vector<kernel::CgroupLine> own =
         kernel::parseCgroups(kernel::ProcDir().self().tryReadFile("cgroup").value_or(""));
     for (const kernel::CgroupLine& line : own) {
@@ -122,7 +122,7 @@ CgroupNsView CgroupDump::addNamespace(const kernel::ProcPid& member) {
         const std::string& seen = inside.at(controllers);
         const std::size_t rest = seen == "/" ? 0 : seen.size();
         if (path == "/" || rest == path.size())
-            continue;  // the namespace begins at the root
+            continue;  // the namespace's root is the hierarchy's root
         if (rest > path.size() || (rest != 0 && !path.ends_with(seen)))
             fail("process sees its cgroup {} of {} as {}", path, controllers, seen);
         prefixes.emplace(controllers, path.size() - rest);
@@ -206,7 +206,7 @@ void CgroupDump::storeSets(CgroupEntry& entry) {
 }
 
 void CgroupDump::storeControllers(CgroupEntry& entry) {
-    // Hierarchies without a controller are there only if somebody uses them.
+    // Stores hierarchies without controllers only if a task is in one of their groups.
     std::vector<std::string> all = controllers_;
     for (const auto& [key, id] : sets_)
         for (const auto& [controllers, path] : key.second)
@@ -233,7 +233,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     for (const auto& [key, id] : sets_)
         if (const auto member = key.second.find(controllers); id != kOwnSet && member != key.second.end())
             paths.insert(rootOf(controllers, member->second));
-    // In this order a group comes before those below it.
+    // std::set sorts each group before the groups below it.
     std::vector<std::string> heads;
     for (const std::string& path : paths)
         if (std::none_of(heads.begin(), heads.end(), [&](const std::string& head) { return isBelow(path, head); }))
@@ -243,7 +243,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     entry.dirs = arena_.messages<CgroupDirEntry>(heads.size());
     for (std::size_t i = 0; i < heads.size(); ++i) {
         CgroupDirEntry& out = *entry.dirs[i];
-        // Of the root of a hierarchy without controllers nothing is needed, and it may be about to vanish.
+        // criu needs no data of the root of a hierarchy without controllers, and the kernel may be removing it.
         if (controllers.starts_with(kNamedPrefix) && heads[i] == "/") {
             out.dir_name = arena_.string("");
             continue;
@@ -255,7 +255,8 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
         fillGroup(group.get(), controllers, out, threaded);
         if (freezer_ && freezer_->first == controllers)
             add(freezer_->second, out);
-        // Groups below the root belong to others; those that the tree is in have entries of their own.
+        // Skips children of the hierarchy's root, since most have no task of the tree. The tree's groups are heads
+        // themselves.
         if (!isRoot)
             fillChildren(group.get(), controllers, out, threaded, 1);
     }

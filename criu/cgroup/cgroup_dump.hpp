@@ -34,36 +34,36 @@ class Hierarchies;
 struct Property;
 class PropertyTable;
 
-/// Which properties groups have, with what --cgroup-props and --cgroup-props-file change. Throws Error for mistakes in
-/// them.
+/// Returns the properties of groups, changed by --cgroup-props and --cgroup-props-file. Throws Error if an option has a
+/// mistake.
 PropertyTable readProperties(const model::Options& options);
 
-/// A cgroup namespace from which processes see their groups.
+/// Cgroup namespace from which processes see paths of groups.
 enum class CgroupNsView : std::uint32_t { OfCriu = 0 };
 
-/// Dump half: which groups tasks are in, and what these groups are like. Each combination of groups is a set; the one
-/// criu is in itself has number 1 and isn't stored: whoever is in it will be where the restoring criu is.
+/// Dump half of cgroups: the groups of each task, and the properties of these groups. A cgroup set is one combination
+/// of groups. The dumping criu's set has number 1 and isn't stored: its tasks are restored into the restoring criu's
+/// groups.
 class CgroupDump {
 public:
     static constexpr std::uint32_t kOwnSet = 1;
 
-    /// `properties`: those that groups are dumped with; they outlive this object. `freezer`: the groups that were
-    /// frozen for the dump (--freeze-cgroup), whose images are to have the state that they were in before; null if
-    /// there are none. Throws Error.
+    /// `properties` selects the properties that criu dumps, and must outlive this object. `freezer` has the groups that
+    /// --freeze-cgroup froze, or null; the images get their earlier state. Throws Error.
     CgroupDump(const model::Options& options, const PropertyTable& properties, const Freezer* freezer);
     ~CgroupDump();
     CgroupDump(const CgroupDump&) = delete;
     CgroupDump& operator=(const CgroupDump&) = delete;
 
-    /// Looks at a cgroup namespace of the tree, in which `member` is. Not after the first setOf(). Throws Error if
-    /// groups aren't dumped.
+    /// Examines the cgroup namespace of `member`, a process of the tree. Must precede the first setOf(). Throws Error
+    /// if groups aren't dumped.
     CgroupNsView addNamespace(const kernel::ProcPid& member);
 
-    /// The number of the set a thread is in. `groups`: text of its /proc/PID/cgroup. May be called by several threads
-    /// at once. Throws Error for groups outside of criu's cgroup namespace.
+    /// Returns the number of a thread's cgroup set. `groups` is the text of its /proc/PID/cgroup. Several threads may
+    /// call it at once. Throws Error for groups outside of criu's cgroup namespace.
     std::uint32_t setOf(std::string_view groups, CgroupNsView view);
 
-    /// Reads the groups of all sets, and writes cgroup.img if there is any.
+    /// Reads the groups of all sets and writes cgroup.img. Writes no image if all tasks are in criu's set.
     void write(const ImageDir& images);
 
 private:
@@ -77,7 +77,7 @@ private:
     void storeControllers(CgroupEntry& entry);
     void storeGroups(const std::string& controllers, CgControllerEntry& entry);
     void fillGroup(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded);
-    /// `depth`: of the group, below the one that the images begin with, which is 1.
+    /// `depth`: nesting of `group`; groups with a direct entry in the image have 1.
     void fillChildren(int group, const std::string& controllers, CgroupDirEntry& entry, bool& threaded, unsigned depth);
     void add(const Property& property, CgroupDirEntry& entry);
     CgroupPropEntry* store(const Property& property);
@@ -87,11 +87,12 @@ private:
     const PropertyTable& table_;
     std::unique_ptr<Hierarchies> hierarchies_;
     std::vector<std::string> controllers_;  ///< hierarchies with controllers, in the kernel's order
-    std::unique_ptr<const std::pair<std::string, Property>> freezer_;  ///< hierarchy, and what its groups get
+    std::unique_ptr<const std::pair<std::string, Property>> freezer_;  ///< hierarchy, and the property of its groups
     std::mutex guard_;
-    using Prefixes = std::map<std::string, std::size_t>;  ///< length of a namespace's root in paths of a hierarchy
+    using Prefixes = std::map<std::string, std::size_t>;  ///< length of the cgroup namespace's root path, by hierarchy
     std::vector<Prefixes> views_{1};
-    /// The same groups are another set in another namespace; so that of criu is never one of a process in such a one.
+    /// Numbers of sets. A process in another cgroup namespace than criu's never has kOwnSet, since the view is part of
+    /// the key.
     std::map<std::pair<CgroupNsView, Set>, std::uint32_t> sets_;
 };
 

@@ -37,7 +37,7 @@ std::string withSlash(const std::string& path) {
     return path.starts_with('/') ? path : '/' + path;
 }
 
-/// `path` with `old` at its beginning replaced; nothing if it doesn't lie there.
+/// Returns `path` with its beginning `old` replaced by `root`; nothing if `path` isn't at or below `old`.
 std::optional<std::string> moved(const std::string& path, const std::string& old, const std::string& root) {
     const std::string base = root == "/" ? "" : root;
     const std::string from = old == "/" ? "" : old;
@@ -47,7 +47,7 @@ std::optional<std::string> moved(const std::string& path, const std::string& old
     return result.empty() ? "/" : result;
 }
 
-/// Throws Error for a name of the images that would lead out of its hierarchy, or be another spelling of its root.
+/// Throws Error for a path of the images that leads out of its hierarchy, or is another spelling of its root.
 void checkPath(std::string_view path) {
     if (!isGroupPath(path))
         fail("{}: \"{}\" is no path of a cgroup", imageName(ImageKind::Cgroup), path);
@@ -58,7 +58,7 @@ void checkBelow(std::string_view path) {
         fail("{}: \"{}\" is no path of a cgroup", imageName(ImageKind::Cgroup), path);
 }
 
-/// The controllers that this kernel has.
+/// Returns the controllers of the running kernel.
 std::set<std::string, std::less<>> controllersHere() {
     std::set<std::string, std::less<>> names;
     std::string table;
@@ -66,7 +66,7 @@ std::set<std::string, std::less<>> controllersHere() {
         table = kernel::ProcDir().readFile("cgroups");
     } catch (const Error& error) {
         if (error.code() != ENOENT)
-            throw;  // it is missing where the kernel has no cgroups
+            throw;  // the kernel is built without cgroups
     }
     for (const std::string& line : split(table, '\n'))
         if (!line.starts_with('#'))
@@ -74,7 +74,7 @@ std::set<std::string, std::less<>> controllersHere() {
     return names;
 }
 
-/// Mounting a hierarchy takes whatever it is given for an option.
+/// Throws Error for names that aren't controllers: mount(2) of a hierarchy takes any name as an option.
 void checkControllers(std::string_view names, const std::set<std::string, std::less<>>& here) {
     const std::vector<std::string> all = split(names, ',');
     const bool known = std::all_of(all.begin(), all.end(), [&](const std::string& name) {
@@ -84,7 +84,7 @@ void checkControllers(std::string_view names, const std::set<std::string, std::l
         fail("{}: \"{}\" is no controller that this kernel has", imageName(ImageKind::Cgroup), names);
 }
 
-/// Removes a group whose tasks are ending: the kernel may need a moment for that. 0 or an errno.
+/// Removes a group, and retries while the kernel returns EBUSY for tasks that are ending. Returns 0 or an errno.
 int removeGroup(int root, const std::string& path, const Inode& inode) {
     constexpr int kTries = 20;
     constexpr useconds_t kPause = 1000;
@@ -114,7 +114,7 @@ void setOwner(int group, const CgroupPropEntry& property) {
 
 }  // namespace
 
-/// A group that was made.
+/// A group that criu created.
 struct CgroupRestore::Made {
     std::string controllers;
     std::string path;
@@ -172,7 +172,7 @@ std::optional<std::string> CgroupRestore::newRoot(const std::string& controllers
     return own ? own : root;
 }
 
-/// Before any of them is used.
+/// Checks all names before criu uses any.
 void CgroupRestore::checkNames(const CgroupEntry& entry) const {
     const auto here = controllersHere();
     const PropertyTable properties = readProperties(options_);
@@ -251,7 +251,7 @@ void CgroupRestore::collectGroups(const CgroupEntry& entry) {
         for (const CgroupDirEntry* head : list(controller->dirs, controller->n_dirs)) {
             std::string path = withSlash(head->dir_name);
             if (root) {
-                // With a namespace it is the namespace's root that is replaced.
+                // With a cgroup namespace, criu replaces the namespace's root.
                 const std::string old = path.size() >= prefix && prefix != 0 ? path.substr(0, prefix) : path;
                 members([&](Member& member) {
                     const auto there = moved(member.path, old, *root);
@@ -318,7 +318,7 @@ void CgroupRestore::create(kernel::FdStore& store) {
             const ErrorContext context([&] { return label(group.controllers, group.path); });
             make(group);
         }
-    // Processes that are restored move themselves; the hierarchy is open for them.
+    // Opens the hierarchies of all groups, since restored processes move themselves.
     for (const auto& [id, set] : sets_)
         for (const Member& member : set) {
             const auto& own = sets_.at(ownSet_);
@@ -392,7 +392,7 @@ void CgroupRestore::makeDirectory(const Group& group, const std::string& path) {
     struct stat status {};
     sys(::fstatat(root, relative(path).c_str(), &status, AT_SYMLINK_NOFOLLOW), "stat {}", path);
     made_.push_back({group.controllers, path, Inode::of(status)});
-    // Nobody can enter a cpuset that has neither processors nor memory.
+    // The kernel lets no task enter a cpuset without processors or memory nodes (ENOSPC), so copies the parent's.
     const UniqueFd fresh = openGroup(root, path);
     const UniqueFd parent(sys(::openat(fresh.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its parent"));
     for (const char* const name : {"cpuset.cpus", "cpuset.mems"})
@@ -408,7 +408,7 @@ void CgroupRestore::move(const std::string& text, const std::vector<Member>& fro
         if (present != from.end() && present->path == member.path)
             continue;
         if (threads && !member.threaded)
-            continue;  // a thread is where its process is
+            continue;  // the hierarchy isn't threaded: a thread is in the group of its process
         const ErrorContext context([&] { return fmt::format("move into {}", label(member.controllers, member.path)); });
         const auto entrance = cgroupProcs_.find({member.controllers, member.path});
         if (!threads && entrance != cgroupProcs_.end()) {
@@ -426,7 +426,7 @@ void CgroupRestore::enterNamespace(std::uint32_t set, std::uint32_t from) {
         return;
     if (!image_)
         fail("the tree was in a cgroup namespace of its own, but {} isn't there", imageName(ImageKind::Cgroup));
-    // The root of a new cgroup namespace is the group that its creator is in (cgroup_namespaces(7)).
+    // The kernel takes the creator's group as the root of a new cgroup namespace (cgroup_namespaces(7)).
     std::vector<Member> roots = membersOf(set);
     for (Member& member : roots)
         member.path = member.prefix == 0 ? "/" : member.path.substr(0, member.prefix);

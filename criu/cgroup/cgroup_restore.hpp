@@ -35,8 +35,8 @@ namespace criu::cgroup {
 
 class Hierarchies;
 
-/// Groups whose tasks restore has stopped. They run again when this object ends, unless they are to stay so: not even
-/// SIGKILL ends the tasks of a stopped group of version 1.
+/// Groups that the restore froze. The destructor thaws them unless leaveStopped() was called: SIGKILL doesn't end the
+/// tasks of a frozen group of version 1.
 class FrozenGroups {
 public:
     explicit FrozenGroups(Log& log) : log_(log) {}
@@ -44,9 +44,9 @@ public:
     FrozenGroups(FrozenGroups&& other) noexcept : log_(other.log_), groups_(std::exchange(other.groups_, {})) {}
     FrozenGroups& operator=(FrozenGroups&&) = delete;
 
-    /// `running`: what `property` says of a group that runs. `label`: for messages.
+    /// `running`: value of `property` that thaws the group. `label` names the group in messages.
     void add(UniqueFd group, std::string property, std::string_view running, std::string label);
-    /// The restore has come through: the groups stay stopped.
+    /// Keeps the groups frozen, because the restore has succeeded.
     void leaveStopped() noexcept { groups_.clear(); }
 
 private:
@@ -60,44 +60,44 @@ private:
     std::vector<Group> groups_;
 };
 
-/// Restore half. The master makes the groups before it creates processes; each of them enters its own first of all, so
-/// that what it uses is counted there. Groups that were made are removed again unless the restore comes through; that
-/// object must outlive the processes of a failed one.
+/// Restore half of cgroups. The coordinator creates groups before it creates processes. Each process enters its groups
+/// first, so that the kernel charges them for all of its resources. The destructor removes created groups unless
+/// commit() was called. The object must outlive the processes of a failed restore.
 class CgroupRestore {
 public:
-    /// Reads cgroup.img. `ownSet`: the number of the set that the dumping criu was in.
+    /// Reads cgroup.img. `ownSet`: number of the dumping criu's set.
     CgroupRestore(const model::Options& options, Log& log, const ImageDir& images, std::uint32_t ownSet);
     ~CgroupRestore();
     CgroupRestore(const CgroupRestore&) = delete;
     CgroupRestore& operator=(const CgroupRestore&) = delete;
 
-    /// Throws Error if the images don't have this set. 0 stands for a process that stays where its creator is.
+    /// Throws Error if the images lack this set. 0 means that a process stays in the groups of its creator.
     void require(std::uint32_t set) const;
 
-    /// Makes what is missing, as --manage-cgroups says. Descriptors are inherited through `store`.
+    /// Creates missing groups as --manage-cgroups allows. Processes inherit descriptors through `store`.
     void create(kernel::FdStore& store);
 
-    /// For processes that may not open files of cgroups: what they need is opened for them, after create(), for them to
-    /// inherit.
+    /// Opens cgroup.procs of all groups, after create(). Restored processes without permission to open these files
+    /// inherit the descriptors.
     void openCgroupProcs(kernel::FdStore& store);
 
-    /// Puts the calling process, which is in the groups of `from`, into a cgroup namespace of its own, whose roots are
-    /// those that the tree had, and into the groups of `set`.
+    /// Moves the calling process into a new cgroup namespace with the tree's roots, then into the groups of `set`. The
+    /// process is in the groups of `from`.
     void enterNamespace(std::uint32_t set, std::uint32_t from);
 
-    /// Moves the calling process from the groups of one set to those of another.
+    /// Moves the calling process from the groups of one set to the groups of another.
     void enter(std::uint32_t set, std::uint32_t from);
 
-    /// Moves a thread of another process, whose process is in the groups of `from`.
+    /// Moves a thread of another process, which is in the groups of `from`.
     void moveThread(HostPid tid, std::uint32_t set, std::uint32_t from);
 
-    /// Sets properties, when every process exists.
+    /// Sets properties; all processes must exist.
     void setProperties();
-    /// Stops groups that were stopped; after everything else. Groups that criu itself is in are left out. Throws Error,
-    /// with none of them stopped.
+    /// Freezes groups that were frozen at the dump, as the last step. Skips groups with criu in them. Throws Error
+    /// after thawing all groups.
     [[nodiscard]] FrozenGroups freeze();
 
-    /// The restore has come through: groups stay.
+    /// Keeps the created groups, because the restore has succeeded.
     void commit() noexcept;
 
 private:
@@ -111,7 +111,7 @@ private:
         std::string controllers;
         std::string path;
         bool threaded = false;
-        std::size_t prefix = 0;  ///< how much of the path is the root of a cgroup namespace; 0: none, or "/"
+        std::size_t prefix = 0;  ///< length of the cgroup namespace's root in `path`; 0: no namespace, or "/"
     };
     struct Made;
 
@@ -120,7 +120,7 @@ private:
     void collectGroups(const CgroupEntry& entry);
     void collectGroups(const CgroupDirEntry& entry, const std::string& controllers, const std::string& path);
     [[nodiscard]] std::optional<std::string> newRoot(const std::string& controllers) const;
-    /// Whether criu is in it, or below: such a group can't be one that is to be made.
+    /// True if criu is in the group or below it, so that the group can't be missing.
     [[nodiscard]] bool containsCriu(const Group& group) const;
     [[nodiscard]] bool mayMake() const noexcept;
     [[nodiscard]] bool setsProperties(const Group& group) const noexcept;

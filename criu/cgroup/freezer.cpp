@@ -54,7 +54,7 @@ void Freezer::restoreQuietly() noexcept {
     try {
         restore();
     } catch (const std::exception&) {
-        return;  // the group is gone
+        return;  // the group was removed
     }
 }
 

@@ -9,30 +9,30 @@
 
 namespace criu::cgroup {
 
-/// A cgroup whose tasks are stopped by the kernel's freezer (--freeze-cgroup), of either version. Unless release() is
-/// called its destruction puts back the state it was found in.
+/// A cgroup of version 1 or 2 whose tasks the kernel's freezer stops (--freeze-cgroup). The destructor restores the
+/// group's earlier state unless release() was called.
 class Freezer {
 public:
-    /// Stops the tasks of the group at `path` and of those below it, and waits until they have. Throws Error, with the
-    /// old state put back, when that takes longer than `timeout` (0: no limit).
+    /// Freezes the group at `path` with all groups below it, and waits until it is frozen. Throws Error after `timeout`
+    /// (0: no limit), with the earlier state restored.
     Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop);
     ~Freezer();
     Freezer(const Freezer&) = delete;
     Freezer& operator=(const Freezer&) = delete;
 
-    /// Lets the tasks run: into the stops that a tracer has asked for meanwhile.
+    /// Thaws the group. Each task runs into the stop that the tracer has requested.
     void thaw();
 
-    /// Whether they were stopped before.
+    /// True if the group was frozen before.
     [[nodiscard]] bool wasFrozen() const noexcept { return wasFrozen_; }
-    /// Whether it is a group of the unified hierarchy.
+    /// True if the group is in the unified hierarchy.
     [[nodiscard]] bool unified() const noexcept { return unified_; }
 
-    /// Puts back the state the group was found in: before traced tasks are let go, so that none of a frozen group runs
-    /// for a moment. Throws Error.
+    /// Restores the earlier state. Must precede the resume of traced tasks, so that no task of a frozen group runs.
+    /// Throws Error.
     void restore();
 
-    /// The tasks are gone.
+    /// Leaves the group thawed, because its tasks have ended.
     void release() noexcept { wasFrozen_ = false; }
 
 private:

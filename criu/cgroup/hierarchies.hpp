@@ -13,26 +13,27 @@ namespace criu::kernel {
 class FdStore;
 }
 
-/// Control groups: where tasks are in each hierarchy, and the groups themselves.
+/// Control groups: the groups of tasks in each hierarchy, and the properties of groups.
 namespace criu::cgroup {
 
-/// Names of controllers as one string, as in /proc/PID/cgroup.
+/// Joins names of controllers by commas, as in /proc/PID/cgroup.
 std::string joined(const std::vector<std::string>& controllers);
 
-/// The words of a text that has `separator` between them, without empty ones.
+/// Splits a text at each `separator`, without empty parts.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// Root directories of cgroup hierarchies, each opened when it is first asked for.
+/// Root directories of cgroup hierarchies, each opened at its first use.
 class Hierarchies {
 public:
-    /// `yard`: a directory that has every hierarchy mounted in a folder named after its controllers (--cgroup-yard);
-    /// without it criu mounts them for itself.
+    /// `yard`: directory with each hierarchy mounted in a folder named by its controllers (--cgroup-yard). Without it
+    /// criu mounts the hierarchies itself.
     explicit Hierarchies(std::optional<std::string> yard) : yard_(std::move(yard)) {}
 
-    /// `controllers`: see kernel::openHierarchy(). The descriptor stays ours. Throws Error.
+    /// Returns the root directory of a hierarchy; this object owns the descriptor. `controllers`: see
+    /// kernel::openHierarchy(). Throws Error.
     int root(const std::string& controllers);
 
-    /// Moves all descriptors to where they are in nobody's way.
+    /// Makes all descriptors inherited descriptors.
     void inherit(kernel::FdStore& store);
 
 private:
@@ -40,13 +41,13 @@ private:
     std::map<std::string, UniqueFd> roots_;
 };
 
-/// "." for the root, else the path without its slash: relative to the hierarchy's root directory.
+/// Returns a group's path relative to the hierarchy's root directory, "." for the root.
 std::string relative(const std::string& path);
 
-/// Opens a group; `path` begins with a slash. Throws Error naming hierarchy and path.
+/// Opens a group; `path` begins with a slash. Throws Error with the path.
 UniqueFd openGroup(int root, const std::string& path);
 
-/// Writes to a file of a group, in one go.
+/// Writes `text` to a file of a group by one write(2). Throws Error.
 void writeFile(int group, const std::string& name, std::string_view text);
 
 }  // namespace criu::cgroup

@@ -12,31 +12,33 @@
 
 namespace criu::cgroup {
 
-/// Which files of a cgroup hold its settings.
+/// Names of the files of a cgroup that hold its settings.
 class PropertyTable {
 public:
     using Names = std::vector<std::string>;
 
-    /// What is known of the kernel's controllers.
+    /// Starts with the settings of the kernel's controllers.
     PropertyTable();
 
-    /// Changes it as --cgroup-props says: for each controller
+    /// Changes the table by the text of --cgroup-props: for each controller
     ///     "cpu":
     ///      - "strategy": "replace"
     ///      - "properties": ["cpu.shares", "cpu.cfs_period_us"]
-    /// or with the strategy "merge". White space may be anywhere between the words. Throws Error.
+    /// or with the strategy "merge". White space between the words doesn't matter. Throws Error.
     void change(std::string_view specification);
 
-    /// Whether a dump with this table may write the property down, or one without any changes: what a restore sets.
+    /// True if a dump with this table, or with the default one, may store the property. A restore sets only such
+    /// properties.
     [[nodiscard]] bool has(std::string_view name) const;
 
-    /// Of a controller of version 1, with or without "name="; without those all controllers have.
+    /// Returns the properties of a controller of version 1, with or without "name=". The properties of common() are
+    /// left out.
     [[nodiscard]] const Names& of(const std::string& controller) const;
 
-    /// What all groups of a hierarchy have.
+    /// Returns the properties that all groups of a hierarchy have.
     [[nodiscard]] static const Names& common(bool unified);
 
-    /// What groups of the unified hierarchy may have besides; CRIU 4.2 doesn't know of these.
+    /// Returns the properties that controllers add to groups of the unified hierarchy. CRIU 4.2 doesn't know this list.
     [[nodiscard]] static const Names& unifiedControllers();
 
 private:
@@ -51,18 +53,19 @@ struct Property {
     gid_t gid = 0;
 };
 
-/// Reads a property of the group that is open as `group`. Lists of tasks read as empty. Nothing if there is no such
-/// file. Throws Error.
+/// Reads a property of the open directory `group`. Lists of tasks read as empty. Returns nothing if the file doesn't
+/// exist. Throws Error.
 std::optional<Property> readProperty(int group, const std::string& name);
 
-/// Must be set when a group is fresh: it can't be once the group has tasks or children, or tasks can't enter without.
+/// True for properties of a new group only: the kernel refuses them once the group has tasks or children, or refuses
+/// tasks without them.
 bool isEarly(std::string_view name) noexcept;
-/// Stops the tasks, so it comes last.
+/// True for properties that stop the tasks. They are set last.
 bool isFreezer(std::string_view name) noexcept;
-/// The value with which such a property lets the tasks run.
+/// Returns the value of a freezer property that thaws the tasks.
 std::string_view runningValue(std::string_view freezer) noexcept;
 
-/// Gives a property the value, unless it has it already. Owner and mode are the caller's matter. Throws Error.
+/// Writes a property unless it has the value already. Doesn't set owner and mode. Throws Error.
 void setProperty(int group, const std::string& name, const std::string& value);
 
 }  // namespace criu::cgroup

@@ -7,7 +7,7 @@
 
 namespace criu::cgroup {
 
-/// The set of cgroups that a thread was in; 0 if the image doesn't say.
+/// Returns the cgroup set of a thread; 0 if the image has none.
 [[nodiscard]] std::uint32_t setOf(const CoreEntry& core) noexcept;
 
 }  // namespace criu::cgroup
