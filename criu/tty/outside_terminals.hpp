@@ -14,25 +14,24 @@ struct Options;
 
 namespace criu::tty {
 
-/// What connects terminals of a restored tree with those who are outside of it: the terminal criu was started from,
-/// the way on which new masters get out, and the process groups of both.
+/// Links of restored terminals to processes outside of the tree: criu's terminal, the socket for new masters, and the
+/// process groups.
 class OutsideTerminals {
 public:
-    /// `groupFor`: the process group that stands for one of the image, 0 if no process of the tree is in it. It is the
-    /// same one, or criu's own for that which the root was put into.
+    /// `groupFor` maps a process group of the image to the restored one, or to criu's group for a shell job's. It
+    /// returns 0 if no process of the tree is in the group.
     explicit OutsideTerminals(std::function<TreePid(TreePid image)> groupFor) : groupFor_(std::move(groupFor)) {}
 
-    /// Before the first process exists: takes over what the options ask for. `toServiceRange` moves a descriptor out
-    /// of the numbers that restored files need. Throws Error.
+    /// Opens the terminals that the options ask for, before the first process exists. `toServiceRange` moves a
+    /// descriptor out of the number range of restored files. Throws Error.
     void open(const model::Options& options, const std::function<UniqueFd(UniqueFd)>& toServiceRange);
 
-    /// The terminal criu was started from (--shell-job); -1 if there is none. It stays this object's.
+    /// Returns the terminal criu was started from (--shell-job); -1 if there is none. This object owns it.
     [[nodiscard]] int own() const noexcept { return own_.get(); }
 
-    /// In a restored process: gives a master to whoever wants those that the tree hasn't got
-    /// (Options::orphanPtsMaster).
+    /// Sends an orphan master to the coordinator (Options::orphanPtsMaster). Restored processes call it.
     void handOver(UniqueFd master) const;
-    /// In the process that directs the restore, which asks for one after the other; none: invalid.
+    /// Returns the next orphan master, or an invalid descriptor. The coordinator calls it.
     [[nodiscard]] UniqueFd handedOver() const;
 
     [[nodiscard]] TreePid groupFor(TreePid image) const { return groupFor_(image); }
@@ -40,7 +39,7 @@ public:
 private:
     std::function<TreePid(TreePid)> groupFor_;
     UniqueFd own_;
-    UniqueFd handOverTo_;  ///< a pair of sockets
+    UniqueFd handOverTo_;  ///< a socket pair
     UniqueFd handedOverFrom_;
 };
 

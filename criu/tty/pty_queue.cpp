@@ -15,11 +15,11 @@ namespace criu::tty {
 namespace {
 
 constexpr std::size_t kLineLimit = 4096;              // N_TTY_BUF_SIZE: no line is longer
-constexpr std::size_t kLimit = std::size_t{1} << 20;  // more than any queue holds: somebody outside goes on writing
-constexpr std::uint8_t kEndOfFile = 0x04;             // while bytes are put in
+constexpr std::size_t kLimit = std::size_t{1} << 20;  // more than any queue holds: an outside writer goes on
+constexpr std::uint8_t kEndOfFile = 0x04;             // while criu writes bytes
 constexpr std::uint8_t kQuote = 0x16;
 
-/// Lets nobody wait on a description that others have, too, as long as they stand still.
+/// Sets O_NONBLOCK for a scope. Frozen tasks may share the open file description, so the destructor restores the flag.
 class NonblockingScope {
 public:
     explicit NonblockingScope(int fd) : fd_(fd), flags_(sys(::fcntl(fd, F_GETFL), "read the flags of a terminal")) {
@@ -38,7 +38,7 @@ private:
     int flags_;
 };
 
-/// Settings that are locked (TIOCSLCKTRMIOS) couldn't be changed for a while.
+/// Clears the TIOCSLCKTRMIOS locks for a scope, since the kernel doesn't change locked settings.
 class UnlockedSettings {
 public:
     explicit UnlockedSettings(int slave) : slave_(slave), locked_(kernel::readLockedSettings(slave)) {
@@ -50,7 +50,7 @@ public:
             if (locked_ != kernel::LineSettings{})
                 kernel::writeLockedSettings(slave_, locked_);
         } catch (const Error&) {
-            // The same call went well before, and the terminal still exists.
+            // Restoring can't fail: the constructor's call succeeded on the same terminal.
         }
     }
     UnlockedSettings(const UnlockedSettings&) = delete;
@@ -61,7 +61,7 @@ private:
     kernel::LineSettings locked_;
 };
 
-/// Whether readers get whole lines.
+/// True if readers get whole lines.
 bool isCanonical(const kernel::LineSettings& settings) {
     return (settings.local & ICANON) != 0 && (settings.local & EXTPROC) == 0;
 }
@@ -70,12 +70,12 @@ bool endsLine(std::uint8_t byte, const kernel::LineSettings& settings) {
     return byte == '\n' || (byte != 0 && (byte == settings.characters[VEOL] || byte == settings.characters[VEOL2]));
 }
 
-/// One read; nothing when there is no more.
+/// Reads once into `queued` and returns the size; nothing if the queue is empty.
 std::optional<std::size_t> readSome(int fd, Queued& queued) {
     std::array<std::byte, kLineLimit> block;
     const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0) {
-        // EIO: nobody has the other side, and all was read.
+        // The kernel returns EIO if the queue is empty and the other side is closed.
         if (errno == EAGAIN || errno == EIO)
             return std::nullopt;
         failErrno("read what waits in a terminal");
@@ -93,14 +93,14 @@ void readLines(int slave, const kernel::LineSettings& settings, Queued& queued) 
             queued.endsOfFile.push_back(static_cast<std::uint32_t>(queued.bytes.size()));
 }
 
-/// For as long as bytes are put in: nothing is echoed, raises a signal or is taken for an editing command.
+/// Returns settings without echo, signals and editing, for the time that criu writes bytes.
 kernel::LineSettings quiet(const kernel::LineSettings& settings) {
     kernel::LineSettings out = settings;
     out.input = 0;
     out.output = 0;
     out.local &= ICANON | EXTPROC;
     if (isCanonical(settings)) {
-        out.local |= IEXTEN;  // quoting takes it
+        out.local |= IEXTEN;  // VLNEXT needs it
         for (const int character : {VINTR, VQUIT, VERASE, VKILL, VSTART, VSTOP, VSUSP, VREPRINT, VDISCARD, VWERASE})
             out.characters[static_cast<std::size_t>(character)] = 0;
         out.characters[VEOF] = kEndOfFile;
@@ -109,7 +109,7 @@ kernel::LineSettings quiet(const kernel::LineSettings& settings) {
     return out;
 }
 
-/// As it has to be typed so that it arrives as it was taken out.
+/// Returns the bytes to write so that the line discipline queues them as dumped.
 std::vector<std::byte> asTyped(const Queued& queued, const kernel::LineSettings& settings) {
     if (!isCanonical(settings))
         return queued.bytes;
@@ -128,7 +128,7 @@ std::vector<std::byte> asTyped(const Queued& queued, const kernel::LineSettings&
     return typed;
 }
 
-/// What FIONREAD says once all complete lines have arrived.
+/// Returns the FIONREAD value for the time when all complete lines are queued.
 std::size_t completeBytes(const Queued& queued, const kernel::LineSettings& settings) {
     std::size_t complete = queued.endsOfFile.empty() ? 0 : queued.endsOfFile.back();
     for (std::size_t i = complete; i < queued.bytes.size(); ++i)
@@ -142,7 +142,7 @@ void pauseBriefly() {
     ::nanosleep(&kMoment, nullptr);
 }
 
-/// Writes all that fits; returns the rest's size.
+/// Writes what fits. Returns the number of bytes left.
 std::size_t writeAll(int fd, std::span<const std::byte> bytes) {
     constexpr int kTries = 200;
     for (int tries = 0; !bytes.empty() && tries < kTries;) {
@@ -153,14 +153,13 @@ std::size_t writeAll(int fd, std::span<const std::byte> bytes) {
         }
         if (written < 0 && errno != EAGAIN)
             failErrno("put back what waited in a terminal");
-        ++tries;  // the kernel passes bytes on in a thread of its own
+        ++tries;  // a kernel thread passes bytes on to the other side
         pauseBriefly();
     }
     return bytes.size();
 }
 
-/// Line settings count when bytes pass the line discipline, which happens some time after they were written. False if
-/// they didn't in good time.
+/// Waits until the bytes have passed the line discipline, which applies the settings then. False after too many tries.
 bool awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& settings) {
     const bool canonical = isCanonical(settings);
     const std::size_t wanted =
@@ -169,17 +168,17 @@ bool awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& s
     for (int tries = 0; kernel::waitingBytes(slave) < wanted; ++tries) {
         if (tries == kTries)
             return false;
-        pollfd readable{slave, POLLIN, 0};  // makes the kernel pass on what it holds back
+        pollfd readable{slave, POLLIN, 0};  // makes the kernel flush pending bytes
         ::poll(&readable, 1, 0);
         pauseBriefly();
     }
-    // An unfinished line is counted nowhere.
+    // FIONREAD doesn't count an unfinished line.
     if (canonical && wanted < queued.bytes.size())
         pauseBriefly();
     return true;
 }
 
-/// While the slave is quiet().
+/// Writes both queues under the settings of quiet(). Returns how many bytes didn't fit or may have changed.
 std::size_t putQuietly(int master, int slave, const Queued& output, const Queued& input,
                        const kernel::LineSettings& settings) {
     std::size_t left = writeAll(slave, output.bytes);
@@ -215,7 +214,7 @@ void takeInput(int slave, Queued& into) {
     const bool canonical = isCanonical(*settings);
     if (canonical)
         readLines(slave, *settings, into);
-    // A read gets less than VMIN bytes only where that is 0 or 1; and an unfinished line only where there are no lines.
+    // A read returns less than VMIN bytes only if VMIN is 0 or 1, and an unfinished line only in non-canonical mode.
     kernel::LineSettings raw = *settings;
     raw.local &= ~tcflag_t{ICANON};
     raw.characters[VMIN] = 1;
@@ -251,7 +250,7 @@ std::size_t putQueues(int master, int slave, const Queued& output, const Queued&
         try {
             kernel::writeLineSettings(slave, settings);
         } catch (const Error&) {
-            // The first error is the one that says what went wrong.
+            // The caller gets the first error, which has the cause.
         }
         throw;
     }

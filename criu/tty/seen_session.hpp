@@ -11,8 +11,8 @@ namespace criu::tty {
 struct SeenSession {
     TreePid sid;
     bool leaderDumped = false;
-    dev_t terminal = 0;  ///< the terminal that controls it; 0: none
-    TreePid foreground;  ///< process group in the foreground of that
+    dev_t terminal = 0;  ///< controlling terminal; 0: none
+    TreePid foreground;  ///< foreground process group of the terminal
 };
 
 }  // namespace criu::tty

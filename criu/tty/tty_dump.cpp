@@ -23,8 +23,8 @@
 namespace criu::tty {
 namespace {
 
-/// The devpts file system a master's slave is in. The kernel looks for it where the master was opened: there, or in
-/// "pts" beside it.
+/// Returns the devpts file system of a master's slave; 0 if it isn't found. The kernel looks for it where the master
+/// was opened, and in "pts" beside it.
 dev_t devptsOf(const files::OpenFd& master) {
     struct statfs fs {};
     sys(::fstatfs(master.copy.get(), &fs), "find out the file system of {}", master.describe());
@@ -46,7 +46,7 @@ bool isExternal(const std::string& name, const model::Options& options) {
     });
 }
 
-/// Somebody had the slave open, and nobody has it any more.
+/// True if the slave was open and all its descriptors are closed now.
 bool slaveWasClosed(int master) {
     pollfd state{master, 0, 0};
     sys(::poll(&state, 1, 0), "look at a pseudoterminal");
@@ -164,7 +164,7 @@ void TtyDump::findSession(Terminal& terminal, const model::TreePids& pids) const
         return;
     TtyInfoEntry& info = *terminal.info;
     const Terminal* const master = terminal.role == Role::PtyMaster ? &terminal : masterOf(terminal);
-    if (master != nullptr) {  // it knows for sure
+    if (master != nullptr) {  // the kernel reports both through the master
         const HostPid session(kernel::sessionOfPty(master->fd.get()).value_or(0));
         const HostPid foreground(kernel::foregroundOfPty(master->fd.get()).value_or(0));
         info.sid = static_cast<std::uint32_t>(pids.inside(session).value);
@@ -180,7 +180,7 @@ void TtyDump::findSession(Terminal& terminal, const model::TreePids& pids) const
     info.pgrp = static_cast<std::uint32_t>(std::max(found->foreground.value, 0));
 }
 
-/// A terminal must be wholly of the tree, or the user must have said how it is to be had again.
+/// Throws Error if a process outside of the tree holds a terminal, unless an option says how to restore it.
 void TtyDump::checkOwners(files::FileDump& dump) const {
     const model::Options& options = dump.options();
     const auto inTree = [&](std::uint32_t sid) {
@@ -218,7 +218,7 @@ void TtyDump::checkOwners(files::FileDump& dump) const {
     }
 }
 
-/// The id CRIU 4.2 would give the first terminal of its kind; for ptys that of the slave.
+/// Returns the id that CRIU 4.2 gives the first terminal of this type; for pseudoterminals the slave's id.
 std::uint32_t TtyDump::usualId(const Terminal& terminal) {
     if (terminal.external)
         return kExternalIds;
@@ -247,7 +247,7 @@ void TtyDump::assignIds() {
         used.insert(id);
         return id;
     };
-    // Of a number that is there twice (one was hung up, or lies in another devpts) the live one is the usual one.
+    // Live terminals get their usual ids first, since a hung up one may have the same number.
     std::vector<Terminal*> order;
     for (const auto& terminal : terminals_)
         order.push_back(terminal.get());
@@ -269,7 +269,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     const bool closed = slaveWasClosed(fd);
     const Terminal* const slave = slaveOf(master);
     if (slave == nullptr && !closed)
-        return;  // never opened, or by somebody outside: not ours to open
+        return;  // the slave was never opened, or only by processes outside of the tree
     if ((sys(::fcntl(fd, F_GETFL), "read the flags of {}", master.who) & O_ACCMODE) != O_RDWR) {
         dump.log().warn("{} can't be read and written: what waits in it is lost on restore", master.who);
         return;
@@ -281,7 +281,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     const auto settings = kernel::readLineSettings(slaveFd.get());
     if (!settings)
         fail("it was hung up while it was dumped");
-    // In the list before anything is taken, so that putBack() knows.
+    // Enters the terminal in the list first, so that putBack() restores all that criu reads.
     Taken& taken = taken_.emplace_back();
     taken.master = fd;
     taken.who = master.who;
@@ -292,7 +292,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     if (taken.packets)
         kernel::setPacketMode(fd, false);
     takeOutput(fd, taken.output);
-    // Nobody is ever going to read the input of a closed slave, unless it is opened again: then it is still there.
+    // Saves the input of a closed slave, too: a process may open it again and read it.
     takeInput(slaveFd.get(), taken.input);
 }
 
@@ -357,7 +357,7 @@ void TtyDump::putBack(Log& log) noexcept {
         }
     }
     taken_.clear();
-    terminals_.clear();  // the tasks' own descriptors must be the only ones when they go on
+    terminals_.clear();  // only the tasks' descriptors may keep the terminals open after the resume
 }
 
 }  // namespace criu::tty

@@ -13,32 +13,32 @@
 
 namespace criu::tty {
 
-/// The dump half of terminals. Each end of a pseudoterminal is a terminal of its own here, as it is in the images.
+/// Dump half of terminals. Each end of a pseudoterminal is a separate terminal, as in the images.
 class TtyDump {
 public:
-    /// `sessions`: all of the tree's living processes, known when finish() is called.
+    /// `sessions`: sessions of all live processes of the tree, complete when finish() is called.
     explicit TtyDump(const std::vector<SeenSession>& sessions) : sessions_(sessions) {}
 
     void add(const files::OpenFd& file, Role role, FileEntry& entry, files::FileDump& dump);
 
-    /// When all files were seen: what concerns several terminals, and the images.
+    /// Finds sessions, assigns ids, reads queues and writes images. Called after the last add(). Throws Error.
     void finish(files::FileDump& dump);
 
-    /// Puts back what finish() took out of pseudoterminals.
+    /// Writes the bytes that finish() has read into the pseudoterminals again.
     void putBack(Log& log) noexcept;
 
 private:
     struct Terminal {
         Role role{};
-        dev_t device = 0;      ///< of the file that was opened
-        dev_t fileSystem = 0;  ///< its name is in
+        dev_t device = 0;      ///< device number of the opened file
+        dev_t fileSystem = 0;  ///< file system of the opened file
         dev_t instance = 0;    ///< pseudoterminals: the devpts file system
         unsigned number = 0;   ///< pseudoterminals
         dev_t real = 0;        ///< kernel::terminalDevice()
         bool hungUp = false;
         bool external = false;
-        std::string who;  ///< for messages: the first descriptor
-        UniqueFd fd;      ///< a copy of that
+        std::string who;  ///< first descriptor, for messages
+        UniqueFd fd;      ///< a copy of the first descriptor
         TtyInfoEntry* info = nullptr;
         std::vector<TtyFileEntry*> files;
 
@@ -47,7 +47,7 @@ private:
         [[nodiscard]] bool pairsWith(const Terminal& other) const noexcept;
     };
 
-    /// A pseudoterminal whose queues were emptied.
+    /// A pseudoterminal whose queues criu has read.
     struct Taken {
         int master = -1;
         std::string who;

@@ -10,40 +10,42 @@
 #include "criu/kernel/terminal.hpp"
 #include "images/tty.hpp"
 
-/// How images speak of terminals: tty-info.img has one record for each end of a pseudoterminal and for each other
-/// terminal; tty_file_entry of files.img refers to it.
+/// Terminals in images: tty-info.img has one record for each end of a pseudoterminal and for each other terminal. A
+/// tty_file_entry of files.img refers to it.
 namespace criu::tty {
 
-/// What a device number says about an open terminal.
+/// Type of a terminal by its device number.
 enum class Role : std::uint8_t {
     PtyMaster,
     PtySlave,
-    Own,      ///< /dev/tty: whatever controls the session
+    Own,      ///< /dev/tty, the controlling terminal
     Console,  ///< /dev/console
     Virtual,  ///< /dev/ttyN
     Serial,
 };
 
-/// By the numbers that Linux gives to devices for good; nothing for what isn't a terminal or none we know.
+/// Returns the role by Linux's permanent device numbers; nothing for other devices and unknown terminals.
 [[nodiscard]] std::optional<Role> roleOf(dev_t device) noexcept;
 
 [[nodiscard]] TtyType typeOf(Role role) noexcept;
 
-/// What --external and --inherit-fd call a terminal, by its device number and that of the file system its name is in.
+/// Returns the name of a terminal for --external and --inherit-fd. `fileSystem`: device number of the file's file
+/// system.
 [[nodiscard]] std::string externalName(dev_t device, dev_t fileSystem);
 
-/// Ids of tty_info_entry: two for every pseudoterminal, its number times two, plus one for the master. CRIU 4.2
-/// has bit maps of them, so others have their ids just above the numbers it allows.
+/// Ids of tty_info_entry: a pseudoterminal's number times two, plus one for the master. CRIU 4.2 keeps ids in bit maps,
+/// so other terminals have ids just above its greatest pseudoterminal.
 inline constexpr std::uint32_t kPtyIds = 2 * 1001;
 inline constexpr std::uint32_t kConsoleId = 2 * 1002;
 inline constexpr std::uint32_t kVirtualId = 2 * 1004;
 inline constexpr std::uint32_t kOwnId = 2 * 1006;
 inline constexpr std::uint32_t kSerialId = 2 * 1010;
 inline constexpr std::uint32_t kExternalIds = 2 * 1013;
-/// For whatever doesn't fit the scheme: second terminals of a kind, numbers above 1000.
+/// First id for second terminals of a type, and for numbers above 1000.
 inline constexpr std::uint32_t kOtherIds = 2 * 1078;
 
-/// In the list of control characters one 32-bit number holds four of them, in memory order, and the last are unused.
+/// Stores line settings. One 32-bit element of c_cc holds four control characters in memory order; the last elements
+/// are unused.
 [[nodiscard]] TermiosEntry* storeSettings(const kernel::LineSettings& settings, Arena& arena);
 /// Throws Error if control characters are missing.
 [[nodiscard]] kernel::LineSettings loadSettings(const TermiosEntry& entry);

@@ -85,7 +85,8 @@ private:
         if (info.type == TTY_TYPE__PTY && info.pty == nullptr)
             fail("terminal {:#x} is a pseudoterminal without a number", info.id);
         const auto role = roleOf(info.rdev);
-        if (info.termios == nullptr && role != Role::PtySlave && role != Role::Own)  // those can be hung up
+        if (info.termios == nullptr && role != Role::PtySlave &&
+            role != Role::Own)  // slaves and /dev/tty may be hung up
             fail("terminal {:#x} has no settings", info.id);
     }
 
@@ -103,7 +104,7 @@ private:
             return makeRestoredPty(images_, lock_, outside_, restore.options().orphanPtsMaster);
         if (info.type == TTY_TYPE__CTTY)
             return info.termios == nullptr ? makeHungUpDevTty() : makeRestoredDevTty();
-        // Of a shell that isn't of the tree: a job goes to the terminal of the shell that it is restored in.
+        // A terminal of a shell outside of the tree becomes the terminal of the shell that the job is restored in.
         const bool job =
             restore.options().shellJob && info.sid != 0 && !restore.hasProcess(TreePid(static_cast<pid_t>(info.sid)));
         return makeRestoredDevice(job ? Source::OwnTerminal : Source::Path, outside_);

@@ -11,7 +11,7 @@ class OutsideTerminals;
 struct SeenSession;
 
 /// Terminals: pseudoterminals, consoles, virtual terminals, serial lines, and /dev/tty. Documentation/terminals.md
-/// describes what the images have of them and how they are restored.
+/// describes their images and their restore.
 std::unique_ptr<files::FileKindDump> makeTtyDump(const std::vector<SeenSession>& sessions);
 std::unique_ptr<files::FileKindRestore> makeTtyRestore(const OutsideTerminals& outside);
 

@@ -15,7 +15,7 @@
 namespace criu::tty {
 namespace {
 
-/// The kernel stops background processes that change their terminal, unless they have SIGTTOU blocked.
+/// Blocks SIGTTOU: the kernel stops background processes that change their terminal without it.
 class WritingFromBackground {
 public:
     WritingFromBackground() {
@@ -79,7 +79,7 @@ UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access
 }
 
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
-    // Locks last: settings that are locked (TIOCSLCKTRMIOS) can't be changed any more.
+    // Locks come last: the kernel doesn't change locked settings (TIOCSLCKTRMIOS).
     if (info.termios != nullptr)
         kernel::writeLineSettings(fd, loadSettings(*info.termios));
     if (info.winsize != nullptr && window == Window::Set)
@@ -87,7 +87,7 @@ void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
     if (info.termios_locked == nullptr)
         return;
     const kernel::LineSettings locked = loadSettings(*info.termios_locked);
-    if (locked != kernel::readLockedSettings(fd))  // setting takes privileges that not every namespace has
+    if (locked != kernel::readLockedSettings(fd))  // TIOCSLCKTRMIOS needs privileges that user namespaces may lack
         kernel::writeLockedSettings(fd, locked);
 }
 

@@ -17,14 +17,14 @@
 
 namespace criu::tty {
 
-/// What the images say of terminals beside the descriptions.
+/// Records of tty-info.img and tty-data.img.
 class TtyImages {
 public:
     void load(const ImageDir& images);
 
-    /// Throws Error if there is no such record.
+    /// Throws Error if the images have no such record.
     [[nodiscard]] const TtyInfoEntry& info(std::uint32_t id) const;
-    /// What waited to be read at that end; empty if nothing did.
+    /// Returns the waiting bytes of that end.
     [[nodiscard]] Queued queued(std::uint32_t id) const;
 
 private:
@@ -32,7 +32,7 @@ private:
     std::map<std::uint32_t, Record<TtyDataEntry>> data_;
 };
 
-/// An open terminal of the images.
+/// An open file description of a terminal in the images.
 struct TtyFile {
     const TtyFileEntry* entry = nullptr;
     const TtyInfoEntry* info = nullptr;
@@ -40,51 +40,51 @@ struct TtyFile {
     bool master = false;
 };
 
-/// All descriptions of one terminal; of a pseudoterminal those of both ends.
+/// All open file descriptions of one terminal, or of both ends of a pseudoterminal.
 class RestoredTerminal : public files::RestoredFile, public files::SessionTerminal {
 public:
     [[nodiscard]] files::SessionTerminal* asTerminal() final { return this; }
     virtual void add(const TtyFile& file) = 0;
-    /// In the process that directs the restore, when all is in place.
+    /// Completes the restore in the coordinator, when all processes have their files.
     virtual void finish(files::RestoredTree&) {}
 };
 
-/// `lock`: one process at a time takes numbers of ptys. `handOver`: for one without a master in the images a new master
-/// is made and handed over.
+/// `lock`: held by the process that allocates pty numbers. `handOver`: a terminal without a master in the images gets a
+/// new master, which is handed over.
 std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock,
                                                   const OutsideTerminals& outside, bool handOver);
-/// Where a terminal comes from that nobody can create.
+/// Origin of a terminal that criu can't create.
 enum class Source : std::uint8_t {
-    Path,         ///< it is always there: consoles, virtual terminals, serial lines
+    Path,         ///< always exists: consoles, virtual terminals, serial lines
     Given,        ///< --inherit-fd
-    OwnTerminal,  ///< the one criu was started from (--shell-job)
+    OwnTerminal,  ///< the terminal criu was started from (--shell-job)
 };
 std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source, const OutsideTerminals& outside);
-/// /dev/tty; and where the terminal behind it was hung up.
+/// Restores /dev/tty, live or hung up.
 std::shared_ptr<RestoredTerminal> makeRestoredDevTty();
 std::shared_ptr<RestoredTerminal> makeHungUpDevTty();
 
-/// Gives a description its place: flags, then provide(). A last step, since flags such as O_NONBLOCK serve opening.
+/// Sets the flags of a descriptor, then calls provide(). Comes last, since opening needs flags such as O_NONBLOCK.
 void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd);
 
-/// Opens the path of a terminal, without waiting for a line and without making it the controlling one.
+/// Opens a terminal's path without waiting for carrier and without making it the controlling terminal. Throws Error.
 [[nodiscard]] UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access);
 
-/// For a terminal whose other side was held outside of the tree: opens the one criu was started from, with the access
-/// that this description had.
+/// Opens the terminal criu was started from, with the access mode of `file`. For slaves whose master a process outside
+/// of the tree had. Throws Error.
 [[nodiscard]] UniqueFd openOwnTerminal(const OutsideTerminals& outside, const TtyFile& file);
 
-/// Whether a terminal takes the window size of the image. One that was there before has a window of its own.
+/// Decides if a terminal gets the window size of the image. A terminal that existed before keeps its own.
 enum class Window : std::uint8_t { Set, Keep };
-/// Line settings, locks, window size.
+/// Restores line settings, window size and locks. Throws Error.
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window = Window::Set);
 
-/// Gives the terminal that criu was started from the line settings of the image, and sends SIGWINCH to the group in its
-/// foreground if the window isn't as large as in the image. As late as possible: after a restore that fails, the shell
-/// would be left with these settings. Criu may be in the background by then.
+/// Gives the terminal criu was started from the image's line settings. Sends SIGWINCH to its foreground group if the
+/// window size differs. Called as late as possible: after a failed restore the shell would keep these settings. Works
+/// also if criu is in the background.
 void takeOverOwnTerminal(int fd, const TtyInfoEntry& info);
 
-/// In the leader of its session: what SessionTerminal::beginSession() and groupsJoined() are for.
+/// Implement SessionTerminal::beginSession() and groupsJoined() in the session's leader.
 void beginSession(int fd, Log& log, const TtyInfoEntry& info);
 void joinForeground(int fd, pid_t group, Log& log, const TtyInfoEntry& info);
 
