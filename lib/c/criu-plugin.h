@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * What a plugin of criu is made of: a shared object whose data symbol CR_PLUGIN_DESC names functions for the points of
- * a dump or restore at which it wants to be asked. criu loads every *.so of its plugin directory (--libdir,
- * $CRIU_LIBS_DIR, /usr/lib/criu). Numbers and layout are those of CRIU 4.2: binaries fit both.
+ * Interface of criu's plugins. A plugin is a shared object with the data symbol CR_PLUGIN_DESC, which has its hooks:
+ * functions that criu calls at points of a dump or restore. criu loads every *.so of its plugin directory (--libdir,
+ * $CRIU_LIBS_DIR, /usr/lib/criu). Numbers and layout are those of CRIU 4.2, so binaries work with both.
  *
- * Unless said otherwise a hook returns 0 for "done", -ENOTSUP for "not mine, ask the next", another negative errno for
- * a failure, which ends the command.
+ * A hook returns 0 for "done" and -ENOTSUP for "not mine, ask the next". Another negative errno is a failure and
+ * ends the command. Exceptions are in the comments of hooks.
  */
 #ifndef CRIU_PLUGIN_H
 #define CRIU_PLUGIN_H
@@ -25,7 +25,7 @@ extern "C" {
 #define CRIU_PLUGIN_VERSION \
     CRIU_PLUGIN_GEN_VERSION(CRIU_PLUGIN_VERSION_MAJOR, CRIU_PLUGIN_VERSION_MINOR, CRIU_PLUGIN_VERSION_SUBLEVEL)
 
-/* What the command does; argument of init and exit. */
+/* Command that criu executes; argument of init and exit. */
 enum {
     CR_PLUGIN_STAGE__DUMP = 0,
     CR_PLUGIN_STAGE__PRE_DUMP = 1,
@@ -34,36 +34,37 @@ enum {
 };
 
 enum {
-    /* int (int fd, int inode): a unix socket whose peer is outside of the tree. */
+    /* int (int fd, int inode): saves a Unix socket whose peer is outside of the tree. */
     CR_PLUGIN_HOOK__DUMP_UNIX_SK = 0,
-    /* int (int inode): the socket's descriptor; negative to have criu make it. Runs in the restored process. */
+    /* int (int inode): returns the socket's descriptor; negative to let criu create it. Called in the restored
+     * process. */
     CR_PLUGIN_HOOK__RESTORE_UNIX_SK = 1,
-    /* int (int fd, int id): a file that criu doesn't know. `fd` is criu's, a copy of the process' descriptor. */
+    /* int (int fd, int id): saves a file that criu doesn't know. `fd` is criu's copy of the process' descriptor. */
     CR_PLUGIN_HOOK__DUMP_EXT_FILE = 2,
-    /* int (int id, bool *retry_needed): a descriptor for a file of DUMP_EXT_FILE, made in the restored process. With
-     * *retry_needed set to true it is asked again when other files have been opened; the flag must always be set. */
+    /* int (int id, bool *retry_needed): returns a descriptor for a file of DUMP_EXT_FILE. Called in the restored
+     * process. The hook must always set *retry_needed; with true criu calls it again after opening other files. */
     CR_PLUGIN_HOOK__RESTORE_EXT_FILE = 3,
-    /* int (char *mountpoint, int id): a mount whose source is outside. */
+    /* int (char *mountpoint, int id): saves a mount whose source is outside of the tree. */
     CR_PLUGIN_HOOK__DUMP_EXT_MOUNT = 4,
     /* int (int id, char *mountpoint, char *old_root, int *is_file) */
     CR_PLUGIN_HOOK__RESTORE_EXT_MOUNT = 5,
-    /* int (int index, int type, char *kind): a network device of unknown kind. */
+    /* int (int index, int type, char *kind): saves a network device of unknown kind. */
     CR_PLUGIN_HOOK__DUMP_EXT_LINK = 6,
-    /* int (int fd, const struct stat *stat): whether a mapping of this device is the plugin's affair. */
+    /* int (int fd, const struct stat *stat): claims a mapping of this device. */
     CR_PLUGIN_HOOK__HANDLE_DEVICE_VMA = 7,
-    /* int (const char *path, uint64_t start, uint64_t old_offset, uint64_t *new_offset, int *fd): 1 to have the mapping
-     * made at *new_offset, of *fd if that isn't negative. Runs in the restored process. */
+    /* int (const char *path, uint64_t start, uint64_t old_offset, uint64_t *new_offset, int *fd): returns 1 to map
+     * *new_offset of *fd, or of `path` if *fd is negative. Called in the restored process. */
     CR_PLUGIN_HOOK__UPDATE_VMA_MAP = 8,
     /* int (int pid): the process is restored, and still stopped. */
     CR_PLUGIN_HOOK__RESUME_DEVICES_LATE = 9,
-    /* int (int pid): the process is going to be stopped. */
+    /* int (int pid): criu is about to stop the process. */
     CR_PLUGIN_HOOK__PAUSE_DEVICES = 10,
     /* int (int pid): all processes are stopped. */
     CR_PLUGIN_HOOK__CHECKPOINT_DEVICES = 11,
-    /* int (void): the tree's processes are being created; the place to start threads in criu itself. */
+    /* int (void): criu creates the processes of the tree; the hook may start threads in criu. */
     CR_PLUGIN_HOOK__RESTORE_ASYNCHRONOUS = 12,
     CR_PLUGIN_HOOK__POST_FORKING = CR_PLUGIN_HOOK__RESTORE_ASYNCHRONOUS,
-    /* int (void): no process exists yet. What restored processes shall see must be in shared memory. */
+    /* int (void): no process exists yet. Restored processes see only data in shared memory. */
     CR_PLUGIN_HOOK__RESTORE_INIT = 13,
     /* int (int root_pid): all processes and their memory are dumped. */
     CR_PLUGIN_HOOK__DUMP_DEVICES_LATE = 14,
@@ -72,7 +73,7 @@ enum {
 };
 
 typedef struct {
-    const char* name;       /* as the images' inventory may list it */
+    const char* name;       /* the images' inventory may list this name */
     int (*init)(int stage); /* 0, or a negative errno that ends the command */
     void (*exit)(int stage, int ret);
     unsigned int version;   /* CRIU_PLUGIN_VERSION */
@@ -101,26 +102,26 @@ typedef struct {
     }                                                      \
     CR_PLUGIN_REGISTER(plugin_name, cr_plugin_dummy_init, cr_plugin_dummy_exit)
 
-/* `function` must have the hook's type. */
+/* Registers a hook. `function` must have the hook's type. */
 #define CR_PLUGIN_REGISTER_HOOK(hook, function)                                         \
     static void __attribute__((constructor)) cr_plugin_register_hook_##function(void) { \
         CR_PLUGIN_DESC.hooks[hook] = (void*)(function);                                 \
     }
 #endif
 
-/* What criu offers to plugins. */
+/* Functions of criu for plugins. */
 
-/* Descriptor of the images directory; stays criu's. */
+/* Returns the descriptor of the images directory; criu owns it. */
 int criu_get_image_dir(void);
 
-/* While dumping: the images can't be restored without the plugin of this name. 0, or -1. */
+/* Records that the images can't be restored without the named plugin. Call it in a dump. Returns 0, or -1. */
 int add_inventory_plugin(const char* name);
 
-/* While restoring, in init: whether the images want the plugin of this name (also true for images that don't list
- * plugins). Names that no plugin has asked for fail the restore. */
+/* True if the images need the named plugin, or don't list plugins. Call it in init of a restore. A listed name that
+ * no plugin has checked fails the restore. */
 bool check_and_remove_inventory_plugin(const char* name, size_t length);
 
-/* A line of criu's log; levels are those of -v: 1 error, 2 warning, 3 info, 4 debug. */
+/* Writes a line to criu's log. Levels are those of -v: 1 error, 2 warning, 3 info, 4 debug. */
 void print_on_level(unsigned int level, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 #ifdef __cplusplus

@@ -9,8 +9,8 @@
 #include "rpc.pb-c.h"
 
 /*
- * libcriu: dump and restore processes from a program. The library starts `criu swrk`, or talks to a `criu service`, and
- * sends it requests; nothing of criu runs in the calling process.
+ * libcriu: dumps and restores processes from a program. The library starts `criu swrk`, or connects to a `criu
+ * service`, and sends requests. No code of criu runs in the calling process.
  *
  *     criu_init_opts();
  *     criu_set_images_dir_fd(open("images", O_RDONLY | O_DIRECTORY));
@@ -18,31 +18,31 @@
  *     if (criu_dump() < 0)
  *             fprintf(stderr, "%s\n", criu_get_error());
  *
- * There is one set of options that functions without "local" use, and there may be any number of others, each with its
- * way to criu. Options of which one is set by a thread while another thread sends a request with them are in a race;
- * different sets don't know of each other. Texts are copied. What is set stays set for further requests.
+ * Functions without "local" use one global set of options. A program may have any number of other sets, each with
+ * its own connection to criu. Setting an option while another thread sends a request with the same set is a race;
+ * different sets are independent. The library copies strings. Options stay set for later requests.
  *
  * A function that sends a request returns a negative errno when it fails:
  *
- *     -EBADE         criu says that it didn't work: criu_get_error() has the reason, and so has criu's log
- *     -ECONNREFUSED  criu couldn't be started, or nobody listens at the socket
+ *     -EBADE         the request failed: criu_get_error() and criu's log have the reason
+ *     -ECONNREFUSED  the library couldn't start criu, or no process listens at the socket
  *     -ECOMM         the connection broke
  *     -EINVAL        criu doesn't know this request
- *     -EBADMSG       criu's answer is none to this request
+ *     -EBADMSG       criu's reply doesn't match the request
  *
- * and errno says more then, if more is known: of -EBADE ESRCH (no process to dump), EEXIST (a pid to restore is in use)
- * or EBADRQC (the options are wrong); else it is 0.
+ * errno has more after -EBADE: ESRCH (no process to dump), EEXIST (a pid to restore is in use), EBADRQC (the options
+ * are wrong), or 0 if nothing more is known.
  */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* How criu is reached. */
+/* Connections to criu. */
 enum criu_service_comm {
     CRIU_COMM_SK,  /* a service at the path of a socket */
-    CRIU_COMM_FD,  /* a connection that is open already */
-    CRIU_COMM_BIN, /* criu is started for each request */
+    CRIU_COMM_FD,  /* an open connection */
+    CRIU_COMM_BIN, /* the library starts criu for each request */
 };
 
 /* How far cgroups are restored; criu(8), --manage-cgroups. */
@@ -56,20 +56,20 @@ enum criu_cg_mode {
     CRIU_CG_MODE_DEFAULT,
 };
 
-/* What holds packets back while a tree is being dumped. */
+/* Methods of the network lock during a dump. */
 enum criu_network_lock_method {
     CRIU_NETWORK_LOCK_IPTABLES = 1,
     CRIU_NETWORK_LOCK_NFTABLES = 2,
     CRIU_NETWORK_LOCK_SKIP = 3,
 };
 
-/* How a pre-dump reads memory. */
+/* Methods by which a pre-dump reads memory. */
 enum criu_pre_dump_mode {
     CRIU_PRE_DUMP_SPLICE = 1,
     CRIU_PRE_DUMP_READ = 2,
 };
 
-/* How much criu writes into its log. */
+/* Levels of criu's log. */
 enum criu_log_level {
     CRIU_LOG_UNSET = -1,
     CRIU_LOG_MSG = 0,
@@ -79,43 +79,44 @@ enum criu_log_level {
     CRIU_LOG_DEBUG = 4,
 };
 
-/* A set of options and a way to criu. */
+/* A set of options with a connection to criu. */
 typedef struct criu_opts criu_opts;
 
 /* A notification; its content is the message criu_notify. */
 typedef CriuNotify* criu_notify_arg_t;
 
-/* What is known of a pre-dump: nothing yet. */
+/* Argument of criu_dump_iters() callbacks; always NULL yet. */
 typedef void* criu_predump_info;
 
-/* Makes the options afresh; to be called before anything else. The way to criu is the program "criu" in $PATH. Returns
- * 0, or -1 without memory. criu_local_init_opts() frees what *opts holds before, so it must be NULL at first. */
+/* Creates new options; must be called before all other functions. The default connection starts the program "criu"
+ * in $PATH. Returns 0, or -1 without memory. criu_local_init_opts() frees the earlier *opts, so *opts must be NULL
+ * at first. */
 int criu_init_opts(void);
 int criu_local_init_opts(criu_opts** opts);
-/* Frees them; NULL is allowed. */
+/* Frees the options; NULL is allowed. */
 void criu_free_opts(void);
 void criu_local_free_opts(criu_opts* opts);
 
-/* The way to criu. A path may be NULL: "./criu_service.socket", and "criu" in $PATH. The descriptor is a connected
- * socket of type SOCK_SEQPACKET; the library closes it after one request. The functions that return something return 0,
- * or -ENOMEM. */
+/* Set the connection to criu. NULL paths mean "./criu_service.socket", and "criu" in $PATH. The descriptor is a
+ * connected SOCK_SEQPACKET socket; the library closes it after one request. Functions with a result return 0 or
+ * -ENOMEM. */
 int criu_set_service_address(const char* path);
 void criu_set_service_fd(int fd);
 int criu_set_service_binary(const char* path);
 int criu_local_set_service_address(criu_opts* opts, const char* path);
 void criu_local_set_service_fd(criu_opts* opts, int fd);
 int criu_local_set_service_binary(criu_opts* opts, const char* path);
-/* Frees the path that the way to criu holds; done by the functions above and criu_local_free_opts(). */
+/* Frees the path of the connection. criu_local_free_opts() and the functions above do this, too. */
 void criu_free_service(criu_opts* opts);
 
 /*
- * Options: criu(8) says under the same name what each does. Those that return something return 0, or a negative number:
- * there is no memory, or the value isn't allowed; the option is as before then.
+ * Options; criu(8) describes each under the same name. Functions with a result return 0, or a negative number
+ * without memory or for an invalid value. After a failure the option is unchanged.
  */
 
-/* The root of the tree to dump. Unset: the caller itself, see criu_dump(). */
+/* Root of the tree to dump. Unset: the caller; see criu_dump(). */
 void criu_set_pid(int pid);
-/* Open directories, for images and for logs (unset: that of the images). criu opens them again itself. */
+/* Open directories for images and for logs (unset: the images directory). criu opens them again by itself. */
 void criu_set_images_dir_fd(int fd);
 void criu_set_work_dir_fd(int fd);
 /* Earlier images, relative to the images directory. */
@@ -123,11 +124,11 @@ int criu_set_parent_images(const char* path);
 /* A name without slashes, and an enum criu_log_level. */
 int criu_set_log_file(const char* log_file);
 void criu_set_log_level(int log_level);
-/* Read after everything else that is set here, and before which everything else gives way. */
+/* Configuration file. criu reads it last, and its values override all other options. */
 int criu_set_config_file(const char* path);
 void criu_set_leave_running(bool leave_running);
 void criu_set_ext_unix_sk(bool ext_unix_sk);
-/* Sets ext_unix_sk; -1 if that was set to false. */
+/* Adds an inode and sets ext_unix_sk. Returns -1 if ext_unix_sk was set to false. */
 int criu_add_unix_sk(unsigned int inode);
 void criu_set_tcp_established(bool tcp_established);
 void criu_set_tcp_skip_in_flight(bool tcp_skip_in_flight);
@@ -137,7 +138,7 @@ void criu_set_evasive_devices(bool evasive_devices);
 void criu_set_shell_job(bool shell_job);
 void criu_set_skip_file_rwx_check(bool skip_file_rwx_check);
 void criu_set_unprivileged(bool unprivileged);
-/* criu passes masters of terminals that nobody in the tree has; see criu_get_orphan_pts_master_fd(). */
+/* Makes criu pass orphan masters to the caller; see criu_get_orphan_pts_master_fd(). */
 void criu_set_orphan_pts_master(bool orphan_pts_master);
 void criu_set_file_locks(bool file_locks);
 void criu_set_track_mem(bool track_mem);
@@ -157,7 +158,7 @@ void criu_set_timeout(unsigned int timeout);
 void criu_set_auto_ext_mnt(bool val);
 void criu_set_ext_sharing(bool val);
 void criu_set_ext_masters(bool val);
-/* What criu becomes after a restore, as the parent of the restored root. */
+/* Command that criu executes after a restore, as the parent of the restored root. */
 int criu_set_exec_cmd(int argc, char* argv[]);
 int criu_add_ext_mount(const char* key, const char* val);
 int criu_add_veth_pair(const char* in, const char* out);
@@ -168,13 +169,12 @@ int criu_add_skip_mnt(const char* mnt);
 /* Bytes. */
 void criu_set_ghost_limit(unsigned int limit);
 int criu_add_irmap_path(const char* path);
-/* A descriptor that is inherited by criu, so it mustn't be close-on-exec: for criu_restore_child() and CRIU_COMM_BIN.
- */
+/* A descriptor that criu inherits, so it mustn't be close-on-exec. For criu_restore_child() and CRIU_COMM_BIN. */
 int criu_add_inherit_fd(int fd, const char* key);
 int criu_add_external(const char* key);
 int criu_set_page_server_address_port(const char* address, int port);
 int criu_set_pre_dump_mode(enum criu_pre_dump_mode mode);
-/* A Unix datagram socket, not bound, that keeps pidfds from one pre-dump to the next. */
+/* An unbound Unix datagram socket that keeps pidfds between pre-dumps. */
 void criu_set_pidfd_store_sk(int sk);
 int criu_set_network_lock(enum criu_network_lock_method method);
 /* `extra_opt` may be NULL. */
@@ -183,46 +183,47 @@ void criu_set_mntns_compat_mode(bool val);
 /* CLONE_NEWNET, or 0. */
 void criu_set_empty_ns(int namespaces);
 
-/* Is called at the stages of a dump or restore ("pre-dump", "post-restore", …); criu waits for it. 0 lets it go on;
- * anything else makes it fail, and is what the function that sent the request returns. */
+/* Sets a callback for stages of a dump or restore ("pre-dump", "post-restore", …). criu waits for its return. After
+ * 0 criu continues; another value makes the request fail with it. */
 void criu_set_notify_cb(int (*cb)(char* action, criu_notify_arg_t na));
-/* The pid of the restored root, 0 if this notification has none. */
+/* Returns the pid of the restored root, 0 if the notification has none. */
 int criu_notify_pid(criu_notify_arg_t na);
-/* In the callback for "orphan-pts-master": the master of a restored terminal, which the caller owns from then on. -1 as
- * long as there was none. There is one for all sets of options. */
+/* Returns the master of a restored terminal, which the caller then owns. Call it in the callback for
+ * "orphan-pts-master". Returns -1 before the first one. All sets of options share it. */
 int criu_get_orphan_pts_master_fd(void);
 
-/* Whether this system has what criu needs: 0, or negative. */
+/* Checks that the system has the features that criu needs. Returns 0, or a negative errno. */
 int criu_check(void);
-/* Dumps a tree, which is gone then unless leave_running is set. Without criu_set_pid() it is that of the caller: the
- * call returns 0 when images have been written and the caller was left running, and 1 in the restored process. */
+/* Dumps a tree and ends it unless leave_running is set. Without criu_set_pid() it dumps the caller's tree: the call
+ * returns 0 in the caller if it was left running, and 1 in the restored process. */
 int criu_dump(void);
-/* Writes the memory of a tree, which goes on. */
+/* Writes the memory of a tree, which continues to run. */
 int criu_pre_dump(void);
-/* Returns the pid of the restored root. */
+/* Restores a tree. Returns the pid of the restored root. */
 int criu_restore(void);
-/* The same, as a child of the caller, who has to wait for it. criu is started for it, whatever the way to it is. */
+/* Restores a tree as a child of the caller, which must wait for it. The library starts criu for this request,
+ * regardless of the connection. */
 int criu_restore_child(void);
-/* Pre-dumps as often as `more` wants it: positive for another one, 0 for the dump that ends it, negative to leave off,
- * which is returned. Needs criu_set_pid(). */
+/* Pre-dumps as often as `more` returns a positive number. 0 makes a final dump; a negative number ends the iteration
+ * and is returned. Needs criu_set_pid(). */
 int criu_dump_iters(int (*more)(criu_predump_info pi));
 
-/* 30100 for criu 3.1, 40202 for 4.2.2. Of a version between releases the next one's. */
+/* Returns 30100 for criu 3.1, 40202 for 4.2.2. A version between releases counts as the next release. */
 int criu_get_version(void);
-/* 1 if criu is of this version or a later one, 0 if not, negative if it couldn't be asked. */
+/* Returns 1 if criu is at least this version, 0 if not, a negative errno after a failure. */
 int criu_check_version(int minimum);
 
-/* Set: what is asked for; after the call: what criu can do here. */
+/* Features to check; the call leaves those set that criu supports here. */
 struct criu_feature_check {
     bool mem_track;
     bool lazy_pages;
     bool pidfd_store;
 };
 
-/* `size` of the structure as the caller knows it. -1 if that is larger than the library's. */
+/* `size`: size of the structure in the caller's headers. Returns -1 if it is larger than the library's. */
 int criu_feature_check(struct criu_feature_check* features, size_t size);
 
-/* The same with options of the caller's. */
+/* Variants of the functions above with options of the caller. */
 void criu_local_set_pid(criu_opts* opts, int pid);
 void criu_local_set_images_dir_fd(criu_opts* opts, int fd);
 void criu_local_set_work_dir_fd(criu_opts* opts, int fd);
@@ -291,48 +292,46 @@ int criu_local_get_version(criu_opts* opts);
 int criu_local_check_version(criu_opts* opts, int minimum);
 int criu_local_feature_check(criu_opts* opts, struct criu_feature_check* features, size_t size);
 
-/* Of this library, e.g. "4.2". */
+/* Version of this library, for example "4.2". */
 extern const char* criu_lib_version;
 
-/*
- * From here on: not in the libcriu of CRIU 4.2. Programs that are to run with it as well look these up with dlsym(3).
- */
+/* Functions that the libcriu of CRIU 4.2 lacks. Programs that also run with it must look these up by dlsym(3). */
 
-/* Why the last request failed, in criu's words; "" if it didn't, or nothing is known. Valid until the next request. */
+/* Returns criu's reason for the last failure; "" after success, or if it is unknown. Valid until the next request. */
 const char* criu_get_error(void);
 const char* criu_local_get_error(criu_opts* opts);
 
-/* Instead of criu_set_images_dir_fd(): counts only while that is unset or -1. */
+/* Replaces criu_set_images_dir_fd(); used only while the descriptor is unset or -1. */
 int criu_set_images_dir(const char* path);
 void criu_set_leave_stopped(bool leave_stopped);
 void criu_set_display_stats(bool display_stats);
 void criu_set_log_to_stderr(bool log_to_stderr);
-/* Restores what led out of the tree, and isn't given by criu_add_inherit_fd(), with nobody at the other end. */
+/* Restores external sockets and pipes that criu_add_inherit_fd() doesn't provide, with a closed other end. */
 void criu_set_allow_loss(bool allow_loss);
-/* A dump writes checksums of its images, and a restore compares them (which it does unless this says no). */
+/* Makes a dump write checksums of its images. A restore compares them unless this is false. */
 void criu_set_checksum(bool checksum);
-/* A dump with leave_running lets the tree go on before its memory is written; the limit is in bytes. */
+/* Makes a dump with leave_running resume the tree before its memory is written; the limit is in bytes. */
 void criu_set_background(bool background);
 void criu_set_background_memory(uint64_t bytes);
 void criu_set_map_pages(bool map_pages);
-/* A tree that had no pid namespace for itself is restored in a new one. */
+/* Restores a tree without a private pid namespace in a new one. */
 void criu_set_new_pidns(bool new_pidns);
-/* Images go to, or come from, criu-image-streamer; or a descriptor that criu inherits; memory for that, such as "4G".
- */
+/* Sends images to, or reads them from, criu-image-streamer or an inherited descriptor. The limit is memory for them,
+ * such as "4G". */
 void criu_set_stream(bool stream);
 void criu_set_stream_to(int fd);
 void criu_set_stream_from(int fd);
 int criu_set_stream_memory(const char* size);
-/* A dump encrypts its images for a public key (age1..., or a file of keys); a restore decrypts them. Secret keys are
- * files that criu inherits. */
+/* Encrypts a dump's images for a public key (age1..., or a file of keys), or decrypts images of a restore. criu
+ * inherits the descriptors of secret keys. */
 int criu_add_encrypt(const char* key);
 void criu_set_decrypt(int fd);
 void criu_set_sign(int fd);
 int criu_set_signed_by(const char* path);
 void criu_set_lazy_pages(bool lazy_pages);
-/* A descriptor of the caller for the byte that says that a server of pages is ready. */
+/* Descriptor of the caller for the byte that reports that a page server is ready. */
 void criu_set_status_fd(int fd);
-/* A connection with a page server instead of its address; inherited by criu. */
+/* A connection to a page server, instead of an address; criu inherits it. */
 int criu_set_page_server_fd(int fd);
 void criu_set_tls(bool tls);
 void criu_set_tls_no_cn_verify(bool tls_no_cn_verify);

@@ -2,7 +2,7 @@
 #ifndef CRIU_LIB_INTERNAL_H
 #define CRIU_LIB_INTERNAL_H
 
-/* What the sources of libcriu share. */
+/* Declarations that the sources of libcriu share. */
 
 #include "criu.h"
 
@@ -17,24 +17,24 @@ struct criu_opts {
     char* error; /* of the last request, NULL if there was none */
 };
 
-/* The options of functions without "local"; NULL before criu_init_opts(). */
+/* Options of functions without "local"; NULL before criu_init_opts(). */
 extern criu_opts* global_opts;
 
-/* A connection with criu. */
+/* A connection to criu. */
 struct service {
     int fd;       /* -1: none */
-    pid_t worker; /* criu, to be waited for; 0 if it isn't a child */
+    pid_t worker; /* criu, if it is a child to wait for; otherwise 0 */
 };
 
-/* Starts criu with a socket of its own. `detached`: it isn't to be a descendant of the caller. Returns 0 or a negative
+/* Starts criu with a new socket. `detached`: criu doesn't become a descendant of the caller. Returns 0 or a negative
  * errno. */
 int service_start(struct service* service, const char* program, bool detached);
-/* The way that options name. Returns 0 or a negative errno. */
+/* Opens the connection that the options name. Returns 0 or a negative errno. */
 int service_open(struct service* service, criu_opts* opts, bool detached);
-/* Sends a request, and calls back for each notification until the reply comes, which the caller frees. Returns 0, a
- * negative errno, or what the callback has returned. */
+/* Sends a request, and calls the callback for each notification until the reply comes. The caller frees the reply.
+ * Returns 0, a negative errno, or the callback's result. */
 int service_ask(struct service* service, criu_opts* opts, CriuReq* request, CriuResp** reply);
-/* Ends the connection, and waits for the end of criu if it was started for it. */
+/* Closes the connection, and waits for criu if it was started for it. */
 void service_close(struct service* service);
 
 #endif /* CRIU_LIB_INTERNAL_H */

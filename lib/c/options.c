@@ -7,8 +7,8 @@
 
 #include "version.h"
 
-/* The options of a set are the message that is sent. All that it points to is malloc'ed, as by protobuf-c's unpacking,
- * so that protobuf-c can free it. */
+/* A set of options is the message that is sent. The members are malloc'ed, as by protobuf-c's unpacking, so that
+ * protobuf-c can free them. */
 
 #define DEFAULT_SOCKET "./criu_service.socket"
 #define DEFAULT_BINARY "criu"
@@ -27,7 +27,7 @@ static int replace_text(char** text, const char* value) {
     return 0;
 }
 
-/* Makes room for one more in a repeated field: an array of pointers. NULL without memory. */
+/* Makes room for one more pointer in a repeated field. Returns NULL without memory. */
 static void** grow(void* array, size_t count) {
     return realloc(array, (count + 1) * sizeof(void*));
 }
@@ -50,7 +50,7 @@ static int append_text(char*** array, size_t* count, const char* value) {
     return 0;
 }
 
-/* A message of a few texts for a repeated field. */
+/* Creates a message of a few strings for a repeated field. */
 #define NEW_MESSAGE(type, init)         \
     do {                                \
         message = malloc(sizeof(type)); \
@@ -79,7 +79,7 @@ static char* copy_of(const char* text) {
     return text ? strdup(text) : NULL;
 }
 
-/* Both forms of a setter, of the given set of options and of the global one. */
+/* Defines both forms of a setter, for a given set of options and for the global one. */
 #define SETTER_VOID(name, type)                    \
     void criu_set_##name(type value) {             \
         criu_local_set_##name(global_opts, value); \
@@ -188,7 +188,7 @@ LIST(external, external)
 LIST(encrypt, encrypt)
 LIST(cg_dump_controller, cgroup_dump_controller)
 
-/* A field that is there always, as the protocol has it. */
+/* A required field of the protocol. */
 void criu_local_set_images_dir_fd(criu_opts* opts, int fd) {
     opts->rpc->images_dir_fd = fd;
 }

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Forgets what was known of an earlier request. */
+/* Clears the results of the last request. */
 static void begin(criu_opts* opts) {
     free(opts->error);
     opts->error = NULL;
     errno = 0;
 }
 
-/* What is told of a reply: errno and the text of the error. Returns 0 or -EBADE. */
+/* Sets errno and the error text by a reply. Returns 0 or -EBADE. */
 static int judge(criu_opts* opts, const CriuResp* reply) {
     if (reply->cr_errmsg && !reply->success)
         opts->error = strdup(reply->cr_errmsg);
@@ -20,7 +20,7 @@ static int judge(criu_opts* opts, const CriuResp* reply) {
     return reply->success ? 0 : -EBADE;
 }
 
-/* One request on a connection that is open. `reply` is freed by the caller, also after a failure. */
+/* Sends one request on an open connection. The caller frees `reply`, also after a failure. */
 static int ask_on(struct service* service, criu_opts* opts, CriuReq* request, CriuResp** reply) {
     int ret = service_ask(service, opts, request, reply);
     int code = errno;
@@ -34,7 +34,7 @@ static int ask_on(struct service* service, criu_opts* opts, CriuReq* request, Cr
     return ret;
 }
 
-/* One request on a connection of its own, which is closed. */
+/* Sends one request on a new connection, and closes it. */
 static int ask(struct service* service, criu_opts* opts, CriuReq* request, CriuResp** reply) {
     int ret = ask_on(service, opts, request, reply);
     int code = errno;
@@ -52,7 +52,8 @@ static void forget(CriuResp* reply) {
     errno = code;
 }
 
-/* One request with these options, or none, on a new connection. `own`: see service_open(). `reply` as of ask_on(). */
+/* Sends one request with these options, or none, on a new connection. `own`: see service_open(). The caller frees
+ * `reply`. */
 static int ask_once(criu_opts* opts, CriuReqType type, CriuOpts* rpc, bool own, CriuResp** reply) {
     CriuReq request = CRIU_REQ__INIT;
     struct service service;
@@ -65,7 +66,7 @@ static int ask_once(criu_opts* opts, CriuReqType type, CriuOpts* rpc, bool own, 
     return ret ? ret : ask(&service, opts, &request, reply);
 }
 
-/* A request of which nothing but success is wanted. */
+/* Sends a request whose reply has only success or failure. */
 static int ask_simply(criu_opts* opts, CriuReqType type, CriuOpts* rpc) {
     CriuResp* reply = NULL;
     int ret = ask_once(opts, type, rpc, false, &reply);
@@ -197,7 +198,7 @@ int criu_restore_child(void) {
 }
 
 static int version_number(const CriuVersion* version) {
-    if (version->gitid) /* on the way to the next release */
+    if (version->gitid) /* a version between releases counts as the next release */
         return version->major_number * 10000 + (version->minor_number + 1) * 100;
     return version->major_number * 10000 + version->minor_number * 100 +
            (version->has_sublevel ? version->sublevel : 0);

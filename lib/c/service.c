@@ -18,13 +18,14 @@ int criu_get_orphan_pts_master_fd(void) {
     return orphan_master;
 }
 
-/* In the child: becomes criu. If that can't be, `problem` gets the errno; otherwise it is closed by execve(2). */
+/* Executes criu, in the child. Writes the errno to `problem` after a failure; execve(2) closes `problem` after
+ * success. */
 static void become_criu(const char* program, int socket, int problem) {
     char number[16];
     sigset_t child;
     int code;
 
-    /* criu waits for children of its own. */
+    /* Unblocks SIGCHLD: criu waits for its children. */
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_UNBLOCK, &child, NULL);
@@ -47,7 +48,7 @@ static pid_t wait_for(pid_t pid, int* status) {
     return ended;
 }
 
-/* 0, or the errno of the execve(2) in the child. */
+/* Returns 0, or the errno of the execve(2) in the child. */
 static int problem_of(int pipe_end) {
     int code = 0;
     ssize_t size;
@@ -75,7 +76,7 @@ int service_start(struct service* service, const char* program, bool detached) {
     }
     child = fork();
     if (child == 0) {
-        /* Who has itself dumped can't have criu among its descendants: criu is left to whoever adopts orphans. */
+        /* A caller that dumps itself can't have criu among its descendants, so init or a subreaper adopts criu. */
         if (detached) {
             setsid();
             if (fork() != 0)
@@ -171,7 +172,7 @@ static int send_request(int socket, CriuReq* request) {
     return sent == (ssize_t)size ? 0 : -ECOMM;
 }
 
-/* Takes over the descriptor that came with a message. */
+/* Takes the descriptor of a received message. */
 static int take_descriptor(struct msghdr* header) {
     struct cmsghdr* rights = CMSG_FIRSTHDR(header);
 
@@ -226,7 +227,7 @@ static int receive_reply(int socket, CriuResp** reply) {
     return ret;
 }
 
-/* Returns what the callback has returned, or a negative errno. */
+/* Returns the callback's result, or a negative errno. */
 static int answer_notification(struct service* service, criu_opts* opts, const CriuResp* message) {
     CriuReq answer = CRIU_REQ__INIT;
     int ret = opts->notify && message->notify ? opts->notify(message->notify->script, message->notify) : 0;
