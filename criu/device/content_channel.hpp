@@ -11,21 +11,19 @@
 
 namespace criu::device {
 
-/// A buffer that is to be filled, and from where.
+/// A buffer to fill, and the place of its content.
 struct ContentRequest {
-    std::uint32_t device = 0;  ///< as the driver numbers them
+    std::uint32_t device = 0;  ///< the driver's number
     ContentPlace place;
     std::uint64_t size = 0;
     UniqueFd buffer;
 };
 
-/// How restored processes hand buffers to the master, which fills them meanwhile: a pair of sockets that all inherit.
-/// Messages are atomic, so any number of processes may send at the same time; and no name is needed that could be in
-/// another network namespace.
+/// Socket pair by which restored processes pass buffers to the coordinator, whose threads fill them. Any number of
+/// processes may send at once, since messages are atomic. The sockets have no name, so network namespaces don't matter.
 class ContentChannel {
 public:
-    /// `stores` opens what contents are in, and is not used by anybody else meanwhile. `stop`: ends copies that are
-    /// under way.
+    /// `stores` opens stores of contents; only this object uses it. `stop` ends running copies.
     ContentChannel(ContentDriver& driver, LoadedStores& stores, std::uint64_t bufferLimit, StopRequest& stop,
                    const memory::ReadWatch& watch, kernel::FdStore& inherited);
     ~ContentChannel();
@@ -34,13 +32,13 @@ public:
 
     static constexpr std::size_t kDescriptors = 2;
 
-    /// Restored process: hands a buffer over. Returns when it is on its way.
+    /// Sends a buffer, in a restored process. Returns before the buffer is filled.
     void send(const ContentRequest& request) const;
 
-    /// Master: begins to receive, in a thread of its own.
+    /// Starts the receiving thread, in the coordinator.
     void start();
-    /// Master: returns when all that was sent is in its buffers; throws the first failure. Nobody may send any more.
-    /// False: it was called before.
+    /// Waits until all sent buffers are filled, in the coordinator; throws the first failure. No process may send
+    /// later. False if it was called before.
     bool finish();
     void report(Log& log) const { mover_.report(log); }
 

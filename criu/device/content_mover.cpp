@@ -13,13 +13,13 @@
 namespace criu::device {
 namespace {
 
-// Of each device: one that reads or writes while the other waits for the device is the least, and one core brings about
-// 3 GB/s of a file, of which devices take several times as much.
+// Threads for each device. Two are the minimum: one does file I/O while the other waits for the device. One core reads
+// 3 GB/s of a file, and a device takes several times as much.
 constexpr unsigned kFewestThreads = 2;
 constexpr unsigned kMostThreads = 4;
 
-/// How much of a buffer from `start` on is copied at a time. Where blocks of a store wait for each other, each thread
-/// gets one of them, so that what it does for a block, such as compressing it, isn't waited for by all others.
+/// Returns the size of the piece at `start`. An ordered store's blocks wait for each other, so a piece is one block.
+/// Other threads then don't wait for the work on it, such as compression.
 std::uint64_t pieceOf(const ContentJob& job, std::uint64_t start) {
     const std::uint64_t position = job.position + start;
     const std::uint64_t most =
@@ -123,7 +123,7 @@ void ContentMover::work(std::uint32_t number, Device& device) {
         if (failure) {
             if (!failure_)
                 failure_ = failure;
-            work.job->store->abandon();  // others may wait for what doesn't come; why is noted
+            work.job->store->abandon();  // wakes threads that wait for this position; failure_ has the cause
             over_ = true;
             for (const auto& [other, queue] : devices_)
                 queue->jobs.clear();

@@ -24,28 +24,28 @@ struct ReadWatch;
 
 namespace criu::device {
 
-/// Moves contents of device buffers, piece by piece, by several threads for each device: while the device copies one
-/// piece, others are read or written. The first failure is remembered and the rest given up, as it is by destruction.
+/// Moves contents of device buffers in pieces, by several threads for each device. Threads read or write files while
+/// the device copies other pieces. The first failure, or the destructor, drops the rest.
 class ContentMover {
 public:
-    /// `bufferLimit`: bytes that the copiers of one device may use together. `stop`: ends what is under way; may be
-    /// null. `watch`: of it, `piece` is called; who adds contents says how much is expected. Outlives this.
+    /// `bufferLimit`: bytes for all copiers of one device. `stop` ends running copies; may be null. `watch` outlives
+    /// this object; only `piece` is called, and callers of add() report the expected size.
     ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop,
                  const memory::ReadWatch& watch);
     ~ContentMover();
     ContentMover(const ContentMover&) = delete;
     ContentMover& operator=(const ContentMover&) = delete;
 
-    /// Contents of one store come in the order of their positions, if that is ordered, and for one device.
+    /// Adds a job. Jobs of an ordered store must come in order of position and be of one device.
     void add(std::uint32_t device, ContentJob job);
-    /// Returns when all is moved; throws the first failure. Afterwards there are no threads.
+    /// Waits until all is moved and ends the threads. Throws the first failure.
     void finish();
-    /// After finish(): how much it was, how long it took, and whether a copier took a slower way.
+    /// Logs size, duration and the use of a slower way. Called after finish().
     void report(Log& log) const;
 
 private:
     using Clock = std::chrono::steady_clock;
-    /// A piece, and what it is of.
+    /// A piece and its job.
     struct Work {
         std::shared_ptr<const ContentJob> job;
         std::uint64_t start = 0;
@@ -63,13 +63,13 @@ private:
     ContentDriver& driver_;
     Direction direction_;
     std::uint64_t limit_;
-    const std::size_t threads_;  ///< of each device
+    const std::size_t threads_;  ///< for each device
     StopRequest* stop_;
     const memory::ReadWatch& watch_;
     std::uint64_t bytes_ = 0;
-    Clock::time_point began_{};      ///< the first copy
-    Clock::time_point ended_{};      ///< the last one
-    std::atomic<bool> over_{false};  ///< what is under way is no use any more
+    Clock::time_point began_{};      ///< start of the first copy
+    Clock::time_point ended_{};      ///< end of the last copy
+    std::atomic<bool> over_{false};  ///< running copies are of no use
     std::mutex mutex_;
     bool ending_ = false;
     std::exception_ptr failure_;

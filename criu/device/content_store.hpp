@@ -18,17 +18,18 @@ class PageSink;
 class PageSinks;
 }  // namespace criu::memory
 
-/// Where contents of device buffers are in a checkpoint: in pages, as memory of processes is, and so in several files,
-/// compressed and so on; or in a file of the driver's own form, which CRIU 4.2 reads.
+/// Places of device contents in a checkpoint. Contents are in pages, like process memory, with several files and
+/// compression. Or they are in a file of the driver's form, which CRIU 4.2 reads.
 namespace criu::device {
 
 class ContentDriver;
 
-/// Contents by position, open to be saved or to be loaded; the other one throws Error. For several threads at once.
+/// Contents by position, open either to save or to load; the other operation throws Error. Several threads may use it
+/// at once.
 class ContentStore {
 public:
     virtual ~ContentStore() = default;
-    /// Both throw Error. What is given up by abandon() ends so, too.
+    /// Both throw Error, also after abandon().
     virtual void write(std::uint64_t position, std::span<const std::byte> bytes) = 0;
     virtual void read(std::uint64_t position, std::span<std::byte> into) const = 0;
     /// See memory::PageSink.
@@ -40,7 +41,7 @@ public:
 class FileContents final : public ContentStore {
 public:
     FileContents(UniqueFd file, std::uint64_t start) noexcept : file_(std::move(file)), start_(start) {}
-    /// All was written; without it what a file system says late is missed. `name`: for messages. Throws Error.
+    /// Closes the file and throws Error for late failures of its file system. `name` is for messages.
     void finish(std::string_view name);
     void write(std::uint64_t position, std::span<const std::byte> bytes) override;
     void read(std::uint64_t position, std::span<std::byte> into) const override;
@@ -50,27 +51,27 @@ private:
     std::uint64_t start_;
 };
 
-/// Pages that are saved: the content of one memory object, whose addresses count from 0. Whole pages only, each once.
+/// Pages of one memory object, to save. Addresses count from 0. Takes whole pages only, each once.
 class SavedPages final : public ContentStore {
 public:
-    /// `size`: of all content, a multiple of kImagePageSize. Must not outlive `pages`. Throws Error.
+    /// `size`: bytes of all content, a multiple of kImagePageSize. Must not outlive `pages`. Throws Error.
     SavedPages(memory::PageSinks& pages, std::uint32_t object, std::uint64_t size);
     ~SavedPages() override;
     void write(std::uint64_t position, std::span<const std::byte> bytes) override;
     void read(std::uint64_t position, std::span<std::byte> into) const override;
     [[nodiscard]] bool isOrdered() const noexcept override;
     void abandon() noexcept override;
-    /// All was written; without it nothing is complete. Throws Error.
+    /// Completes the object; without this call its content is incomplete. Throws Error.
     void finish();
 
 private:
     std::unique_ptr<memory::PageSink> sink_;
 };
 
-/// Pages that are loaded.
+/// Pages of one memory object, to load.
 class LoadedPages final : public ContentStore {
 public:
-    /// Must not outlive `source`. `frees`: their storage is freed when they were read (--auto-dedup). Throws Error.
+    /// Must not outlive `source`. `frees`: frees storage of pages after reading (--auto-dedup). Throws Error.
     LoadedPages(const memory::PageSource& source, bool frees);
     ~LoadedPages() override;
     void write(std::uint64_t position, std::span<const std::byte> bytes) override;
@@ -82,29 +83,28 @@ private:
     std::vector<std::unique_ptr<memory::PageContent>> contents_;  ///< by layer
 };
 
-/// Where the content of a buffer is.
+/// Place of a buffer's content.
 struct ContentPlace {
-    std::string file;            ///< of the driver's own form; empty: in pages
+    std::string file;            ///< file of the driver's form; empty: in pages
     std::uint32_t object = 0;    ///< number of the memory object (MemoryObject::Kind::Device)
-    std::uint64_t position = 0;  ///< in the object, or behind what the file begins with
+    std::uint64_t position = 0;  ///< in the object, or after the file's header
 };
 
-/// Sources of the objects that the images have contents in, by number. Known before any process is restored, so that
-/// what is missing fails before, and libraries are loaded.
+/// Sources of the contents in the images, by number of the memory object. Opened before any process is restored, so
+/// that missing files fail early and libraries are loaded.
 using ContentSources = std::map<std::uint32_t, memory::PageSource>;
 
-/// What contents are loaded from, each opened when it is first needed. For one thread; the stores are for any.
+/// Stores to load contents from, each opened at its first use. Only one thread may use it; the stores take any number.
 class LoadedStores {
 public:
-    /// All outlive this object.
+    /// All arguments outlive this object.
     LoadedStores(ContentDriver& driver, const ImageDir& images, const ContentSources& sources, bool frees)
         : driver_(driver), images_(images), sources_(sources), frees_(frees) {}
     LoadedStores(const LoadedStores&) = delete;
     LoadedStores& operator=(const LoadedStores&) = delete;
 
-    /// The store that has `size` bytes at a place. Throws Error if there is none.
+    /// Returns the store with `size` bytes at a place. Throws Error if there is none.
     [[nodiscard]] ContentStore& at(const ContentPlace& place, std::uint64_t size);
-    /// Closes all.
     void close() noexcept;
 
 private:

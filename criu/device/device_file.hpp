@@ -7,7 +7,7 @@ namespace criu::device {
 class DumpDevices;
 class RestoreDevices;
 
-/// Open files that a device subsystem takes care of.
+/// Fd kind of files that device subsystems handle.
 std::unique_ptr<files::FileKindDump> makeDeviceFileDump(DumpDevices& devices);
 std::unique_ptr<files::FileKindRestore> makeDeviceFileRestore(RestoreDevices& devices);
 

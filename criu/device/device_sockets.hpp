@@ -13,12 +13,12 @@ class ExternalSocketRestore;
 class ExternalSocketDump;
 }  // namespace criu::sockets
 
-/// Device subsystems (so far: plugins) carry unix sockets that are connected to the outside.
+/// Adapters by which device subsystems (now only plugins) save external sockets.
 namespace criu::engine {
 
-/// Asks the subsystems of a dump, which outlive it.
+/// Asks the subsystems of a dump, which must outlive the result.
 [[nodiscard]] std::unique_ptr<sockets::ExternalSocketDump> makeExternalSocketDump(device::DumpDevices& devices);
-/// Asks the subsystems of a restore, which outlive it.
+/// Asks the subsystems of a restore, which must outlive the result.
 [[nodiscard]] std::unique_ptr<sockets::ExternalSocketRestore> makeExternalSocketRestore(
     const device::RestoreDevices& devices);
 

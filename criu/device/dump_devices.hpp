@@ -7,11 +7,11 @@
 
 namespace criu::device {
 
-/// All subsystems of one dump, asked in order; released, or undone by destruction, in reverse order. Destroyed while
-/// the processes are still stopped.
+/// All subsystems of one dump, called in order. release() and the destructor go in reverse order. The destructor must
+/// run while the processes are frozen.
 class DumpDevices {
 public:
-    /// `pages`: where contents may be stored.
+    /// `pages`: sinks for device contents.
     DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
                 memory::PageSinks& pages, StopRequest& stop);
     ~DumpDevices();
@@ -21,10 +21,10 @@ public:
     void pause(HostPid pid);
     [[nodiscard]] bool wantQuiesce();
     [[nodiscard]] bool quiesce(std::span<const HostPid> processes);
-    /// The name of a subsystem whose checkpoint() will do something to a process that is stopped; empty: none does.
+    /// Returns the name of the first subsystem whose checkpoint() will change the frozen process; empty if none will.
     [[nodiscard]] std::string_view whoCheckpoints(HostPid pid) const;
-    /// All processes of the tree that are alive. `settled` is told, in the calling thread, of processes that no
-    /// subsystem will change any more, though not of all of them.
+    /// Checkpoints all live processes of the tree. Calls `settled`, in the calling thread, for processes that no
+    /// subsystem changes any more, though not for all.
     void checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
@@ -34,11 +34,12 @@ public:
     [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     [[nodiscard]] bool takeMount(const std::string& mountPoint, int id);
     [[nodiscard]] bool takeLink(int index, int type, const std::string& kind);
-    /// `watch` is notified of contents that are saved; not after this call.
+    /// Notifies `watch` of saved contents until the call returns.
     void dumpLate(HostPid root, const memory::ReadWatch& watch);
-    /// Inventory names of the subsystems that have something in the images.
+    /// Returns inventory names of the subsystems with data in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
-    /// Throws Error if a device of a process that goes on doesn't. Then finish() isn't called for any.
+    /// Releases all subsystems, then finishes all. Throws Error if a device of a resumed process doesn't work; then no
+    /// subsystem is finished.
     void release(bool tasksResume);
 
 private:

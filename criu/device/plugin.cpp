@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* kDefaultDirectory = "/usr/lib/criu";
 
-/// True: done; false: not the plugin's affair. Failures throw.
+/// Returns false if the plugin doesn't handle the resource (ENOTSUP). Throws Error for other failures.
 bool checkHookResult(int result, const char* hook) {
     if (result == -PluginFile::kNotSupported)
         return false;
@@ -35,9 +35,9 @@ bool checkHookResult(int result, const char* hook) {
     return true;
 }
 
-/// A file that no part of criu knows how to open again.
+/// True for files that no fd kind of criu can restore.
 bool isUnknown(const files::OpenFd& file) {
-    constexpr unsigned kMemoryMajor = 1;            // null, zero, random and the like
+    constexpr unsigned kMemoryMajor = 1;            // null, zero, random and others
     constexpr std::uint32_t kPathOnly = 010000000;  // O_PATH
     if ((file.info.flags & kPathOnly) != 0)
         return false;
@@ -79,7 +79,7 @@ public:
         return checkHookResult(file_.call(CR_PLUGIN_HOOK__DUMP_UNIX_SK, fd, static_cast<int>(inode)), "DUMP_UNIX_SK");
     }
     bool takeMount(const std::string& mountPoint, int id) override {
-        std::string path = '.' + mountPoint;  // CRIU has it so
+        std::string path = '.' + mountPoint;  // CRIU passes the path in this form
         return checkHookResult(file_.call(CR_PLUGIN_HOOK__DUMP_EXT_MOUNT, path.data(), id), "DUMP_EXT_MOUNT");
     }
     bool takeLink(int index, int type, const std::string& kind) override {
@@ -138,7 +138,7 @@ public:
 
     UniqueFd openSocket(std::uint32_t inode) override {
         const int fd = file_.call(CR_PLUGIN_HOOK__RESTORE_UNIX_SK, static_cast<int>(inode));
-        // Any failure means that criu is to make the socket, as far as it can.
+        // After a failure criu creates the socket itself.
         if (fd < 0 && fd != -PluginFile::kNotSupported)
             log_.warn("{}: RESTORE_UNIX_SK failed for socket:[{}] ({})", file_.name(), inode, fd);
         return UniqueFd(std::max(fd, -1));
@@ -194,7 +194,7 @@ private:
     PluginFile file_;
 };
 
-/// The built-in subsystem that does the work of the plugin of a name; null if none does.
+/// Returns the built-in subsystem that replaces the named plugin; null if there is none.
 const Subsystem* substituteOf(std::string_view name, const Subsystems& subsystems) {
     const auto found = std::find_if(subsystems.begin(), subsystems.end(), [&](const auto& subsystem) {
         const auto names = subsystem->replacesPlugins();
@@ -203,13 +203,14 @@ const Subsystem* substituteOf(std::string_view name, const Subsystems& subsystem
     return found == subsystems.end() ? nullptr : found->get();
 }
 
-/// Decides which plugins take part.
+/// Selects the plugins to use.
 class PluginFilter {
 public:
     PluginFilter(std::span<const std::string> off, const Subsystems& subsystems, Log& log)
         : off_(off), subsystems_(subsystems), log_(log) {}
 
-    /// Whether a plugin by this name, its file's or its own, is wanted. `path` is for the log.
+    /// True if no option or built-in subsystem excludes the plugin name, of the file or of the plugin. `path` is for
+    /// the log.
     [[nodiscard]] bool wants(std::string_view name, const std::string& path) const {
         if (std::find(off_.begin(), off_.end(), name) != off_.end()) {
             log_.info("Plugin {} isn't used: it is switched off by --no-device", path);
@@ -227,7 +228,7 @@ private:
     Log& log_;
 };
 
-/// A plugin may be a link to a file elsewhere, which is then looked at.
+/// Throws Error for an untrusted plugin file. Checks the target if the name is a symbolic link.
 void requireTrustedPlugin(int directory, const char* name, const std::string& path) {
     const UniqueFd file(sys(::openat(directory, name, O_PATH | O_CLOEXEC), "open {}", path));
     kernel::requireTrusted(file.get(), path);

@@ -9,7 +9,7 @@
 
 namespace criu::device {
 
-/// Where plugins are: --libdir, else $CRIU_LIBS_DIR, else the default place.
+/// Directory of plugins: --libdir, else $CRIU_LIBS_DIR, else /usr/lib/criu.
 struct PluginDirectory {
     std::string path;
     bool asked = false;  ///< the user named it
@@ -17,10 +17,10 @@ struct PluginDirectory {
 
 PluginDirectory pluginDirectory(const model::Options& options);
 
-/// Loads every NAME.so of the directory, in the directory's order (CRIU's plugin ABI, lib/c/criu-plugin.h), and adds it
-/// to `subsystems`. One whose name, its file's or its own, is in `off`, or whose work one of `subsystems` does
-/// (Subsystem::replacesPlugins()), is passed over with a line in the log. What can't be loaded is an Error if the user
-/// named the directory, else a warning.
+/// Loads each NAME.so of the directory, in directory order, and adds it to `subsystems` (CRIU's plugin ABI,
+/// lib/c/criu-plugin.h). Skips plugins whose file or plugin name is in `off`, or that one of `subsystems` replaces
+/// (Subsystem::replacesPlugins()). A file that can't be loaded throws Error if the user named the directory; otherwise
+/// criu warns.
 void loadPlugins(const PluginDirectory& directory, std::span<const std::string> off, Subsystems& subsystems, Log& log);
 
 }  // namespace criu::device

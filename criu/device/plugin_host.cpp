@@ -35,7 +35,7 @@ const Context* pluginContext() noexcept {
 
 }  // namespace criu::device
 
-// What plugins call. No exception may pass.
+// Functions that plugins call. C callers can't catch exceptions.
 
 int criu_get_image_dir() {
     const auto* const context = criu::device::current();

@@ -5,8 +5,8 @@
 
 namespace criu::device {
 
-/// The run whose plugins are working. CRIU's plugin ABI has functions without a context argument that plugins call, so
-/// this one pointer has to be found from anywhere; it is set for as long as a plugin's half of a run lives.
+/// Makes a run's context known to functions that plugins call, since CRIU's plugin ABI passes none. The context is set
+/// as long as this object exists.
 class PluginHost {
 public:
     explicit PluginHost(const Context& context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What plugins written against CRIU 4.2's sources import from its binary: see lib/c/criu-plugin-host.h. Nothing else in
-// criu uses these. They are C: no exception may pass.
+// Symbols that plugins written against CRIU 4.2's sources import from its binary: see lib/c/criu-plugin-host.h. No
+// other code of criu uses them. C callers can't catch exceptions.
 #include "criu/device/plugin_symbols.hpp"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include "criu/model/process_tree.hpp"
 #include "lib/c/criu-plugin-host.h"
 
-// Where plugins built against 4.2 look.
+// Offsets that plugins built against CRIU 4.2 use.
 static_assert(sizeof(cr_options) == 512 && offsetof(cr_options, libdir) == 160 &&
               offsetof(cr_options, timeout) == 352 && offsetof(cr_options, stream) == 408);
 static_assert(sizeof(seize_task_status) == 40 && offsetof(seize_task_status, state) == 24 &&
@@ -51,7 +51,7 @@ void logFailure(const std::exception& error) noexcept {
         context->log.error("{}", error.what());
 }
 
-/// -1 for what throws, which is logged.
+/// Runs `body`; logs an exception and returns -1.
 template <typename Body>
 int guarded(const Body& body) noexcept {
     try {
@@ -71,7 +71,7 @@ const criu::kernel::FdStore& store() {
 
 }  // namespace
 
-// The interface's data symbols, mutable because they are that in 4.2.
+// Data symbols of the interface, mutable as in CRIU 4.2.
 cr_options opts;
 int fi_strategy = 0;
 char criu_run_id[37];

@@ -5,10 +5,10 @@
 
 namespace criu::device {
 
-/// Sets the data symbols of lib/c/criu-plugin-host.h for a run whose plugins are about to work.
+/// Sets the data symbols of lib/c/criu-plugin-host.h for a run.
 void setPluginSymbols(const Context& context);
 
-/// The run whose plugins are working; null outside of one.
+/// Returns the context of the run that uses plugins; null outside of one.
 [[nodiscard]] const Context* pluginContext() noexcept;
 
 }  // namespace criu::device

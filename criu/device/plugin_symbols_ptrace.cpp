@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The parts of lib/c/criu-plugin-host.h that talk to traced threads and over sockets.
+// Functions of lib/c/criu-plugin-host.h for traced threads and sockets.
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -19,7 +19,7 @@
 namespace {
 
 enum : int { kTaskAlive = 1, kTaskDead = 2, kTaskStopped = 3, kTaskZombie = 6 };
-constexpr int kEventStop = 128;  // PTRACE_EVENT_STOP of linux/ptrace.h, which can't be included here
+constexpr int kEventStop = 128;  // PTRACE_EVENT_STOP of linux/ptrace.h, which conflicts with sys/ptrace.h
 
 int report(const char* what, int pid) {
     if (const auto* const context = criu::device::pluginContext())
@@ -27,9 +27,9 @@ int report(const char* what, int pid) {
     return -1;
 }
 
-constexpr int kMostFds = 252;  // SCM_MAX_FD is 253; 4.2 leaves one
+constexpr int kMostFds = 252;  // SCM_MAX_FD is 253; CRIU 4.2 uses one less
 
-/// One message with up to kMostFds descriptors.
+/// A message with up to kMostFds descriptors.
 struct FdMessage {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostFds)] = {};
     char nothing = 0;

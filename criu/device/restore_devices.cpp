@@ -25,7 +25,7 @@ RestoreDevices::RestoreDevices(const model::ProcessTree& tree, const model::Opti
     : watch_(std::make_unique<memory::ReadWatch>()), context_{options, log,     images, inventory_, stop,
                                                               *watch_, nullptr, &pages, &store,     &tree} {}
 
-// It delegates so that the destructor takes back what was started before something throws.
+// Delegates, so that the destructor reverts started restores if a later subsystem throws.
 RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory,
                                const model::ProcessTree& tree, const model::Options& options, Log& log,
                                const ImageDir& images, const memory::PageSources& pages, StopRequest& stop,
@@ -71,7 +71,8 @@ void RestoreDevices::prepare(files::FileRestore& files) {
     requireKnownGpus();
 }
 
-/// Each subsystem takes what --gpu-map says of its own GPUs, so only all of them together know of a name that is wrong.
+/// Throws Error for a --gpu-map name that no subsystem knows. A subsystem ignores names of other subsystems' GPUs, so
+/// the check needs all.
 void RestoreDevices::requireKnownGpus() const {
     using GpuName = DeviceRestore::GpuName;
     for (const model::GpuMapping& mapping : context_.options.gpuMap) {

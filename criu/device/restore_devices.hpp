@@ -12,10 +12,10 @@ namespace criu::device {
 
 class DeviceWork;
 
-/// All subsystems of one restore: those that the images want.
+/// All subsystems of one restore that the images need.
 class RestoreDevices {
 public:
-    /// Throws Error if the inventory wants a subsystem that isn't among `subsystems`.
+    /// Throws Error if the inventory lists a subsystem that isn't in `subsystems`.
     RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory, const model::ProcessTree& tree,
                    const model::Options& options, Log& log, const ImageDir& images, const memory::PageSources& pages,
                    StopRequest& stop, kernel::FdStore& store);
@@ -25,28 +25,29 @@ public:
 
     void prepare(files::FileRestore& files);
     void share(kernel::FdStore& store);
-    /// Who is notified, in the master and in targets, of contents that are loaded. Before startWork().
+    /// Sets the watch that the coordinator and restored processes notify of loaded contents. Must precede startWork().
     void watch(const memory::ReadWatch& watch);
     [[nodiscard]] std::size_t descriptors() const;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
     [[nodiscard]] bool late(FileId id) const;
     [[nodiscard]] bool early(FileId id) const;
     void visitGroups(const ProcessGroups& groups);
-    /// Has subsystems begin what they do beside the processes. That ends with the returned object, which must not
-    /// outlive this one, nor what watch() was given.
+    /// Lets subsystems start work in the coordinator's threads. The returned object ends that work; it must not outlive
+    /// this object or the watch.
     [[nodiscard]] std::unique_ptr<DeviceWork> startWork();
 
-    /// Target. False: not yet.
+    /// Opens a file in a restored process. False if it must be called again later.
     [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;
-    /// Target: empty if nobody takes it.
+    /// Opens a socket in a restored process. Empty if no subsystem handles it.
     [[nodiscard]] UniqueFd openSocket(std::uint32_t inode) const;
-    /// Target: throws Error if nobody takes it.
+    /// Restores a mount in a restored process. Throws Error if no subsystem handles it.
     void putMount(int id, const std::string& path) const;
     void complete(FileId id, files::PlacedFiles& files) const;
-    /// Target: throws Error if nobody knows the mapping and its path can't be opened.
+    /// Returns file and offset of a mapping, in a restored process. Throws Error if no subsystem handles it and its
+    /// path can't be opened.
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;
 
-    /// Master: after this, the devices of all processes work.
+    /// Restores device state of all processes, in the coordinator.
     void resume(std::span<const ResumedProcess> processes);
     void finish() noexcept;
 
@@ -67,7 +68,7 @@ private:
     std::vector<Part> parts_;
 };
 
-/// What subsystems do beside the processes, as long as it exists.
+/// Work of subsystems in the coordinator. The destructor ends it.
 class DeviceWork {
 public:
     explicit DeviceWork(RestoreDevices& devices) : devices_(devices) {}

@@ -51,222 +51,222 @@ class PlacedFiles;
 struct OpenFd;
 }  // namespace criu::files
 
-/// What a driver with state of its own (a GPU's) needs of a dump and a restore. Compiled-in subsystems and plugins
-/// loaded from files implement the same. All functions throw Error to fail the command.
+/// Interface between criu and support for a device with state, such as a GPU. Built-in subsystems and the adapter for
+/// plugins implement it. All functions throw Error to fail the command.
 ///
-/// A subsystem with nothing in the tree claims nothing, waits for nothing, and fails nothing.
+/// A subsystem that has nothing in the tree must claim nothing, wait for nothing and fail nothing.
 namespace criu::device {
 
 /// A mapping whose file isn't a regular one.
 struct MappedDevice {
     HostPid pid;
     const kernel::Vma& vma;
-    int fd = -1;          ///< opened O_PATH
-    struct stat stat {};  ///< of the file
+    int fd = -1;          ///< opened with O_PATH
+    struct stat stat {};  ///< status of the file
 };
 
-/// Names of subsystems in inventory.img. Dump: those that have something in the images, to be added. Restore: those
-/// that the images want, to be taken away by whoever is meant; whatever is left fails the restore.
+/// Names of subsystems in inventory.img. A dump adds each subsystem with data in the images. In a restore each
+/// subsystem removes its name; a remaining name fails the restore.
 struct Inventory {
-    bool listed = true;  ///< false: images from before there was a list
+    bool listed = true;  ///< false: older images without a list
     std::vector<std::string> names;
 };
 
-/// What both halves may use; lives as long as they.
+/// Objects that both halves use. Outlives both.
 struct Context {
     const model::Options& options;
     Log& log;
     const ImageDir& images;
     Inventory& inventory;
-    /// To be looked at in whatever takes long, except in targets: the master ends them.
+    /// Polled in long operations of the coordinator. Restored processes don't poll it, since the coordinator kills
+    /// them.
     StopRequest& stop;
-    /// Who is notified of contents that are moved, for progress and trace; may change until dumpLate() or startWork().
+    /// Observer of moved contents, for progress and trace. May change until dumpLate() or startWork().
     const memory::ReadWatch& watch;
-    /// Of a dump: where contents may be stored, as memory of processes is. Null in a restore.
+    /// Dump: sinks for contents, like process memory. Null in a restore.
     memory::PageSinks* sinks = nullptr;
-    /// Of a restore: where they are then. Null in a dump.
+    /// Restore: sources of contents. Null in a dump.
     const memory::PageSources* sources = nullptr;
-    /// Of a restore: descriptors for targets. Null in a dump.
+    /// Restore: inherited and stored descriptors. Null in a dump.
     kernel::FdStore* store = nullptr;
-    /// What is restored. Null in a dump.
+    /// Restore: the tree. Null in a dump.
     const model::ProcessTree* tree = nullptr;
 };
 
-/// Is told of processes that stay as they are from now on. May be empty.
+/// Notified of processes that no subsystem changes any more. May be empty.
 using ProcessCheckpointed = std::function<void(HostPid)>;
 
-/// One dump. If it is destroyed without release(), the dump has failed: whatever it has stopped works again.
+/// One dump. Destruction without release() means that the dump has failed: the destructor makes stopped devices work
+/// again.
 class DeviceDump {
 public:
     virtual ~DeviceDump() = default;
 
-    /// Whether quiesce() has anything to do: the device may be there.
+    /// True if quiesce() may have work, because the device may exist.
     [[nodiscard]] virtual bool wantsQuiesce() { return false; }
-    /// Before anything is stopped: the processes of the tree as they are now. For what has to be brought to rest while
-    /// all of them can still answer each other. Called again as long as it says that it has done something, since more
-    /// may have been born meanwhile.
+    /// Quiesces devices of the current processes before any process is stopped, while processes can still answer each
+    /// other. Called again as long as it returns true, since the tree may have new processes.
     virtual bool quiesce(std::span<const HostPid> /*processes*/) { return false; }
-    /// Before a process is stopped; others may be already.
+    /// Called before a process is stopped; others may be stopped already.
     virtual void pause(HostPid) {}
-    /// All processes are stopped, and the calling thread traces them; nothing of them has been read yet. For each one
-    /// that is alive. One thread of it may be let run (compel::SingleThreadRun) for as long as this call lasts; what it
-    /// does to the process' memory and descriptors is part of the dump.
+    /// Checkpoints a frozen process. Called for each live one, after all are frozen and before any of them is read. The
+    /// caller is the tracer; it may let one thread run (compel::SingleThreadRun) during the call. Changes to memory and
+    /// descriptors become part of the dump.
     virtual void checkpoint(compel::FrozenProcess&) {}
-    /// The same for all of them, for drivers that can deal with several at a time. `settled` may be told, in the
-    /// calling thread, of each process that nothing more will be done to, while others are still worked on: its memory
-    /// is read meanwhile.
+    /// Checkpoints all processes, for drivers that can do several at once. May call `settled`, in the calling thread,
+    /// for each finished process; criu then reads its memory early.
     virtual void checkpointAll(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled);
-    /// Whether checkpointAll() may change a process: no other subsystem says of it before that it stays as it is.
+    /// True if checkpointAll() may change a process. Then no earlier subsystem reports a process as settled.
     [[nodiscard]] virtual bool checkpoints() const { return false; }
-    /// Whether it will do anything to this one, which is stopped.
+    /// True if checkpointing will change this frozen process.
     [[nodiscard]] virtual bool willCheckpoint(HostPid) const { return false; }
-    /// Whether this subsystem takes care of a mapping's content.
+    /// True if this subsystem saves a mapping's content.
     virtual bool claims(const MappedDevice&) { return false; }
-    /// Whether dump() is worth calling for a descriptor.
+    /// True if dump() may handle the descriptor.
     virtual bool claims(const files::OpenFd&) { return false; }
-    /// Takes over an open file under the given id; the descriptor is closed afterwards. False: isn't its own after all.
+    /// Saves an open file under the given id; criu closes the descriptor then. False if the subsystem doesn't handle
+    /// the file.
     virtual bool dump(const files::OpenFd&, FileId) { return false; }
-    /// Whether it may be the affair of this subsystem what a unix socket outside of the tree has to say.
+    /// True if takeSocket() may handle a Unix socket with a peer outside of the tree.
     [[nodiscard]] virtual bool takesSockets() const { return false; }
-    /// A unix socket (`fd`, the caller's) that is connected to one outside of the tree. True: openSocket() makes it on
-    /// restore.
+    /// Saves an external socket; the caller owns `fd`. True if openSocket() will restore it.
     virtual bool takeSocket(int /*fd*/, std::uint32_t /*inode*/) { return false; }
-    /// Takes over a mount whose source is outside of the tree; `mountPoint` is its path there. True: putMount() makes
-    /// it.
+    /// Saves a mount whose source is outside of the tree; `mountPoint` is its path in the tree. True if putMount() will
+    /// restore it.
     virtual bool takeMount(const std::string& /*mountPoint*/, int /*id*/) { return false; }
-    /// A network device of a kind that criu doesn't know; `index`, `type` (ARPHRD_…) and `kind` (may be empty) as
-    /// rtnetlink(7) has them. The calling thread is in its network namespace. True: this subsystem, or whoever prepares
-    /// the namespace for a restore, takes care of it.
+    /// Saves a network device of a kind unknown to criu. `index`, `type` (ARPHRD_…) and `kind` (may be empty) are the
+    /// values of rtnetlink(7). The caller is in its network namespace. True if the subsystem, or the user who prepares
+    /// the namespace, restores it.
     virtual bool takeLink(int /*index*/, int /*type*/, const std::string& /*kind*/) { return false; }
-    /// Once, when all processes and their memory are dumped.
+    /// Called once, when all processes and their memory are dumped.
     virtual void dumpLate(HostPid /*root*/) {}
-    /// The images are complete. `tasksResume`: the processes will go on, so whatever was stopped must work again, or
-    /// the dump fails; otherwise they are about to be killed.
+    /// Called when the images are complete. `tasksResume`: the processes will run, so stopped devices must work again,
+    /// or the dump fails. Otherwise criu kills the processes.
     virtual void release(bool tasksResume) = 0;
-    /// After all subsystems are released: the dump is done.
+    /// Called after all subsystems are released: the dump has succeeded.
     virtual void finish() noexcept {}
 };
 
-/// A mapping that is to be made.
+/// A mapping to restore.
 struct DeviceMapping {
-    std::string_view path;  ///< of the device at the dump
+    std::string_view path;  ///< path of the device at the dump
     std::uint64_t start = 0;
     std::uint64_t offset = 0;  ///< at the dump
 };
 
-/// How it is to be made.
+/// File and offset of a restored mapping.
 struct Relocated {
     std::uint64_t offset = 0;
-    UniqueFd fd;  ///< of what; empty: of the path
+    UniqueFd fd;  ///< file to map; empty: open the path
 };
 
-/// The control groups that restored processes will be in.
+/// Control groups of the processes to restore.
 struct ProcessGroups {
-    /// A number that processes have in common if all their control groups are the same.
+    /// Returns a number that is equal for processes with equal control groups.
     std::function<std::uint32_t(TreePid)> setOf;
-    /// Runs a function in a process of its own, which is in the control groups of a restored process and in criu's own
-    /// namespaces. What it finds out has to go into shared memory. Throws Error if it throws.
+    /// Runs a function in a new process, in the control groups of a restored process and in criu's namespaces. Results
+    /// must go to shared memory. Throws Error if the function throws.
     std::function<void(TreePid, const std::function<void()>&)> visit;
 };
 
-/// A process that is about to be let go.
+/// A restored process before it is resumed.
 struct ResumedProcess {
     compel::FrozenProcess* process = nullptr;
-    TreePid pid;  ///< what images call it
+    TreePid pid;  ///< pid in the images
 };
 
-/// One restore. The object is made in the master; forked copies of it work in the processes that are restored
-/// ("target").
+/// One restore. The coordinator creates the object; copies of it made by fork work in restored processes.
 class DeviceRestore {
 public:
     virtual ~DeviceRestore() = default;
 
-    /// Master: images can be read; no process exists.
+    /// Coordinator: reads images; no process exists.
     virtual void prepare(files::FileRestore&) {}
     enum class GpuName { NoGpus, Unknown, Known };
-    /// Master, after prepare(): whether the images have a GPU of this subsystem that --gpu-map calls so. Mappings of
-    /// others are passed over.
+    /// Coordinator, after prepare(): looks up a GPU of --gpu-map in the images. criu ignores mappings of other
+    /// subsystems' GPUs.
     [[nodiscard]] virtual GpuName findGpu(const std::string& /*name*/) const { return GpuName::NoGpus; }
-    /// Master: descriptors that targets shall have are to be made now, and inherited or stored.
+    /// Coordinator: creates descriptors for restored processes, as inherited or stored descriptors.
     virtual void share(kernel::FdStore&) {}
-    /// How many descriptors share() and targets put among the inherited ones, at most.
+    /// Returns the maximum number of inherited descriptors that share() and restored processes add.
     [[nodiscard]] virtual std::size_t descriptors() const { return 0; }
-    /// Master: whether a file is this subsystem's own, as far as is known before it is opened.
+    /// Coordinator: true if the subsystem restores the file, as far as known before opening it.
     [[nodiscard]] virtual bool owns(FileId) const { return false; }
-    /// Master: files that must be open in the same process before this one.
+    /// Coordinator: returns files that the same process must open before this one.
     [[nodiscard]] virtual std::vector<FileId> needs(FileId, const files::FileRestore&) const { return {}; }
-    /// Master: whether a file can be opened only when all others are.
+    /// Coordinator: true if the file must be opened after all others.
     [[nodiscard]] virtual bool late(FileId) const { return false; }
-    /// Master: whether a file should be open before its process does what takes long, since opening it has the master
-    /// begin to work for it.
+    /// Coordinator: true if the process should open the file before long operations, because opening starts work in the
+    /// coordinator.
     [[nodiscard]] virtual bool early(FileId) const { return false; }
-    /// Master: control groups exist, processes don't. For what depends on the devices that a group lets a process use.
+    /// Coordinator: examines which devices a control group permits. Groups exist, processes don't.
     virtual void visitGroups(const ProcessGroups&) {}
-    /// Master: the tree is being created. Threads may be started.
+    /// Coordinator: starts threads; the tree is being created.
     virtual void startWork() {}
-    /// Master: the restore is over, well or not, and what startWork() was called for is about to be taken apart. No
-    /// thread that was started since then is left when this returns.
+    /// Coordinator: ends all threads since startWork(). Called after success or failure, before shared objects are
+    /// destroyed.
     virtual void endWork() noexcept {}
 
     enum class Opened { Done, NotMine, NotYet };
-    /// Target: opens a file and hands it to opener.provide(). NotYet: to be called again when others were opened.
+    /// Restored process: opens a file and passes it to opener.provide(). NotYet: criu calls again after opening other
+    /// files.
     virtual Opened open(FileId, files::FileOpener&) { return Opened::NotMine; }
-    /// Target: a socket of takeSocket(). Empty: isn't this subsystem's.
+    /// Restored process: returns a socket of takeSocket(); empty if the subsystem doesn't handle it.
     virtual UniqueFd openSocket(std::uint32_t /*inode*/) { return {}; }
-    /// Target, the first process, while its root is still that of criu: mounts on `path` what takeMount() took under
-    /// this id. False: isn't this subsystem's.
+    /// Root of the tree, while its root directory is criu's: mounts the mount of takeMount() on `path`. False if the
+    /// subsystem doesn't handle it.
     virtual bool putMount(int /*id*/, const std::string& /*path*/) { return false; }
-    /// Target: all processes have their files in place.
+    /// Restored process: called when all processes have their files.
     virtual void complete(FileId, files::PlacedFiles&) {}
-    /// Target: where a mapping is now; nothing if it isn't this subsystem's or hasn't moved.
+    /// Restored process: returns the new file and offset of a mapping. Nothing if the subsystem doesn't handle it or it
+    /// hasn't moved.
     virtual std::optional<Relocated> relocate(const DeviceMapping&) { return std::nullopt; }
 
-    /// Master: once for each live process, when all of them are complete: memory, descriptors, credentials, and in
-    /// every thread the registers, the signal mask and the rseq area of the image. All are stopped, the calling thread
-    /// traces them, and no instruction of theirs has been executed. One thread of the process may be let run
-    /// (compel::SingleThreadRun) for as long as this call lasts. The tree is let go when this has returned for all
-    /// processes and all subsystems. The pid is what images call the process.
+    /// Coordinator: restores device state of a process. Called once for each live process, when memory, descriptors,
+    /// credentials, registers, signal masks and rseq areas are restored. All processes are frozen, the caller is the
+    /// tracer, and none has executed an instruction. The tracer may let one thread run (compel::SingleThreadRun) during
+    /// the call. criu resumes the tree after all calls. `TreePid`: pid in the images.
     virtual void resume(compel::FrozenProcess&, TreePid) {}
-    /// The same for all of them, for drivers that can deal with several at a time.
+    /// Restores device state of all processes, for drivers that can do several at once.
     virtual void resumeAll(std::span<const ResumedProcess> processes);
-    /// Master, at the end: the tree runs. Without a call the restore failed.
+    /// Coordinator: called at the end, when the tree runs. A failed restore doesn't call it.
     virtual void finish() noexcept {}
 };
 
-/// A question that `criu check --feature` can ask. Those named NAME_… are parts of NAME, and shown together with it.
+/// A feature of `criu check --feature`. Names NAME_… are parts of NAME and shown with it.
 struct Feature {
     std::string name;
-    std::function<bool()> test;  ///< may throw Error to say why not
-    /// Whether `criu check --extra` is to ask, too: the device is there. May throw Error: it isn't.
+    std::function<bool()> test;  ///< may throw Error with the reason
+    /// True if `criu check --extra` tests it, because the device exists. May throw Error if it doesn't.
     std::function<bool()> matters;
-    /// What `criu check --feature` is to say besides, a line each: devices, versions. May be empty.
+    /// Returns additional lines for `criu check --feature`: devices, versions. May be empty.
     std::function<std::vector<std::string>()> details = {};
 };
 
-/// One driver's support. No state of a run.
+/// Support for one driver, without state of a run.
 class Subsystem {
 public:
     virtual ~Subsystem() = default;
-    /// What --no-device calls it.
+    /// Name for --no-device.
     [[nodiscard]] virtual std::string_view name() const = 0;
-    /// What inventory.img calls it.
+    /// Name in inventory.img.
     [[nodiscard]] virtual std::string_view inventoryName() const { return name(); }
-    /// Names of CRIU's plugins whose work this subsystem does: files of these names (without .so), and plugins that
-    /// call themselves so, aren't loaded beside it.
+    /// Names of CRIU plugins that this subsystem replaces. criu doesn't load plugins with these file names (without
+    /// .so) or plugin names.
     [[nodiscard]] virtual std::vector<std::string_view> replacesPlugins() const { return {}; }
-    /// Loaded from a file: it says by itself whether the images want it.
+    /// True for plugins: a plugin itself checks the inventory for its name.
     [[nodiscard]] virtual bool isPlugin() const { return false; }
     virtual std::unique_ptr<DeviceDump> startDump(const Context&) = 0;
     virtual std::unique_ptr<DeviceRestore> startRestore(const Context&) = 0;
-    /// The dump has failed, in this process or a child of it in which startDump() was called, or that child was killed.
-    /// Not all that was done to processes may have been undone; they run again, if they could be let go. Called by both
-    /// processes: there is nothing left to do for the second one.
+    /// Makes processes of a failed dump work again. The dump failed in this process, or in a child that called
+    /// startDump() and may have been killed. Processes run again if criu could resume them. Both processes call it; the
+    /// second call finds nothing to do.
     virtual void rescue(Log&, const ImageDir& /*of the dump*/) noexcept {}
-    /// Processes are about to be pre-dumped, which takes their memory only: the place to log what that leaves out.
+    /// Logs the device state that a pre-dump leaves out, since it takes process memory only.
     virtual void notePreDump(std::span<const HostPid> /*processes*/, Log&) {}
     [[nodiscard]] virtual std::vector<Feature> features() const { return {}; }
-    /// Who of it is told of the stages of a dump or restore, by the process that does the work; null for nobody. The
-    /// subsystem's own.
+    /// Returns the subsystem's listener for stages of a dump or restore, in the working process; null if there is none.
+    /// The subsystem owns it.
     [[nodiscard]] virtual model::StageListener* stageListener() { return nullptr; }
 };
 
