@@ -306,7 +306,7 @@ int criu_set_images_dir(const char* path);
 void criu_set_leave_stopped(bool leave_stopped);
 void criu_set_display_stats(bool display_stats);
 void criu_set_log_to_stderr(bool log_to_stderr);
-/* Restores external sockets and pipes that criu_add_inherit_fd() doesn't provide, with a closed other end. */
+/* Restores pipes to processes outside of the tree with a closed other end, unless criu_add_inherit_fd() gives them. */
 void criu_set_allow_loss(bool allow_loss);
 /* Makes a dump write checksums of its images. A restore compares them unless this is false. */
 void criu_set_checksum(bool checksum);

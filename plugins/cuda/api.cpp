@@ -11,7 +11,7 @@ constexpr const char* kDriverLibrary = "libcuda.so.1";
 const char* hintFor(int result) {
     switch (result) {
         case kOutOfMemory:
-            return "there isn't enough memory on the GPU, or in the machine for what is on the GPU";
+            return "there isn't enough memory on the GPU, or in the machine for the GPU's contents";
         case kNotInitialized:
             return "it has no CUDA state";
         case kIllegalState:

@@ -8,10 +8,10 @@
 #include "criu/base/shared_library.hpp"
 #include "plugins/cuda/driver.hpp"
 
-/// libcuda.so.1, as far as criu calls it: results, arguments and functions of the CUDA driver API.
+/// The part of libcuda.so.1 that criu calls: results, arguments and functions of the CUDA driver API.
 namespace criu::cuda {
 
-/// Results of the API that mean something here (CUresult in the driver API's manual).
+/// Results of the API that criu handles (CUresult in the driver API's manual).
 inline constexpr int kSuccess = 0;
 inline constexpr int kInvalidValue = 1;
 inline constexpr int kOutOfMemory = 2;
@@ -20,7 +20,7 @@ inline constexpr int kIllegalState = 401;
 inline constexpr int kNotReady = 600;
 inline constexpr int kNotSupported = 801;
 
-/// One GPU's share of a storage operation: an address in this process, which stands for the memory of the GPU.
+/// One GPU's share of a storage operation. The address is in this process and stands for memory of the GPU.
 struct StorageDevice {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
@@ -33,7 +33,7 @@ struct StorageInfo {
     std::uint32_t reserved = 0;
 };
 
-/// Arguments of the calls: 64 bytes each, of which those that have no meaning are zero.
+/// Arguments of the calls. Each has 64 bytes, and reserved ones must be zero.
 struct LockArguments {
     std::uint32_t timeoutMs = 0;
     std::uint32_t reserved0 = 0;
@@ -54,8 +54,8 @@ static_assert(sizeof(StorageDevice) == 24 && sizeof(StorageInfo) == 24);
 static_assert(sizeof(LockArguments) == 64 && sizeof(CheckpointArguments) == 64 && sizeof(RestoreArguments) == 64);
 static_assert(sizeof(GpuPair) == 32);
 
-/// The library, loaded. Throws Error if it lacks the checkpoint calls, which have one form in all versions so far, so
-/// that their plain symbols are right.
+/// The loaded library. Throws Error if it lacks the checkpoint calls. Their form is the same in all versions, so criu
+/// takes the plain symbols.
 class Api {
 public:
     Api();
@@ -71,15 +71,15 @@ public:
     const Do restore;
     const Do unlock;
 
-    /// cuInit(). May be called often.
+    /// Calls cuInit(). Repeated calls are allowed.
     [[nodiscard]] int initialize() const { return initialize_(0); }
-    /// 1000 times the major number and 10 times the minor one; 0 if it doesn't say.
+    /// Returns 1000 times the major number plus 10 times the minor one; 0 if the library doesn't report it.
     [[nodiscard]] int version() const;
-    /// A call in the form that it has in a version of the API; null if the library hasn't got it. (Plain symbols of
-    /// calls other than these are often old forms, for programs of old.)
+    /// Returns a function in the form of an API version; null if the library lacks it. Plain symbols of functions other
+    /// than the checkpoint calls are often old forms.
     [[nodiscard]] SharedLibrary::Symbol formOf(const char* name, int version) const noexcept;
 
-    /// Throws CudaError: "WHAT: CUDA_ERROR_… (7)", and what that may mean.
+    /// Throws CudaError: "WHAT: CUDA_ERROR_… (7)", with a likely cause.
     [[noreturn]] void failed(int result, const std::string& what) const;
     void require(int result, const char* what) const {
         if (result != kSuccess)

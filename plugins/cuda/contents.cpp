@@ -17,10 +17,10 @@
 namespace criu::cuda {
 namespace {
 
-/// Pinned memory for the copies of one GPU. Two parts for each thread; more made no difference on PCIe.
+/// Pinned memory for copies of one GPU: two parts for each thread. More made no difference on PCIe.
 constexpr std::uint64_t kBufferLimit = std::uint64_t{128} << 20;
 
-/// In memory of this process.
+/// Contents in memory of this process.
 class ProcessMemoryContents final : public device::ContentStore {
 public:
     explicit ProcessMemoryContents(std::uint64_t bytes) : memory_(Mapping::anonymous(bytes)) {}
@@ -35,7 +35,7 @@ private:
     Mapping memory_;
 };
 
-/// A source together with what reads it.
+/// A source of pages with its reader.
 class SourceContents final : public device::ContentStore {
 public:
     SourceContents(memory::PageSource source, std::uint64_t bytes) : source_(std::move(source)) {
@@ -53,7 +53,7 @@ private:
     std::optional<device::LoadedPages> pages_;
 };
 
-/// Where what was on a GPU goes.
+/// Returns the GPU that gets the contents of `gpu`.
 Uuid targetOf(const Uuid& gpu, std::span<const GpuPair> pairs) {
     const auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const GpuPair& each) { return each.from == gpu; });
     return pair == pairs.end() ? gpu : pair->to;
@@ -115,7 +115,7 @@ std::vector<StoredContent> ContentStorage::save(pid_t pid, memory::PageSinks& si
 
 void ContentStorage::load(pid_t pid, std::span<const StoredContent> contents, std::span<const GpuPair> pairs,
                           const memory::PageSources& sources, StopRequest* stop) const {
-    // What is missing fails before anything is begun.
+    // Missing content must fail before the driver begins.
     std::vector<std::shared_ptr<device::ContentStore>> found;
     for (const StoredContent& each : contents)
         found.push_back(each.here ? each.here

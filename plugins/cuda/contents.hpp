@@ -21,35 +21,34 @@ class PageSources;
 struct ReadWatch;
 }  // namespace criu::memory
 
-/// Contents of GPUs on their way between devices and a checkpoint, without a copy in memory of the process.
+/// Contents of GPUs between devices and a checkpoint, without a copy in memory of the process.
 namespace criu::cuda {
 
-/// Numbers of the memory objects begin here, so that none is one of another driver's.
+/// First number of the memory objects, above the numbers of other drivers.
 inline constexpr std::uint32_t kFirstObject = 1U << 30;
 
-/// What a process had on one GPU, and where it is now.
+/// Contents of a process on one GPU, and where they are stored.
 struct StoredContent {
     Uuid gpu{};
     std::uint64_t bytes = 0;
     std::uint32_t object = 0;                    ///< pages of MemoryObject::device()
-    std::shared_ptr<device::ContentStore> here;  ///< instead: in memory of this process
+    std::shared_ptr<device::ContentStore> here;  ///< instead of pages: in memory of this process
 };
 
-/// Moves contents of one process at a time; may be used for several at once.
+/// Moves contents of one process per call. Several threads may call it at once.
 class ContentStorage {
 public:
-    /// `bytes`: is added how much is to be moved, as soon as that is known; may be null.
+    /// `bytes`: counter to which the size is added once known; may be null.
     ContentStorage(const Storage& storage, const memory::ReadWatch& watch, std::atomic<std::uint64_t>* bytes = nullptr)
         : storage_(storage), watch_(watch), bytes_(bytes) {}
 
-    /// Locked -> Checkpointed. Contents go to objects of `sinks`, which get numbers from `next` on. If the checkpoint's
-    /// storage fails, contents go to memory of this process instead, since the driver has no way back before all was
-    /// taken from it; `failure` says so. Throws Error if nothing has happened, or all is lost.
+    /// Locked -> Checkpointed. Contents go to objects of `sinks`, with numbers from `next` on. If a sink fails,
+    /// contents go to memory of this process and `failure` is set: the driver can't abort before all is read. Throws
+    /// Error if nothing has begun, or if all is lost.
     std::vector<StoredContent> save(pid_t pid, memory::PageSinks& sinks, std::atomic<std::uint32_t>& next,
                                     std::exception_ptr& failure) const;
 
-    /// Checkpointed -> Locked. `pairs` as for Driver::restore(). `stop`: ends it in the midst; may be null. Throws
-    /// Error.
+    /// Checkpointed -> Locked. `pairs` as for Driver::restore(). `stop` ends the copy early; may be null. Throws Error.
     void load(pid_t pid, std::span<const StoredContent> contents, std::span<const GpuPair> pairs,
               const memory::PageSources& sources, StopRequest* stop) const;
 

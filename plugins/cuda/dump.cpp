@@ -27,7 +27,7 @@
 namespace criu::cuda {
 namespace {
 
-/// One attempt to lock all: whoever waits for a peer that is locked already is let go again.
+/// Timeout of one attempt to lock all processes. Its end unlocks them, since a process may wait for a locked peer.
 constexpr std::chrono::seconds kAttempt{10};
 
 std::chrono::milliseconds until(std::chrono::steady_clock::time_point end) {
@@ -60,7 +60,7 @@ void addContents(CudaProcess& entry, std::span<const StoredContent> contents, Ar
 CudaDump::~CudaDump() {
     if (released_ || processes_.empty())
         return;
-    // CudaSubsystem::rescue() looks at all of them once more when everything runs again.
+    // CudaSubsystem::rescue() checks all processes again when they run.
     try {
         restoreDriverState();
     } catch (const std::exception& error) {
@@ -69,12 +69,12 @@ CudaDump::~CudaDump() {
 }
 
 bool CudaDump::note(HostPid pid) {
-    if (processes_.contains(pid) || !usesCuda(pid))  // one of the others may have begun to use it
+    if (processes_.contains(pid) || !usesCuda(pid))  // a process that was checked before may use CUDA now
         return false;
     if (isStopped(pid)) {
         Error error(
             0, fmt::format("process {} uses CUDA and is stopped by a signal, so the driver can't work for it", pid));
-        error.addHint("let it go on (SIGCONT) before the dump");
+        error.addHint("send it SIGCONT before the dump");
         throw error;
     }
     struct Answer {
@@ -132,7 +132,7 @@ bool CudaDump::quiesce(std::span<const HostPid> processes) {
     return true;
 }
 
-/// While everybody runs: it takes some ten milliseconds to ask the management library.
+/// Runs before processes are frozen: the management library takes tens of milliseconds.
 void CudaDump::readGpus() {
     gpus_ = driver_.gpus();
     const std::map<std::string, GpuMemory> memory = askForMemory(driver_, context_.stop);
@@ -169,7 +169,8 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
     if (!std::exchange(process.locked, false))
         return;
     try {
-        // A dump that fails when it has just been stopped: CudaSubsystem::rescue() unlocks it when it runs again.
+        // The tracer has stopped the process, so the driver can't work. CudaSubsystem::rescue() unlocks it when it runs
+        // again.
         if (isTraceStopped(pid, process.thread))
             return;
         callWithTimeout([&driver = driver_, pid] { driver.unlock(pid.value); }, kAnswer, nullptr,
@@ -180,7 +181,7 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
 }
 
 void CudaDump::pause(HostPid pid) {
-    // One that was born, or began to use a GPU, after the last look.
+    // The process is new, or began to use a GPU, since quiesce().
     if (!driver_.isPresent() || !note(pid))
         return;
     Process& process = processes_[pid];
@@ -190,14 +191,14 @@ void CudaDump::pause(HostPid pid) {
 }
 
 bool CudaDump::wantsStorage() const {
-    // What devices held has to be read again if the dump fails or the processes go on, which neither a page server nor
-    // a stream lets.
+    // A failed dump, or one whose processes resume, reads the contents again. A page server or a stream doesn't allow
+    // that.
     const model::Options& options = context_.options;
     return !options.pageServer && !options.stream && !options.streamTo && context_.sinks != nullptr &&
            context_.sinks->takes(memory::MemoryObject::Kind::Device);
 }
 
-/// In a thread of its own, with storage mode.
+/// Saves contents in storage mode, in a separate thread.
 void CudaDump::storeContents(pid_t pid, Stored& stored) {
     std::exception_ptr failure;
     stored.contents =
@@ -207,8 +208,8 @@ void CudaDump::storeContents(pid_t pid, Stored& stored) {
     lockedProcesses_.store(HostPid(pid), stored.contents);
 }
 
-/// What copies out what devices hold of a process. Without storage mode it is given all that it uses, but the driver,
-/// which lives as long as criu: it may be left behind when there is no dump any more.
+/// Returns the function that checkpoints a process. It may outlive this dump after a timeout. Without storage mode it
+/// therefore refers only to the driver, which lives as long as criu.
 std::function<void(pid_t)> CudaDump::driverCheckpointCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)
@@ -222,7 +223,7 @@ std::function<void(pid_t)> CudaDump::driverCheckpointCall() {
     };
 }
 
-/// What puts it back. The same is true of it.
+/// Returns the function that restores a process. It may outlive this dump, too.
 std::function<void(pid_t)> CudaDump::driverRestoreCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)
@@ -242,7 +243,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
     for (compel::FrozenProcess* const frozen : all)
         if (const auto found = processes_.find(HostPid(frozen->pid())); found != processes_.end())
             found->second.frozen = frozen;
-    // Processes that have ended since are none of this dump.
+    // Processes that have ended aren't part of the dump.
     std::erase_if(processes_, [](const auto& each) { return each.second.frozen == nullptr; });
     std::vector<Target> targets;
     std::vector<std::uint64_t> sizes;
@@ -265,7 +266,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
     const auto start = Clock::now();
     const auto over = [&settled, underWay = targets.size()](HostPid pid) mutable {
         refuseOpenDevices(pid);
-        // With the last one there is nothing left to wait for.
+        // checkpointAll() returns after the last process anyway.
         if (--underWay > 0 && settled)
             settled(pid);
     };
@@ -286,7 +287,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
                       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
 }
 
-/// Processes that the driver does nothing to.
+/// Reports processes as settled that the driver doesn't change.
 void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all,
                             const device::ProcessCheckpointed& settled) const {
     for (compel::FrozenProcess* const frozen : all) {
@@ -294,8 +295,8 @@ void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all,
         const auto known = processes_.find(pid);
         if (known != processes_.end() && known->second.touched)
             continue;
-        // A child that was forked from one with CUDA state has its devices, but no thread of the driver that could
-        // close them.
+        // A child forked from a process with CUDA state has its devices open, but no driver thread that could close
+        // them.
         if (known != processes_.end() || others_.contains(pid))
             refuseOpenDevices(pid);
         if (settled)
@@ -378,7 +379,7 @@ void CudaDump::release(bool tasksResume) {
         restoreDriverState();
         lockedProcesses_.clear();
     }
-    // Those that don't go on aren't forgotten: if this process is killed before it has killed them, they run again.
+    // Keeps processes that don't resume in the list: if this process is killed before it kills them, they run again.
     released_ = true;
 }
 

@@ -19,16 +19,16 @@
 
 namespace criu::cuda {
 
-/// The name of CRIU's plugin, which makes the driver do the same: its images and these are the same but for cuda.img.
+/// Name of CRIU's plugin. Its images and these differ only in cuda.img, since the driver does the same work.
 inline constexpr std::string_view kInventoryName = "cuda_plugin";
 inline constexpr const char* kImageName = "cuda.img";
 
-/// Dump of processes with CUDA state: all are locked while everybody runs, since what one has submitted may wait for
-/// another; when all stand still the driver copies what devices hold into memory of the processes, which is then dumped
-/// like any other. A dump that fails, or after which the processes go on, has the driver take it back.
+/// Dump of processes with CUDA state. All are locked before any is frozen, since work of one may wait for another. When
+/// all are frozen, the driver copies device contents to memory of the processes, which criu dumps like other memory. If
+/// the dump fails or the processes resume, the driver copies contents back.
 class CudaDump final : public device::DeviceDump {
 public:
-    /// `held` is told of processes that are locked.
+    /// `held` records the locked processes.
     CudaDump(Driver& driver, LockedProcesses& held, const device::Context& context)
         : driver_(driver), lockedProcesses_(held), context_(context) {}
     ~CudaDump() override;
@@ -44,36 +44,36 @@ public:
     void release(bool tasksResume) override;
 
 private:
-    /// What storage mode has done with a process.
+    /// Contents that storage mode has saved.
     struct Stored {
         std::vector<StoredContent> contents;
-        std::atomic<std::uint64_t> moved{0};  ///< bytes that have to be moved
+        std::atomic<std::uint64_t> moved{0};  ///< bytes to move
     };
-    /// Kept here, since the driver can be asked only while its thread in the process runs.
+    /// Recorded state: criu can query the driver only while its thread in the process runs.
     struct Process {
         State before{};
-        bool locked = false;                      ///< here, so that it has to be unlocked again
-        pid_t thread = 0;                         ///< the driver's
-        bool touched = false;                     ///< its checkpoint was begun
-        compel::FrozenProcess* frozen = nullptr;  ///< none before it is stopped
+        bool locked = false;                      ///< by this dump, which must unlock it
+        pid_t thread = 0;                         ///< the driver's thread
+        bool touched = false;                     ///< set when the checkpoint has begun
+        compel::FrozenProcess* frozen = nullptr;  ///< null before the process is frozen
         std::uint64_t staged = 0;                 ///< bytes of contents
-        /// Of storage mode, from its checkpoint on. Shared with the thread that makes the driver's call, which may be
-        /// left behind.
+        /// Storage mode: set by the checkpoint. Shared with the calling thread, which may outlive this dump after a
+        /// timeout.
         std::shared_ptr<Stored> stored;
     };
     using Clock = std::chrono::steady_clock;
 
-    /// Adds the process if it has CUDA state and isn't known.
+    /// Adds the process if it has CUDA state and isn't in the list.
     bool note(HostPid pid);
-    /// Locks all that ran. False: one didn't come to rest, and all that were locked here run again.
+    /// Locks all running processes. False if one wasn't done in time; then all are unlocked.
     bool lockAll(Clock::time_point end);
     void readGpus();
     [[nodiscard]] bool lock(HostPid pid, Process& process, std::chrono::milliseconds limit);
-    /// One that isn't known to be frozen.
+    /// Unlocks a process that may not be frozen.
     void unlock(HostPid pid, Process& process) noexcept;
     void restoreDriverState();
     void settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled) const;
-    /// Whether contents go straight from devices into pages of the checkpoint.
+    /// True if contents go directly from devices to pages of the checkpoint.
     [[nodiscard]] bool wantsStorage() const;
     void storeContents(pid_t pid, Stored& stored);
     [[nodiscard]] std::function<void(pid_t)> driverCheckpointCall();
@@ -85,9 +85,9 @@ private:
     std::map<HostPid, Process> processes_;
     const Storage* storage_ = nullptr;  ///< null: contents are copied to memory of processes
     std::atomic<std::uint32_t> nextObject_{kFirstObject};
-    std::set<HostPid> others_;     ///< have libcuda in memory, and no CUDA state
-    std::set<Library> libraries_;  ///< of all of them
-    std::vector<Gpu> gpus_;        ///< of this machine; read as soon as there is a process with CUDA state
+    std::set<HostPid> others_;     ///< processes with libcuda but without CUDA state
+    std::set<Library> libraries_;  ///< libraries of all processes
+    std::vector<Gpu> gpus_;        ///< GPUs of this machine, read once a process has CUDA state
     bool released_ = false;
 };
 

@@ -12,24 +12,24 @@
 
 namespace criu::cuda {
 
-/// Which processes a dump has locked or checkpointed, the state they are to have again, and where their contents are,
-/// in memory that the process which dumps shares with the one that watches it: to be known when the former is killed.
+/// Processes that a dump has locked or checkpointed, with their earlier states and their contents. The working process
+/// shares this memory with the guardian, which needs it if the working process is killed.
 class LockedProcesses {
 public:
     LockedProcesses();
 
-    /// Before the process is locked or checkpointed for the first time. `before`: its state then. What finds no room
-    /// isn't remembered.
+    /// Records a process before it is first locked or checkpointed. `before`: its state. Drops processes for which
+    /// there is no room.
     void add(HostPid pid, State before) noexcept;
-    /// What the process had on devices is in pages of the images. For several threads at once.
+    /// Records that device contents of the process are in pages of the images. Several threads may call it at once.
     void store(HostPid pid, std::span<const StoredContent> contents) noexcept;
-    /// All are as they were.
+    /// Forgets all processes, because they have their earlier states.
     void clear() noexcept;
 
     struct Process {
         HostPid pid{0};
         State before{};
-        std::vector<StoredContent> contents;  ///< none: in memory of the process, or still on devices
+        std::vector<StoredContent> contents;  ///< empty: in memory of the process, or still on devices
     };
     [[nodiscard]] std::vector<Process> all() const;
 
@@ -44,7 +44,7 @@ private:
     struct Entry {
         pid_t pid = 0;
         State before{};
-        std::uint32_t count = 0;  ///< of contents
+        std::uint32_t count = 0;  ///< number of contents
         std::array<Content, kMostGpus> contents{};
     };
     struct Page {

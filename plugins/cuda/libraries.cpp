@@ -17,8 +17,8 @@
 namespace criu::cuda {
 namespace {
 
-/// Of the packages that NVIDIA installs together with the kernel's driver; those of the toolkit (libcudart, libcublas
-/// …) are none of it, and know the driver by a stable interface.
+/// Libraries that NVIDIA installs with the kernel driver. Toolkit libraries (libcudart, libcublas …) are excluded,
+/// since they use a stable interface of the driver.
 constexpr std::array<std::string_view, 5> kNames = {"libcuda.so.", "libcudadebugger.so.", "libnvidia-",
                                                     "libnvcuvid.so.", "libnvoptix.so."};
 
@@ -57,13 +57,13 @@ std::set<Library> driverLibraries(HostPid pid) {
     for (const kernel::Vma& vma : kernel::parseMaps(process.read("maps", buffer))) {
         if (vma.deleted || !isDriverLibrary(vma.name) || !seen.insert(vma.name).second)
             continue;
-        // The file itself, whatever its name leads to by now.
+        // Opens the mapped file itself: its name may lead to another file now.
         std::vector<std::byte> id;
         try {
             id = files::readBuildId(
                 process.open(fmt::format("map_files/{:x}-{:x}", vma.start, vma.end), O_RDONLY).get());
         } catch (const Error&) {
-            continue;  // unmapped meanwhile, or only a privileged process may look
+            continue;  // unmapped since, or criu lacks the privileges to open it
         }
         if (!id.empty())
             found.insert({vma.name, digits(id), outside});
@@ -86,7 +86,7 @@ void compareLibraries(const std::vector<Library>& then, Log& log) {
                                                  library.path, library.buildId)
                                    : fmt::format("processes have {} in memory with build id {}, but here it has {}",
                                                  library.path, library.buildId, now));
-        error.addHint("processes go on in the code of the driver's libraries: install those that were dumped");
+        error.addHint("restored processes execute the code of the driver's libraries: install the dumped versions");
         throw error;
     }
 }

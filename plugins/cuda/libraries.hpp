@@ -13,28 +13,27 @@ namespace criu {
 class Log;
 }
 
-/// Libraries of the driver that processes have in memory. What was dumped refers to their code by address, and they
-/// talk to the kernel's driver in a form that changes with each version: a restore needs the very same files.
+/// The driver's libraries that processes have mapped. Dumped memory refers to their code by address, and they use a
+/// kernel interface that changes with each version. So a restore needs identical files.
 namespace criu::cuda {
 
-/// One of them.
+/// A mapped library of the driver.
 struct Library {
-    std::string path;     ///< as the process sees it
+    std::string path;     ///< path in the process' view
     std::string buildId;  ///< hexadecimal digits
     bool outside = true;  ///< the process and criu see the same files
     friend auto operator<=>(const Library&, const Library&) = default;
 };
 
-/// Whether a file is such a library, by its name.
+/// True if the file name is one of a driver library.
 [[nodiscard]] bool isDriverLibrary(std::string_view path);
 
-/// Those of a process that runs. What has no build id, or no name any more, is left out: nothing can be said about it.
-/// Costs about 0.1 ms.
+/// Returns the driver libraries of a running process. Leaves out files without build id or name, which can't be
+/// compared. Takes about 0.1 ms.
 [[nodiscard]] std::set<Library> driverLibraries(HostPid pid);
 
-/// Throws Error, which names both build ids, if a library that was dumped is another one here. Of processes with files
-/// of their own (a container's) those files aren't there yet: the restore compares them when it opens them, and here it
-/// is only warned if the one that criu finds under the same name is another.
+/// Throws Error with both build ids if this machine has another library than the dump. A container's files don't exist
+/// yet: criu only warns if its own file differs, and the restore compares theirs when it opens them.
 void compareLibraries(const std::vector<Library>& then, Log& log);
 
 }  // namespace criu::cuda

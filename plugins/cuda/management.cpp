@@ -11,7 +11,7 @@ namespace criu::cuda {
 namespace {
 
 constexpr const char* kManagementLibrary = "libnvidia-ml.so.1";
-/// Bytes that a UUID may need as text (NVML_DEVICE_UUID_V2_BUFFER_SIZE).
+/// Maximum size of a UUID as text (NVML_DEVICE_UUID_V2_BUFFER_SIZE).
 constexpr unsigned kUuidSize = 96;
 
 /// nvmlMemory_t, bytes.

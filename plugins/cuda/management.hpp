@@ -12,12 +12,11 @@ class StopRequest;
 
 namespace criu::cuda {
 
-/// What NVIDIA's management library (NVML, libnvidia-ml.so.1) says of the memory of each GPU, by its UUID. Empty if the
-/// library isn't installed, or doesn't tell of all GPUs.
+/// Returns the memory of each GPU by UUID, from NVIDIA's management library (NVML, libnvidia-ml.so.1). Empty if the
+/// library isn't installed, or fails for a GPU.
 std::map<std::string, GpuMemory> readGpuMemory();
 
-/// Driver::memory(), which is waited for as long as the driver itself is. Throws Error if it doesn't answer, or if a
-/// stop is requested.
+/// Calls Driver::memory() with the driver's timeout. Throws Error after the timeout or a stop request.
 std::map<std::string, GpuMemory> askForMemory(const Driver& driver, StopRequest& stop);
 
 }  // namespace criu::cuda

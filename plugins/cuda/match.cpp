@@ -13,7 +13,7 @@ bool hasUuid(const std::vector<Gpu>& gpus, std::string_view uuid) {
     return std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.uuid == uuid; });
 }
 
-/// Memory that isn't known is as good as any.
+/// Treats unknown memory as sufficient.
 bool isLarger(const Gpu& one, const Gpu& other) {
     return one.memory > other.memory && other.memory != 0;
 }
@@ -45,9 +45,9 @@ std::map<std::string, std::string> matchGpus(const std::vector<Gpu>& then, const
     std::set<std::string> taken;
     const auto choose = [&](const Gpu& from, const Gpu& to) {
         if (from.model != to.model)
-            fail("what was on a {} can't be put on a {}", from.model, to.model);
+            fail("contents of a {} can't be put on a {}", from.model, to.model);
         if (from.uuid != to.uuid && isLarger(from, to))
-            fail("what was on a GPU of {} MiB can't be put on one of {} MiB", from.memory >> 20, to.memory >> 20);
+            fail("contents of a GPU of {} MiB can't be put on one of {} MiB", from.memory >> 20, to.memory >> 20);
         if (!taken.insert(to.uuid).second)
             fail("two GPUs of the images would become {}", to.uuid);
         chosen[from.uuid] = to.uuid;

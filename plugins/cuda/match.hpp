@@ -10,14 +10,13 @@
 
 namespace criu::cuda {
 
-/// The GPU that --gpu-map calls so: by its UUID, its place in the list, or its model if no other is of that one. Null
-/// if there is none. Throws Error if several are of that model.
+/// Returns the GPU that --gpu-map names by UUID, index in the list, or model; null if there is none. Throws Error if
+/// several GPUs have that model.
 const Gpu* findGpu(const std::vector<Gpu>& gpus, const std::string& name);
 
-/// Which GPU of this machine takes the place of which of the images, by UUID: what --gpu-map says, else the same GPU,
-/// else another of the same model, and with no less memory, that is left over. GPUs that nothing here can replace are
-/// left out: perhaps no process used them. Mappings of GPUs that `then` hasn't got are another driver's. Throws Error
-/// if the map makes no sense.
+/// Assigns GPUs of this machine to GPUs of the images, by UUID. --gpu-map decides first, then the same UUID, then a
+/// free GPU of the same model with no less memory. Leaves out GPUs without a replacement, since perhaps no process used
+/// them. Ignores mappings of GPUs that `then` lacks, which are another driver's. Throws Error for an invalid map.
 std::map<std::string, std::string> matchGpus(const std::vector<Gpu>& then, const std::vector<Gpu>& now,
                                              const std::vector<model::GpuMapping>& wanted);
 

@@ -15,7 +15,8 @@ bool usesCuda(HostPid pid) {
     try {
         return kernel::ProcDir().open(pid.value).read("maps", buffer).find("/libcuda.so") != std::string_view::npos;
     } catch (const Error& error) {
-        // Whoever may not look may not ask the driver either; a dump of such a process fails where it is stopped.
+        // Without permission to read the maps criu can't query the driver either. The dump of such a process fails when
+        // criu stops it.
         if (error.code() != ENOENT && error.code() != ESRCH && error.code() != EACCES && error.code() != EPERM)
             throw;
         return false;

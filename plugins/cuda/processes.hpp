@@ -7,22 +7,22 @@
 
 namespace criu::cuda {
 
-/// Whether a process has the CUDA driver's library in memory, without which it has no CUDA state. No if it has ended.
+/// True if the process has libcuda mapped, which CUDA state needs. False if it has ended.
 [[nodiscard]] bool usesCuda(HostPid pid);
 
-/// Whether a signal has stopped it (SIGSTOP and its like).
+/// True if a signal such as SIGSTOP has stopped the process.
 [[nodiscard]] bool isStopped(HostPid pid);
 
-/// Whether a thread stands still for whoever traces it.
+/// True if the thread is in a ptrace stop.
 [[nodiscard]] bool isTraceStopped(HostPid process, pid_t thread);
 
-/// Bytes of private writable memory of a process.
+/// Returns the private writable memory of a process, in bytes.
 [[nodiscard]] std::uint64_t dataSize(HostPid pid);
 
-/// Throws Error if a process that the driver has copied everything out of still has one of its devices open.
+/// Throws Error if a process still has an NVIDIA device open after its checkpoint.
 void refuseOpenDevices(HostPid pid);
 
-/// What a process, or a thread of one, is called in its own pid namespace.
+/// Return the pid, or a thread's tid, in the process' own pid namespace.
 [[nodiscard]] TreePid inTree(HostPid pid);
 [[nodiscard]] TreePid threadInTree(HostPid process, pid_t thread);
 

@@ -26,8 +26,8 @@
 namespace criu::cuda {
 namespace {
 
-/// The thread of a frozen process that works for the driver: the one that the images name, or the one that has the name
-/// that the driver gives such threads ("cuda" and digits, seen with driver 580).
+/// Returns the driver's thread of a frozen process. The images name it; otherwise it is the thread with the driver's
+/// name for them ("cuda" and digits, seen with driver 580).
 std::optional<pid_t> driversThread(const compel::FrozenProcess& process, TreePid named) {
     const kernel::ProcPid directory = kernel::ProcDir().open(process.pid());
     kernel::ProcBuffer buffer;
@@ -55,7 +55,7 @@ void CudaRestore::prepare(files::FileRestore&) {
     const CudaImage& note = **image;
     const std::string then = note.driver != nullptr ? note.driver : "";
     const std::string now = driver_.version();
-    // The processes have the library of then in memory, which wants the kernel's driver of the same version.
+    // The processes have the dumped library in memory, which needs a kernel driver of the same version.
     if (!then.empty() && !now.empty() && then != now)
         fail("the images are of NVIDIA driver {}, but here it is {}", then, now);
     std::vector<Library> libraries;
@@ -79,7 +79,8 @@ void CudaRestore::prepare(files::FileRestore&) {
     requireRoom(staged, memory);
 }
 
-/// When the driver runs out of memory in the midst of a restore the process is lost: it can neither go on nor back.
+/// Throws Error early: if the driver runs out of memory during a restore, it can neither continue nor revert, and the
+/// process is lost.
 void CudaRestore::requireRoom(std::uint64_t bytes, const std::map<std::string, GpuMemory>& memory) const {
     std::uint64_t free = 0;
     for (const auto& [uuid, of] : memory)
@@ -108,10 +109,10 @@ void CudaRestore::noteContents(const CudaProcess& entry, Process& process) {
         fail("contents of GPUs were saved in storage mode, which came with CUDA 13.4 (driver 615)");
 }
 
-/// What puts on devices what they held of a process, each in a thread of its own. Without storage mode it is given all
-/// that it uses, but the driver, which lives as long as criu: it may be left behind when there is no restore any more.
+/// Returns the function that restores device contents of a process, in a separate thread. It may outlive this restore
+/// after a timeout. Without storage mode it therefore refers only to the driver, which lives as long as criu.
 std::function<void(pid_t)> CudaRestore::restores(std::map<pid_t, Process*> noted) {
-    // Shared, since the driver is given where they are.
+    // Shared ownership, since the driver gets the address.
     const auto pairs = std::make_shared<const std::vector<GpuPair>>(pairs_);
     return [this, &driver = driver_, storage = storage_, noted = std::move(noted), pairs](pid_t pid) {
         const std::optional<State> state = driver.state(pid);
@@ -160,7 +161,7 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
         }
         const std::optional<pid_t> thread = driversThread(*each.process, known != nullptr ? known->thread : TreePid());
         if (!thread && !processes_)
-            continue;  // it has the library, and perhaps never used it
+            continue;  // the library is mapped but perhaps unused
         if (!thread)
             fail("process {} has no thread any more that works for the CUDA driver", each.pid);
         restored.push_back({each.process, *thread, nullptr, known != nullptr ? &known->moved : nullptr});
@@ -176,7 +177,7 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
     const auto start = std::chrono::steady_clock::now();
     throwFirst(callInParallel(restored, restores(std::move(noted)), {context_.options.cudaTimeout, &context_.stop}));
     context_.stop.throwIfRequested();
-    // Nobody can submit work to a process that stands still; whoever lets it go on unlocks it first.
+    // A stopped process can't submit work. The user who resumes it unlocks it before.
     if (context_.options.finalState == model::FinalState::Stopped)
         context_.log.info("cuda: the processes stay locked, since they stay stopped");
     else

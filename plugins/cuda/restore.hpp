@@ -14,9 +14,8 @@
 
 namespace criu::cuda {
 
-/// Restore of processes with CUDA state: when all of them are complete and stand still, the driver puts on devices what
-/// was copied out of them, in all processes at the same time, and then unlocks those that weren't locked before the
-/// dump.
+/// Restore of processes with CUDA state. When all are complete and frozen, the driver copies contents to devices, for
+/// all processes at once. Then it unlocks the processes that weren't locked before the dump.
 class CudaRestore final : public device::DeviceRestore {
 public:
     CudaRestore(Driver& driver, const device::Context& context) : driver_(driver), context_(context) {}
@@ -28,9 +27,9 @@ public:
 private:
     struct Process {
         State before{};
-        TreePid thread;                       ///< the driver's; 0 if the image doesn't say
-        std::vector<StoredContent> contents;  ///< of storage mode
-        std::atomic<std::uint64_t> moved{0};  ///< bytes of them that have to be moved
+        TreePid thread;                       ///< the driver's thread; 0 if the image doesn't name it
+        std::vector<StoredContent> contents;  ///< contents of storage mode
+        std::atomic<std::uint64_t> moved{0};  ///< bytes to move
     };
     [[nodiscard]] std::function<void(pid_t)> restores(std::map<pid_t, Process*> noted);
     void noteContents(const CudaProcess& entry, Process& process);
@@ -39,9 +38,9 @@ private:
 
     Driver& driver_;
     const device::Context& context_;
-    std::optional<std::map<TreePid, Process>> processes_;  ///< none in images of CRIU 4.2
+    std::optional<std::map<TreePid, Process>> processes_;  ///< empty for images of CRIU 4.2
     std::vector<Gpu> then_;                                ///< GPUs of the images
-    std::map<std::string, std::string> chosen_;            ///< which of this machine take their places
+    std::map<std::string, std::string> chosen_;            ///< replacements on this machine
     std::vector<GpuPair> pairs_;
     const Storage* storage_ = nullptr;
 };

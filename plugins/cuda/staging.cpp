@@ -22,24 +22,24 @@
 namespace criu::cuda {
 namespace {
 
-/// Less isn't worth it.
+/// Minimum size of a staging mapping worth the work.
 constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
-/// A driver that hasn't made such a mapping by then makes none.
+/// System calls after which criu stops waiting for a staging mapping.
 constexpr int kMostCalls = 300;
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 constexpr std::uint64_t kSmallPage = 4096;
-/// What a thread takes on at once.
+/// Bytes that a thread touches at once.
 constexpr std::uint64_t kPortion = std::uint64_t{64} << 20;
 
-/// How far pages of memory that asks for huge ones lie apart.
+/// Returns the distance of pages in memory with MADV_HUGEPAGE.
 std::uint64_t pageDistance() {
     std::string setting;
     std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), setting);
     return setting.empty() || setting.find("[never]") != std::string::npos ? kSmallPage : kHugePage;
 }
 
-/// What the driver's thread is asked for, in the first page of its own mapping.
+/// Results of the calls that the driver's thread makes, in the first page of its mapping.
 struct Asked {
     int mode = 0;
     unsigned cpu = 0;
@@ -48,7 +48,7 @@ struct Asked {
     kernel::MemoryPolicy::Nodes nodes{};
 };
 
-/// Writes a zero where the process has written nothing yet, into each page.
+/// Writes a zero to each page. The process hasn't written to them yet.
 void touch(HostPid pid, std::uint64_t start, std::uint64_t end, std::uint64_t distance) {
     std::vector<kernel::RemoteRange> pages;
     for (std::uint64_t at = start; at < end; at += distance)
@@ -88,7 +88,7 @@ bool StagingMonitor::leave(compel::Tracee& thread) {
     return false;
 }
 
-/// An attempt: where it fails pages are small ones, and the driver's thread goes on.
+/// Failure is allowed: the kernel then uses small pages, and the driver's thread continues.
 void StagingMonitor::wantHugePages(compel::Tracee& thread, std::uint64_t start) const {
     try {
         const std::int64_t result = compel::insertCall(thread, SYS_madvise, {start, size_, MADV_HUGEPAGE});
@@ -102,14 +102,14 @@ void StagingMonitor::wantHugePages(compel::Tracee& thread, std::uint64_t start) 
     }
 }
 
-/// Where the kernel would put the pages if the driver's thread, which is stopped, wrote to them. Nothing where there is
-/// one node only, or if it can't be found out.
+/// Returns where the kernel would place pages if the driver's thread, which is stopped, wrote to them. Nothing on
+/// machines with one node, or after a failure.
 std::optional<kernel::MemoryPolicy> StagingMonitor::placement(compel::Tracee& thread, std::uint64_t start) const {
     if (!kernel::hasSeveralNodes())
         return std::nullopt;
     Asked asked;
     try {
-        // The mapping is new, so whatever is in its first page until the driver's thread goes on is nobody's.
+        // The mapping is new, so no other thread uses its first page yet.
         const std::int64_t results[] = {
             compel::insertCall(thread, SYS_get_mempolicy,
                                {start + offsetof(Asked, mode), start + offsetof(Asked, nodes),
@@ -133,20 +133,20 @@ std::optional<kernel::MemoryPolicy> StagingMonitor::placement(compel::Tracee& th
     }
 }
 
-/// An attempt as well: a page that isn't made now is made when the thread writes to it.
+/// Failure is allowed: the kernel then makes a page when the driver's thread writes to it.
 void StagingMonitor::makePages(std::uint64_t start,
                                const std::optional<kernel::MemoryPolicy>& placement) const noexcept {
     try {
         const std::uint64_t distance = pageDistance();
         const std::uint64_t end = start + size_;
-        // The first and the last piece lie in no huge page that is whole.
+        // The first and last piece aren't whole huge pages.
         const std::uint64_t first = std::min(end, (start + kHugePage - 1) / kHugePage * kHugePage);
         const std::uint64_t last = std::max(first, end / kHugePage * kHugePage);
         const SignalsBlocked handedDown;
         ThreadPool pool(availableCores());
         const auto submit = [&](std::uint64_t from, std::uint64_t to, std::uint64_t apart) {
             pool.submit([this, &placement, from, to, apart] {
-                // Where it isn't allowed pages lie wherever they are made, which costs time only.
+                // Without permission pages lie on other nodes, which costs only time.
                 if (placement)
                     (void)kernel::setMemoryPolicy(*placement);
                 touch(pid_, from, to, apart);
@@ -158,7 +158,7 @@ void StagingMonitor::makePages(std::uint64_t start,
             submit(at, std::min(at + kPortion, last), distance);
         pool.wait();
     } catch (const std::exception&) {
-        return;  // the driver's thread makes them itself
+        return;  // the driver's thread makes the pages itself
     }
 }
 

@@ -15,21 +15,21 @@ class Log;
 
 namespace criu::cuda {
 
-/// Helps the driver's thread in a process with the memory that it copies device contents into.
+/// Prepares the staging mapping, to which the driver's thread copies device contents.
 ///
-/// Seen with driver 580: near the beginning of a checkpoint, at its 43rd system call, that thread makes one private
-/// mapping for all contents, with MAP_POPULATE. The kernel fills it with small pages by one core, 2 GB/s, which is two
-/// thirds of what the checkpoint takes. So that flag is taken from the call, the mapping gets huge pages, and all cores
-/// make them before the thread goes on. They lie on the NUMA nodes where that thread would have them.
+/// With driver 580 that thread makes one private mapping for all contents near the beginning of a checkpoint, at its
+/// 43rd system call. It uses MAP_POPULATE, so the kernel fills small pages on one core at 2 GB/s, two thirds of the
+/// checkpoint's time. The tracer removes the flag and advises huge pages, and all cores fill them before the thread
+/// continues. The pages lie on the NUMA nodes that the thread would use.
 class StagingMonitor final : public compel::SystemCallWatch {
 public:
-    /// Of process `pid`. `log` outlives this object.
+    /// Watches process `pid`. `log` outlives this object.
     StagingMonitor(HostPid pid, Log& log) noexcept : pid_(pid), log_(log) {}
 
     void enter(compel::Tracee& thread) override;
     [[nodiscard]] bool leave(compel::Tracee& thread) override;
 
-    /// Bytes of the mapping; 0 if none was seen.
+    /// Returns the size of the mapping in bytes; 0 if the thread made none.
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
 private:
@@ -39,7 +39,7 @@ private:
 
     HostPid pid_;
     Log& log_;
-    std::uint64_t asked_ = 0;  ///< bytes of the mapping that is being made; 0: none
+    std::uint64_t asked_ = 0;  ///< size of the requested mapping, in bytes; 0: none
     std::uint64_t size_ = 0;
     int calls_ = 0;
 };

@@ -42,7 +42,7 @@ std::optional<Storage::Calls> findCalls(const Api& api) {
     return calls;
 }
 
-/// Pinned memory, which GPUs copy from and to at the speed of the bus, and while the processor does something else.
+/// Pinned memory. GPUs copy it at the speed of the bus, while the processor does other work.
 class PinnedBuffer {
 public:
     PinnedBuffer(const Storage& storage, std::size_t bytes) : storage_(storage) {
@@ -61,15 +61,15 @@ private:
     std::span<std::byte> bytes_;
 };
 
-/// A stream with a buffer of its own: one half of a copier, which works while the other half waits for the store.
+/// A stream with a buffer. A copier has two, and one copies while the other waits for the store.
 class Lane {
 public:
     explicit Lane(const Storage& storage, std::size_t bytes) : storage_(storage), buffer_(storage, bytes) {
-        constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING: no order with anything else in the context
+        constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING: no order with other streams of the context
         storage.api().require(storage.calls().createStream(&stream_, kNonBlocking), "make a stream of CUDA");
     }
     ~Lane() {
-        (void)storage_.calls().synchronize(stream_);  // the buffer is still written to
+        (void)storage_.calls().synchronize(stream_);  // the GPU may still write to the buffer
         (void)storage_.calls().destroyStream(stream_);
     }
     Lane(const Lane&) = delete;
@@ -93,7 +93,7 @@ private:
     void* stream_ = nullptr;
 };
 
-/// While one lane's part is stored or loaded, the GPU copies the other one's.
+/// Copies a range by two lanes: the GPU copies one while the store handles the other.
 class RangeCopier final : public device::ContentCopier {
 public:
     RangeCopier(const Storage& storage, const StoredRange& range, device::Direction direction,
@@ -147,7 +147,7 @@ private:
             checkStop_();
             Lane& lane = *lanes_[turn % 2];
             const std::uint64_t bytes = partAt(piece, done);
-            lane.wait();  // for the copy before the last one, which has this buffer
+            lane.wait();  // waits for the copy before the last one, which used this buffer
             piece.store->read(piece.position + done, lane.first(bytes));
             lane.toDevice(to + done, bytes);
             done += bytes;
@@ -182,7 +182,7 @@ Storage::Storage(const Api& api, const Calls& calls) : api_(api), calls_(calls) 
         int device = 0;
         void* context = nullptr;
         api.require(calls.deviceGet(&device, ordinal), "look at a GPU");
-        // A GPU that others have for themselves is none that a process of the tree is on.
+        // A GPU in exclusive use by another process has no contents of the tree.
         if (calls.retainContext(&context, device) == kSuccess)
             retained_.push_back(device);
     }

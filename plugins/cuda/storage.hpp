@@ -9,30 +9,29 @@
 #include "criu/device/content.hpp"
 #include "plugins/cuda/api.hpp"
 
-/// Storage mode of the driver's checkpoint calls (CUDA 13.4, driver 615): what a process has on GPUs isn't copied to
-/// memory of the process, but appears in the caller, which copies it from the devices to where it wants, and back.
+/// Storage mode of the driver's checkpoint calls (CUDA 13.4, driver 615). The driver makes the contents of a process on
+/// GPUs accessible to the caller. The caller copies them between devices and its storage.
 namespace criu::cuda {
 
-/// What a process has on one GPU: a range of addresses in this process that only the GPU's copies understand.
+/// Contents of a process on one GPU: a range of addresses in this process that only copies by the GPU can use.
 struct StoredRange {
     Uuid gpu{};
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    void* context = nullptr;  ///< of CUDA, in which copies have to be made
+    void* context = nullptr;  ///< CUDA context for the copies
 };
 
-/// This process' side of the mode: it has a context on every GPU. For several threads.
+/// This process' contexts, one on each GPU. Several threads may use it.
 class Storage {
 public:
-    /// Null if the driver hasn't got the mode. Starts CUDA in this process, which takes some tenths of a second for
-    /// each GPU. Throws Error. `api` outlives it.
+    /// Returns null if the driver lacks storage mode. Starts CUDA in this process, which takes tenths of a second for
+    /// each GPU. Throws Error. `api` outlives the result.
     static std::unique_ptr<Storage> open(const Api& api);
     ~Storage();
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
-    /// Functions of the API in the form of CUDA 13.4. Streams, contexts and buffers are pointers that mean something to
-    /// the driver only.
+    /// Functions of the API in the form of CUDA 13.4. Streams, contexts and buffers are opaque pointers.
     struct Calls {
         int (*complete)(void* handle);
         int (*deviceCount)(int*);
@@ -59,23 +58,23 @@ private:
 
     const Api& api_;
     const Calls calls_;
-    std::vector<int> retained_;  ///< devices
+    std::vector<int> retained_;  ///< devices with a retained context
 };
 
-/// One process whose contents are here, from the beginning of the operation until complete(). The driver's thread in
-/// the process has to run all the while.
+/// A storage operation on one process, which lasts until complete(). The driver's thread in the process must run during
+/// it.
 class StorageOperation {
 public:
-    /// Save: Locked -> Checkpointed, Load: Checkpointed -> Locked, both at complete(). `pairs` as for
-    /// Driver::restore(). Throws Error: nothing has begun.
+    /// complete() changes the state: Save: Locked -> Checkpointed, Load: Checkpointed -> Locked. `pairs` as for
+    /// Driver::restore(). Throws Error before anything has begun.
     StorageOperation(const Storage& storage, pid_t pid, device::Direction direction, std::span<const GpuPair> pairs);
     StorageOperation(const StorageOperation&) = delete;
     StorageOperation& operator=(const StorageOperation&) = delete;
 
     [[nodiscard]] const std::vector<StoredRange>& ranges() const noexcept { return ranges_; }
 
-    /// All has been copied; the driver takes the ranges away. There is no way to end an operation but this, so what
-    /// wasn't saved until now is lost. Throws Error.
+    /// Ends the operation, and the driver removes the ranges. It can't be aborted, so contents not saved yet are lost.
+    /// Throws Error.
     void complete();
 
 private:
@@ -85,7 +84,7 @@ private:
     std::vector<StoredRange> ranges_;
 };
 
-/// Copies ranges for the engine that moves contents; its numbers of devices are indices of `ranges`.
+/// Copies ranges for ContentMover. Numbers of devices are indices of `ranges`.
 class RangeContents final : public device::ContentDriver {
 public:
     /// Both outlive this object.

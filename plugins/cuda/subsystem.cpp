@@ -39,7 +39,7 @@ public:
     [[nodiscard]] std::vector<device::Feature> features() const override {
         return {{"cuda",
                  [this] {
-                     // Of a process that has none; the library is loaded, and knows the calls.
+                     // Queries a process without CUDA state, so the library is loaded and has the calls.
                      (void)driver_->state(::getpid());
                      return true;
                  },
@@ -91,7 +91,7 @@ private:
 
     void rescueProcess(const LockedProcesses::Process& held, const ImageDir& images, Log& log) {
         if (!usesCuda(held.pid))
-            return;  // it has ended
+            return;  // the process has ended
         log.info("cuda: process {} is brought back to work", held.pid);
         std::uint64_t moved = 0;
         for (const StoredContent& content : held.contents)
@@ -103,7 +103,7 @@ private:
 
     void restoreDriverState(pid_t pid, const LockedProcesses::Process& held, const ImageDir& images) {
         std::optional<State> state = driver_->state(pid);
-        // An operation whose caller has ended: the driver takes a moment to see that.
+        // If the caller of an operation has ended, the driver needs a moment to detect that.
         const auto end = std::chrono::steady_clock::now() + kUndone;
         while ((state == State::Checkpointing || state == State::Restoring) && std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -8,7 +8,7 @@
 
 namespace criu::cuda {
 
-/// GPUs of NVIDIA.
+/// Creates the subsystem for NVIDIA GPUs.
 std::unique_ptr<device::Subsystem> makeSubsystem(std::unique_ptr<Driver> driver);
 
 }  // namespace criu::cuda

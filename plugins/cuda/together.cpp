@@ -18,24 +18,23 @@
 namespace criu::cuda {
 namespace {
 
-/// Bytes of contents that the driver moves in a second: far less than any report has, and less than what is usual,
-/// which counts once somebody has asked for a stop.
+/// Bytes of contents that the driver moves per second: the lowest assumed rate, and the usual one. The usual rate
+/// counts after a stop request.
 constexpr std::uint64_t kSlowest = std::uint64_t{128} << 20;
 constexpr std::uint64_t kUsual = std::uint64_t{1} << 30;
-/// How long the driver may take, besides moving contents, when a stop was asked for.
+/// Time for the driver after a stop request, besides moving contents.
 constexpr std::chrono::seconds kLastAnswer{5};
-/// How often it is looked at whether there are more contents than before: the memory for them appears in the midst of a
-/// call.
+/// Interval for measuring contents again: their memory appears during a call.
 constexpr std::chrono::seconds kMeasure{1};
-/// How long a call whose thread in the process has ended may still take to notice.
+/// Time for a call to return after its thread in the process has ended.
 constexpr std::chrono::seconds kNotice{2};
 constexpr std::chrono::milliseconds kLook{10};
-/// How long one thread is waited for before the next one's turn.
+/// Time to wait for one thread before the next.
 constexpr std::chrono::microseconds kServe{500};
-/// How many processes at the same time: each has its own thread, and a bus is busy with a few.
+/// Maximum number of processes at once. Each has a thread, and few of them saturate a bus.
 constexpr std::size_t kAtOnce = 32;
 
-/// What a thread that makes a call shares with the one that waits for it; outlives both.
+/// State shared by the calling thread and the waiting one; outlives both.
 struct Call {
     std::atomic<bool> done{false};
     std::exception_ptr failure;
@@ -57,7 +56,7 @@ std::thread start(const std::shared_ptr<Call>& call, std::function<void()> work)
     });
 }
 
-/// One call under way, and the run of a thread that it needs.
+/// A running call, and the thread in the process that runs for it.
 class Running {
 public:
     Running(const Target& target, const std::function<void(pid_t)>& work, const Patience& patience)
@@ -73,7 +72,7 @@ public:
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    /// Serves the thread for a moment. True when all is over. `ended` is told of a call that has ended well.
+    /// Serves the thread briefly. True when the call is over. Calls `ended` after success.
     bool proceed(const std::function<void(HostPid)>& ended) noexcept {
         if (over_)
             return true;
@@ -96,7 +95,7 @@ public:
         return over_;
     }
 
-    /// What failed, if anything did.
+    /// Returns the failure, or null.
     [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
 
 private:
@@ -127,7 +126,8 @@ private:
         throw error;
     }
 
-    /// The thread that works in the process has failed: the call knows better why, if it comes back.
+    /// Returns the call's failure if it returns in time, since it has the cause. Otherwise returns the thread's
+    /// failure.
     std::exception_ptr failureOf(std::exception_ptr ofThread) noexcept {
         const auto end = Clock::now() + (leftBehind_ ? std::chrono::seconds(0) : kNotice);
         while (!call_->done && Clock::now() < end)
@@ -143,9 +143,9 @@ private:
     const std::atomic<std::uint64_t>* const moved_;
     const Clock::time_point began_ = Clock::now();
     Clock::time_point end_{};
-    Clock::time_point measured_{};              ///< when `end_` was computed
-    std::optional<Clock::time_point> stopped_;  ///< when a stop was asked for
-    bool leftBehind_ = false;                   ///< it was waited for long enough
+    Clock::time_point measured_{};              ///< time when `end_` was computed
+    std::optional<Clock::time_point> stopped_;  ///< time of the stop request
+    bool leftBehind_ = false;                   ///< the call has timed out
     std::shared_ptr<Call> call_ = std::make_shared<Call>();
     compel::SingleThreadRun run_;
     std::thread caller_;

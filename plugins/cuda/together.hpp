@@ -15,57 +15,55 @@
 #include "criu/base/ids.hpp"
 #include "criu/base/stop_request.hpp"
 
-/// Calls of the driver are carried out by a thread in the process they are about, and wait for it without a limit. So
-/// each is made in a thread of its own, which is left behind if the call doesn't come back: it ends with criu.
+/// Calls of the driver with a timeout. The driver's calls wait for a thread in the process without a limit, so criu
+/// makes each in a separate thread. A thread whose call doesn't return remains until criu ends.
 namespace criu::cuda {
 
-/// A frozen process and the thread in it that works for the driver.
+/// A frozen process and the driver's thread in it.
 struct Target {
     compel::FrozenProcess* process = nullptr;
     pid_t thread = 0;
-    compel::SystemCallWatch* watch = nullptr;  ///< sees that thread's system calls; may be null
-    /// Bytes that are moved besides those in memory of the process; may be null.
+    compel::SystemCallWatch* watch = nullptr;  ///< observes the system calls of `thread`; may be null
+    /// Bytes to move besides the process' memory; may be null.
     const std::atomic<std::uint64_t>* moved = nullptr;
 };
 
-/// How long the driver may take for what it does at once.
+/// Timeout for calls that don't move contents.
 inline constexpr std::chrono::seconds kAnswer{10};
-/// The same for what undoes something.
+/// Timeout for calls that revert a step.
 inline constexpr std::chrono::seconds kUndone{5};
 
-/// How long the driver is waited for.
+/// Timeout for the driver.
 struct Patience {
-    /// For an answer; what contents need is added by their size.
+    /// Base timeout; the time for contents is added by their size.
     std::chrono::seconds answer{};
-    /// A request ends the wait early: null for what undoes something, which goes on then.
+    /// Request that ends the wait early. Null for calls that revert a step, which must continue.
     StopRequest* stop = nullptr;
 };
 
-/// Calls `work` with the pid of each of these processes, for all at the same time, while the driver's thread in each
-/// runs and all else stands still. Returns what each threw, or null, in the same order. If a driver's thread ends, that
-/// is the failure.
+/// Calls `work` with the pid of each process, for all at once, while only the driver's thread in each runs. Returns the
+/// exception of each call, or null, in the same order. If a driver's thread ends, that is the failure.
 ///
-/// The driver can't be asked to break off a call, and a process whose contents are half copied can neither go on nor
-/// back. So a stop that is requested meanwhile is no failure of a call that comes to its end in about the time that it
-/// needs anyway: the caller asks for the stop afterwards, and undoes whole steps. A call that doesn't come to its end
-/// is left behind, with an Error.
+/// The driver can't abort a call, and a process with half of its contents copied can neither continue nor revert. So a
+/// call that ends within its usual time after a stop request hasn't failed. The caller checks the stop request
+/// afterwards and reverts whole steps. A call that doesn't end is left in its thread, with an Error.
 ///
-/// `over` is told, in the calling thread, of each process whose call has ended well and that stands still again, while
-/// others may be under way; what it throws is the failure of that one.
+/// Calls `over`, in the calling thread, for each process that has succeeded and is frozen again, while other calls may
+/// run. An exception of `over` is that process' failure.
 std::vector<std::exception_ptr> callInParallel(const std::vector<Target>& targets,
                                                const std::function<void(pid_t)>& work, const Patience& patience,
                                                const std::function<void(HostPid)>& over = nullptr);
 
-/// How long a call about this process may take that moves all contents, at the slowest rate that was ever reported:
-/// `answer`, and a second for each 128 MiB that the process has, or that are `moved` besides.
+/// Returns the maximum time for a call that moves all contents of a process, at the slowest known rate. It is `answer`
+/// and a second for each 128 MiB of the process and of `moved`.
 std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answer, std::uint64_t moved = 0);
 
-/// Throws the first of these failures that isn't null.
+/// Throws the first failure that isn't null.
 void throwFirst(const std::vector<std::exception_ptr>& failures);
 
-/// Calls `work`, which is about a process that runs. Throws what it throws, and Error if it doesn't come back within
-/// `limit` (`what`, for the message: "ask process 7 for its state") or a stop is requested. `stop`: null for what
-/// undoes something, which goes on then.
+/// Calls `work`, which concerns a running process. Throws its exception, or Error after `limit` or a stop request.
+/// `what` is for the message: "ask process 7 for its state". `stop` is null for calls that revert a step, which must
+/// continue.
 void callWithTimeout(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
                      std::string_view what);
 
