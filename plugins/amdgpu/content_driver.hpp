@@ -6,8 +6,8 @@
 
 namespace criu::amdgpu {
 
-/// This driver's side of the engine that moves contents. Devices are GPUs by the minors of their render nodes, buffers
-/// are DMA-BUFs, and files of content begin with a length word (kContentStart).
+/// AMD's half of the interface for contents. Devices are GPUs by the minors of their render nodes, and buffers are
+/// DMA-BUFs. Files of content begin with a length word (kContentStart).
 class GpuContents final : public device::ContentDriver {
 public:
     explicit GpuContents(Kernel& kernel) : kernel_(kernel) {}

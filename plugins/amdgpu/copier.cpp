@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kCopyLinear = 1;  // operation 1 (copy), sub-operation 0
 constexpr std::size_t kCommandDwords = 7;
-constexpr std::size_t kDwordsMultiple = 8;  // the engine reads so many at a time; 0 does nothing
+constexpr std::size_t kDwordsMultiple = 8;  // the engine's read unit; 0 is a no-op
 constexpr std::uint64_t kMaxPerCommand = std::uint64_t{1} << 21;
 constexpr std::uint64_t kMaxPerCommandOld = kMaxPerCommand - kGpuPageSize;  // the field has no room for 1 << 21
 
@@ -38,13 +38,13 @@ std::uint64_t monotonic() {
     return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// What is to be done before anything is copied.
+/// Runs preparations for a copy. Turns their Error into EngineRefused.
 template <typename Body>
 void preparing(const Body& body) {
     try {
         body();
     } catch (const Error& error) {
-        // A reset, after which nobody knows what is in video memory; a card that is gone.
+        // After a GPU reset video memory may be lost (ECANCELED); a card may have been removed (ENODEV).
         if (error.code() == ECANCELED || error.code() == ENODEV)
             throw;
         throw EngineRefused(error);
@@ -70,7 +70,7 @@ std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from
     return commands;
 }
 
-/// A part of a foreign buffer in the GPU's address space, and the list of buffers that commands touch.
+/// A part of a foreign buffer in the GPU's address space, and the list of buffers for commands.
 class Copier::Target {
 public:
     Target(Copier& copier, const device::ContentPiece& piece)
@@ -100,8 +100,8 @@ Copier::Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, d
 
 void Copier::prepare(std::uint64_t size) {
     const std::uint64_t most = std::min(limit_ / 2, kMaxHalf) / kGpuPageSize * kGpuPageSize;
-    // No more than the buffer has, so that without a limit it takes as much again, and both halves are used. But what
-    // is one block to a store stays one.
+    // Takes half of the buffer's size at most, so that both halves are in use and memory use is bounded. A single block
+    // of a store stays whole.
     const std::uint64_t wanted = size <= memory::kContentBlock ? size : (size + 1) / 2;
     const std::uint64_t half =
         std::min<std::uint64_t>(pageAlignUp(wanted), std::max<std::uint64_t>(most, kGpuPageSize));
@@ -136,7 +136,7 @@ void Copier::await(Pending& pending) {
     awaited_ = pending.fence;
 }
 
-/// After a failure: waits until the GPU has ended what it was given, since the memory is going to be taken away.
+/// Waits after a failure until the GPU has ended all commands, since their memory will be freed.
 void Copier::finishSubmitted() noexcept {
     if (awaited_ == submitted_)
         return;
@@ -144,7 +144,7 @@ void Copier::finishSubmitted() noexcept {
     try {
         (void)gpu_->wait(submitted_, monotonic() + kFinishTime);
     } catch (const Error&) {
-        // Nothing more can be done about it; why the copy failed is reported already.
+        // The copy's failure is already reported.
     }
 }
 

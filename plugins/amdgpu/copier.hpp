@@ -11,30 +11,29 @@
 
 namespace criu::amdgpu {
 
-/// Dwords of SDMA commands that copy `size` bytes between GPU addresses. Processors of family AI and later count from
-/// zero, older ones from one.
+/// Returns dwords of SDMA commands that copy `size` bytes between GPU addresses. The size field of family AI and later
+/// counts from zero, of older ones from one.
 std::vector<std::uint32_t> copyCommands(std::uint32_t family, std::uint64_t from, std::uint64_t to, std::uint64_t size);
 
-/// The copy engine can't be had, or doesn't take a copy: others may try. Not thrown where a copy was begun and failed,
-/// or where the GPU's memory may be lost.
+/// The copy engine is unavailable or refuses a copy, so the caller may use another way. Not thrown if a copy has begun
+/// and failed, or if the GPU's memory may be lost.
 class EngineRefused : public Error {
 public:
     explicit EngineRefused(Error error) : Error(std::move(error)) {}
 };
 
-/// Moves the content of buffers of one GPU to and from stores, by the GPU's copy engine (SDMA), through a bounce buffer
-/// in two halves: while one is copied the other is read or written. For one thread. Every failure throws Error or
-/// EngineRefused.
+/// Moves contents of one GPU's buffers to and from stores by the copy engine (SDMA). A bounce buffer has two halves:
+/// the engine copies one while the store handles the other. For one thread. Failures throw Error or EngineRefused.
 class Copier {
 public:
-    /// `limit`: most bytes of the bounce buffer.
+    /// `limit`: maximum size of the bounce buffer in bytes.
     Copier(Kernel& kernel, std::uint32_t renderMinor, std::uint64_t limit, device::StopCheck checkStop);
     Copier(const Copier&) = delete;
     Copier& operator=(const Copier&) = delete;
 
     void save(const device::ContentPiece& piece);
     void load(const device::ContentPiece& piece);
-    /// Bytes from its beginning that the last save() had stored when it returned or threw: a store may take them once.
+    /// Returns the bytes that the last save() stored before it returned or threw. A store may accept them only once.
     [[nodiscard]] std::uint64_t saved() const noexcept { return saved_; }
 
 private:
@@ -55,8 +54,8 @@ private:
     std::uint64_t limit_;
     device::StopCheck checkStop_;
     std::unique_ptr<Gpu> gpu_;
-    std::uint64_t submitted_ = 0;  ///< the fence of the last copy
-    std::uint64_t awaited_ = 0;    ///< of the last one that is known to have ended
+    std::uint64_t submitted_ = 0;  ///< fence of the last copy
+    std::uint64_t awaited_ = 0;    ///< fence of the last copy known to have ended
     std::uint64_t saved_ = 0;
     std::unique_ptr<Gpu::Buffer> commands_;
     std::unique_ptr<Gpu::Buffer> bounce_;

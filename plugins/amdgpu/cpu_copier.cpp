@@ -14,7 +14,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Large enough that mapping it doesn't count.
+/// Size of a mapping, large enough to make the cost of mmap(2) irrelevant.
 constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
 
 /// A handle of a foreign buffer.
@@ -31,10 +31,9 @@ private:
     std::uint32_t handle_;
 };
 
-/// Memory through which content goes: a file, too, so that the kernel moves content between it and the buffer's
-/// mapping. Then memory that can't be had is EFAULT to pread(2) and pwrite(2) instead of a SIGBUS: video memory beyond
-/// the processor's window that is pinned, or for which there is no room elsewhere (amdgpu_bo_fault_reserve_notify() of
-/// Linux).
+/// A memfd for content, so that pread(2) and pwrite(2) access the buffer's mapping. For inaccessible memory these
+/// return EFAULT instead of raising SIGBUS. Such memory is pinned video memory beyond the processor's window, or has no
+/// room elsewhere (amdgpu_bo_fault_reserve_notify() of Linux).
 class Bounce {
 public:
     explicit Bounce(std::uint64_t size)
@@ -71,7 +70,7 @@ private:
     Mapping memory_;
 };
 
-/// `move` is called with the memory of each piece and how much came before it.
+/// Calls `move` with the memory of each piece and its position.
 template <typename Move>
 void forEachPiece(Kernel& kernel, const MappedContent& content, const device::StopCheck& checkStop, const Move& move) {
     for (std::uint64_t done = 0; done < content.size; done += kPiece) {

@@ -8,22 +8,22 @@
 
 namespace criu::amdgpu {
 
-/// What a render file has at an mmap offset.
+/// A buffer's content at an mmap offset of a render file.
 struct MappedContent {
-    int fd = -1;  ///< stays the caller's
+    int fd = -1;  ///< owned by the caller
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
 };
 
-/// Moves it to and from its place in a store, by the processor and in pieces. Throws Error, also where touching the
-/// memory would end the process (SIGBUS).
+/// Move the content to and from a store in pieces, by the processor. Throw Error, also where access to the memory would
+/// raise SIGBUS.
 void saveMapped(Kernel& kernel, const MappedContent& from, device::ContentStore& to, std::uint64_t position,
                 const device::StopCheck& checkStop);
 void loadMapped(Kernel& kernel, const MappedContent& into, const device::ContentStore& from, std::uint64_t position,
                 const device::StopCheck& checkStop);
 
-/// Moves the content of a GPU's buffers to and from stores by the processor, where that can reach them: system memory,
-/// and video memory within its window. Needs no engine, but is slow for video memory. For one thread; throws Error.
+/// Moves contents of one GPU's buffers to and from stores by the processor: system memory, and video memory in the
+/// processor's window. Needs no engine, but is slow for video memory. For one thread. Throws Error.
 class CpuCopier {
 public:
     CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopCheck checkStop);

@@ -9,13 +9,13 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Lists are asked for with room for this many, then with as much as the answer says.
+/// Size of the first list; the second has the size that the kernel returned.
 constexpr std::uint32_t kFirstRoom = 8;
 constexpr std::uint32_t kMostRoom = 1U << 22;
 constexpr int kMaxRounds = 10;
 
-// GPU addresses have a hole, as those of the processor have. GEM_VA wants the whole address, while lists show it
-// without the bits above the hole (AMDGPU_GMC_HOLE_MASK of Linux).
+// GPU addresses have a hole, like processor addresses. GEM_VA needs the whole address, but lists lack the bits above
+// the hole (AMDGPU_GMC_HOLE_MASK of Linux).
 constexpr std::uint64_t kHole = 0x0000800000000000;
 constexpr std::uint64_t kAboveHole = 0xffff000000000000;
 
@@ -36,8 +36,8 @@ bool Drm::canList() const {
     return tryList(entries).has_value();
 }
 
-/// How many there are, of which `entries` has as many as it has room for; nothing if the kernel has no such call
-/// (before 6.18).
+/// Fills `entries` as far as it has room and returns the total number. Nothing if the kernel lacks the call (before
+/// 6.18).
 std::optional<std::uint32_t> Drm::tryList(std::vector<uapi::GemListEntry>& entries) const {
     uapi::GemListHandles args{reinterpret_cast<std::uint64_t>(entries.data()),
                               static_cast<std::uint32_t>(entries.size()), 0};

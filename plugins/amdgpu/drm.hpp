@@ -12,8 +12,8 @@
 
 namespace criu::amdgpu {
 
-/// So many handles below others may be free: a restore takes them by buffers of a page each meanwhile, if the kernel
-/// can't change a handle.
+/// Maximum number of free handles below others. If the kernel can't change handles, a restore fills each with a
+/// one-page buffer.
 inline constexpr std::size_t kMostFreeHandles = 4096;
 
 struct BufferNotes {
@@ -24,40 +24,39 @@ struct BufferNotes {
     [[nodiscard]] bool empty() const noexcept { return tiling == 0 && flags == 0 && data.empty(); }
 };
 
-/// An open render node of a process, or for its buffers; the descriptor stays the caller's. By ioctls, since
-/// libdrm_amdgpu has no words for most of it: buffers of a file that others opened, with handles and addresses that
-/// were given before, and calls of Linux 6.18.
+/// An open render node of a process or for its buffers; the caller owns the descriptor. Uses ioctls, since
+/// libdrm_amdgpu lacks most of them: foreign buffers with given handles and addresses, and calls of Linux 6.18.
 class Drm {
 public:
     Drm(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
-    /// "amdgpu" for nodes of this driver.
+    /// Returns the driver's name, "amdgpu" for this driver's nodes.
     [[nodiscard]] std::string driver() const;
-    /// Whether the kernel can list the buffers of a file (AMDGPU_GEM_LIST_HANDLES, 6.18).
+    /// True if the kernel can list the buffers of a file (AMDGPU_GEM_LIST_HANDLES, 6.18).
     [[nodiscard]] bool canList() const;
-    /// All buffers that the file has handles of; nothing if the kernel can't list them.
+    /// Returns all buffers with handles of the file; nothing if the kernel can't list them.
     [[nodiscard]] std::optional<std::vector<uapi::GemListEntry>> buffers() const;
-    /// Where the file's GPU address space has a buffer.
+    /// Returns a buffer's mappings in the file's GPU address space.
     [[nodiscard]] std::vector<uapi::VmEntry> mappings(std::uint32_t handle) const;
-    /// Nothing for a buffer that processors may not touch (EPERM).
+    /// Returns nothing for a buffer that processors may not access (EPERM).
     [[nodiscard]] std::optional<std::uint64_t> tryMmapOffset(std::uint32_t handle) const;
     [[nodiscard]] std::uint64_t mmapOffset(std::uint32_t handle) const;
     [[nodiscard]] std::uint32_t create(std::uint64_t size, std::uint64_t alignment, std::uint64_t domains,
                                        std::uint64_t flags) const;
     void changeHandle(std::uint32_t handle, std::uint32_t wanted) const;
-    /// The address may be as the driver lists it: without the bits above the hole.
+    /// Maps a buffer. The address may lack the bits above the hole, as in the driver's lists.
     void mapVa(std::uint32_t handle, std::uint64_t at, std::uint64_t offset, std::uint64_t size,
                std::uint32_t flags) const;
     [[nodiscard]] UniqueFd exportBuffer(std::uint32_t handle) const;
-    /// Empty for a buffer that can't be exported (EPERM).
+    /// Returns an empty descriptor for a buffer that can't be exported (EPERM).
     [[nodiscard]] UniqueFd tryExport(std::uint32_t handle) const;
     [[nodiscard]] std::uint32_t importBuffer(int dmabuf) const;
     void close(std::uint32_t handle) const noexcept;
-    /// What programs have noted of a buffer for each other: how it is tiled, and whatever else.
+    /// Returns the metadata that programs share by a buffer, for example its tiling.
     [[nodiscard]] BufferNotes notes(std::uint32_t handle) const;
     void setNotes(std::uint32_t handle, const BufferNotes& notes) const;
-    /// Whether the file has a context for submissions of this number.
+    /// True if the file has a submission context with this number.
     [[nodiscard]] bool hasContext(std::uint32_t number) const;
 
 private:

@@ -24,11 +24,11 @@
 namespace criu::amdgpu {
 namespace {
 
-// From here on minors are those of whatever kind of node needs one.
+// First minor that DRM nodes of all types may have.
 constexpr unsigned kFirstMixedMinor = 192;
 
 constexpr int kUnpauseAttempts = 3;
-constexpr useconds_t kUnpausePause = 20'000;  // between them
+constexpr useconds_t kUnpausePause = 20'000;  // between attempts
 constexpr int kCheckpointAttempts = 5;
 // PROC_USER_INIT_INO of Linux.
 constexpr std::uint32_t kInitialUserNamespace = 0xeffffffd;
@@ -37,7 +37,7 @@ UniqueFd dumpedCopyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
 
-/// Each buffer is held by a descriptor until its content is written.
+/// Raises RLIMIT_NOFILE: the dump has a descriptor for each buffer until its content is written.
 void allowManyFiles() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -59,7 +59,7 @@ AmdgpuDump::AmdgpuDump(Kernel& kernel, StoppedQueues& stopped, const device::Con
 
 AmdgpuDump::~AmdgpuDump() {
     if (const std::exception_ptr failure = restartQueues()) {
-        // The dump has failed already, for another reason.
+        // The dump has already failed for another reason, so logs this failure.
         try {
             std::rethrow_exception(failure);
         } catch (const std::exception& error) {
@@ -110,7 +110,7 @@ void AmdgpuDump::use() {
 
 bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
     use();
-    allowManyFiles();  // each buffer is one
+    allowManyFiles();  // a descriptor for each buffer
     if (isKfd(file.stat))
         dumpKfd(file, id);
     else if (const std::uint32_t minor = renderMinor(file.stat); minor != 0)
@@ -121,7 +121,7 @@ bool AmdgpuDump::dump(const files::OpenFd& file, FileId id) {
 }
 
 void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
-    // The driver answers only checkpoint calls by another process' descriptor.
+    // The driver accepts only checkpoint calls through another process' descriptor.
     const UniqueFd own = kernel_.open(kKfdPath, O_RDONLY);
     Kfd(kernel_, own.get()).requireCriu();
     const std::uint32_t version = Kfd(kernel_, own.get()).minorVersion();
@@ -131,20 +131,20 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
             refuseContext(known, file);
             return;
         }
-    // RESTORE is for those who may do that in the initial user namespace (kfd_chardev.c); a restored process opens its
-    // device files when it is in its own already.
+    // RESTORE needs checkpoint capabilities in the initial user namespace (kfd_chardev.c). A restored process opens
+    // device files when it is already in its user namespace.
     const auto users = kernel::readNamespaceId(kernel::ProcDir().open(file.pid.value), kernel::NamespaceKind::User);
     if (users && *users != kInitialUserNamespace)
-        fail("{} is in a user namespace of its own, in which the compute driver restores nobody", nameOf(file.pid));
+        fail("{} is in a user namespace of its own, in which the compute driver restores no process", nameOf(file.pid));
     DumpedProcess process;
     process.id = id;
     process.pid = file.pid;
     process.version = version;
     process.kfd = dumpedCopyOf(file.copy.get());
-    // The driver counts stops: one that was never undone would outlast this dump.
+    // The driver counts stops, so a stop left from an earlier dump would outlast this one.
     if (Kfd(kernel_, process.kfd.get()).unpauseLeftOver())
         context_.log.warn("amdgpu: process {}: an earlier dump had left its queues stopped", file.pid);
-    // From here on it is undone with this object, and if this process is killed, by the one that watches it.
+    // From here on the destructor starts the queues, or the guardian if this process is killed.
     stopped_.add(file.pid, file.fd);
     DumpedProcess& added = tree_.processes.emplace_back(std::move(process));
     stopAndRead(added, Kfd(kernel_, added.kfd.get()));
@@ -152,7 +152,7 @@ void AmdgpuDump::dumpKfd(const files::OpenFd& file, FileId id) {
                        added.info.buffers, added.info.objects);
 }
 
-/// Stops the queues of a process, by any of its descriptors, and reads its state.
+/// Stops the queues of a process and reads its state. `kfd`: any descriptor of its compute state.
 void AmdgpuDump::stopAndRead(DumpedProcess& process, const Kfd& kfd) {
     process.dmabufs.clear();
     for (int attempt = 1;; ++attempt) {
@@ -163,8 +163,7 @@ void AmdgpuDump::stopAndRead(DumpedProcess& process, const Kfd& kfd) {
             process.state = kfd.checkpoint(process.info);
             break;
         } catch (const Error& error) {
-            // The driver counts anew, and memory of the process that it migrates by itself (SVM) may have become other
-            // ranges meanwhile.
+            // The next attempt gets new counts: memory that the driver migrates (SVM) may have changed its ranges.
             if (error.code() != EINVAL || attempt == kCheckpointAttempts)
                 throw;
             unpause(process);
@@ -177,9 +176,9 @@ void AmdgpuDump::stopAndRead(DumpedProcess& process, const Kfd& kfd) {
             process.dmabufs[at].reset(static_cast<int>(fd));
 }
 
-/// Since Linux 6.19 a descriptor may have a context of its own (AMDKFD_IOC_CREATE_PROCESS), of which there is no word
-/// in the checkpoint calls, and in any version it may be that of a creator who has closed it. But then its queues were
-/// not stopped with those of the process: UNPAUSE finds nothing to undo.
+/// Throws Error if a second descriptor has another context: a private one (AMDKFD_IOC_CREATE_PROCESS, Linux 6.19),
+/// which checkpoint calls can't save, or a creator's that has closed it. Another context's queues aren't stopped, so
+/// UNPAUSE fails.
 void AmdgpuDump::refuseContext(DumpedProcess& known, const files::OpenFd& file) {
     const Kfd other(kernel_, file.copy.get());
     if (!other.unpauseLeftOver())
@@ -189,11 +188,13 @@ void AmdgpuDump::refuseContext(DumpedProcess& known, const files::OpenFd& file) 
     stopAndRead(known, other);
 }
 
-/// A descriptor of /dev/kfd stands for the state of the process that opened it, also in a child that has inherited it.
+/// Throws Error for a descriptor inherited from another process: it stands for the compute state of the process that
+/// opened it.
 void AmdgpuDump::checkOwner(DumpedProcess& process) {
     if (process.info.pid == statusOf(process.pid).innermostPid())
         return;
-    // Nobody could do it afterwards by the process that was noted: the driver answers who traces the other one.
+    // Starts the queues now: the driver accepts the call only from the owner's tracer, and the list has the wrong
+    // process.
     unpause(process);
     process.paused = false;
     stopped_.removeLast();
@@ -213,7 +214,8 @@ void AmdgpuDump::dumpLate(HostPid) {
         warnOfDies(process, topology, context_.log);
     }
     const bool killed = context_.options.finalState == model::FinalState::Default;
-    // They hang on the driver's own memory of a GPU, which it leaves out (criu_checkpoint_bos() of kfd_chardev.c).
+    // Trap handlers depend on the driver's memory of a GPU, which it doesn't save (criu_checkpoint_bos() of
+    // kfd_chardev.c).
     if (!tree_.processes.empty())
         context_.log.warn(
             "amdgpu: trap handlers, by which GPUs report asserts and stop for debuggers, aren't in what the driver "
@@ -234,14 +236,14 @@ void AmdgpuDump::dumpLate(HostPid) {
 }
 
 void AmdgpuDump::release(bool tasksResume) {
-    // Queues of processes that are about to be killed stay stopped: they mustn't write to what is shared with others.
+    // Keeps queues of processes stopped that criu will kill: they must not write to shared memory.
     if (!tasksResume)
         for (DumpedProcess& process : tree_.processes)
             process.paused = false;
     if (const std::exception_ptr failure = restartQueues())
         std::rethrow_exception(failure);
-    // Those that are about to be killed aren't forgotten: if this process is killed before it has done that, they go
-    // on.
+    // Keeps processes in the list that criu will kill: if this process is killed first, the guardian starts their
+    // queues.
     if (tasksResume)
         stopped_.clear();
 }
@@ -263,7 +265,7 @@ std::exception_ptr AmdgpuDump::restartQueues() noexcept {
     return first;
 }
 
-/// A process whose queues stay stopped hangs, so a driver that is short of something is asked again.
+/// Starts the queues. Tries again after a failure, such as lack of memory, since a process with stopped queues hangs.
 void AmdgpuDump::unpause(const DumpedProcess& process) {
     for (int attempt = 1;; ++attempt) {
         try {

@@ -13,14 +13,14 @@ namespace criu::amdgpu {
 
 class StoppedQueues;
 
-/// The name of CRIU's plugin, whose images these are.
+/// Name of CRIU's plugin. The images are those of the plugin.
 inline constexpr std::string_view kInventoryName = "amdgpu_plugin";
 
-/// Dump of /dev/kfd, render nodes and DMA-BUFs. Queues of a process stop when its /dev/kfd is met, that is before any
-/// memory is read; buffers are matched and copied in the end, when all that refers to them is known.
+/// Dump of /dev/kfd, render nodes and DMA-BUFs. dump() of a process' /dev/kfd stops its queues, before criu reads any
+/// memory. dumpLate() matches and copies buffers, when all references to them are known.
 class AmdgpuDump final : public device::DeviceDump {
 public:
-    /// `stopped` is told of processes whose queues are stopped.
+    /// `stopped` records processes with stopped queues.
     AmdgpuDump(Kernel& kernel, StoppedQueues& stopped, const device::Context& context,
                std::function<std::uint64_t()> bufferLimit);
     ~AmdgpuDump() override;
@@ -33,7 +33,7 @@ public:
 
 private:
     [[nodiscard]] bool isKfd(const struct stat& status);
-    /// The minor of a render node of this driver, 0 for others.
+    /// Returns the minor of a render node of this driver, 0 for other files.
     [[nodiscard]] std::uint32_t renderMinor(const struct stat& status);
     void dumpKfd(const files::OpenFd& file, FileId id);
     void use();
@@ -41,14 +41,14 @@ private:
     void stopAndRead(DumpedProcess& process, const Kfd& kfd);
     void refuseContext(DumpedProcess& known, const files::OpenFd& file);
     void checkOwner(DumpedProcess& process);
-    /// Starts the queues again that were stopped. Returns the first failure; the others are in the log.
+    /// Starts the stopped queues. Returns the first failure and logs the others.
     std::exception_ptr restartQueues() noexcept;
     void unpause(const DumpedProcess& process);
 
     Kernel& kernel_;
     StoppedQueues& stopped_;
     device::Context context_;
-    std::function<std::uint64_t()> bufferLimit_;  ///< asked for when there is something to be copied
+    std::function<std::uint64_t()> bufferLimit_;  ///< called once there are contents to copy
     DumpedTree tree_;
     std::map<dev_t, bool> ours_;
 };

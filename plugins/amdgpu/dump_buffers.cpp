@@ -11,8 +11,8 @@
 namespace criu::amdgpu {
 namespace {
 
-/// What can neither be exported nor mapped, or is no memory. The kernel's rules are those of amdgpu_gem_prime_export()
-/// and amdgpu_mode_dumb_mmap() of Linux 6.18.
+/// Throws Error for buffers that can't be exported or mapped, or aren't memory. The rules are those of
+/// amdgpu_gem_prime_export() and amdgpu_mode_dumb_mmap() of Linux 6.18.
 void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
     std::string_view what;
     if ((buffer.entry.preferredDomains & ~uapi::kMemoryDomains) != 0)
@@ -22,7 +22,7 @@ void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
     else if (!buffer.dmabuf && (buffer.entry.allocFlags & AMDGPU_GEM_CREATE_VM_ALWAYS_VALID) == 0)
         what = "is memory of a process (GEM_USERPTR), whose address the driver doesn't tell";
     else if (!buffer.dmabuf && !buffer.mmapOffset)
-        what = "is always valid in its address space, and hidden from processors: nobody else reaches it";
+        what = "is always valid in its address space, and hidden from processors: criu can't read it";
     else
         return;
     const NoOuterContexts whole;
@@ -32,7 +32,7 @@ void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
 // AMDGPU_VM_MAX_NUM_CTX of Linux.
 constexpr std::uint32_t kMostContexts = 4096;
 
-/// Linux has the call in the first versions of 6.18 only.
+/// True if the kernel can change handles. Only the first versions of 6.18 can.
 bool canChangeHandles(Kernel& kernel, std::uint32_t minor) {
     constexpr std::uint32_t kOther = 1000;
     const UniqueFd own = kernel.open(renderPath(minor), O_RDWR);
@@ -43,9 +43,9 @@ bool canChangeHandles(Kernel& kernel, std::uint32_t minor) {
 
 }  // namespace
 
-/// A process may have a render node open several times, and the driver doesn't say which of the files it was given. It
-/// lets a buffer of the compute driver be mapped by that one only: EACCES is the answer to all others (drm_gem_mmap()
-/// of Linux, with the files that amdgpu_amdkfd_gpuvm.c allows), whatever may come after it.
+/// A process may have opened a render node several times, and the driver doesn't tell which file provides the address
+/// space. Only that file can map buffers of the compute driver: other files get EACCES (drm_gem_mmap() with the files
+/// that amdgpu_amdkfd_gpuvm.c allows).
 void findDrmFiles(Kernel& kernel, DumpedProcess& process, const std::vector<RenderNode>& nodes,
                   const Topology& topology) {
     for (const uapi::KfdDevice& device : process.state.devices) {
@@ -67,7 +67,8 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
     const Drm drm(kernel, node.fd.get());
     const auto entries = drm.buffers();
     if (!entries) {
-        // Compute processes have render nodes open without any; a mapping of one that is there is refused below.
+        // Compute processes have render nodes open without buffers. checkMappings() refuses mappings of unknown
+        // buffers.
         log.warn(
             "amdgpu: this kernel doesn't say which buffers process {} has by {}: if there are any, they "
             "are lost",
@@ -97,9 +98,9 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
               [](const RenderBuffer& one, const RenderBuffer& other) { return one.entry.handle < other.entry.handle; });
 }
 
-/// Nobody lists them, but numbers are the lowest free ones and have a limit (amdgpu_ctx_alloc() of amdgpu_ctx.c).
-/// Programs that only compute have none; graphics and video clients have, and remember numbers of what they have
-/// submitted, which a new context wouldn't know.
+/// The kernel has no list of contexts, so this tries all numbers: they are the lowest free ones and have a limit
+/// (amdgpu_ctx_alloc() of amdgpu_ctx.c). Compute programs have none. Graphics and video clients remember submission
+/// numbers, which a new context wouldn't know.
 void refuseContexts(Kernel& kernel, const RenderNode& node) {
     const Drm drm(kernel, node.fd.get());
     for (std::uint32_t number = 1; number < kMostContexts; ++number)
@@ -130,9 +131,8 @@ void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log)
     throw error;
 }
 
-/// RESTORE makes a buffer of its own for each entry of each process (kfd_chardev.c), so the processes would go on with
-/// different memory. A restore of ours puts things right where it finds out which handle is of which buffer
-/// (importBuffers()); CRIU 4.2 doesn't.
+/// RESTORE creates a buffer for each entry of each process (kfd_chardev.c), so processes would no longer share memory.
+/// This criu replaces the duplicates if it can find their handles (importBuffers()); CRIU 4.2 doesn't.
 void refuseSharing(const std::vector<DumpedProcess>& processes, const DumpObjects& objects, const Topology& topology,
                    bool compat) {
     std::map<Object, std::pair<const DumpedProcess*, const uapi::KfdBuffer*>> first;
@@ -199,7 +199,7 @@ void checkMappings(const DumpedTree& tree, const Topology& topology) {
             if (process == tree.processes.end())
                 fail("memory at {:#x} of process {} is of {}, which the process has closed", mapped.start, mapped.pid,
                      kKfdPath);
-            // Older drivers let doorbells and the like of integrated GPUs be mapped that are no buffers.
+            // Older drivers allow mappings of doorbells and registers of integrated GPUs that aren't buffers.
             if ((mapped.offset & uapi::kKfdMmapTypeMask) != uapi::kKfdMmapEvents &&
                 std::none_of(process->state.buffers.begin(), process->state.buffers.end(),
                              [&](const uapi::KfdBuffer& buffer) {
@@ -215,7 +215,7 @@ void checkMappings(const DumpedTree& tree, const Topology& topology) {
                             return process.pid == mapped.pid &&
                                    std::any_of(process.state.buffers.begin(), process.state.buffers.end(),
                                                [&](const uapi::KfdBuffer& buffer) {
-                                                   // Each render node counts its offsets by itself.
+                                                   // Offsets are unique only within a render node.
                                                    return minorOf(process, buffer, topology) == mapped.minor &&
                                                           within(buffer.offset, buffer.size);
                                                });

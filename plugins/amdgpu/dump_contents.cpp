@@ -56,7 +56,7 @@ void DumpContents::addProcess(DumpedProcess& process, device::ContentMover& move
         addBuffers(process, device, mover);
 }
 
-/// The buffers of a process on one GPU.
+/// Adds the buffers of a process on one GPU.
 void DumpContents::addBuffers(DumpedProcess& process, const uapi::KfdDevice& device, device::ContentMover& mover) {
     const Node* const gpu = topology_.findGpu(device.actualGpuId);
     if (gpu == nullptr)
@@ -72,7 +72,7 @@ void DumpContents::addBuffers(DumpedProcess& process, const uapi::KfdDevice& dev
             fail("the driver gave no DMA-BUF for the buffer at {:#x} of process {}", buffer.address, process.pid);
         if (!process.imported[at])
             here.push_back(at);
-        // In 4.2's form what somebody else has is a hole.
+        // 4.2's form has a hole for an imported buffer.
         if (process.imported[at] && inPages)
             continue;
         process.contentPositions[at] = size;
@@ -89,7 +89,7 @@ void DumpContents::addBuffers(DumpedProcess& process, const uapi::KfdDevice& dev
     }
 }
 
-/// What others can't be given is copied by this thread, and before the rest, since a store may want an order.
+/// This thread copies buffers that can't be exported, and copies them first, since a store may need an order.
 void DumpContents::addNode(RenderNode& node, device::ContentMover& mover) {
     std::vector<RenderBuffer*> order;
     for (const bool exported : {false, true})
@@ -108,7 +108,7 @@ void DumpContents::addNode(RenderNode& node, device::ContentMover& mover) {
         move(node, *buffer, store, buffer->contentPosition, mover);
 }
 
-/// CRIU 4.2's form: a file for each buffer.
+/// Adds a node in CRIU 4.2's form, which has a file for each buffer.
 void DumpContents::addNodeToFiles(RenderNode& node, device::ContentMover& mover) {
     for (std::size_t at = 0; at < node.buffers.size(); ++at) {
         RenderBuffer& buffer = node.buffers[at];

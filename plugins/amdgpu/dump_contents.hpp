@@ -15,16 +15,16 @@ class ContentMover;
 
 namespace criu::amdgpu {
 
-/// Saves the contents of buffers: in pages, as memory of processes is saved, one object for each GPU of a process and
-/// one for each open render node; or in CRIU 4.2's form, where the dump's pages can't be of devices (--compat 4.2, a
-/// page server, --track-mem).
+/// Saves contents of buffers in pages, like process memory: one object for each GPU of a process, and one for each open
+/// render node. Or in CRIU 4.2's form, if the dump's pages can't belong to devices (--compat 4.2, a page server,
+/// --track-mem).
 class DumpContents {
 public:
     DumpContents(Kernel& kernel, const device::Context& context, const Topology& topology)
         : kernel_(kernel), context_(context), topology_(topology) {}
 
-    /// `bufferLimit`: bytes of memory for each GPU that contents may be copied through. Notes in the tree where
-    /// contents are; the DMA-BUFs of all buffers are closed afterwards. Throws Error.
+    /// Saves all contents, records their places in the tree, and closes the DMA-BUFs of all buffers. `bufferLimit`:
+    /// memory for copying, in bytes for each GPU. Throws Error.
     void save(DumpedTree& tree, std::uint64_t bufferLimit);
 
 private:

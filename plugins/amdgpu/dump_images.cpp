@@ -12,7 +12,7 @@ void DumpImages::writeDmabufs() const {
         CriuDmabufNode image = CRIU_DMABUF_NODE__INIT;
         image.object = objects_.find(dmabuf.fd.get());
         if (image.object == 0)
-            fail("{} is a DMA-BUF of a buffer that nobody in the tree has", dmabuf.name);
+            fail("{} is a DMA-BUF of a buffer that no process of the tree has", dmabuf.name);
         image.has_object = 1;
         image.gem_handle = objects_.handleOf(image.object);
         writeImage(context_.images, dmabufImageName(dmabuf.id), image.base);
@@ -38,7 +38,7 @@ void DumpImages::writeFurther(const SecondaryKfd& further) const {
     writeImage(context_.images, kfdImageName(further.id), image.base);
 }
 
-/// What the images call a GPU: as the first process that uses it does.
+/// Returns the id of a GPU in images: the user id of the first process that uses it.
 GpuId DumpImages::userId(GpuId local) const {
     for (const DumpedProcess& process : tree_.processes)
         for (const uapi::KfdDevice& device : process.state.devices)
@@ -50,7 +50,7 @@ GpuId DumpImages::userId(GpuId local) const {
 void DumpImages::writeKfd(const DumpedProcess& process) const {
     Arena arena;
     auto& image = *arena.make<CriuKfd>();
-    image.pid = static_cast<std::uint32_t>(process.info.pid);  // as the process itself is called
+    image.pid = static_cast<std::uint32_t>(process.info.pid);  // pid in the process' own pid namespace
     std::vector<Topology::ImageGpu> gpus;
     for (const uapi::KfdDevice& device : process.state.devices)
         gpus.push_back({device.actualGpuId, device.userGpuId});
@@ -114,7 +114,7 @@ void DumpImages::writeRender(const RenderNode& node) const {
         entry.size = buffer.entry.size;
         entry.offset = buffer.mmapOffset.value_or(0);
         entry.alloc_flags = buffer.entry.allocFlags;
-        // The driver lists it in pages (ttm_buffer_object), and takes it in bytes.
+        // The driver lists the alignment in pages (ttm_buffer_object), and takes it in bytes.
         entry.alignment = buffer.entry.alignment * kGpuPageSize;
         entry.preferred_domains = static_cast<std::uint32_t>(buffer.entry.preferredDomains);
         entry.handle = buffer.entry.handle;

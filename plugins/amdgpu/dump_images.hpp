@@ -6,16 +6,16 @@
 
 namespace criu::amdgpu {
 
-/// Writes what a dump has found: an image for each file.
+/// Writes one image for each file of a dump.
 class DumpImages {
 public:
     DumpImages(const device::Context& context, const DumpedTree& tree, const DumpObjects& objects,
                const Topology& topology)
         : context_(context), tree_(tree), objects_(objects), topology_(topology) {}
 
-    /// Before contents are saved: a DMA-BUF of a buffer that nobody has is an Error.
+    /// Must precede saving of contents. Throws Error for a DMA-BUF of an unknown buffer.
     void writeDmabufs() const;
-    /// After that.
+    /// Must follow saving of contents.
     void writeFiles() const;
 
 private:

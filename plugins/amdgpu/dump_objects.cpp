@@ -4,7 +4,7 @@
 namespace criu::amdgpu {
 namespace {
 
-// Handles that CRIU 4.2 finds KFD buffers by: beyond any that render nodes give.
+// First handle of KFD buffers for CRIU 4.2, above all handles of render nodes.
 constexpr std::uint32_t kOwnHandles = 0x40000000;
 
 }  // namespace
@@ -27,8 +27,8 @@ Object DumpObjects::find(int dmabuf) const {
     return found != known_.end() ? found->second : 0;
 }
 
-/// Until Linux 6.7 (amdgpu_amdkfd_gpuvm.c) the compute driver makes a new DMA-BUF of a buffer each time that it is
-/// asked for one. But on one GPU a buffer has one mmap offset, whoever has it.
+/// Until Linux 6.7 (amdgpu_amdkfd_gpuvm.c) the compute driver creates a new DMA-BUF for each export. But a buffer has
+/// the same mmap offset on its GPU in all processes.
 void DumpObjects::identify(std::vector<DumpedProcess>& processes, const Topology& topology) {
     std::map<std::pair<std::uint32_t, std::uint64_t>, Object> byOffset;
     for (DumpedProcess& process : processes)
@@ -48,15 +48,15 @@ void DumpObjects::identify(std::vector<DumpedProcess>& processes, const Topology
         }
 }
 
-/// Whether an entry looks like an import. The driver doesn't tell, but gives all imports the same flags
+/// True if an entry looks like an import. The driver doesn't report imports, but gives them all the same flags
 /// (import_obj_create() of amdgpu_amdkfd_gpuvm.c, Linux 6.18).
 bool DumpObjects::looksImported(const uapi::KfdBuffer& buffer) noexcept {
     constexpr std::uint32_t kKinds = uapi::kKfdVram | uapi::kKfdGtt;
     return (buffer.flags & ~kKinds) == (uapi::kKfdWritable | uapi::kKfdExecutable);
 }
 
-/// Exactly one description makes each object on restore, the others import it: who has made it if that is known, else
-/// (that is gone) the first that has it. CRIU 4.2 has the compute driver make all that it knows.
+/// Chooses the entry that creates each object in a restore; other entries import it. That is the known creator, or the
+/// first entry if the creator is gone. CRIU 4.2 lets the compute driver create all buffers that it knows.
 void DumpObjects::chooseOwners(DumpedTree& tree, bool compat) {
     std::set<Object> made;
     for (DumpedProcess& process : tree.processes)

@@ -11,28 +11,28 @@
 
 namespace criu::amdgpu {
 
-/// Which buffers of a tree are the same memory, and who makes each of them in a restore. A buffer is known by the inode
-/// of its DMA-BUF: it is the same whoever exports it.
+/// Identity of buffers in a tree, and the owner that creates each in a restore. The inode of a DMA-BUF identifies a
+/// buffer, regardless of the exporting process.
 class DumpObjects {
 public:
     explicit DumpObjects(Kernel& kernel) noexcept : kernel_(kernel) {}
 
     /// Numbers the buffers of the processes' compute state.
     void identify(std::vector<DumpedProcess>& processes, const Topology& topology);
-    /// The number of the buffer that a DMA-BUF is of, a new one if nobody had it so far.
+    /// Returns the number of a DMA-BUF's buffer, a new one for an unknown buffer.
     Object add(int dmabuf);
-    /// A number for a buffer that can't be exported, and so is nobody else's.
+    /// Returns a number for a buffer that can't be exported, and so can't be shared.
     Object addPrivate();
-    /// The number of the buffer that a DMA-BUF is of; 0 if nobody has it.
+    /// Returns the number of a DMA-BUF's buffer; 0 if the buffer is unknown.
     [[nodiscard]] Object find(int dmabuf) const;
 
-    /// Whether the driver makes a new DMA-BUF of the buffer each time that it is asked for one.
+    /// True if the driver creates a new DMA-BUF for each export of the buffer.
     [[nodiscard]] bool changes(Object object) const { return changing_.contains(object); }
 
-    /// Decides which description of each buffer makes it in a restore; the others import it. `compat`: the images are
+    /// Selects the entry of each buffer that creates it in a restore; other entries import it. `compat`: the images are
     /// for CRIU 4.2.
     void chooseOwners(DumpedTree& tree, bool compat);
-    /// What CRIU 4.2 knows a buffer by: the GEM handle of whoever owns or has it.
+    /// Returns the key of a buffer in CRIU 4.2: the GEM handle of a render node with the buffer.
     [[nodiscard]] std::uint32_t handleOf(Object object) const;
 
 private:
@@ -44,8 +44,8 @@ private:
     Kernel& kernel_;
     std::map<Key, Object> known_;
     std::set<Object> changing_;
-    ino_t private_ = 0;                        ///< how many there are that can't be exported
-    std::map<Object, std::uint32_t> handles_;  ///< of the render node that owns or has an object
+    ino_t private_ = 0;                        ///< count of buffers that can't be exported
+    std::map<Object, std::uint32_t> handles_;  ///< GEM handle of the render node that has the object
 };
 
 }  // namespace criu::amdgpu

@@ -12,34 +12,35 @@
 #include "plugins/amdgpu/kfd.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
-/// What a dump has found of the GPUs' drivers in a tree, before it is written.
+/// State of the GPU drivers in a tree, as a dump collects it before writing images.
 namespace criu::amdgpu {
 
-/// A number for a buffer: the same one for the same memory, in whatever process; 0: unknown.
+/// Number of a buffer, equal for the same memory in all processes; 0: unknown.
 using Object = std::uint32_t;
 
 /// A process with compute state.
 struct DumpedProcess {
-    FileId id;  ///< of its /dev/kfd
+    FileId id;  ///< file of its /dev/kfd
     HostPid pid;
     UniqueFd kfd;
-    std::uint32_t version = 0;  ///< of the compute driver's interface: 1.N
-    bool paused = false;        ///< its queues are stopped by this dump
+    std::uint32_t version = 0;  ///< version 1.N of the compute driver's interface
+    bool paused = false;        ///< this dump has stopped its queues
     KfdProcess info;
     KfdState state;
-    std::vector<UniqueFd> dmabufs;                  ///< of state.buffers, some empty
-    std::vector<Object> objects;                    ///< likewise
-    std::vector<bool> imported;                     ///< likewise: somebody else makes the buffer
-    std::map<GpuId, FileId> drmFiles;               ///< by user id: whose address space it has; only what was found out
-    std::map<GpuId, std::uint32_t> contentObjects;  ///< by user id: of which pages contents are; none: of files
-    std::vector<std::uint64_t> contentPositions;    ///< of state.buffers: where among them
+    std::vector<UniqueFd> dmabufs;     ///< one for each of state.buffers, some empty
+    std::vector<Object> objects;       ///< one for each of state.buffers
+    std::vector<bool> imported;        ///< one for each of state.buffers; true: another entry creates the buffer
+    std::map<GpuId, FileId> drmFiles;  ///< known files that provide the address space, by user id of the GPU
+    std::map<GpuId, std::uint32_t>
+        contentObjects;  ///< memory objects of contents, by user id; none: contents are in files
+    std::vector<std::uint64_t> contentPositions;  ///< positions of state.buffers in the memory object
 };
 
-/// Another description of a /dev/kfd.
+/// A second open file description of a /dev/kfd.
 struct SecondaryKfd {
     FileId id;
     HostPid pid;
-    FileId primary;  ///< the file whose image has the process' state
+    FileId primary;  ///< file whose image has the process' state
 };
 
 /// A buffer of a render node.
@@ -47,8 +48,8 @@ struct RenderBuffer {
     uapi::GemListEntry entry{};
     std::vector<uapi::VmEntry> mappings;
     BufferNotes notes;
-    std::optional<std::uint64_t> mmapOffset;  ///< none if processors may not touch it
-    UniqueFd dmabuf;                          ///< empty if it can't be exported, being valid in one address space only
+    std::optional<std::uint64_t> mmapOffset;  ///< none if processors may not access it
+    UniqueFd dmabuf;  ///< empty if the buffer can't be exported, since it is valid in one address space only
     Object object = 0;
     bool imported = false;
     std::uint64_t contentPosition = 0;
@@ -61,7 +62,7 @@ struct RenderNode {
     std::uint32_t minor = 0;
     UniqueFd fd;
     std::vector<RenderBuffer> buffers;
-    std::uint32_t contentObject = 0;  ///< of which pages contents are; 0: of files
+    std::uint32_t contentObject = 0;  ///< memory object of contents; 0: contents are in files
 };
 
 /// An open DMA-BUF.
@@ -74,7 +75,7 @@ struct DumpedDmabuf {
 /// A mapping of device memory.
 struct MappedRange {
     HostPid pid;
-    std::uint32_t minor = 0;  ///< 0: of /dev/kfd
+    std::uint32_t minor = 0;  ///< 0: /dev/kfd
     std::uint64_t start = 0;
     std::uint64_t offset = 0;
 };
@@ -91,10 +92,10 @@ struct DumpedTree {
     }
 };
 
-/// The render node of the GPU that a buffer is of; 0: the GPU can't be seen.
+/// Returns the render node of a buffer's GPU; 0 if the GPU isn't visible.
 std::uint32_t minorOf(const DumpedProcess& process, const uapi::KfdBuffer& buffer, const Topology& topology);
 
-/// "process 12 (python3)".
+/// Returns a name such as "process 12 (python3)".
 std::string nameOf(HostPid pid);
 
 }  // namespace criu::amdgpu

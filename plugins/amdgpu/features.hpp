@@ -8,8 +8,8 @@
 
 namespace criu::amdgpu {
 
-/// What `criu check` can ask about: "amdgpu" (compute processes can be dumped and restored), and "amdgpu_…" for what
-/// else processes may use. `kernel` must outlive the result.
+/// Returns the features for `criu check`: "amdgpu" (dump and restore of compute processes), and "amdgpu_…" for optional
+/// parts. `kernel` must outlive the result.
 std::vector<device::Feature> features(Kernel& kernel);
 
 }  // namespace criu::amdgpu

@@ -9,28 +9,26 @@
 
 namespace criu::amdgpu {
 
-/// The unit that the driver measures buffers and addresses of the GPU in, whatever the pages of the processor are
-/// (AMDGPU_GPU_PAGE_SIZE of Linux).
+/// Unit of GPU buffers and addresses, independent of the processor's page size (AMDGPU_GPU_PAGE_SIZE of Linux).
 inline constexpr std::uint64_t kGpuPageSize = 4096;
 
-/// A GPU whose copy engine is used: what the copier asks of a driver, in operations, so that libdrm_amdgpu stands
-/// behind them or, in unit tests, something without a driver. For one thread. All throw Error with the driver's errno
-/// value. Whatever an object of it hands out is destroyed before that.
+/// A GPU whose copy engine criu uses. libdrm_amdgpu implements it, and unit tests replace it. For one thread. All
+/// functions throw Error with the driver's errno. Objects returned by a GPU must be destroyed before it.
 class Gpu {
 public:
-    /// A handle of a buffer that lies in the address space of the GPU, for the life of this object. What the GPU was
-    /// told to do with it must have ended before that.
+    /// A handle of a buffer, mapped in the GPU's address space while this object exists. Commands that use it must have
+    /// ended before destruction.
     class Buffer {
     public:
         virtual ~Buffer() = default;
-        /// Bytes, a multiple of the GPU's pages.
+        /// Returns the bytes, a multiple of the GPU's page size.
         [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
-        /// Where the GPU sees it.
+        /// Returns the GPU address.
         [[nodiscard]] virtual std::uint64_t address() const noexcept = 0;
-        /// Where this process sees it; empty for those that were imported.
+        /// Returns the address in this process; empty for imported buffers.
         [[nodiscard]] virtual std::span<std::byte> memory() const noexcept = 0;
     };
-    /// Buffers that commands touch: the driver sees to it that they are where the GPU reaches them.
+    /// Buffers that commands use. The driver makes them accessible to the GPU.
     class BufferList {
     public:
         virtual ~BufferList() = default;
@@ -40,15 +38,15 @@ public:
 
     /// AMDGPU_FAMILY_…
     [[nodiscard]] virtual std::uint32_t family() const = 0;
-    /// A new buffer in the machine's memory.
+    /// Creates a buffer in system memory.
     virtual std::unique_ptr<Buffer> allocate(std::uint64_t size) = 0;
-    /// A part of a buffer that others have made, from `start` on; both are multiples of the GPU's pages. The descriptor
-    /// stays the caller's.
+    /// Imports a part of a foreign buffer, from `start` on. Both are multiples of the GPU's page size. The caller owns
+    /// the descriptor.
     virtual std::unique_ptr<Buffer> importBuffer(int dmabuf, std::uint64_t start, std::uint64_t size) = 0;
     virtual std::unique_ptr<BufferList> list(const std::vector<const Buffer*>& buffers) = 0;
-    /// Gives the copy engine the commands that lie at an address of the GPU. Returns the number of their fence.
+    /// Submits the commands at a GPU address to the copy engine. Returns the number of their fence.
     virtual std::uint64_t submit(std::uint64_t address, std::uint64_t bytes, const BufferList& buffers) = 0;
-    /// Waits for a fence; false if it hasn't been reached by `deadline` (nanoseconds of CLOCK_MONOTONIC).
+    /// Waits for a fence. False if it isn't reached by `deadline` (nanoseconds of CLOCK_MONOTONIC).
     virtual bool wait(std::uint64_t fence, std::uint64_t deadline) = 0;
 };
 

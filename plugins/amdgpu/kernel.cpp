@@ -12,7 +12,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// The drivers answer EAGAIN while somebody else holds what they need.
+/// Maximum number of retries: drivers return EAGAIN while another process holds a resource.
 constexpr int kMaxRetries = 200;
 constexpr useconds_t kPauseMicroseconds = 1000;
 

@@ -16,27 +16,26 @@
 
 namespace criu::amdgpu {
 
-/// The only way to the drivers, so that something else can be put in their place. May be used by several threads.
+/// All access to the drivers, so that tests can replace them. Several threads may use it.
 class Kernel {
 public:
     virtual ~Kernel() = default;
 
     virtual UniqueFd open(const std::string& path, int flags) = 0;
-    /// 0, or the errno value. Interrupted calls are repeated.
+    /// Returns 0 or the errno. Repeats interrupted calls.
     virtual int tryIoctl(int fd, unsigned long request, void* arguments) = 0;
-    /// Opens a GPU to have its engine copy.
+    /// Opens a GPU for copies by its engine.
     virtual std::unique_ptr<Gpu> openGpu(std::uint32_t renderMinor) = 0;
-    /// Loads what openGpu() needs, if it is there: to be called where the paths of this process don't lead elsewhere
-    /// yet.
+    /// Loads the libraries of openGpu() if they are installed. Must precede changes of the root or mount namespace.
     virtual void loadLibraries() noexcept = 0;
-    /// 0, or the errno value of mapping a page of a buffer without any access; nothing stays mapped.
+    /// Maps a page of a buffer without access, and unmaps it. Returns 0 or the errno.
     virtual int tryMap(int fd, std::uint64_t offset) = 0;
     virtual Mapping map(int fd, std::uint64_t offset, std::size_t size) = 0;
-    /// Of an open file.
+    /// Returns the status of an open file.
     virtual struct stat status(int fd) = 0;
-    /// Device number of a special file; 0 if there is none.
+    /// Returns the device number of a special file; 0 if it doesn't exist.
     virtual dev_t device(const std::string& path) = 0;
-    /// Where the topology is, as Topology::read() takes it.
+    /// Returns the path of the topology for Topology::read().
     [[nodiscard]] virtual std::string topology() const = 0;
 
     /// Throws Error.
@@ -46,7 +45,7 @@ public:
     }
 };
 
-/// The running kernel.
+/// Creates the interface to the running kernel.
 std::unique_ptr<Kernel> makeKernel();
 
 inline constexpr const char* kKfdPath = "/dev/kfd";

@@ -5,15 +5,15 @@ namespace criu::amdgpu {
 namespace {
 
 constexpr std::uint32_t kMajor = 1;
-constexpr std::uint32_t kFirstMinor = 8;  // from which on there is AMDKFD_IOC_CRIU_OP
+constexpr std::uint32_t kFirstMinor = 8;  // first version with AMDKFD_IOC_CRIU_OP
 
-/// More than any process has; protects against a driver (or image) gone mad.
+/// Sanity limit, above the size of any process; protects against a broken driver or image.
 constexpr std::uint64_t kMaxPrivateData = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxBuffers = 1U << 22;
 
 constexpr const char* kUnpauseText = "let the queues of the process go on (KFD_CRIU_OP_UNPAUSE)";
 
-/// The driver refuses null pointers, also where there is nothing to point to.
+/// Returns a valid pointer for an empty vector, since the driver refuses null pointers.
 template <typename T>
 std::uint64_t address(std::vector<T>& values) {
     values.reserve(1);

@@ -12,7 +12,7 @@
 
 namespace criu::amdgpu {
 
-/// How much there is of a process, as the driver says when it has stopped its queues.
+/// Sizes of a process' state, which the driver reports after stopping its queues.
 struct KfdProcess {
     pid_t pid = 0;
     std::uint32_t devices = 0;
@@ -21,7 +21,7 @@ struct KfdProcess {
     std::uint64_t privateBytes = 0;
 };
 
-/// Its whole state, contents of buffers apart. `privateData` is the driver's own.
+/// State of a process without contents of buffers. Only the driver can read `privateData`.
 struct KfdState {
     std::vector<uapi::KfdDevice> devices;
     std::vector<uapi::KfdBuffer> buffers;
@@ -29,39 +29,38 @@ struct KfdState {
     std::vector<std::byte> privateData;
 };
 
-/// From this minor version of the interface on, a descriptor of /dev/kfd may be made a context of its own
-/// (AMDKFD_IOC_CREATE_PROCESS).
+/// First minor interface version with a private context for a /dev/kfd descriptor (AMDKFD_IOC_CREATE_PROCESS).
 inline constexpr std::uint32_t kFirstWithContexts = 19;
 
-/// From this one on (Linux 6.17) a checkpoint has the state of queues on all dies of a GPU. Some stable versions since
-/// August 2025 have that, too, without saying so.
+/// First minor version whose checkpoints have the state of queues on all dies of a GPU (Linux 6.17). Some stable
+/// kernels since August 2025 save it, too, but report an older version.
 inline constexpr std::uint32_t kFirstWithAllDies = 18;
 
 inline constexpr std::uint32_t kNoDmabuf = 0xffffffff;
 
-/// Whether a buffer has content of its own: memory, not registers or the process' own memory.
+/// True if the buffer has content: memory, not registers or the process' memory.
 bool hasContent(const uapi::KfdBuffer& buffer) noexcept;
 
-/// An open /dev/kfd; the descriptor stays the caller's. Checkpoint calls work on a process that this thread traces.
+/// An open /dev/kfd; the caller owns the descriptor. The caller of checkpoint functions must be the process' tracer.
 class Kfd {
 public:
     Kfd(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
 
     /// Throws Error unless the driver can checkpoint.
     void requireCriu() const;
-    /// Of the interface's version 1.N.
+    /// Returns N of the interface version 1.N.
     [[nodiscard]] std::uint32_t minorVersion() const;
     /// Stops the process' queues.
     [[nodiscard]] KfdProcess pause() const;
-    /// The DMA-BUF descriptors in the result are this process', to be closed by the caller.
+    /// Reads the process' state. The caller must close the DMA-BUF descriptors of the result.
     [[nodiscard]] KfdState checkpoint(const KfdProcess& process) const;
-    /// Lets queues go on that pause() has stopped.
+    /// Starts the queues that pause() has stopped.
     void unpause() const;
-    /// The same for a process that an earlier dump has left stopped. False: none has.
+    /// Starts queues that an earlier dump has left stopped. False if there were none.
     [[nodiscard]] bool unpauseLeftOver() const;
-    /// In the process that is restored: `state` in, and out with new mmap offsets and DMA-BUF descriptors.
+    /// Restores `state` in the restored process, and sets new mmap offsets and DMA-BUF descriptors in it.
     void restore(KfdState& state) const;
-    /// Starts a restored process' queues. False: the driver knows of no such process.
+    /// Starts a restored process' queues. False if the driver doesn't know the process.
     [[nodiscard]] bool resume(HostPid pid) const;
 
 private:

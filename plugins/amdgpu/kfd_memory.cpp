@@ -10,7 +10,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Numbers of handles that are tried: more buffers than that no process has.
+/// Number of handles to try, above the number of buffers of any process.
 constexpr std::uint32_t kMostNumbers = 1U << 20;
 
 }  // namespace
@@ -65,8 +65,8 @@ public:
     Importer(Kernel& kernel, int kfd, const std::vector<GpuId>& gpus)
         : kernel_(kernel), memory_(kernel, kfd), gpus_(gpus) {}
 
-    /// Which handle each of the buffers has is in the driver's private data alone, and in what it exports by handles:
-    /// the same buffer is the same DMA-BUF (since Linux 6.8).
+    /// Finds the handle of each buffer by exporting all handles: the driver doesn't report handles. The same buffer has
+    /// the same DMA-BUF (since Linux 6.8).
     void findHandles(const std::vector<KfdImport>& imports) {
         std::map<std::pair<dev_t, ino_t>, const KfdImport*> wanted;
         std::set<std::pair<GpuId, GpuId>> ids;
@@ -90,7 +90,7 @@ public:
                  wanted.begin()->second->address);
     }
 
-    /// Afterwards the memory that RESTORE has made is given back, as soon as its DMA-BUFs are closed.
+    /// Unmaps and frees the buffers. The kernel frees their memory once their DMA-BUFs are closed.
     void remove() {
         for (auto& [at, replaced] : replaced_) {
             const std::uint64_t handle = KfdMemory::handle(at.first, at.second);
@@ -101,8 +101,8 @@ public:
         }
     }
 
-    /// A new handle has the lowest number that is free (idr_alloc() in kfd_process_device_create_obj_handle()), so
-    /// lower ones that nobody has are taken for a while.
+    /// Imports the shared buffers. A new handle gets the lowest free number (idr_alloc() in
+    /// kfd_process_device_create_obj_handle()), so temporary pages occupy lower ones.
     void put(const std::function<UniqueFd(std::uint64_t)>& fetch) {
         std::vector<std::uint64_t> fillers;
         for (const auto& [at, replaced] : replaced_) {
@@ -140,7 +140,7 @@ private:
     Kernel& kernel_;
     KfdMemory memory_;
     const std::vector<GpuId>& gpus_;
-    std::map<std::pair<GpuId, std::uint32_t>, Replaced> replaced_;  ///< by GPU and number: in ascending order
+    std::map<std::pair<GpuId, std::uint32_t>, Replaced> replaced_;  ///< ascending by GPU and number
 };
 
 }  // namespace

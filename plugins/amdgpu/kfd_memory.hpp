@@ -11,14 +11,14 @@
 
 namespace criu::amdgpu {
 
-/// Memory of the calling process in the compute driver. GPUs are called by the process' own ids of them (user ids)
-/// where it isn't said otherwise. All functions throw Error.
+/// Memory of the calling process in the compute driver. GPU ids are user ids of the process, unless a comment says
+/// otherwise. All functions throw Error.
 class KfdMemory {
 public:
-    /// `fd`: the process' /dev/kfd, which stays the caller's.
+    /// `fd`: the process' /dev/kfd, owned by the caller.
     KfdMemory(Kernel& kernel, int fd) noexcept : kernel_(kernel), fd_(fd) {}
 
-    /// What a handle of a GPU consists of: the GPU's id, and the lowest number that was free.
+    /// Builds a handle of the GPU's id and a number. The driver assigns the lowest free number.
     [[nodiscard]] static std::uint64_t handle(GpuId gpu, std::uint32_t number) noexcept {
         return std::uint64_t{gpu} << 32 | number;
     }
@@ -26,17 +26,17 @@ public:
         return static_cast<std::uint32_t>(handle);
     }
 
-    /// A DMA-BUF of a buffer; empty if the handle is none, or of what can't be exported. Here the GPU is called by its
-    /// id in the machine (kfd_ioctl_export_dmabuf() of Linux 6.18).
+    /// Exports a buffer as DMA-BUF. Empty for an invalid handle, or a buffer that can't be exported. Takes the
+    /// machine's GPU id (kfd_ioctl_export_dmabuf() of Linux 6.18).
     [[nodiscard]] UniqueFd tryExport(std::uint64_t handle) const;
-    /// A page that nobody maps. Returns its handle.
+    /// Allocates an unmapped page. Returns its handle.
     [[nodiscard]] std::uint64_t allocatePage(GpuId gpu, std::uint64_t address) const;
-    /// A buffer that others have made, at an address of the GPU. Returns its handle.
+    /// Imports a foreign buffer at a GPU address. Returns its handle.
     [[nodiscard]] std::uint64_t import(GpuId gpu, std::uint64_t address, int dmabuf) const;
-    /// It must be mapped nowhere.
+    /// Frees a buffer, which must be unmapped.
     void free(std::uint64_t handle) const;
     void map(std::uint64_t handle, GpuId gpu) const;
-    /// False: it wasn't mapped for that GPU.
+    /// Returns false if the buffer wasn't mapped for that GPU.
     bool unmap(std::uint64_t handle, GpuId gpu) const;
 
 private:
@@ -44,18 +44,18 @@ private:
     int fd_;
 };
 
-/// A buffer of a restored process that somebody else makes.
+/// A buffer of a restored process that another process creates.
 struct KfdImport {
-    GpuId gpu = 0;              ///< as the process calls it
-    GpuId localGpu = 0;         ///< as the machine does
-    std::uint64_t address = 0;  ///< of the GPU
-    int made = -1;              ///< a DMA-BUF of what RESTORE has made in its place; the caller's
-    std::uint64_t object = 0;   ///< whose buffer it is to be
+    GpuId gpu = 0;              ///< user id
+    GpuId localGpu = 0;         ///< id in this machine
+    std::uint64_t address = 0;  ///< GPU address
+    int made = -1;              ///< DMA-BUF of the duplicate that RESTORE created; owned by the caller
+    std::uint64_t object = 0;   ///< number of the shared buffer
 };
 
-/// Puts the buffers of others where RESTORE has made new ones, under the same handles, at the same addresses and for
-/// the same GPUs: RESTORE of Linux makes a buffer for each entry, whoever had it (criu_restore_bo() of kfd_chardev.c).
-/// `gpus`: all that the process has. `fetch` returns a DMA-BUF of an object. Throws Error.
+/// Replaces buffers that RESTORE created by shared ones, with the same handles, addresses and GPUs. Linux creates a
+/// buffer for each entry, even of shared ones (criu_restore_bo() of kfd_chardev.c). `gpus`: all GPUs of the process.
+/// `fetch` returns a DMA-BUF of an object. Throws Error.
 void importBuffers(Kernel& kernel, int kfd, const std::vector<GpuId>& gpus, const std::vector<KfdImport>& imports,
                    const std::function<UniqueFd(std::uint64_t object)>& fetch);
 

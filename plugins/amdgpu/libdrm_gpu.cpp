@@ -17,10 +17,10 @@ namespace {
 
 constexpr const char* kLibrary = "libdrm_amdgpu.so.1";
 
-/// Of addresses: lets the GPU use large pages.
+/// Alignment of addresses that lets the GPU use large pages.
 constexpr std::uint64_t kAddressAlignment = std::uint64_t{2} << 20;
 
-/// So many of a kind does the library know (amdgpu_internal.h of libdrm 2.4.114).
+/// Maximum number of rings of a type in the library (amdgpu_internal.h of libdrm 2.4.114).
 constexpr std::uint32_t kMostRings = 8;
 
 /// The library's functions, under their own names.
@@ -47,7 +47,7 @@ struct Functions {
     decltype(&::amdgpu_va_range_free) amdgpu_va_range_free = library["amdgpu_va_range_free"];
 };
 
-/// The library answers with negative errno values.
+/// Throws Error for the negative errno values that the library returns.
 template <typename... Args>
 void check(int result, Located<Args...> what, Args&&... args) {
     if (result != 0)
@@ -60,10 +60,10 @@ dev_t deviceOf(int fd) {
     return status.st_rdev;
 }
 
-/// The library's object of a GPU. Within a process it has one for each GPU, with one address space, whoever asks and by
-/// whichever descriptor; its addresses are given out by the library therefore. `making` is held while the object is got
-/// or given back: libdrm 2.4.114 takes it out of its list after the last reference is gone, and another thread that
-/// finds it there meanwhile ends the process (the assertion in update_references()).
+/// The library's object of a GPU. In a process the library has one object with one address space for each GPU, so it
+/// allocates the addresses. Callers hold `making` while creating and destroying it: libdrm 2.4.114 removes an object
+/// from its list after the last reference has gone. A thread that finds it there before fails an assertion in
+/// update_references().
 class Device {
 public:
     Device(const UniqueFd& node, std::mutex& making) : making_(making) {
@@ -71,7 +71,7 @@ public:
         std::uint32_t major = 0;
         std::uint32_t minor = 0;
         check(lib_.amdgpu_device_initialize(node.get(), &major, &minor, &handle_), "open a GPU by libdrm_amdgpu");
-        // It finds out by sysfs which nodes are of the same GPU, and takes all for the same where it can't.
+        // The library compares nodes by sysfs, and treats all as the same GPU if sysfs isn't readable.
         try {
             if (deviceOf(lib_.amdgpu_device_get_fd(handle_)) != deviceOf(node.get()))
                 fail("libdrm_amdgpu takes two GPUs for the same; is there a /sys?");
@@ -96,7 +96,7 @@ private:
     amdgpu_device_handle handle_ = nullptr;
 };
 
-/// Takes a handle of a buffer, and maps a part of the buffer.
+/// Takes over a handle of a buffer, and maps a part of the buffer.
 class LibdrmBuffer final : public Gpu::Buffer {
 public:
     LibdrmBuffer(const Device& device, amdgpu_bo_handle handle, std::uint64_t start, std::uint64_t size)
@@ -117,7 +117,7 @@ public:
     LibdrmBuffer(const LibdrmBuffer&) = delete;
     LibdrmBuffer& operator=(const LibdrmBuffer&) = delete;
 
-    /// For the processor, too.
+    /// Maps the buffer for the processor.
     void mapHere() {
         void* at = nullptr;
         check(lib_.amdgpu_bo_cpu_map(handle_, &at), "map {} bytes of GPU memory", size_);
@@ -171,7 +171,7 @@ private:
     amdgpu_bo_list_handle list_ = nullptr;
 };
 
-/// The rings of the copy engines that are there, one for each engine.
+/// Returns the rings of the copy engines, one for each engine.
 std::vector<std::uint32_t> copyRings(const Device& device) {
     drm_amdgpu_info_hw_ip info{};
     check(device.lib().amdgpu_query_hw_ip_info(device.get(), AMDGPU_HW_IP_DMA, 0, &info),
@@ -187,7 +187,7 @@ std::vector<std::uint32_t> copyRings(const Device& device) {
 
 }  // namespace
 
-/// A GPU with one context, for all that copy by it: the library numbers submissions of each ring under a lock.
+/// A GPU with one context for all copiers. The library numbers submissions of each ring under a lock.
 class LibdrmGpus::Opened {
 public:
     Opened(const UniqueFd& node, std::mutex& making) : device_(node, making), rings_(copyRings(device_)) {
@@ -203,7 +203,7 @@ public:
     [[nodiscard]] const Device& device() const noexcept { return device_; }
     [[nodiscard]] amdgpu_context_handle context() const noexcept { return context_; }
     [[nodiscard]] std::uint32_t family() const noexcept { return family_; }
-    /// Those who copy take the engines in turn.
+    /// Returns the next engine, in rotation.
     [[nodiscard]] std::uint32_t nextRing() noexcept { return rings_[users_++ % rings_.size()]; }
 
 private:
@@ -286,7 +286,7 @@ private:
 std::unique_ptr<Gpu> LibdrmGpus::open(std::uint32_t renderMinor, const std::function<UniqueFd()>& openNode) {
     const std::lock_guard lock(opening_);
     if (pid_ != ::getpid()) {
-        // A copy of another process' memory, in which its threads are not: theirs isn't ended here.
+        // A child of fork(2) has a copy of the parent's objects but not its threads, so it opens its own objects.
         pid_ = ::getpid();
         opened_.clear();
     }

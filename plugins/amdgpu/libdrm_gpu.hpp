@@ -14,24 +14,24 @@
 
 namespace criu::amdgpu {
 
-/// GPUs by libdrm_amdgpu, which is loaded when it is used first. All that copy by one GPU have one context of it, and
-/// take its copy engines in turn. May be used by several threads.
+/// GPUs by libdrm_amdgpu, which is loaded at the first use. All copiers of a GPU share one context, and use its copy
+/// engines in rotation. Several threads may use it.
 class LibdrmGpus {
 public:
-    /// For one thread. `openNode` opens the GPU's render node for reading and writing. The result may be used as long
-    /// as this object is there. Throws Error if the library isn't there, or can't work with the node.
+    /// Opens a GPU for one thread. `openNode` opens the GPU's render node for reading and writing. This object must
+    /// outlive the result. Throws Error if the library isn't installed, or can't use the node.
     [[nodiscard]] std::unique_ptr<Gpu> open(std::uint32_t renderMinor, const std::function<UniqueFd()>& openNode);
 
     class Opened;
 
 private:
     std::mutex opening_;
-    std::mutex making_;  ///< of the library's objects
-    pid_t pid_ = 0;      ///< whose objects these are
+    std::mutex making_;  ///< held while objects of the library are created or destroyed
+    pid_t pid_ = 0;      ///< process that opened the objects
     std::map<std::uint32_t, std::weak_ptr<Opened>> opened_;
 };
 
-/// Loads the library, if it is there.
+/// Loads the library if it is installed.
 void loadLibdrm() noexcept;
 
 }  // namespace criu::amdgpu

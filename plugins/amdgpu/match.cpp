@@ -11,7 +11,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Tries until a search is given up: with sixteen different GPUs a hopeless one could go on for years.
+/// Limit of a search: sixteen different GPUs without a match could take years.
 constexpr unsigned kMaxMatchTries = 2'000'000;
 
 enum class Relation : std::uint8_t { Equal, AtLeast };
@@ -21,7 +21,7 @@ struct Property {
     std::uint64_t (*value)(const Node&);
     Relation relation = Relation::Equal;
     bool MatchRules::*check = nullptr;  ///< null: always compared
-    std::string_view option = {};       ///< that switches it off
+    std::string_view option = {};       ///< option that switches the check off
 };
 
 template <auto Member>
@@ -47,7 +47,7 @@ constexpr Property kProperties[] = {
     {"num_sdma_queues_per_engine", value<&Node::sdmaQueuesPerEngine>},
     {"num_cp_queues", value<&Node::cpQueues>},
     {"vram_public", value<&Node::vramPublic>},
-    // Of links to GPUs that the process can't see, too: more of them than there were harm nobody.
+    // Counts links to invisible GPUs, too, so a larger number does no harm.
     {"io_links_count", value<&Node::ioLinks>, Relation::AtLeast},
     {"capability", value<&Node::capability>, Relation::Equal, &MatchRules::capability, "--no-gpu-capability-check"},
     {"vram_size", value<&Node::vramSize>, Relation::AtLeast, &MatchRules::vram, "--no-gpu-vram-check"},
@@ -59,7 +59,7 @@ constexpr Property kProperties[] = {
     {"number of visible links", [](const Node& node) -> std::uint64_t { return node.links.size(); }, Relation::AtLeast},
 };
 
-/// Why a GPU can't take another's place, as the rest of a sentence about it; nothing if it can.
+/// Returns why a GPU can't replace another one, as the rest of a sentence; nothing if it can.
 std::optional<std::string> obstacle(const Node& source, const Node& here, const MatchRules& rules) {
     if (!here.hasRenderNode())
         return "has no render node";
@@ -78,7 +78,7 @@ std::optional<std::string> obstacle(const Node& source, const Node& here, const 
     return std::nullopt;
 }
 
-/// Reasons why GPUs can't be used, each once: eight cards may be 64 GPUs.
+/// Distinct reasons why GPUs can't be used: eight cards may be 64 GPUs.
 class Reasons {
 public:
     void add(const Node& gpu, std::string why) {
@@ -88,7 +88,7 @@ public:
         else
             found_.push_back({gpu.describe(), std::move(why)});
     }
-    /// Empty if there is none.
+    /// Returns an empty text if there is no reason.
     [[nodiscard]] std::string text() const {
         std::string text;
         for (const auto& [gpu, why, others] : found_)
@@ -101,12 +101,12 @@ private:
     struct Reason {
         std::string gpu;
         std::string why;
-        unsigned others = 0;  ///< GPUs of which the same is true
+        unsigned others = 0;  ///< number of other GPUs with this reason
     };
     std::vector<Reason> found_;
 };
 
-/// Sets of GPUs that XGMI joins; the number of a GPU's set, for each node id.
+/// Finds sets of GPUs that XGMI joins. Returns the set's number by node id.
 std::map<std::uint32_t, std::size_t> findHives(const Topology& topology, std::vector<std::size_t>& sizes) {
     std::map<std::uint32_t, std::size_t> hives;
     for (const Node* const start : topology.gpus()) {
@@ -133,7 +133,7 @@ public:
         sourceHives_ = findHives(source, sourceSizes_);
         hereHives_ = findHives(here, hereSizes_);
         order_ = source.gpus();
-        // Large hives first: they have the fewest places.
+        // Large hives come first: they have the fewest candidates.
         std::stable_sort(order_.begin(), order_.end(), [&](const Node* one, const Node* other) {
             return std::pair(~sourceSize(*one), hive(*one)) < std::pair(~sourceSize(*other), hive(*other));
         });
@@ -219,14 +219,14 @@ private:
         return false;
     }
 
-    /// GPUs that were joined must stay so.
+    /// True if GPUs that were joined stay joined.
     [[nodiscard]] bool sameHive(const Node& gpu, const Node& other) const {
         return std::all_of(placed_.begin(), placed_.end(), [&](const auto& placed) {
             return hive(*placed.first) != hive(gpu) || hereHives_.at(placed.second->id) == hereHives_.at(other.id);
         });
     }
 
-    /// Finds places for the CPUs a GPU is linked to, from its link `at` on, and then for the GPUs that follow.
+    /// Assigns the CPUs that a GPU is linked to, from its link `at` on, and then the GPUs that follow.
     bool placeLinks(const Node& gpu, const Node& other, std::size_t at, std::size_t gpuAt) {
         while (at < gpu.links.size() && source_.find(gpu.links[at].to)->isGpu())
             ++at;
@@ -255,7 +255,7 @@ private:
         return false;
     }
 
-    /// A link may get better, not worse.
+    /// A link may get better, but not worse.
     [[nodiscard]] bool fits(const Node& gpu, const Link& link, const Node& other, const Link& candidate) const {
         if (link.type == LinkType::Xgmi && candidate.type != LinkType::Xgmi)
             return false;

@@ -10,7 +10,7 @@
 namespace criu::amdgpu {
 namespace {
 
-// Owners wait for nobody, so this only ends a wait for one that has died; then the master is about to end all.
+// Owners never wait, so the limit only ends a wait for an owner that has died. The coordinator then ends the restore.
 constexpr int kTries = 60'000;
 constexpr useconds_t kPause = 1000;
 

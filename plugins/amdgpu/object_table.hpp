@@ -15,15 +15,15 @@ class FdStore;
 
 namespace criu::amdgpu {
 
-/// Numbers that one restored process comes to know and others wait for. In memory that all of them share.
+/// Numbers that one restored process publishes and others wait for, in memory shared by all.
 class NumberTable {
 public:
-    /// `wanted`: what there may be numbers of. Before processes exist.
+    /// `wanted`: keys of all numbers. Must be created before the processes.
     explicit NumberTable(const std::set<std::uint64_t>& wanted);
 
     [[nodiscard]] bool wants(std::uint64_t key) const { return places_.contains(key); }
     void publish(std::uint64_t key, std::uint64_t number) const;
-    /// Waits until it is there; nobody who publishes waits for who fetches. Throws Error if that takes too long.
+    /// Waits for a number. Publishers never wait for readers. Throws Error after a timeout.
     [[nodiscard]] std::uint64_t fetch(std::uint64_t key) const;
 
 private:
@@ -37,18 +37,18 @@ private:
     Mapping slots_;
 };
 
-/// Descriptors, likewise. They go through the restore's store, since processes of the tree may be in pid namespaces in
-/// which they don't see each other.
+/// Descriptors that one restored process publishes. They go through the descriptor store, since processes in different
+/// pid namespaces don't see each other.
 class ObjectTable {
 public:
-    /// The store has to be open for whoever publishes and fetches.
+    /// The store must be open in processes that publish and fetch.
     ObjectTable(const std::set<std::uint64_t>& wanted, const kernel::FdStore* store)
         : numbers_(wanted), store_(store) {}
 
     [[nodiscard]] bool wants(std::uint64_t object) const { return numbers_.wants(object); }
-    /// The descriptor stays the caller's, and needn't stay open.
+    /// Publishes a copy; the caller owns the descriptor and may close it.
     void publish(std::uint64_t object, int fd) const;
-    /// Waits until it is there. Throws Error if that takes too long.
+    /// Waits for a descriptor. Throws Error after a timeout.
     [[nodiscard]] UniqueFd fetch(std::uint64_t object) const;
 
 private:

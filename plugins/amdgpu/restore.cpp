@@ -23,7 +23,7 @@ UniqueFd restoredCopyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
 
-/// "//dev/dri/renderD128": paths may have double slashes.
+/// Removes double slashes of paths, as in "//dev/dri/renderD128".
 std::string simplified(std::string_view path) {
     std::string out;
     for (const char c : path)
@@ -32,12 +32,12 @@ std::string simplified(std::string_view path) {
     return out;
 }
 
-/// In bytes. CRIU 4.2 writes what the driver lists, which is in pages.
+/// Returns the alignment in bytes. CRIU 4.2 writes the driver's value, which is in pages.
 std::uint64_t alignmentOf(const DrmBoEntry& entry) {
     return entry.alignment < kGpuPageSize ? entry.alignment * kGpuPageSize : entry.alignment;
 }
 
-/// A buffer of a render node, among those of all.
+/// Returns a key of a render node's buffer, unique among all nodes.
 std::uint64_t bufferKey(FileId node, std::size_t index) {
     return std::uint64_t{node.value} << 32 | index;
 }
@@ -55,7 +55,7 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
     if (!plan_.prepare(files))
         return;
     contents_.prepare(plan_.images());
-    kernel_.loadLibraries();  // processes that fill their own buffers have other paths
+    kernel_.loadLibraries();  // restored processes that fill their buffers may have another root directory
     const RestoreImages& images = plan_.images();
     std::set<std::uint64_t> nodes;
     std::set<std::uint64_t> buffers;
@@ -88,7 +88,7 @@ std::size_t AmdgpuRestore::descriptors() const {
 }
 
 void AmdgpuRestore::share(kernel::FdStore& store) {
-    // Which of them the processes get isn't known before there are control groups.
+    // The GPUs of the processes are known only when control groups exist.
     if (plan_.computes())
         for (const Node* const gpu : plan_.here().gpus())
             if (gpu->hasRenderNode() && kernel_.device(renderPath(gpu->renderMinor)) != 0)
@@ -113,9 +113,9 @@ void AmdgpuRestore::startWork() {
     contents_.startWork();
 }
 
-/// A child begins with a copy of what its creator has. Render nodes may be meant for both, compute state is not: there
-/// doorbells and the like have the same offsets in all processes, and memory may still have to be exchanged for that of
-/// others.
+/// Returns the state of this process. A child starts with a copy of its creator's state. It may use the creator's
+/// render nodes, but not its compute state: all processes have the same doorbell offsets, and shared memory may still
+/// be replaced.
 AmdgpuRestore::Own& AmdgpuRestore::own() {
     if (own_.pid != ::getpid()) {
         own_.pid = ::getpid();
@@ -130,7 +130,7 @@ int AmdgpuRestore::holdOpen(files::FileOpener& opener, UniqueFd fd) {
     return heldOpen_.emplace_back(opener.toServiceRange(std::move(fd))).get();
 }
 
-/// Before the others: what it holds takes memory of a GPU.
+/// Closes a kept descriptor early, because it holds memory of a GPU.
 void AmdgpuRestore::closeHeld(int fd) {
     std::erase_if(heldOpen_, [fd](const UniqueFd& held) { return held.get() == fd; });
 }
@@ -166,7 +166,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     std::map<GpuId, int> drmFds;
     for (const Node* const gpu : source.gpus()) {
         const Node& to = *plan_.here().findGpu(map.at(gpu->gpuId));
-        // The process goes on to map new buffers by the render node that its address space belongs to.
+        // The process maps new buffers through the render node that provides its address space.
         int drm = -1;
         if (const auto noted = plan_.drmFile(id, gpu->gpuId))
             if (const auto open = own().renderFds.find(*noted); open != own().renderFds.end())
@@ -189,7 +189,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     }
     kfd.restore(state);
 
-    // Descriptors first: from here on they are somebody's.
+    // Takes ownership of the descriptors first, so that failures close them.
     std::vector<UniqueFd> dmabufs(state.buffers.size());
     for (std::size_t at = 0; at < state.buffers.size(); ++at)
         if (state.buffers[at].dmabufFd != kNoDmabuf)
@@ -229,7 +229,8 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     opener.provide(id, std::move(file));
 }
 
-/// The driver wants a file of every GPU, of those, too, that a container hasn't got and its processes never used.
+/// Opens a render node of each GPU for the driver, which needs all of them. Containers may lack nodes that the
+/// processes never used.
 UniqueFd AmdgpuRestore::openForDriver(std::uint32_t renderMinor) {
     try {
         return kernel_.open(renderPath(renderMinor), O_RDWR);
@@ -254,8 +255,8 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         renderFiles_->publish(id.value, fd);
     const Drm drm(kernel_, fd);
     std::vector<device::ContentRequest> contents;
-    // A new buffer gets the lowest handle that is free (drm_gem.c). The call that would give it another one was taken
-    // back in Linux 6.18.36, so handles that nobody has are filled for a while, unless they are too many.
+    // A new buffer gets the lowest free handle (drm_gem.c). Linux 6.18.36 removed the call that changes handles, so
+    // placeholder buffers fill free handles, up to a limit.
     std::vector<std::size_t> order(image.n_bo_entries);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
@@ -270,7 +271,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
         for (; fills && next < entry.handle; ++next)
             placeholder(drm, id, next);
         ++next;
-        if (isImported(entry)) {  // complete()
+        if (isImported(entry)) {  // complete() imports it
             imports = true;
             if (fills)
                 placeholder(drm, id, entry.handle);
@@ -286,7 +287,7 @@ void AmdgpuRestore::openRender(FileId id, const CriuRenderNode& image, files::Fi
             drm.setNotes(entry.handle, {entry.tiling, entry.metadata_flags, {data.begin(), data.end()}});
         }
         if (!canExport(entry)) {
-            // Nobody else can be given the buffer.
+            // The buffer can't be exported, so this process fills it.
             contents_.load({fd, drm.mmapOffset(entry.handle), entry.size}, RestoreContents::placeOf(id, image, at));
             restoreBuffer(id, image, at, fd, {});
             continue;
@@ -321,7 +322,7 @@ void AmdgpuRestore::dropPlaceholders(const Drm& drm, FileId id) {
     own().placeholders.erase(id);
 }
 
-/// What is the same for buffers that were made and those that were imported; the latter come as `dmabuf`.
+/// Restores mappings and offset of a buffer, created or imported. `dmabuf` is set for an imported one.
 void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf) {
     const DrmBoEntry& entry = *image.bo_entries[index];
     const Drm drm(kernel_, fd);
@@ -338,7 +339,7 @@ void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::s
     mmapOffsets_->publish(bufferKey(id, index), offset.value_or(0));
 }
 
-/// Buffers of the compute driver that others have made.
+/// Imports buffers of the compute driver that another process creates.
 void AmdgpuRestore::importShared(FileId id) {
     const auto found = own().imports.find(id);
     if (found == own().imports.end())
@@ -350,7 +351,7 @@ void AmdgpuRestore::importShared(FileId id) {
     for (const Import& import : found->second)
         imports.push_back(import.buffer);
     importBuffers(kernel_, own().kfd, gpus, imports, [&](std::uint64_t object) { return objects_->fetch(object); });
-    // Where they are mapped from is known by render nodes; by one of its own, since a file has one handle of a buffer.
+    // Render nodes report the mmap offsets. A separate file is used, since a file has one handle of a buffer.
     for (const Import& import : found->second) {
         const UniqueFd node = openForDriver(import.renderMinor);
         const Drm drm(kernel_, node.get());
@@ -400,8 +401,7 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
          path);
 }
 
-/// A buffer that several files have is one on its GPU, with one offset. By a file that this process has, if there is
-/// one.
+/// Finds a buffer by any file that has it: on its GPU it is one buffer with one offset. Prefers a file of this process.
 std::optional<device::Relocated> AmdgpuRestore::findElsewhere(std::uint32_t minor, std::uint64_t offset) {
     for (const bool has : {true, false})
         for (const auto& [id, image] : plan_.images().nodes) {
@@ -421,7 +421,7 @@ std::optional<device::Relocated> AmdgpuRestore::findElsewhere(std::uint32_t mino
 }
 
 void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
-    // Nobody's queues run before everybody's buffers are filled: GPUs read each other's memory.
+    // GPUs read each other's memory, so all buffers are filled before any queue runs.
     contents_.finish();
     if (plan_.pids().empty())
         return;
@@ -431,7 +431,7 @@ void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
         fail("the driver doesn't know of the process' compute state");
 }
 
-/// Criu may stay until the root ends.
+/// Releases descriptors, since criu may remain until the root ends.
 void AmdgpuRestore::finish() noexcept {
     masterKfd_.reset();
     hostNodes_.clear();

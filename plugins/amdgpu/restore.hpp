@@ -19,9 +19,9 @@
 
 namespace criu::amdgpu {
 
-/// Restore of what AmdgpuDump has written, and of images of CRIU 4.2's plugin. Planning (which GPU for which, who makes
-/// a buffer and who imports it) is done before any process exists; each process makes its own; contents are moved by
-/// the master, and no queue starts before they are complete.
+/// Restore of images of AmdgpuDump and of CRIU 4.2's plugin. A plan exists before any process: the GPU for each GPU,
+/// and the owner and importers of each buffer. Each process creates its buffers, and the coordinator moves contents. No
+/// queue starts before all contents are complete.
 class AmdgpuRestore final : public device::DeviceRestore {
 public:
     AmdgpuRestore(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules,
@@ -50,20 +50,20 @@ public:
     void finish() noexcept override;
 
 private:
-    /// Where a range of mmap offsets has gone.
+    /// New place of a range of mmap offsets.
     struct Moved {
-        bool compute = false;        ///< of the compute driver's memory
-        std::uint32_t oldMinor = 0;  ///< 0: of /dev/kfd
+        bool compute = false;        ///< memory of the compute driver
+        std::uint32_t oldMinor = 0;  ///< 0: /dev/kfd
         std::uint64_t offset = 0;
         std::uint64_t size = 0;
         std::uint64_t newOffset = 0;
         int fd = -1;
     };
 
-    /// A buffer of the compute driver that others make.
+    /// A buffer of the compute driver that another process creates.
     struct Import {
         KfdImport buffer;
-        std::size_t moved = 0;  ///< of Own::moved, by index
+        std::size_t moved = 0;  ///< index in Own::moved
         std::uint32_t renderMinor = 0;
     };
 
@@ -71,33 +71,33 @@ private:
     [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
     [[nodiscard]] static bool canExport(const DrmBoEntry& buffer);
-    /// Makes a buffer that has no meaning but to take the next handle.
+    /// Creates a buffer only to occupy the next handle.
     void placeholder(const Drm& drm, FileId id, std::uint32_t handle);
     void dropPlaceholders(const Drm& drm, FileId id);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void importShared(FileId id);
-    /// Where memory of a render node is that this process has mapped, and that others have made or imported.
+    /// Finds mapped memory of a render node that another process created or imported.
     [[nodiscard]] std::optional<device::Relocated> findElsewhere(std::uint32_t minor, std::uint64_t offset);
-    /// The descriptor stays open, out of the numbers of restored files, until all of those are closed together.
+    /// Keeps the descriptor outside of the number range of restored files, until all kept ones are closed.
     int holdOpen(files::FileOpener& opener, UniqueFd fd);
     void closeHeld(int fd);
 
     Kernel& kernel_;
     device::Context context_;
     RestorePlan plan_;
-    std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes where criu is, by minor (O_PATH)
+    std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes of criu's mount namespace, by minor (O_PATH)
     std::optional<ObjectTable> objects_;
     std::optional<ObjectTable> renderFiles_;  ///< by number of the file
-    std::optional<NumberTable> mmapOffsets_;  ///< of buffers of render nodes; 0: it can't be mapped
+    std::optional<NumberTable> mmapOffsets_;  ///< offsets of render nodes' buffers; 0: not mappable
     RestoreContents contents_;
     UniqueFd masterKfd_;
 
-    /// Of the process that this runs in.
+    /// State of the current process.
     struct Own {
         pid_t pid = 0;
         std::vector<Moved> moved;
         std::map<FileId, int> renderFds;
-        std::map<FileId, std::set<std::uint32_t>> placeholders;  ///< handles of render nodes
+        std::map<FileId, std::set<std::uint32_t>> placeholders;  ///< handles in render nodes
         std::map<FileId, std::vector<Import>> imports;
         int kfd = -1;
     };

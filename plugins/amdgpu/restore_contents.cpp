@@ -14,7 +14,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// The number of the pages that contents of a process' buffers on a GPU are in; 0: they are in a file.
+/// Returns the memory object with contents of a process' buffers on a GPU; 0: they are in a file.
 std::uint32_t objectOf(const CriuKfd& image, GpuId user) {
     for (const KfdDeviceEntry* const device : list(image.device_entries, image.n_device_entries))
         if (device->gpu_id == user)
@@ -70,7 +70,7 @@ void RestoreContents::prepare(const RestoreImages& images) {
     }
 }
 
-/// Files are looked at when they are opened.
+/// Checks pages only: LoadedStores checks files when it opens them.
 void RestoreContents::require(const device::ContentPlace& place, std::uint64_t size) const {
     if (!place.file.empty())
         return;

@@ -14,34 +14,34 @@
 
 namespace criu::amdgpu {
 
-/// Loads the contents of buffers, from pages or from files of CRIU 4.2's form: the master does it while processes are
-/// restored, or (--no-parallel) each process by itself.
+/// Loads contents of buffers from pages or from files of CRIU 4.2's form. The coordinator loads them while processes
+/// are restored; with --no-parallel each process loads its own.
 class RestoreContents {
 public:
-    /// `bufferLimit` is asked for when the images have something of GPUs.
+    /// `bufferLimit` is called only if the images have GPU contents.
     RestoreContents(Kernel& kernel, const device::Context& context, std::function<std::uint64_t()> bufferLimit);
 
-    /// Master: opens the pages, and checks that they have what the images refer to. Throws Error.
+    /// Coordinator: opens the pages and checks that they have all contents. Throws Error.
     void prepare(const RestoreImages& images);
-    /// Master: descriptors for processes.
+    /// Coordinator: creates descriptors for processes.
     void share(kernel::FdStore& store);
-    /// Master: processes are being created.
+    /// Coordinator: processes are being created.
     void startWork();
-    /// Master: gives up what isn't loaded yet. No threads are left.
+    /// Coordinator: drops contents not loaded yet and ends all threads.
     void endWork() noexcept;
 
-    /// Where the content of a buffer is. `filePosition`: in a file of 4.2's form, which has all buffers of a process on
-    /// one GPU behind each other.
+    /// Returns the place of a buffer's content. `filePosition`: position in a file of 4.2's form, which has all buffers
+    /// of a process on one GPU.
     [[nodiscard]] static device::ContentPlace placeOf(FileId id, const CriuKfd& image, const KfdBoEntry& buffer,
                                                       std::uint64_t filePosition);
     [[nodiscard]] static device::ContentPlace placeOf(FileId id, const CriuRenderNode& image, std::size_t index);
 
-    /// Target: hands buffers over to the master, or fills them.
+    /// Restored process: passes buffers to the coordinator, or fills them.
     void load(std::vector<device::ContentRequest>& requests);
-    /// Target: fills, by the processor, what nobody else can be given.
+    /// Restored process: fills a buffer that can't be passed, by the processor.
     void load(const MappedContent& into, const device::ContentPlace& place);
 
-    /// Master: returns when all buffers that were handed over are filled. Throws the first failure.
+    /// Coordinator: waits until all passed buffers are filled. Throws the first failure.
     void finish();
 
 private:
@@ -52,8 +52,8 @@ private:
     std::function<std::uint64_t()> bufferLimit_;
     GpuContents driver_;
     device::ContentSources sources_;
-    std::uint64_t bytes_ = 0;                     ///< of all contents
-    std::optional<device::LoadedStores> stores_;  ///< of the channel
+    std::uint64_t bytes_ = 0;                     ///< size of all contents
+    std::optional<device::LoadedStores> stores_;  ///< stores of the channel
     std::optional<device::ContentChannel> channel_;
 };
 

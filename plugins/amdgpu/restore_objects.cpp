@@ -12,7 +12,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Numbers of objects in images that have none.
+/// First number for objects of images without numbers.
 constexpr std::uint32_t kFirstOwnNumber = 1U << 31;
 
 }  // namespace
@@ -25,8 +25,8 @@ bool isImported(const DrmBoEntry& buffer) noexcept {
     return buffer.is_import != 0;
 }
 
-/// Images of CRIU 4.2 have handles only, of several tables that all count from 1: what imports and what it imports must
-/// have the same size, too. A buffer that 4.2 took for an import because of its number alone is one of its own.
+/// Images of CRIU 4.2 have only handles of several tables, which all count from 1. An import must therefore also have
+/// the owner's size. Without such an owner it is a separate buffer.
 void numberObjects(RestoreImages& images, Log& log) {
     struct Owner {
         std::uint32_t handle = 0;
@@ -38,7 +38,7 @@ void numberObjects(RestoreImages& images, Log& log) {
     const auto own = [&](auto& buffer, bool hasHandle) {
         buffer.has_object = 1;
         buffer.object = next++;
-        if (hasHandle)  // else nothing can refer to it
+        if (hasHandle)  // otherwise no entry can refer to it
             owners.push_back({buffer.handle, buffer.size, buffer.object});
     };
     for (auto& [id, image] : images.kfds)
@@ -73,8 +73,7 @@ void numberObjects(RestoreImages& images, Log& log) {
         });
         if (owner == owners.end())
             fail("{} refers to GPU buffer {}, which no image has", dmabufImageName(id), image->gem_handle);
-        // 4.2 asks the files that it has dumped so far, the last one first, for a number, and takes it for that of
-        // whatever buffer has the same number in any file.
+        // CRIU 4.2 queries the dumped files for a handle, the last one first, and takes any buffer with that number.
         if (images.nodes.size() > 1)
             log.warn(
                 "amdgpu: {}: DMA-BUF {} is taken for one of the buffer with that number, as images of CRIU 4.2 of "

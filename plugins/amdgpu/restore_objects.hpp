@@ -12,7 +12,7 @@
 
 namespace criu::amdgpu {
 
-/// The images of a checkpoint that are this driver's, by the numbers of the files.
+/// Images of this driver in a checkpoint, by file id.
 struct RestoreImages {
     std::map<FileId, Record<CriuKfd>> kfds;
     std::map<FileId, Record<CriuRenderNode>> nodes;
@@ -21,16 +21,17 @@ struct RestoreImages {
     [[nodiscard]] bool empty() const noexcept { return kfds.empty() && nodes.empty() && dmabufs.empty(); }
 };
 
-/// Whether a buffer of the compute driver has content of its own.
+/// True if a buffer of the compute driver has content.
 [[nodiscard]] bool hasContent(const KfdBoEntry& buffer) noexcept;
 
-/// Whether a buffer of a render node is made by somebody else.
+/// True if another entry creates the render node's buffer.
 [[nodiscard]] bool isImported(const DrmBoEntry& buffer) noexcept;
 
-/// Gives all buffers the numbers (DumpObjects) that images of CRIU 4.2 don't have. Throws Error if that isn't possible.
+/// Numbers all buffers of images by CRIU 4.2, which lack the numbers of DumpObjects. Throws Error if that is
+/// impossible.
 void numberObjects(RestoreImages& images, Log& log);
 
-/// The numbers of buffers that somebody imports. Throws Error if nobody makes one of them.
+/// Returns the numbers of imported buffers. Throws Error if one has no owner.
 [[nodiscard]] std::set<std::uint64_t> importedObjects(const RestoreImages& images);
 
 }  // namespace criu::amdgpu

@@ -52,19 +52,19 @@ bool RestorePlan::prepare(files::FileRestore& files) {
         allowed_.emplace(id, here_);
         const std::vector<TreePid> users = files.users(id);
         const TreePid noted(static_cast<pid_t>(image->pid));
-        // In a pid namespace of its own the process calls itself otherwise than the tree does.
+        // A process in a nested pid namespace has another pid there than in the tree.
         const bool known = users.empty() || std::find(users.begin(), users.end(), noted) != users.end();
         const TreePid holder = known ? noted : users.front();
         holders_.emplace(id, holder);
         pids_.insert(holder);
     }
-    chooseGpus();  // those that fit nowhere are refused before anything is made
+    chooseGpus();  // throws Error early if a GPU has no replacement
     numberObjects(images_, context_.log);
     imported_ = importedObjects(images_);
     return true;
 }
 
-/// The plugin that CRIU 4.2 was released with notes of a render node whose GPU it is, and nothing else.
+/// Adds the minors of render nodes. The plugin that CRIU 4.2 was released with stores only the GPU of a node.
 void RestorePlan::completeNodes() {
     for (auto& [id, node] : images_.nodes) {
         if (node->has_drm_render_minor != 0)
@@ -78,15 +78,14 @@ void RestorePlan::completeNodes() {
     }
 }
 
-/// Which render node has the address space of a process' compute state is noted in images, if it was found out. Where
-/// it isn't, as in those of CRIU 4.2, all files of that node become one description, as with 4.2's own restore: then
-/// none of them is the wrong one. Only files with buffers stay by themselves, since both may have a buffer of the same
-/// handle.
+/// Finds the render node that provides a process' address space, if the images name it. Otherwise, as in CRIU 4.2, all
+/// files of that node become one open file description. Files with buffers stay separate, since two may have buffers
+/// with the same handle.
 void RestorePlan::chooseCompanions(files::FileRestore& files) {
     for (const auto& [id, image] : images_.kfds) {
         if (image->has_primary != 0)
             continue;
-        // A process' own render nodes before such as it has in common with others.
+        // Prefers render nodes that only this process has.
         std::vector<std::pair<std::size_t, FileId>> candidates;
         for (const FileId other : files.besides(id))
             if (images_.nodes.contains(other))
@@ -133,8 +132,8 @@ bool RestorePlan::knowsGpu(const std::string& name) const {
                        [&](const auto& node) { return isId(name, node.second->gpu_id); });
 }
 
-/// Processes of one tree shared GPUs, under whatever ids: what is chosen for one holds for all. Those that may use the
-/// fewest GPUs have the least choice, so they come first.
+/// Processes of a tree share GPUs, so a choice for one process holds for all. Processes that may use the fewest GPUs
+/// come first.
 void RestorePlan::chooseGpus() {
     std::vector<FileId> order;
     for (const auto& [id, source] : sources_)
@@ -163,8 +162,8 @@ void RestorePlan::chooseGpus() {
     }
 }
 
-/// Of several device control groups that a process is in each may forbid a GPU. Only the driver knows what comes of
-/// that, and shows it to those in the group: by the files of its topology that can be read.
+/// Returns the GPUs that the driver lets the process use: any of its device control groups may forbid one. The driver
+/// shows permitted GPUs to members of the groups by readable topology files.
 std::set<GpuId> RestorePlan::gpusInGroupsOf(TreePid process, const device::ProcessGroups& groups) const {
     struct Seen {
         std::uint32_t count;
@@ -182,9 +181,9 @@ std::set<GpuId> RestorePlan::gpusInGroupsOf(TreePid process, const device::Proce
     return {seen.ids, seen.ids + std::min<std::size_t>(seen.count, most)};
 }
 
-/// To restore a process the driver wants exactly as many GPUs as the process may open.
+/// Checks that each process may open as many GPUs as it had: the driver needs exactly that number for RESTORE.
 void RestorePlan::visitGroups(const device::ProcessGroups& groups) {
-    std::map<std::uint32_t, std::set<GpuId>> known;  // most trees are in one set of groups
+    std::map<std::uint32_t, std::set<GpuId>> known;  // most trees are in one cgroup set
     for (const auto& [id, source] : sources_) {
         const TreePid holder = holders_.at(id);
         const std::uint32_t set = groups.setOf(holder);
@@ -213,7 +212,7 @@ const Node& RestorePlan::newGpu(std::uint32_t oldMinor, GpuId user) const {
     for (const auto& [id, source] : sources_)
         if (const Node* const gpu = source.findMinor(oldMinor))
             return *here_.findGpu(maps_.at(id).at(gpu->gpuId));
-    // Nobody computes: there is nothing to match by but the id.
+    // Without compute state the id is the only property to match by.
     for (const model::GpuMapping& mapping : context_.options.gpuMap)
         if (isId(mapping.from, user))
             return here_.named(mapping.to);

@@ -16,39 +16,39 @@
 
 namespace criu::amdgpu {
 
-/// What is decided of a restore before any process exists: which GPU takes the place of which, whose address space a
-/// process' compute state has, who makes a buffer and who imports it.
+/// Plan of a restore, made before any process exists: the replacement of each GPU, the file that provides each address
+/// space, and the owner and importers of each buffer.
 class RestorePlan {
 public:
-    /// `rules` is asked for when the images have something of GPUs.
+    /// `rules` is called only if the images have GPU state.
     RestorePlan(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules)
         : kernel_(kernel), context_(context), rules_(std::move(rules)) {}
 
-    /// Reads the images and plans; false if they have nothing of GPUs. Throws Error if they can't be restored here.
+    /// Reads the images and plans. False if they have no GPU state. Throws Error if this machine can't restore them.
     bool prepare(files::FileRestore& files);
-    /// Control groups are there: matches GPUs again, with those that each process may use.
+    /// Matches GPUs again with the GPUs that each process may use. Needs the control groups.
     void visitGroups(const device::ProcessGroups& groups);
 
     [[nodiscard]] const RestoreImages& images() const noexcept { return images_; }
-    /// This machine's.
+    /// Returns this machine's topology.
     [[nodiscard]] const Topology& here() const noexcept { return here_; }
     [[nodiscard]] bool computes() const noexcept { return !sources_.empty(); }
-    /// Of an image of compute state: the GPUs that the process had.
+    /// Returns the GPUs of the process that an image of compute state belongs to.
     [[nodiscard]] const Topology& source(FileId id) const { return sources_.at(id); }
     [[nodiscard]] const GpuMap& map(FileId id) const { return maps_.at(id); }
-    /// The GPU that is now what a render node was; `user` is what the images call the GPU.
+    /// Returns the GPU that replaces a render node's. `user`: id of the GPU in the images.
     [[nodiscard]] const Node& newGpu(std::uint32_t oldMinor, GpuId user) const;
-    /// Render nodes that must be open before a process' compute state is made; null if there is no such image.
+    /// Returns the render nodes that must be open before a process' compute state is restored; null for other images.
     [[nodiscard]] const std::vector<FileId>* companions(FileId id) const;
-    /// The render node whose address space a process' compute state has on a GPU.
+    /// Returns the render node that provides a process' address space on a GPU.
     [[nodiscard]] std::optional<FileId> drmFile(FileId id, GpuId user) const;
-    /// The render node that another one is a copy of, in images that don't tell the two apart.
+    /// Returns the render node that `id` becomes a copy of, if images don't distinguish them.
     [[nodiscard]] std::optional<FileId> sameAs(FileId id) const;
-    /// The numbers of buffers that somebody imports.
+    /// Returns the numbers of imported buffers.
     [[nodiscard]] const std::set<std::uint64_t>& imported() const noexcept { return imported_; }
-    /// Whether --gpu-map may call a GPU of the images so.
+    /// True if the images have a GPU with this --gpu-map name.
     [[nodiscard]] bool knowsGpu(const std::string& name) const;
-    /// Processes with compute state.
+    /// Returns the processes with compute state.
     [[nodiscard]] const std::set<TreePid>& pids() const noexcept { return pids_; }
 
 private:
@@ -56,7 +56,7 @@ private:
     void chooseCompanions(files::FileRestore& files);
     void chooseGpus();
     [[nodiscard]] std::set<GpuId> gpusInGroupsOf(TreePid process, const device::ProcessGroups& groups) const;
-    /// --gpu-map, as far as it is about GPUs of `source`.
+    /// Returns the entries of --gpu-map for GPUs of `source`.
     [[nodiscard]] std::vector<model::GpuMapping> mapped(const Topology& source) const;
 
     Kernel& kernel_;
@@ -66,9 +66,9 @@ private:
     Topology here_;
     std::map<FileId, Topology> sources_;
     std::map<FileId, GpuMap> maps_;
-    std::map<FileId, TreePid> holders_;   ///< of compute state: the process
-    std::map<FileId, Topology> allowed_;  ///< what its control groups leave of here_; all of it until they were visited
-    /// A process' compute state and its render nodes have GPU address spaces in common.
+    std::map<FileId, TreePid> holders_;   ///< process of each compute state
+    std::map<FileId, Topology> allowed_;  ///< GPUs of here_ that its control groups permit; all before visitGroups()
+    /// Render nodes that share GPU address spaces with a process' compute state.
     std::map<FileId, std::vector<FileId>> companions_;
     /// By image of compute state and user id of the GPU.
     std::map<std::pair<FileId, GpuId>, FileId> drmFiles_;

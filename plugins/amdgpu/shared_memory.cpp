@@ -47,7 +47,7 @@ void makeSharedMemory(const SharedMemory& wanted) {
             const ErrorContext context([] { return fmt::format("{} of /dev/shm", kMemory); });
             writeAt(fd.get(), std::as_bytes(std::span(&wanted.magic, 1)), 0);
         } catch (...) {
-            ::shm_unlink(kMemory);  // half made, it would be taken for whole the next time
+            ::shm_unlink(kMemory);  // a half-initialised file would look complete to its next user
             throw;
         }
     } else if (errno != EEXIST) {
@@ -60,7 +60,7 @@ void makeSharedMemory(const SharedMemory& wanted) {
         return;
     }
     ::sem_close(semaphore);
-    // Other users need it as well, whatever the umask.
+    // Sets permissions regardless of the umask, since other users need the semaphore.
     const UniqueFd file(::open(kSemaphoreFile, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (!file || ::fchmod(file.get(), kMode) != 0) {
         const int code = errno;

@@ -7,15 +7,15 @@
 
 namespace criu::amdgpu {
 
-/// A file in /dev/shm that all users of ROCm's user library share, and a semaphore beside it.
+/// A file in /dev/shm that all users of ROCm's user library share, with a semaphore.
 struct SharedMemory {
-    std::uint64_t size = 0;  ///< 0: there is none
+    std::uint64_t size = 0;  ///< 0: no file
     std::uint32_t magic = 0;
 };
 
 SharedMemory readSharedMemory();
 
-/// Makes both as far as they are missing.
+/// Creates the file and the semaphore if they are missing.
 void makeSharedMemory(const SharedMemory& wanted);
 
 }  // namespace criu::amdgpu

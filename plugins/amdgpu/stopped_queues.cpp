@@ -17,8 +17,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Nothing happens to a process that has ended meanwhile, or whose number is another one's: the driver answers that
-/// there is nothing to start.
+/// Starts the queues of a process. The driver refuses if the process has ended, or if another process has its pid now.
 void start(Kernel& kernel, HostPid pid, int fd, Log& log) {
     UniqueFd kfd;
     try {
@@ -28,7 +27,7 @@ void start(Kernel& kernel, HostPid pid, int fd, Log& log) {
     }
     if (kernel.status(kfd.get()).st_rdev != kernel.device(kKfdPath))
         return;
-    // By another process' descriptor the driver answers only who traces that process (kfd_ioctl() in kfd_chardev.c).
+    // The driver accepts calls through another process' descriptor only from its tracer (kfd_ioctl() in kfd_chardev.c).
     const compel::Tracee traced = compel::Tracee::seize(pid.value);
     if (Kfd(kernel, kfd.get()).unpauseLeftOver())
         log.info("amdgpu: the queues of process {} go on", pid);

@@ -16,21 +16,21 @@ namespace criu::amdgpu {
 
 class Kernel;
 
-/// Processes whose queues a dump has stopped, in memory that the process which dumps shares with the one that watches
-/// it: to be known when the former is killed.
+/// Processes whose queues a dump has stopped. The working process shares this memory with the guardian, which needs it
+/// if the working process is killed.
 class StoppedQueues {
 public:
     StoppedQueues();
 
-    /// Before the queues are stopped, by the process' descriptor `fd` of the compute driver. What finds no room isn't
-    /// remembered.
+    /// Records a process before its queues are stopped. `fd`: the process' /dev/kfd. Drops processes for which there is
+    /// no room.
     void add(HostPid pid, int fd) noexcept;
-    /// All queues go on, or their processes are gone.
+    /// Forgets all processes: their queues run again, or they have ended.
     void clear() noexcept;
-    /// The last one that was added isn't stopped after all.
+    /// Forgets the last process, whose queues weren't stopped.
     void removeLast() noexcept;
 
-    /// In the watching process: the queues that are still stopped go on. The log is told what fails.
+    /// Starts the queues that are still stopped, in the guardian. Logs failures.
     void startAll(Kernel& kernel, Log& log) noexcept;
 
 private:

@@ -14,8 +14,7 @@
 namespace criu::amdgpu {
 namespace {
 
-// Four pieces of 4 MiB: enough for an engine to be busy all the time, little enough for buffers of medium size to be
-// read and copied at the same time.
+// Four pieces of 4 MiB: they keep an engine busy, and let medium buffers be read and copied at the same time.
 constexpr std::uint64_t kDefaultBuffer = std::uint64_t{16} << 20;
 
 class AmdgpuSubsystem final : public device::Subsystem {
@@ -40,7 +39,7 @@ public:
     [[nodiscard]] std::vector<device::Feature> features() const override { return amdgpu::features(*kernel_); }
 
 private:
-    /// Later, so that a variable nobody can read is an error only where it matters.
+    /// Returns a function, so that a malformed variable is an error only where GPUs are used.
     [[nodiscard]] std::function<std::uint64_t()> limitOf(const model::Options& options) const {
         return [this, &options] { return bufferLimit(options); };
     }

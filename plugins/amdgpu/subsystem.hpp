@@ -9,11 +9,11 @@
 
 namespace criu::amdgpu {
 
-/// GPUs of AMD. `environment` is getenv(3).
+/// Creates the subsystem for AMD GPUs. `environment` is getenv(3).
 std::unique_ptr<device::Subsystem> makeSubsystem(std::unique_ptr<Kernel> kernel,
                                                  std::function<const char*(const char*)> environment);
 
-/// Bytes: a number as in C, with K, M or G. Throws Error.
+/// Parses a number of bytes, written as in C, with K, M or G. Throws Error.
 std::uint64_t parseBufferSize(std::string_view text);
 
 }  // namespace criu::amdgpu

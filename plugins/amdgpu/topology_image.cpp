@@ -8,7 +8,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Each field of the message and the member it stands for.
+/// Visits each field of the message with its member.
 template <typename Entry, typename OneNode, typename Visit>
 void forEachField(Entry& entry, OneNode& node, Visit&& visit) {
     visit(entry.node_id, node.id);

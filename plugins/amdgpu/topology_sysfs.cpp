@@ -14,14 +14,14 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr std::size_t kUsualFile = 4U << 10;  // sysfs shows no more than a page of a file
+constexpr std::size_t kUsualFile = 4U << 10;  // sysfs shows at most one page of a file
 constexpr std::size_t kMaxFile = 64U << 10;
 
-// heap_type of mem_banks: memory of the GPU that can be mapped as a whole, and such that can't.
+// heap_type of mem_banks: GPU memory that can be mapped as a whole, and GPU memory that can't.
 constexpr std::uint32_t kHeapPublic = 1;
 constexpr std::uint32_t kHeapPrivate = 2;
 
-/// What a device cgroup or a container hides.
+/// True for errors of nodes that a device cgroup or a container hides.
 bool isHidden(int code) {
     return code == EPERM || code == EACCES || code == ENOENT || code == ENODEV;
 }
@@ -50,7 +50,7 @@ std::optional<std::string> readFile(const std::string& path) {
     return text;
 }
 
-/// Names that are numbers, ascending. Nothing if the directory can't be read.
+/// Returns names that are numbers, ascending. Nothing if the directory can't be read.
 std::vector<std::uint32_t> numberedEntries(const std::string& path) {
     std::vector<std::uint32_t> found;
     const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(path.c_str()), ::closedir);

@@ -11,8 +11,7 @@
 
 namespace criu::amdgpu {
 
-/// Copies contents of one GPU's buffers, which are DMA-BUFs, by its copy engine, and where that refuses, by the
-/// processor.
+/// Copies contents of one GPU's DMA-BUFs by its copy engine, or by the processor if the engine refuses.
 class Transfer final : public device::ContentCopier {
 public:
     Transfer(Kernel& kernel, std::uint32_t renderMinor, device::Direction direction, std::uint64_t bufferLimit,
@@ -24,7 +23,7 @@ public:
           checkStop_(std::move(checkStop)) {}
 
     void copy(const device::ContentPiece& piece) override;
-    /// Why the engine refused for the first time.
+    /// Returns the engine's first reason for refusal.
     [[nodiscard]] const std::string& fallback() const override { return refusal_; }
 
 private:

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-/// Layouts and numbers of the kernel's interface that can't be had from headers everywhere: Debian's kfd_ioctl.h lacks
-/// a header it includes, and that of libdrm doesn't have the calls of newer kernels (6.18) yet.
+/// Layouts and numbers of the kernel's interface that installed headers may lack. Debian's kfd_ioctl.h includes a
+/// missing header, and libdrm's headers lack calls of newer kernels (6.18).
 namespace criu::amdgpu::uapi {
 
 // The compute driver, /dev/kfd.
@@ -92,7 +92,7 @@ struct KfdExport {
 };
 inline constexpr unsigned long kKfdExport = _IOWR('K', 0x24, KfdExport);
 
-/// Top bits of a /dev/kfd mmap offset say what is mapped.
+/// Top bits of a /dev/kfd mmap offset: the type of the mapping.
 inline constexpr std::uint64_t kKfdMmapTypeMask = std::uint64_t{3} << 62;
 inline constexpr std::uint64_t kKfdMmapEvents = std::uint64_t{2} << 62;
 
@@ -119,15 +119,15 @@ struct GemListEntry {
 inline constexpr std::uint32_t kListImported = 1;
 inline constexpr unsigned long kGemListHandles = _IOWR('d', 0x59, GemListHandles);
 
-/// Flags that programs may make a buffer with (amdgpu_gem_create_ioctl() of Linux 6.18); a list may show others, which
-/// are the driver's own.
+/// Flags that programs may create a buffer with (amdgpu_gem_create_ioctl() of Linux 6.18). Lists may have other flags,
+/// which the driver sets.
 inline constexpr std::uint64_t kDiscardable = 1U << 12;
 inline constexpr std::uint64_t kGfx12Dcc = 1U << 16;
 inline constexpr std::uint64_t kCreateFlags = AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED | AMDGPU_GEM_CREATE_NO_CPU_ACCESS |
                                               AMDGPU_GEM_CREATE_CPU_GTT_USWC | AMDGPU_GEM_CREATE_VRAM_CLEARED |
                                               AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_EXPLICIT_SYNC |
                                               kDiscardable | kGfx12Dcc;
-/// Domains of memory; all others are registers and the like.
+/// Domains of memory. Other domains are registers.
 inline constexpr std::uint64_t kMemoryDomains = AMDGPU_GEM_DOMAIN_CPU | AMDGPU_GEM_DOMAIN_GTT | AMDGPU_GEM_DOMAIN_VRAM;
 
 struct GemOp {
