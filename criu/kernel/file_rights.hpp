@@ -7,21 +7,22 @@
 #include <string>
 #include <vector>
 
-/// What files a process may open: by its users, groups and capabilities (credentials(7), capabilities(7)).
+/// File rights of a process: the users, groups and capabilities that decide which files it may open (credentials(7),
+/// capabilities(7)).
 namespace criu::kernel {
 
-/// Ids are those of the caller's user namespace.
+/// File rights. Ids are those of the caller's user namespace.
 struct FileRights {
-    uid_t user = 0;             ///< that the kernel asks file systems with (fsuid)
+    uid_t user = 0;             ///< fsuid, which the kernel checks file accesses with
     gid_t group = 0;            ///< fsgid
-    std::vector<gid_t> groups;  ///< the further ones
-    std::vector<uid_t> users;   ///< all that the process can become by itself: real, effective, saved
+    std::vector<gid_t> groups;  ///< supplementary groups
+    std::vector<uid_t> users;   ///< uids that the process can switch to: real, effective, saved
     bool ignoresModes = false;  ///< CAP_DAC_OVERRIDE
     bool readsAll = false;      ///< CAP_DAC_READ_SEARCH
 
-    /// Whether it may open whatever root may.
+    /// Returns true if these rights open every file that root may open.
     [[nodiscard]] bool areAll() const noexcept { return user == 0 && ignoresModes && readsAll; }
-    /// Whether files of this owner are its own, whose mode it may change.
+    /// Returns true if the process owns files of this owner, and may change their mode.
     [[nodiscard]] bool own(uid_t owner) const noexcept;
     friend bool operator==(const FileRights&, const FileRights&) = default;
 };
