@@ -27,11 +27,11 @@ struct FileRights {
     friend bool operator==(const FileRights&, const FileRights&) = default;
 };
 
-/// The calling thread, which has root's rights, opens files with these while this lives: neither does it follow a path
-/// nor open a file that a process with these rights couldn't. Costs about ten system calls.
+/// Scope in which the calling thread, running as root, follows paths and opens files with `rights` only. Costs about
+/// ten system calls.
 class FileRightsScope {
 public:
-    /// `others`: mask of the capabilities that stay in effect, as far as they aren't about files. Throws Error.
+    /// `others`: mask of the capabilities unrelated to files that stay in effect. Throws Error.
     explicit FileRightsScope(const FileRights& rights, std::uint64_t others = ~std::uint64_t{0});
     ~FileRightsScope();
     FileRightsScope(const FileRightsScope&) = delete;

@@ -76,11 +76,11 @@ void joinPropagation(int from, int to);
 /// Returns the kernel's id of the mount that a descriptor was opened through; nullopt before Linux 5.8.
 [[nodiscard]] std::optional<int> mountIdOf(int fd);
 
-/// Whether a descriptor leads to the root of a mount. No before Linux 5.8, where the kernel doesn't tell.
+/// Returns true if a descriptor refers to the root of a mount. False before Linux 5.8, which doesn't report it.
 [[nodiscard]] bool isMountRoot(int fd);
 
-/// Runs `work` in a thread that is in another mount namespace, with its root as root and current directory. What it
-/// throws is thrown here.
+/// Runs `work` in a thread in another mount namespace, whose root becomes root and current directory. Rethrows
+/// exceptions of `work`.
 void runInMountNamespace(int target, const std::function<void()>& work);
 
 }  // namespace criu::kernel

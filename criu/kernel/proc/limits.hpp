@@ -21,7 +21,7 @@ using ResourceLimits = std::array<rlimit, kRlimits>;
 [[nodiscard]] ResourceLimits parseLimits(std::string_view text);
 [[nodiscard]] ResourceLimits readLimits(const ProcPid& process, ProcBuffer& buffer);
 
-/// Lets this process open as many files as its hard limit allows. Returns how many that are. Throws Error.
+/// Raises the file limit of this process to its hard limit. Returns the new limit. Throws Error.
 int raiseFileLimit();
 
 /// Raises the file limit of this process and its later children to `count`, also beyond the hard limit. Returns false
