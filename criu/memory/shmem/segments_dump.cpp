@@ -142,7 +142,7 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& 
     if (known != byInode_.end())
         return static_cast<std::uint32_t>(known->second + 1);
     std::string path = fmt::format("/proc/{}/fd/{}", file.pid, file.fd);
-    // Refuses now what write() couldn't read. A descriptor of O_PATH doesn't tell seals either (fcntl(2)).
+    // Refuses here a memfd that write() couldn't read. An O_PATH descriptor can't query seals either (fcntl(2)).
     const files::FileCopy content = file.isReadable() ? files::FileCopy() : files::openContent(file, images);
     const std::size_t index = add(content ? content.get() : file.copy.get(), std::move(path), file.isReadable());
     if (file.fd < 0)

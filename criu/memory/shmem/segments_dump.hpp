@@ -70,7 +70,7 @@ public:
 
     /// Returns true if a descriptor refers to a memfd or shared memory.
     [[nodiscard]] bool claims(const files::OpenFd& file) const;
-    /// For a descriptor: the inode id. `images` are those of write().
+    /// Returns the inode id for a descriptor. `images` must be those of write().
     std::uint32_t inodeFor(const files::OpenFd& file, const ImageDir& images);
 
     /// Reserves an image number that is in use for other content. Must precede write().
@@ -82,9 +82,10 @@ public:
 private:
     struct Segment {
         std::string name;
-        std::string path;       ///< leads to it through a process; it can be opened again while that is stopped
-        UniqueFd kept;          ///< instead of the path, for files that have no descriptor number
-        bool readable = false;  ///< by the process of the path; otherwise the client has to have the right to read it
+        std::string path;       ///< path through a process; it can be opened as long as the process is frozen
+        UniqueFd kept;          ///< replaces `path` for files without a descriptor number
+        bool readable = false;  ///< readable through the process of `path`; otherwise the client needs permission to
+                                ///< read it
         struct stat stat {};
         std::uint32_t seals = 0;
         std::uint32_t hugeFlag = 0;  ///< MFD_HUGETLB and the page size; 0 for ordinary pages
