@@ -19,7 +19,7 @@ Number readNumber(const ProcPid& task, const std::string& name, int base = 10) {
 template <typename Number>
 std::optional<Number> tryReadNumber(const ProcPid& task, const std::string& name, int base = 10) {
     const auto text = task.tryReadFile(name);
-    // coredump_filter of a task without memory is empty.
+    // The kernel shows an empty coredump_filter for a task without memory.
     if (!text || text->empty())
         return std::nullopt;
     const ErrorContext context([&] { return task.path() + '/' + name; });
@@ -86,7 +86,7 @@ std::optional<std::uint64_t> readTimerSlack(const ProcPid& task) {
 }
 
 std::optional<Autogroup> parseAutogroup(std::string_view text) {
-    // Empty for tasks in no autogroup.
+    // The kernel shows an empty file for a task without an autogroup.
     if (text.empty())
         return std::nullopt;
     Autogroup group;
@@ -115,7 +115,7 @@ std::vector<CgroupLine> parseCgroups(std::string_view text) {
         Scanner scan(line);
         scan.needNumber(group.hierarchy, "a hierarchy's id");
         scan.need(':', "a colon");
-        // Names hold neither colons nor commas: of a hierarchy's name the kernel takes letters, digits and "._-" only.
+        // Names contain neither colons nor commas: the kernel limits a hierarchy's name to letters, digits and "._-".
         Scanner names(scan.until(':'));
         scan.need(':', "a second colon");
         while (!names.done()) {

@@ -11,36 +11,35 @@
 
 #include "criu/kernel/proc/procdir.hpp"
 
-/// The small files of /proc/PID, one value each. Readers of files that a kernel may be built without return nothing
-/// when the file isn't there.
+/// Readers of the small files of /proc/PID. Where a kernel may lack a file, its reader returns nullopt.
 namespace criu::kernel {
 
-/// Pairs of AT_… and value up to and with AT_NULL, as the kernel stores them (proc_pid_auxv(5)).
+/// Returns pairs of AT_… type and value up to and with AT_NULL, as the kernel stores them (proc_pid_auxv(5)).
 [[nodiscard]] std::vector<std::uint64_t> parseAuxv(std::string_view bytes);
 [[nodiscard]] std::vector<std::uint64_t> readAuxv(const ProcPid& process);
 
-/// Arguments separated by NUL; empty for zombies and kernel threads.
+/// Returns arguments separated by NUL; empty for zombies and kernel threads.
 [[nodiscard]] std::string readCmdline(const ProcPid& process);
 
-/// Name of a thread without the newline the file ends with: up to 15 bytes, any but NUL.
+/// Returns the name of a thread without the final newline: up to 15 bytes, any except NUL.
 [[nodiscard]] std::string readComm(const ProcPid& task);
 
-/// Nothing for zombies and kernel threads, which have none.
+/// Returns nullopt for zombies and kernel threads, which have no executable.
 [[nodiscard]] std::optional<std::string> readExe(const ProcPid& process);
 
-/// Login uid of the audit subsystem; 0xffffffff when never set.
+/// Returns the login uid of the audit subsystem; 0xffffffff if it was never set.
 [[nodiscard]] std::optional<std::uint32_t> readLoginUid(const ProcPid& process);
 
-/// -1000 … 1000.
+/// Returns a value from -1000 to 1000.
 [[nodiscard]] int readOomScoreAdj(const ProcPid& process);
 
-/// As personality(2) returns it.
+/// Returns the value of personality(2).
 [[nodiscard]] std::uint32_t readPersonality(const ProcPid& task);
 
-/// Bits of core(5); nothing for tasks without memory too.
+/// Returns the bits of core(5); nullopt also for tasks without memory.
 [[nodiscard]] std::optional<std::uint32_t> readCoredumpFilter(const ProcPid& process);
 
-/// PR_SET_TIMERSLACK's value. Nothing on kernels before 4.6.
+/// Returns the value of PR_SET_TIMERSLACK; nullopt before Linux 4.6.
 [[nodiscard]] std::optional<std::uint64_t> readTimerSlack(const ProcPid& task);
 
 struct Autogroup {
@@ -50,13 +49,13 @@ struct Autogroup {
 [[nodiscard]] std::optional<Autogroup> parseAutogroup(std::string_view text);
 [[nodiscard]] std::optional<Autogroup> readAutogroup(const ProcPid& process);
 
-/// A line of /proc/PID/cgroup (cgroups(7)).
+/// Line of /proc/PID/cgroup (cgroups(7)).
 struct CgroupLine {
-    /// 0 for the unified hierarchy.
+    /// Hierarchy id; 0 for the unified hierarchy.
     std::uint32_t hierarchy = 0;
-    /// Names, "name=…" for hierarchies without a controller; empty in the unified hierarchy.
+    /// Controller names, or "name=…" for a hierarchy without controllers. Empty in the unified hierarchy.
     std::vector<std::string> controllers;
-    /// Relative to the reader's cgroup namespace root; may begin with "/..", may end in " (deleted)".
+    /// Path relative to the root of the reader's cgroup namespace. May begin with "/.." and end in " (deleted)".
     std::string path;
 };
 [[nodiscard]] std::vector<CgroupLine> parseCgroups(std::string_view text);

@@ -14,7 +14,7 @@
 namespace criu::kernel {
 namespace {
 
-/// What the device takes, struct autofs_dev_ioctl of <linux/auto_dev-ioctl.h>, which isn't C++.
+/// Argument of the device's ioctls: struct autofs_dev_ioctl. C++ can't compile <linux/auto_dev-ioctl.h>.
 struct Order {
     std::uint32_t major = 1;
     std::uint32_t minor = 0;
@@ -33,7 +33,7 @@ constexpr unsigned long kSetPipe = _IOWR(AUTOFS_IOCTL, 0x78, Order);  // AUTOFS_
 constexpr unsigned long kCatatonic = _IOWR(AUTOFS_IOCTL, 0x79, Order);
 constexpr unsigned long kTimeout = _IOWR(AUTOFS_IOCTL, 0x7a, Order);
 
-/// Whether a word of the options has been understood.
+/// Returns true if the word is a known option.
 bool takeWord(std::string_view word, AutofsOptions& options) {
     if (word == "direct")
         options.type = AutofsType::Direct;
@@ -103,7 +103,7 @@ void AutofsControl::setTimeout(int root, std::uint64_t seconds) const {
 
 void AutofsControl::makeCatatonic(int root) const {
     Order order(root);
-    sys(::ioctl(device_, kCatatonic, &order), "have an autofs ask nobody");
+    sys(::ioctl(device_, kCatatonic, &order), "make an autofs catatonic");
 }
 
 void AutofsControl::setPipe(int root, int pipe) const {

@@ -9,50 +9,51 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// File systems in which a daemon mounts things when somebody comes to look (autofs). The kernel writes to a pipe what
-/// is wanted, and the process that wants it waits for the daemon's answer.
+/// Types of autofs: file systems in which a daemon mounts directories on first access. The kernel writes a request to
+/// the daemon's pipe. The accessing process waits until the daemon completes the request.
 namespace criu::kernel {
 
 enum class AutofsType : std::uint8_t {
-    Direct,    ///< the root is what something is mounted on
-    Indirect,  ///< directories below the root are
+    Direct,    ///< the daemon mounts on the root directory
+    Indirect,  ///< the daemon mounts on directories below the root
     Offset,    ///< as Direct, in a directory of another autofs
 };
 
-/// What mountinfo shows of one.
+/// Options of an autofs, as mountinfo shows them.
 struct AutofsOptions {
-    int pipe = -1;  ///< the number that the pipe's descriptor had; -1: nobody is asked any more ("catatonic")
-    /// The process group of the daemon, for which the kernel makes nothing happen.
+    int pipe = -1;  ///< descriptor number that the daemon gave for the pipe; -1 if the autofs is catatonic: the
+                    ///< kernel sends no requests
+    /// Process group of the daemon. The kernel sends no requests for accesses by this group.
     pid_t group = 0;
-    std::uint64_t timeout = 0;  ///< after which an unused mount is to go, in seconds
+    std::uint64_t timeout = 0;  ///< seconds after which the daemon expires an unused mount
     int minProtocol = 0;
     int maxProtocol = 0;
     AutofsType type{};
-    std::optional<uid_t> user;  ///< of the root directory, if it isn't 0
+    std::optional<uid_t> user;  ///< uid of the root directory, unless it is 0
     std::optional<gid_t> owningGroup;
     bool strictExpire = false;
-    bool ignored = false;  ///< programs that list mounts are asked to leave it out
-    /// None: it is catatonic, or the kernel doesn't tell (without CONFIG_CHECKPOINT_RESTORE).
+    bool ignored = false;  ///< programs that list mounts should skip this one
+    /// Inode of the pipe. Unset for a catatonic autofs, or if the kernel lacks CONFIG_CHECKPOINT_RESTORE.
     std::optional<std::uint64_t> pipeInode;
 };
 
-/// Of the file system's own options, separated by commas. Throws Error for those that aren't known.
+/// Parses the file system's options, separated by commas. Throws Error for unknown options.
 [[nodiscard]] AutofsOptions parseAutofsOptions(std::string_view text);
 
-/// /dev/autofs, by which the kernel takes orders for mounts. They need CAP_SYS_ADMIN.
+/// Access to /dev/autofs, whose ioctls control autofs mounts. They need CAP_SYS_ADMIN.
 class AutofsControl {
 public:
-    /// Throws Error if there is no such device.
+    /// Opens /dev/autofs. Throws Error if the device doesn't exist.
     [[nodiscard]] static UniqueFd open();
-    /// `device`: a descriptor of that device. It stays the caller's.
+    /// `device`: descriptor of /dev/autofs, borrowed from the caller.
     explicit AutofsControl(int device) noexcept : device_(device) {}
 
-    /// `root`: the root directory of an autofs, opened for reading. All throw Error.
+    /// Set the expiry timeout. In this and the next functions, `root` is the root directory of an autofs, opened for
+    /// reading. All throw Error.
     void setTimeout(int root, std::uint64_t seconds) const;
-    /// Nobody is asked from now on.
+    /// Stops all further requests to the daemon.
     void makeCatatonic(int root) const;
-    /// Of a catatonic one: it is the process group of the caller that is asked by a pipe, of which `pipe` is the end to
-    /// write to.
+    /// Gives a catatonic autofs a new daemon: the caller's process group. `pipe` is the write end of the new pipe.
     void setPipe(int root, int pipe) const;
 
 private:

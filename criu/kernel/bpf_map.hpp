@@ -9,22 +9,22 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// BPF maps by bpf(2). Needs CAP_BPF or CAP_SYS_ADMIN where unprivileged BPF is off.
+/// BPF maps by bpf(2). Calls need CAP_BPF or CAP_SYS_ADMIN where unprivileged BPF is off.
 namespace criu::kernel {
 
-/// What a map is created with (BPF_MAP_CREATE). Sizes in bytes.
+/// Arguments of BPF_MAP_CREATE. Sizes are in bytes.
 struct BpfMapAttributes {
     std::uint32_t type = 0;
     std::uint32_t keySize = 0;
     std::uint32_t valueSize = 0;
     std::uint32_t maxEntries = 0;
     std::uint32_t flags = 0;
-    std::uint64_t extra = 0;    ///< 5.16
-    std::uint32_t ifindex = 0;  ///< of an offloaded map
+    std::uint64_t extra = 0;    ///< map_extra, Linux 5.16
+    std::uint32_t ifindex = 0;  ///< network device of an offloaded map
     std::string name;           ///< at most 15 characters
 };
 
-/// Elements, keys and values each packed.
+/// Elements of a map; keys and values are packed separately.
 struct BpfMapContent {
     std::uint32_t count = 0;
     std::vector<std::byte> keys;
@@ -33,10 +33,10 @@ struct BpfMapContent {
 
 [[nodiscard]] UniqueFd createBpfMap(const BpfMapAttributes& attributes);
 
-/// Another open file description of a map; `flags`: 0, BPF_F_RDONLY or BPF_F_WRONLY. CAP_SYS_ADMIN.
+/// Opens another open file description of a map. `flags`: 0, BPF_F_RDONLY or BPF_F_WRONLY. Needs CAP_SYS_ADMIN.
 [[nodiscard]] UniqueFd openBpfMap(std::uint32_t mapId, std::uint32_t flags = 0);
 
-/// What BPF_OBJ_GET_INFO_BY_FD reports of a map beside fdinfo.
+/// Attributes that BPF_OBJ_GET_INFO_BY_FD reports and fdinfo lacks.
 struct BpfMapNames {
     std::uint32_t id = 0;
     std::uint32_t ifindex = 0;
@@ -44,12 +44,13 @@ struct BpfMapNames {
 };
 [[nodiscard]] BpfMapNames readBpfMapNames(int map);
 
-/// All elements of a hash or array map (BPF_MAP_LOOKUP_BATCH, 5.6) whose users stand still.
+/// Reads all elements of a hash or array map by BPF_MAP_LOOKUP_BATCH (Linux 5.6). Tasks that use the map must be
+/// frozen.
 [[nodiscard]] BpfMapContent readBpfMap(int map, const BpfMapAttributes& attributes);
 
 void fillBpfMap(int map, std::uint32_t count, std::span<const std::byte> keys, std::span<const std::byte> values);
 
-/// No more changes from user space (BPF_MAP_FREEZE, 5.2).
+/// Forbids further changes from user space (BPF_MAP_FREEZE, Linux 5.2).
 void freezeBpfMap(int map);
 
 }  // namespace criu::kernel

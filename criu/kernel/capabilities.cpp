@@ -12,7 +12,7 @@
 namespace criu::kernel {
 namespace {
 
-/// The library's objects, of whatever type, are freed by one function.
+/// Deleter for objects of libcap: cap_free(3) frees all types.
 struct Free {
     void operator()(void* object) const noexcept { ::cap_free(object); }
 };
@@ -39,7 +39,7 @@ bool hasCapability(unsigned capability) {
         failErrno("read own capabilities");
     cap_flag_value_t value = CAP_CLEAR;
     if (::cap_get_flag(own.get(), static_cast<cap_value_t>(capability), CAP_EFFECTIVE, &value) != 0)
-        return false;  // the library doesn't know it, so neither does whoever could have given it
+        return false;  // libcap doesn't know this capability, so no libcap program could have granted it
     return value == CAP_SET;
 }
 

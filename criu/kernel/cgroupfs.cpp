@@ -14,7 +14,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// A file system context with everything chosen.
+/// Returns a file system context that selects the hierarchy.
 UniqueFd chooseHierarchy(const std::string& controllers) {
     const bool unified = controllers.empty();
     UniqueFd context(sys(::fsopen(unified ? "cgroup2" : "cgroup", FSOPEN_CLOEXEC), "open it"));
@@ -41,7 +41,7 @@ UniqueFd openOnce(const std::string& controllers) {
     const UniqueFd context = chooseHierarchy(controllers);
     sys(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0), "find it");
     const UniqueFd mount(sys(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0), "mount it"));
-    // fsmount's descriptor is of the kind O_PATH.
+    // fsmount(2) returns an O_PATH descriptor, which can't list directories.
     return UniqueFd(sys(::openat(mount.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its root"));
 }
 
@@ -56,7 +56,7 @@ UniqueFd openHierarchy(const std::string& controllers) {
         try {
             return openOnce(controllers);
         } catch (const Error& error) {
-            // The last mount of it may just be going away.
+            // The kernel may still be removing the last mount of this hierarchy; then it returns EBUSY.
             if (error.code() != EBUSY || tries == kTries)
                 throw;
         }
@@ -66,7 +66,7 @@ UniqueFd openHierarchy(const std::string& controllers) {
 
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process) {
     std::vector<CgroupLine> groups;
-    // Who reads decides what is seen, and each thread has a cgroup namespace of its own.
+    // The kernel shows paths relative to the cgroup namespace of the reading thread. Each thread has its own.
     runInThread([&] {
         const UniqueFd space = process.open("ns/cgroup", O_RDONLY);
         sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of {}", process.path());

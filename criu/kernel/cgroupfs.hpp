@@ -9,13 +9,14 @@
 
 namespace criu::kernel {
 
-/// The root of a cgroup hierarchy as a directory, wherever it is mounted or not: through a mount that nobody else sees
-/// and that goes with the descriptor (fsopen(2), Linux 5.2; needs CAP_SYS_ADMIN). `controllers` is what
-/// /proc/PID/cgroup calls it: "cpu,cpuacct", "name=systemd", "" for the unified one. A version 1 hierarchy that doesn't
-/// exist is made if its controllers are free.
+/// Opens the root directory of a cgroup hierarchy, even if it isn't mounted. The descriptor holds a private mount
+/// (fsopen(2), Linux 5.2; needs CAP_SYS_ADMIN).
+/// `controllers` is the name in /proc/PID/cgroup: "cpu,cpuacct", "name=systemd", "" for the unified hierarchy. The
+/// kernel creates a missing version 1 hierarchy if its controllers are free.
 UniqueFd openHierarchy(const std::string& controllers);
 
-/// /proc/PID/cgroup as the process sees it itself: relative to the roots of its cgroup namespace.
+/// Reads /proc/PID/cgroup from the cgroup namespace of the process. Paths are relative to the roots of that
+/// namespace.
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process);
 
 }  // namespace criu::kernel

@@ -75,21 +75,21 @@ UniqueFd CreatedName::createSymbolicLink(const std::string& target) {
     return claim(S_IFLNK, 0);
 }
 
-/// Opens what was just made. Nobody else can have made something that belongs to the caller and has no other name.
+/// Opens the new file. No other user can have created a file that belongs to the caller and has no second name.
 UniqueFd CreatedName::claim(mode_t type, dev_t device) {
     UniqueFd made(sys(::openat(directory(), name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", name_));
     struct stat status {};
     sys(::fstat(made.get(), &status), "stat {}", name_);
     if ((status.st_mode & S_IFMT) != type || status.st_uid != ::geteuid() ||
         ((type == S_IFCHR || type == S_IFBLK) && status.st_rdev != device) || (type != S_IFDIR && status.st_nlink != 1))
-        failWith(EEXIST, "create {}: something else was put there meanwhile", name_);
+        failWith(EEXIST, "create {}: another process has replaced it", name_);
     inode_ = Inode::of(status);
     created_ = true;
     return made;
 }
 
 int CreatedName::link(int file) noexcept {
-    // Links of /proc lead to the file itself. The other way, AT_EMPTY_PATH, takes CAP_DAC_READ_SEARCH.
+    // Links the file through /proc. The alternative, AT_EMPTY_PATH, needs CAP_DAC_READ_SEARCH.
     constexpr std::size_t kRoom = 32;
     char self[kRoom];
     ::snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
@@ -117,7 +117,8 @@ int CreatedName::moveTo(CreatedName& to) noexcept {
     if (::renameat2(directory(), name(), to.directory(), to.name(), RENAME_NOREPLACE) != 0) {
         if (errno != EINVAL)
             return errno;
-        // A file system that knows no flags: what is left is the moment between two calls.
+        // The file system doesn't support rename flags. Another process could still take the name between the two
+        // calls.
         struct stat there {};
         if (::fstatat(to.directory(), to.name(), &there, AT_SYMLINK_NOFOLLOW) == 0)
             return EEXIST;
@@ -134,7 +135,7 @@ UniqueFd CreatedName::open() const {
     struct stat status {};
     sys(::fstat(file.get(), &status), "stat {}", name_);
     if (Inode::of(status) != inode_)
-        failWith(EEXIST, "open {}: something else was put there meanwhile", name_);
+        failWith(EEXIST, "open {}: another process has replaced it", name_);
     return file;
 }
 

@@ -7,51 +7,52 @@
 #include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
 
-/// Names in file systems that criu makes and takes away again. Paths come out of images, and a damaged image may name a
-/// file that was never criu's: a name is removed only while it leads to the very inode that was made.
+/// Names in file systems that criu creates and removes. Paths come from images, and a damaged image may name a
+/// foreign file. So criu removes a name only while it leads to the inode that criu created.
 namespace criu::kernel {
 
-/// A name that is to be given to something new: relative to a directory that is held open, by a call that fails when
-/// the name is taken. Destruction removes what was made.
+/// Name for a new file: relative to an open directory, created by a call that fails if the name exists. The
+/// destructor removes the created file.
 class CreatedName {
 public:
     CreatedName() = default;
-    /// Opens the directory that the last component of `path` lies in, as openDirectory() does. `base`: where a relative
-    /// path begins. Throws Error.
+    /// Opens the directory of the last component of `path`, as openDirectory() does. `base`: start of a relative
+    /// path. Throws Error.
     explicit CreatedName(const std::string& path, int base = kCurrentDirectory);
-    /// A path below a directory, without any link (openBelow()).
+    /// Returns the name for a path below a directory that contains no symbolic link (openBelow()).
     static CreatedName below(int directory, const std::string& path);
     ~CreatedName() { remove(); }
     CreatedName(CreatedName&& other) noexcept;
     CreatedName& operator=(CreatedName&& other) noexcept;
 
     [[nodiscard]] int directory() const noexcept { return directory_.get(); }
-    /// The last component.
+    /// Returns the last component.
     [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
     [[nodiscard]] bool exists() const noexcept { return created_; }
 
-    /// Makes a regular file, mode 0600, open for `access` (O_WRONLY or O_RDWR). Throws Error.
+    /// Creates a regular file, mode 0600, open for `access` (O_WRONLY or O_RDWR). Throws Error.
     UniqueFd createFile(int access);
-    /// These return an O_PATH descriptor of what they have made, which belongs to the caller's effective user, for
-    /// changeOwner() and its like. They throw Error, also when somebody has put something else there meanwhile.
-    UniqueFd createDirectory();                          ///< mode 0700
+    /// Creates a directory, mode 0700. All create functions throw Error, also if another process has replaced the new
+    /// file. They return an O_PATH descriptor of it, for instance for changeOwner(): the file belongs to the
+    /// effective user.
+    UniqueFd createDirectory();
     UniqueFd createNode(mode_t type, dev_t device = 0);  ///< S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK; mode 0600
     UniqueFd createSymbolicLink(const std::string& target);
-    /// Makes it a further name of an open file (O_PATH will do). Returns 0 or the errno.
+    /// Makes this name a hard link to an open file; an O_PATH descriptor suffices. Returns 0 or the errno.
     int link(int file) noexcept;
-    /// The caller has made it by a call that takes a path and no descriptor, in a directory that nobody else may write
-    /// to.
+    /// Records that the caller created the file by a call that returns no descriptor. No other user may write to the
+    /// directory.
     void noteCreated() noexcept;
-    /// The caller has made it a further name of an open file.
+    /// Records that the caller made this name a hard link to the open file `file`.
     void noteCreated(int file) noexcept;
-    /// The name becomes `to`, which removes it from then on. Returns 0 or the errno: EEXIST when something has that.
+    /// Renames the file to `to`, which then owns it. Returns 0 or the errno: EEXIST if the name `to` exists.
     int moveTo(CreatedName& to) noexcept;
 
-    /// An O_PATH descriptor of it, opened by this name. Throws Error when something else has the name now.
+    /// Opens the file by this name (O_PATH). Throws Error if another file has the name now.
     [[nodiscard]] UniqueFd open() const;
-    /// Removes it now. Returns as removeIfSame() does; 0 when nothing had been created.
+    /// Removes the file now. Returns the result of removeIfSame(), or 0 if no file was created.
     int remove() noexcept;
-    /// It stays.
+    /// Keeps the file: the destructor no longer removes it.
     void release() noexcept { created_ = false; }
 
 private:
@@ -65,7 +66,7 @@ private:
     bool created_ = false;
 };
 
-/// Directories made for something that is to vanish again: gone with this object.
+/// Directories that the destructor removes.
 class CreatedDirectories {
 public:
     CreatedDirectories() = default;
@@ -73,10 +74,10 @@ public:
     CreatedDirectories(CreatedDirectories&&) noexcept = default;
     CreatedDirectories& operator=(CreatedDirectories&&) = delete;
 
-    /// Makes `directory` (mode 0700) and all that is missing above it. Throws Error; what has been made stays until
-    /// this object ends.
+    /// Creates `directory` and its missing parents, mode 0700. Throws Error; directories created until then remain
+    /// owned by this object.
     void make(const std::string& directory);
-    /// Removes them, the innermost first.
+    /// Removes the directories, innermost first.
     void remove() noexcept;
 
 private:

@@ -7,16 +7,16 @@
 
 namespace criu::engine {
 
-/// Runs `keep`, which must not return, in a new process that is an orphan: criu's parent would wait for a child of
-/// criu's, and criu for it. It has all that the caller has. Throws Error if there can't be one; `name`: what it is, for
-/// messages.
+/// Runs `keep`, which must not return, in a new orphan process with copies of all the caller's resources. A child of
+/// criu would make criu's parent wait. `name`: name of the daemon, for messages. Throws Error if the process can't be
+/// created.
 void createDaemon(std::string_view name, const std::function<void()>& keep);
 
-/// Standard streams of this process lead nowhere from now on, except those whose descriptors are spared. Throws Error.
+/// Redirects the standard streams of this process to /dev/null, except the spared descriptors. Throws Error.
 void closeStandardStreams(const std::vector<int>& spared = {});
 
-/// For a fresh process that outlives the command: it has no session, directory, handled or blocked signal of that, and
-/// may open as many files as the limits allow. Its descriptors are its own matter. Throws Error.
+/// Detaches a new process that outlives the command: it gets a new session, the root directory, default signal state
+/// and the highest file limit. Leaves descriptors unchanged. Throws Error.
 void detachFromCommand();
 
 }  // namespace criu::engine

@@ -6,12 +6,11 @@
 
 #include <cstdint>
 
-/// The two ways in which the kernel and the images write a device number into 32 bits. Both are those of the kernel's
-/// <linux/kdev_t.h>, and neither is that of dev_t.
+/// The two 32-bit encodings of device numbers in the kernel and in images (<linux/kdev_t.h>). Both differ from dev_t.
 namespace criu::kernel {
 
-/// As system calls and /proc/PID/stat have them, and images those of device nodes: minor in bits 31-20 and 7-0, major
-/// in 19-8.
+/// Converts from the encoding of system calls, /proc/PID/stat and device nodes in images: minor in bits 31-20 and
+/// 7-0, major in 19-8.
 [[nodiscard]] inline dev_t decodeDevice(std::uint32_t number) noexcept {
     return makedev(number >> 8 & 0xfffU, (number & 0xffU) | (number >> 12 & 0xfff00U));
 }
@@ -20,8 +19,8 @@ namespace criu::kernel {
     return (second & 0xffU) | static_cast<std::uint32_t>(major(device)) << 8 | (second & 0xfff00U) << 12;
 }
 
-/// The kernel's own form, as fdinfo and socket diagnosis have it, and images those of file systems: minor in the low 20
-/// bits, major above.
+/// Size of the minor number in the kernel's internal encoding: minor in the low 20 bits, major above. Used by fdinfo,
+/// sock_diag and file systems in images.
 inline constexpr unsigned kMinorBits = 20;
 [[nodiscard]] inline dev_t deviceOf(std::uint32_t kernelForm) noexcept {
     return makedev(kernelForm >> kMinorBits, kernelForm & ((1U << kMinorBits) - 1));

@@ -23,8 +23,8 @@ constexpr std::array<const char*, kFdKeys> kKeyNames = {
     "images",        "log",          "control",   "namespaces", "mounts",  "control groups", "shared memory",
     "deleted files", "--inherit-fd", "terminals", "devices",    "usernsd", "store"};
 
-/// Of a robust mutex: if a process dies that has it, the next one gets it nevertheless. Nothing is left half done then,
-/// since each system call under it is complete by itself.
+/// Lock on a robust mutex. If its owner dies, the next process locks it regardless. The protected state stays
+/// consistent: each protected change is one system call.
 class Locked {
 public:
     explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) {
@@ -42,19 +42,19 @@ private:
     pthread_mutex_t& mutex_;
 };
 
-/// Each message takes up room in the sender's buffer until it is received, which it never is.
+/// Enlarges the send buffer: each stored message occupies it for the whole life of the queue.
 void makeRoom(int socket) {
     constexpr int kMost = std::numeric_limits<int>::max() / 2;  // the kernel doubles it
     if (::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &kMost, sizeof(kMost)) != 0)
-        ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kMost, sizeof(kMost));  // as far as wmem_max lets it
+        ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kMost, sizeof(kMost));  // limited by wmem_max
 }
 
 }  // namespace
 
-/// In memory that all processes share.
+/// State in memory that all processes share.
 struct FdStore::Shared {
     pthread_mutex_t mutex;
-    std::uint32_t count;  ///< of stored descriptors
+    std::uint32_t count;  ///< number of stored descriptors
 };
 
 void FdStore::reserve(int first, int last) {
@@ -74,7 +74,7 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
     UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_));
     if (!moved) {
         Error error(errno, fmt::format("move fd {} to the numbers from {} on", fd.get(), first_));
-        if (error.code() == EMFILE || error.code() == EINVAL)  // none is allowed there any more, or not even that one
+        if (error.code() == EMFILE || error.code() == EINVAL)  // the limit of open files is below or at the range
             error.addHint("raise the hard limit of open files: ulimit -Hn");
         throw error;
     }
@@ -92,7 +92,7 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
 void FdStore::openQueue() {
     if (queue_)
         return;
-    // Connected to each other they have no limit on the number of messages, but one on their size.
+    // Two sockets connected to each other have no limit on the number of messages, only on their total size.
     int ends[2] = {-1, -1};
     sys(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
         "make sockets to store descriptors in");
@@ -120,7 +120,7 @@ void FdStore::closeQueue() noexcept {
 FdStore::Id FdStore::add(int fd) const {
     if (!queue_)
         fail("descriptors can't be stored: the store isn't open");
-    // One byte each, so that the peek offset of the socket is the id.
+    // Each message has one byte, so the peek offset of the socket is the id.
     constexpr std::byte kNothing{};
     Shared& shared = *shared_.as<Shared>();
     const Locked lock(shared.mutex);
@@ -138,7 +138,7 @@ UniqueFd FdStore::get(Id id) const {
     const Locked lock(shared.mutex);
     if (id.value >= shared.count)
         fail("descriptor {} was never stored", id.value);
-    // Where the socket is read from is a state of the socket, which all processes have in common (socket(7),
+    // The peek offset belongs to the socket, which all processes share, so reads need the lock (socket(7),
     // SO_PEEK_OFF).
     const int offset = static_cast<int>(id.value);
     sys(::setsockopt(queue_.get(), SOL_SOCKET, SO_PEEK_OFF, &offset, sizeof(offset)), "look for stored descriptor {}",

@@ -13,35 +13,32 @@
 
 namespace criu::kernel {
 
-/// What an inherited descriptor is for.
+/// Purpose of an inherited descriptor.
 enum class FdKey : std::uint8_t {
     Images,        ///< the images directory
     Log,           ///< criu's log file
-    Control,       ///< the page that master and processes share
-    Namespace,     ///< that processes enter, or announce
-    Mount,         ///< what is mounted, or a root directory
-    Cgroup,        ///< a directory of a control group, or the file by which one enters it
-    SharedMemory,  ///< a segment or memfd that several processes map
-    DeletedFile,   ///< made anew, open until processes have it
-    Given,         ///< by --inherit-fd
-    Terminal,      ///< of criu, or a pair of sockets to hand one over
-    Device,        ///< of a device subsystem
-    Usernsd,       ///< the socket to whoever does for a user namespace what can't be done inside of it
-    Store,         ///< of FdStore itself
+    Control,       ///< control page that the coordinator and all restored processes share
+    Namespace,     ///< namespace that processes enter or report
+    Mount,         ///< a mount or a root directory
+    Cgroup,        ///< directory of a cgroup, or the file that a process enters it by
+    SharedMemory,  ///< segment or memfd that several processes map
+    DeletedFile,   ///< ghost file, open until all processes have it
+    Given,         ///< passed by --inherit-fd
+    Terminal,      ///< terminal of criu, or a socket pair to pass one
+    Device,        ///< descriptor of a device subsystem
+    Usernsd,       ///< socket to usernsd
+    Store,         ///< socket of FdStore itself
 };
 inline constexpr std::size_t kFdKeys = static_cast<std::size_t>(FdKey::Store) + 1;
 
-/// Descriptors that live from the master into every process that it creates.
-///
-/// Those whose number is known when the restore is planned, and that most processes use, are *inherited*: they lie in a
-/// range of descriptor numbers that no restored file has, at the same number in all processes, until that range is
-/// closed as a whole.
-///
-/// Others are *stored*: they lie in the queue of a Unix socket that all processes inherit, and take no number. Any
-/// process may add one, and any process may get a copy of any, any number of times, by the id that adding it gave.
+/// Descriptors that the coordinator passes to all restored processes.
+/// *Inherited* descriptors lie in a range of numbers that no restored file has, equal in all processes. Processes
+/// close the whole range at once.
+/// *Stored* descriptors lie in the queue of a Unix socket that all processes inherit, and use no number. Any process
+/// may add a descriptor, and get copies of it by the id that add() returned.
 class FdStore {
 public:
-    /// Of a stored descriptor; counts from 0.
+    /// Id of a stored descriptor, counted from 0.
     struct Id {
         std::uint32_t value = 0;
         friend auto operator<=>(Id, Id) = default;
@@ -49,22 +46,21 @@ public:
 
     FdStore() = default;
 
-    /// Says where inherited descriptors lie: numbers from `first` to `last`.
+    /// Sets the range of numbers for inherited descriptors, `first` to `last`.
     void reserve(int first, int last);
-    /// Moves a descriptor into the range (close-on-exec), unless it is there already. Throws Error if the range is used
-    /// up. After reserve().
+    /// Moves a descriptor into the range (close-on-exec) unless it is in it. Throws Error if the range is full.
+    /// Requires reserve().
     [[nodiscard]] UniqueFd inherit(FdKey key, UniqueFd fd);
-    /// The first number of the range; -1 before reserve().
+    /// Returns the first number of the range; -1 before reserve().
     [[nodiscard]] int first() const noexcept { return first_; }
 
-    /// Makes the queue. Before processes that shall use it are created; does nothing if it is there.
+    /// Creates the queue unless it exists. Must run before the processes that use it are created.
     void openQueue();
-    /// Gives up all that is stored, in this process. To be called when nobody will get it any more: it stays open as
-    /// long as one process has the queue.
+    /// Closes the queue in this process. The kernel keeps stored descriptors open while any process has the queue.
     void closeQueue() noexcept;
-    /// Puts a copy of a descriptor, which stays the caller's, into the queue. Throws Error.
+    /// Adds a copy of a descriptor, which the caller keeps, to the queue. Throws Error.
     Id add(int fd) const;
-    /// A copy of a stored descriptor (close-on-exec). Throws Error if there is none of this id.
+    /// Returns a copy of a stored descriptor (close-on-exec). Throws Error if no descriptor has this id.
     [[nodiscard]] UniqueFd get(Id id) const;
 
 private:
@@ -72,7 +68,7 @@ private:
 
     int first_ = -1;
     int last_ = -1;
-    std::array<unsigned, kFdKeys> counts_{};  ///< inherited ones, for a message
+    std::array<unsigned, kFdKeys> counts_{};  ///< inherited descriptors by key, for messages
     UniqueFd sending_;
     UniqueFd queue_;
     Mapping shared_;

@@ -17,18 +17,19 @@
 namespace criu::kernel {
 namespace {
 
-constexpr auto kAsk = static_cast<uid_t>(-1);  // no id: setfsuid(2) changes nothing and returns the present one
+constexpr auto kAsk = static_cast<uid_t>(-1);  // invalid id: setfsuid(2) changes nothing and returns the present id
 
 constexpr unsigned bit(unsigned capability) {
     return 1U << capability;
 }
 
-/// Those that let a process do with files what their modes forbid; all are in the first word. setfsuid(2) takes them
-/// away as well, but not where user 0 has no number in the user namespace, nor with SECBIT_NO_SETUID_FIXUP.
+/// Capabilities that override file modes; all are in the first word. setfsuid(2) drops them only if uid 0 is mapped
+/// in the user namespace and SECBIT_NO_SETUID_FIXUP is off.
 constexpr unsigned kOfFiles = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_FOWNER) |
                               bit(CAP_FSETID) | bit(CAP_LINUX_IMMUTABLE) | bit(CAP_MKNOD);
 
-// The kernel's credentials are a thread's; libc would change all threads of the process (nptl(7)).
+// Calls the kernel directly: its credentials belong to a thread, and libc would change all threads of the process
+// (nptl(7)).
 uid_t setUser(uid_t user) noexcept {
     return static_cast<uid_t>(::syscall(SYS_setfsuid, user));
 }
@@ -72,7 +73,7 @@ FileRightsScope::FileRightsScope(const FileRights& rights, std::uint64_t others)
     ::prctl(PR_GET_PDEATHSIG, &deathSignal_);
     groups_.resize(static_cast<std::size_t>(sys(::getgroups(0, nullptr), "count own groups")));
     sys(::getgroups(static_cast<int>(groups_.size()), groups_.data()), "ask for own groups");
-    // Where setgroups(2) is denied the first process of the user namespace has got rid of all before.
+    // setgroups(2) may be denied; then the first process of the user namespace has dropped all groups before.
     if (rights.groups != groups_ && !takeGroups(rights.groups) && !groups_.empty())
         failErrno("take the groups of user {} to open files", rights.user);
     setGroup(rights.group);
@@ -99,16 +100,16 @@ void FileRightsScope::goBack() noexcept {
     setUser(user_);
     setGroup(group_);
     if (setUser(kAsk) != user_ || setGroup(kAsk) != group_ || !setCapabilities(capabilities_))
-        ::abort();  // whatever came next would be done as somebody else
+        ::abort();  // later operations would run with the wrong credentials
     takeGroups(groups_);
-    // A change of the user makes the kernel forget both: prctl(2).
+    // The kernel resets the dumpable flag and the death signal when the fsuid changes (prctl(2)).
     if (dumpable_ == 1)
         ::prctl(PR_SET_DUMPABLE, 1);
     if (deathSignal_ == 0)
         return;
     ::prctl(PR_SET_PDEATHSIG, deathSignal_);
     if (::getppid() != parent_)
-        ::kill(::getpid(), deathSignal_);  // it ended meanwhile
+        ::kill(::getpid(), deathSignal_);  // the parent ended while the death signal was cleared
 }
 
 }  // namespace criu::kernel

@@ -7,30 +7,31 @@
 #include <string>
 #include <vector>
 
-/// What files a process may open: by its users, groups and capabilities (credentials(7), capabilities(7)).
+/// File rights of a process: the users, groups and capabilities that decide which files it may open (credentials(7),
+/// capabilities(7)).
 namespace criu::kernel {
 
-/// Ids are those of the caller's user namespace.
+/// File rights. Ids are those of the caller's user namespace.
 struct FileRights {
-    uid_t user = 0;             ///< that the kernel asks file systems with (fsuid)
+    uid_t user = 0;             ///< fsuid, which the kernel checks file accesses with
     gid_t group = 0;            ///< fsgid
-    std::vector<gid_t> groups;  ///< the further ones
-    std::vector<uid_t> users;   ///< all that the process can become by itself: real, effective, saved
+    std::vector<gid_t> groups;  ///< supplementary groups
+    std::vector<uid_t> users;   ///< uids that the process can switch to: real, effective, saved
     bool ignoresModes = false;  ///< CAP_DAC_OVERRIDE
     bool readsAll = false;      ///< CAP_DAC_READ_SEARCH
 
-    /// Whether it may open whatever root may.
+    /// Returns true if these rights open every file that root may open.
     [[nodiscard]] bool areAll() const noexcept { return user == 0 && ignoresModes && readsAll; }
-    /// Whether files of this owner are its own, whose mode it may change.
+    /// Returns true if the process owns files of this owner, and may change their mode.
     [[nodiscard]] bool own(uid_t owner) const noexcept;
     friend bool operator==(const FileRights&, const FileRights&) = default;
 };
 
-/// The calling thread, which has root's rights, opens files with these while this lives: neither does it follow a path
-/// nor open a file that a process with these rights couldn't. Costs about ten system calls.
+/// Scope in which the calling thread, running as root, follows paths and opens files with `rights` only. Costs about
+/// ten system calls.
 class FileRightsScope {
 public:
-    /// `others`: mask of the capabilities that stay in effect, as far as they aren't about files. Throws Error.
+    /// `others`: mask of the capabilities unrelated to files that stay in effect. Throws Error.
     explicit FileRightsScope(const FileRights& rights, std::uint64_t others = ~std::uint64_t{0});
     ~FileRightsScope();
     FileRightsScope(const FileRightsScope&) = delete;

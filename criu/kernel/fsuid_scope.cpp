@@ -12,14 +12,15 @@ namespace {
 
 constexpr auto kUnchanged = static_cast<uid_t>(-1);
 
-/// The kernel's credentials belong to a thread; libc's setresuid() would change all threads of the process (nptl(7)).
+/// Scope with other effective ids of the thread. The kernel's credentials belong to a thread; libc's setresuid()
+/// would change all threads of the process (nptl(7)).
 class EffectiveIdScope {
 public:
     EffectiveIdScope(uid_t user, gid_t group) : user_(::geteuid()), group_(::getegid()) {
         set(SYS_setresgid, group);
         set(SYS_setresuid, user);
     }
-    // Going back is always possible: an effective id may become the real or the saved one again, and those stayed.
+    // Restoring can't fail: the effective id may become the real or saved id, and both are unchanged.
     ~EffectiveIdScope() {
         ::syscall(SYS_setresuid, kUnchanged, user_, kUnchanged);
         ::syscall(SYS_setresgid, kUnchanged, group_, kUnchanged);
@@ -45,8 +46,8 @@ Identity currentIdentity() {
     return now;
 }
 
-/// By the kernel's call, which changes one thread only. Nobody changes his groups in a user namespace that denies it;
-/// so others had the same ones there.
+/// Calls the kernel directly, which changes one thread only. Ignores EPERM: a user namespace that denies setgroups(2)
+/// has the same groups everywhere.
 void setEffectiveGroups(const std::vector<gid_t>& groups) {
     if (::syscall(SYS_setgroups, groups.size(), groups.data()) < 0 && errno != EPERM)
         failErrno("take {} groups for a moment", groups.size());
@@ -60,7 +61,7 @@ public:
                 setEffectiveGroups(taken.groups);
             EffectiveIdScope::set(SYS_setresgid, taken.group);
             EffectiveIdScope::set(SYS_setresuid, taken.user);
-            // Returns the id before, whatever happens.
+            // Returns the previous id in all cases.
             ::syscall(SYS_setfsuid, now.user);
             ::syscall(SYS_setfsgid, now.group);
         } catch (const Error&) {
@@ -92,7 +93,7 @@ PrctlStateScope::PrctlStateScope() {
 
 PrctlStateScope::~PrctlStateScope() {
     ::prctl(PR_SET_PDEATHSIG, deathSignal_, 0, 0, 0);
-    if (dumpable_ == 0 || dumpable_ == 1)  // 2 is the kernel's own
+    if (dumpable_ == 0 || dumpable_ == 1)  // only the kernel may set 2
         ::prctl(PR_SET_DUMPABLE, dumpable_, 0, 0, 0);
 }
 

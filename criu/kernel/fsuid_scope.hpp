@@ -8,8 +8,8 @@
 
 namespace criu::kernel {
 
-/// What the kernel resets whenever ids of a process change (prctl(2)): the dumpable flag and the death signal. The
-/// destructor puts back what the constructor has found.
+/// Scope that saves the dumpable flag and the death signal, and restores both. The kernel resets them when ids of a
+/// process change (prctl(2)).
 class PrctlStateScope {
 public:
     PrctlStateScope();
@@ -22,21 +22,21 @@ private:
     int dumpable_ = 0;
 };
 
-/// Runs `work` with another effective user and group, for objects whose creator the kernel records and nobody can set
-/// afterwards. The calling thread must be root's; it alone is changed, and back afterwards. Throws Error.
+/// Runs `work` with another effective user and group, for objects whose creator the kernel records permanently.
+/// Changes and restores only the calling thread, which must be root's. Throws Error.
 void withEffectiveIds(uid_t user, gid_t group, const std::function<void()>& work);
 
-/// Whom the kernel takes a thread for.
+/// Credentials that the kernel records as the creator of an object.
 struct Identity {
-    uid_t user = 0;   ///< effective
-    gid_t group = 0;  ///< effective
+    uid_t user = 0;   ///< effective uid
+    gid_t group = 0;  ///< effective gid
     std::vector<gid_t> groups;
     friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-/// Runs `work` as somebody else, supplementary groups included, but with the calling thread's own rights on files (file
-/// system ids, setfsuid(2)). The thread must be root's; it alone is changed, and back afterwards, PrctlStateScope
-/// included. Does nothing of this where it is the same already. Throws Error.
+/// Runs `work` with another identity, supplementary groups included, but with the thread's own file system ids
+/// (setfsuid(2)). Changes and restores only the calling thread, which must be root's; uses PrctlStateScope. Changes
+/// nothing if the identity is the same. Throws Error.
 void withIdentity(const Identity& identity, const std::function<void()>& work);
 
 }  // namespace criu::kernel

@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-/// "    3: what": an entry of a list.
+/// Takes the slot number of a list entry such as "    3: text".
 std::optional<std::uint32_t> takeSlot(std::string_view& line) {
     Scanner scan(trimmed(line));
     std::uint32_t slot = 0;
@@ -40,7 +40,7 @@ std::optional<std::uint32_t> takeSlot(std::string_view& line) {
 
 void addBuffer(std::uint32_t slot, std::string_view text, IoUringInfo& info) {
     if (text.starts_with('<'))
-        return;  // "<none>"
+        return;  // line says "<none>"
     Scanner scan(text);
     IoUringBuffer buffer;
     buffer.slot = slot;
@@ -52,7 +52,7 @@ void addBuffer(std::uint32_t slot, std::string_view text, IoUringInfo& info) {
         info.buffers.push_back(buffer);
 }
 
-/// Lines of fdinfo: "Key:\tvalue", and lists of indented lines below some.
+/// Parser of fdinfo lines: "Key:\tvalue", some followed by indented list entries.
 class InfoParser {
 public:
     void line(std::string_view text) {

@@ -14,7 +14,7 @@
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
 
-/// Rings of io_uring(7) as seen from outside of the program that uses them.
+/// Rings of io_uring(7), as other programs than their users see them.
 namespace criu::kernel {
 
 struct IoUringBuffer {
@@ -25,42 +25,44 @@ struct IoUringBuffer {
 
 struct IoUringFile {
     std::uint32_t slot = 0;
-    std::string path;  ///< blanks, newlines and backslashes as octal escapes
+    std::string path;  ///< the kernel escapes blanks, newlines and backslashes in octal
 };
 
-/// What /proc/PID/fdinfo shows of a ring (io_uring/fdinfo.c). Counters count up for ever; a mask gives the place.
+/// State of a ring from /proc/PID/fdinfo (io_uring/fdinfo.c). Counters never wrap to the ring size; counter & mask is
+/// the index.
 struct IoUringInfo {
     std::uint32_t sqMask = 0;
     std::uint32_t sqTail = 0;
-    std::uint32_t sqTaken = 0;  ///< submitted so far (CachedSqHead)
+    std::uint32_t sqTaken = 0;  ///< requests submitted so far (CachedSqHead)
     std::uint32_t cqMask = 0;
     std::uint32_t cqHead = 0;
-    std::uint32_t cqPosted = 0;      ///< completed so far (CachedCqTail)
-    bool polledByKernel = false;     ///< has a thread of its own that submits (IORING_SETUP_SQPOLL)
-    std::uint32_t fileSlots = 0;     ///< registered files, empty places included
-    std::uint32_t bufferSlots = 0;   ///< the same of buffers
-    std::vector<IoUringFile> files;  ///< those that aren't empty
+    std::uint32_t cqPosted = 0;      ///< completions posted so far (CachedCqTail)
+    bool polledByKernel = false;     ///< a kernel thread submits (IORING_SETUP_SQPOLL)
+    std::uint32_t fileSlots = 0;     ///< size of the registered file table, empty slots included
+    std::uint32_t bufferSlots = 0;   ///< size of the registered buffer table, empty slots included
+    std::vector<IoUringFile> files;  ///< non-empty slots
     std::vector<IoUringBuffer> buffers;
-    std::uint32_t waiting = 0;     ///< requests that wait for a file to become ready
-    std::uint32_t overflowed = 0;  ///< completions that found no room
-    bool personalities = false;    ///< some credentials are registered
-    bool busyPolling = false;      ///< NAPI
-    std::uint32_t sqShown = 0;     ///< lines about requests that are not yet submitted
-    bool sqLarge = false;          ///< of those: 128 bytes each (IORING_SETUP_SQE128)
-    std::uint32_t cqShown = 0;     ///< lines about completions not yet taken
-    bool cqLarge = false;          ///< of those: 32 bytes each (IORING_SETUP_CQE32)
+    std::uint32_t waiting = 0;     ///< requests that wait until a file is ready
+    std::uint32_t overflowed = 0;  ///< completions that didn't fit into the ring
+    bool personalities = false;    ///< the program has registered credentials
+    bool busyPolling = false;      ///< NAPI busy polling is on
+    std::uint32_t sqShown = 0;     ///< lines about requests that are not submitted yet
+    bool sqLarge = false;          ///< shown requests have 128 bytes each (IORING_SETUP_SQE128)
+    std::uint32_t cqShown = 0;     ///< lines about completions that the program hasn't taken
+    bool cqLarge = false;          ///< shown completions have 32 bytes each (IORING_SETUP_CQE32)
 };
 
-/// Throws Error if the text lacks what a kernel from 6.1 on shows.
+/// Parses fdinfo. Throws Error if the text lacks lines that Linux 6.1 and later show.
 [[nodiscard]] IoUringInfo parseIoUring(std::string_view text);
 
-/// io_uring_setup(2).
+/// Calls io_uring_setup(2).
 [[nodiscard]] UniqueFd createIoUring(std::uint32_t entries, io_uring_params& parameters);
 
-/// io_uring_register(2); 0 or more, or -errno.
+/// Calls io_uring_register(2). Returns 0 or more, or -errno.
 [[nodiscard]] int registerIoUring(int ring, unsigned request, const void* argument, unsigned count) noexcept;
 
-/// What a ring shares with its program, mapped here. `parameters` are those of this ring, or of one made alike.
+/// Memory that a ring shares with its program, mapped in criu. `parameters`: those of this ring, or of a ring with
+/// equal setup.
 class IoUringMemory {
 public:
     IoUringMemory(int ring, const io_uring_params& parameters);
@@ -73,12 +75,12 @@ public:
     [[nodiscard]] std::uint32_t dropped() const { return word(parameters_.sq_off.dropped); }
     [[nodiscard]] std::uint32_t overflowed() const { return word(parameters_.cq_off.overflow); }
 
-    /// Indices of requests by place; empty for a ring without (IORING_SETUP_NO_SQARRAY).
+    /// Returns indices of requests by position; empty for a ring with IORING_SETUP_NO_SQARRAY.
     [[nodiscard]] std::span<std::uint32_t> sqArray() const;
     [[nodiscard]] std::span<std::byte> requests() const;
     [[nodiscard]] std::span<std::byte> completions() const;
 
-    /// Bytes of what both rings have in common, and of one request and one completion.
+    /// Return the size in bytes of the memory of both rings, of one request and of one completion.
     [[nodiscard]] static std::size_t ringSize(const io_uring_params& parameters) noexcept;
     [[nodiscard]] static std::size_t requestSize(const io_uring_params& parameters) noexcept;
     [[nodiscard]] static std::size_t completionSize(const io_uring_params& parameters) noexcept;
@@ -91,7 +93,7 @@ private:
     Mapping requests_;
 };
 
-// Newer than the headers of Debian 12.
+// Constants that the headers of Debian 12 lack.
 inline constexpr std::uint32_t kIoUringNoArray = 1U << 16;     // IORING_SETUP_NO_SQARRAY (6.6)
 inline constexpr unsigned kIoUringBufferGroup = 26;            // IORING_REGISTER_PBUF_STATUS (6.8)
 inline constexpr unsigned kIoUringNapi = 27;                   // IORING_REGISTER_NAPI (6.9)

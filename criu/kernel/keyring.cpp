@@ -10,8 +10,8 @@
 namespace criu::kernel {
 
 void joinNewSessionKeyring() {
-    // The kernel has no rule that forbids it. A seccomp filter may; but criu's filters are also the tree's, which can't
-    // use keys then.
+    // Ignores EPERM: only a seccomp filter can return it. Restored tasks have such a filter too, so they can't use
+    // keys.
     if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS && errno != EPERM)
         failErrno("leave the session keyring of criu");
 }

@@ -3,9 +3,9 @@
 
 namespace criu::kernel {
 
-/// The calling thread, and what it creates from then on, gets a new, empty session keyring (session-keyring(7)) in
-/// place of the one that it has inherited: whose keys it could use, whatever user it becomes. Throws Error. Does
-/// nothing where there are no keyrings, or none for criu.
+/// Gives the calling thread and its later children a new, empty session keyring (session-keyring(7)). With the
+/// inherited keyring, a restored task could use its keys after any change of user. Does nothing if the kernel lacks
+/// keyrings or denies them to criu. Throws Error.
 void joinNewSessionKeyring();
 
 }  // namespace criu::kernel

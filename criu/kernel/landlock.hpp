@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-/// What of Landlock (landlock(7)) can be seen by trying.
+/// Landlock properties (landlock(7)) that criu finds out by trying.
 namespace criu::kernel {
 
-/// The kernel has Landlock, and it is switched on.
+/// Returns true if the kernel has Landlock and it is enabled.
 [[nodiscard]] bool hasLandlock() noexcept;
 
-/// How many domains, one in the other, a process of criu could enter. Throws Error.
+/// Returns the number of nested domains that a process of criu could still enter. Throws Error.
 [[nodiscard]] int freeLandlockLayers();
 
 }  // namespace criu::kernel

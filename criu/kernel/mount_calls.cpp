@@ -24,7 +24,7 @@ constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
 
 constexpr unsigned kStatxMountId = 0x1000;  // STATX_MNT_ID
 
-/// What the kernel has noted in the file system's context: lines "e text", "w text", "i text".
+/// Returns the messages in the kernel's fs_context log: lines "e text", "w text", "i text".
 std::string reasonOf(int context) {
     std::string reason;
     std::array<char, 1024> line{};
@@ -62,7 +62,7 @@ void setOption(int context, std::string_view option, const std::string& type) {
         failContext(errno, context, fmt::format("set option {} of a {}", option, type));
 }
 
-/// Commas within a value are written with a backslash before them.
+/// Parses options, in which a backslash escapes a comma of a value.
 void setOptions(int context, std::string_view options, const std::string& type) {
     std::string option;
     const auto finish = [&] {
@@ -167,7 +167,8 @@ void setMountFlags(int mount, std::uint64_t flags) {
 }
 
 bool canRestoreMountNamespaces() noexcept {
-    // Older kernels take the flag for a mistake (EINVAL) or don't have the call; others miss the mounts.
+    // Asks with invalid descriptors: a kernel that knows the flag returns EBADF. Older kernels return EINVAL for the
+    // flag, or lack the call.
     return ::move_mount(-1, "", -1, "", MOVE_MOUNT_SET_GROUP | MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) !=
                0 &&
            errno == EBADF;

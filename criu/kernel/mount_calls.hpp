@@ -12,75 +12,75 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Mounts as descriptors: open_tree(2), fsopen(2) and their family (Linux 5.2; mount_setattr(2): 5.12). A mount made
-/// here is attached nowhere, and gone when its descriptor is closed, until attachMount() puts it somewhere.
+/// Mounts as descriptors: open_tree(2), fsopen(2) and related calls (Linux 5.2; mount_setattr(2): 5.12). A new mount
+/// is attached nowhere, and vanishes with its descriptor unless attachMount() attaches it.
 namespace criu::kernel {
 
-/// A new mount of what a descriptor (O_PATH will do) was opened on, beginning at that directory or file, without what
-/// is mounted below it. A mount that shares events has a new peer by this.
+/// Clones the mount of a descriptor, without submounts; an O_PATH descriptor suffices. The descriptor's file or
+/// directory becomes the root. A clone of a shared mount joins its peer group.
 [[nodiscard]] UniqueFd cloneMount(int fd);
 
-/// The same for a path below a directory: no symbolic link is followed, and nothing outside of the directory is reached
-/// (openBelow()).
+/// Clones the mount of a path below a directory, without submounts. Follows no symbolic links and never leaves the
+/// directory (openBelow()).
 [[nodiscard]] UniqueFd cloneMountBelow(int directory, const std::string& path);
 
-/// The same with all that is mounted below.
+/// Clones the mount of a path below a directory with all submounts.
 [[nodiscard]] UniqueFd cloneMountsBelow(int directory, const std::string& path);
 
-/// The same for a path that the user of criu has given, who may name symbolic links.
+/// Clones the mount of a path that the user of criu has given. Follows symbolic links.
 [[nodiscard]] UniqueFd cloneMountAt(const std::string& path);
 
-/// What a file system is made of.
+/// Arguments of a new file system.
 struct FileSystemParts {
     std::string type;
-    std::string source;            ///< empty: none
-    std::string options;           ///< the file system's own, separated by commas
-    std::uint64_t superFlags = 0;  ///< MS_RDONLY, MS_SYNCHRONOUS, MS_DIRSYNC, MS_LAZYTIME of the file system
-    /// Options whose value is what a descriptor refers to. They stay the caller's.
+    std::string source;            ///< empty: no source
+    std::string options;           ///< options of the file system itself, separated by commas
+    std::uint64_t superFlags = 0;  ///< MS_RDONLY, MS_SYNCHRONOUS, MS_DIRSYNC, MS_LAZYTIME of the superblock
+    /// Options whose value is a descriptor. The caller keeps these open.
     std::vector<std::pair<std::string, int>> descriptors = {};
 };
 
-/// A mount of a file system of this kind: of a new one, or of the only one that there is of the kind. What the kernel
-/// says about a failure is in the Error.
+/// Mounts a new file system, or the existing instance of a single-instance type. Throws Error with the kernel's
+/// messages.
 [[nodiscard]] UniqueFd mountFileSystem(const FileSystemParts& parts);
 
-/// Makes the file system of a mount read-only.
+/// Makes the superblock of a mount read-only.
 void makeFileSystemReadOnly(int mount);
 
-/// Puts a mount on a directory or file that a descriptor refers to.
+/// Attaches a mount to the directory or file of a descriptor.
 void attachMount(int mount, int place);
 
-/// The same for a path below a directory, on which no symbolic link may be (openBelow()).
+/// Attaches a mount to a path below a directory. The path must contain no symbolic link (openBelow()).
 void attachMountBelow(int mount, int directory, const std::string& path);
 
-/// Since when the kernel has all calls that a mount namespace is restored by: the last of them to come was
-/// MOVE_MOUNT_SET_GROUP of move_mount(2), see joinPropagation().
+/// First kernel with all calls that restore a mount namespace. The newest is MOVE_MOUNT_SET_GROUP of move_mount(2);
+/// see joinPropagation().
 inline constexpr std::string_view kMountNamespacesSince = "Linux 5.15";
 
-/// Whether this kernel has them. Asks as the calling thread, which needs CAP_SYS_ADMIN as a restore does.
+/// Returns true if this kernel has these calls. The calling thread needs CAP_SYS_ADMIN, as for a restore.
 [[nodiscard]] bool canRestoreMountNamespaces() noexcept;
 
-/// Sets MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW and those of access times of a mount; others off.
+/// Sets MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW and the access time flags of a mount to `flags`.
 void setMountFlags(int mount, std::uint64_t flags);
 
-/// MS_SHARED, MS_SLAVE, MS_PRIVATE or MS_UNBINDABLE.
+/// Sets the propagation: MS_SHARED, MS_SLAVE, MS_PRIVATE or MS_UNBINDABLE.
 void setPropagation(int mount, std::uint64_t kind);
 
-/// A mount and all below it are private from now on.
+/// Makes a mount and all submounts private.
 void makePrivateBelow(int mount);
 
-/// Has `to`, a private mount, get and send events as `from` does, of whose file system it shows the same or a part
-/// (Linux 5.15).
+/// Adds `to`, a private mount, to the peer group and master mount of `from`. `to` shows the same file system or a
+/// part of it (Linux 5.15).
 void joinPropagation(int from, int to);
 
-/// The kernel's number of the mount a descriptor was opened through; nothing before Linux 5.8.
+/// Returns the kernel's id of the mount that a descriptor was opened through; nullopt before Linux 5.8.
 [[nodiscard]] std::optional<int> mountIdOf(int fd);
 
-/// Whether a descriptor leads to the root of a mount. No before Linux 5.8, where the kernel doesn't tell.
+/// Returns true if a descriptor refers to the root of a mount. False before Linux 5.8, which doesn't report it.
 [[nodiscard]] bool isMountRoot(int fd);
 
-/// Runs `work` in a thread that is in another mount namespace, with its root as root and current directory. What it
-/// throws is thrown here.
+/// Runs `work` in a thread in another mount namespace, whose root becomes root and current directory. Rethrows
+/// exceptions of `work`.
 void runInMountNamespace(int target, const std::function<void()>& work);
 
 }  // namespace criu::kernel

@@ -29,11 +29,11 @@
 namespace criu::kernel {
 namespace {
 
-/// Back in the namespace when the scope is left.
+/// Scope whose end enters the namespace `target` again.
 class Return {
 public:
     Return(int target, int flag) : target_(target), flag_(flag) {}
-    // It was possible before, with the same rights.
+    // The call can't fail: it succeeded before with the same credentials.
     ~Return() { ::setns(target_, flag_); }
     Return(const Return&) = delete;
     Return& operator=(const Return&) = delete;
@@ -48,7 +48,7 @@ private:
 UniqueFd openOwnNamespace(NamespaceKind kind) {
     const std::string path = fmt::format("/proc/thread-self/ns/{}", namespaceName(kind));
     if (kind == NamespaceKind::Net && ::access(path.c_str(), F_OK) != 0) {
-        // A process in the midst of its restore may have no /proc.
+        // A task may have no /proc during its restore.
         const UniqueFd socket(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "create a socket"));
         return UniqueFd(sys(::ioctl(socket.get(), SIOCGSKNS), "open the network namespace of a socket"));
     }
@@ -100,7 +100,7 @@ UniqueFd foreignOwnerUserns(int space) {
 
 namespace {
 
-/// A message of openInNamespaces(): a descriptor with its number, or the text of an error.
+/// Message of openInNamespaces(): a descriptor with its number, or the text of an error.
 struct Found {
     std::int32_t number = 0;
     std::int32_t failed = 0;
@@ -111,9 +111,11 @@ std::span<const std::byte> bytesOf(const Found& found) {
     return std::as_bytes(std::span(&found, 1));
 }
 
-/// In the user namespace that is entered others may have the capability to trace all that is in there, and they aren't
-/// all frozen. A process that isn't dumpable can be traced only from the namespace in which its program was started, or
-/// from above (kernel/ptrace.c, __ptrace_may_access()); and it has nothing that it doesn't need.
+/// Makes this process undumpable. Tasks in the entered user namespace may have CAP_SYS_PTRACE there, and some aren't
+/// frozen.
+/// Only a task with CAP_SYS_PTRACE in the user namespace of its exec(2), or in an ancestor, can trace an undumpable
+/// process (__ptrace_may_access(), kernel/ptrace.c).
+/// Also closes all descriptors that the process doesn't need.
 void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, int channel) {
     sys(::prctl(PR_SET_DUMPABLE, 0), "keep others from tracing a process that enters namespaces");
     std::vector<int> spared(spaces.begin(), spaces.end());
@@ -122,8 +124,8 @@ void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, 
     closeAllExcept(std::move(spared));
 }
 
-/// Who enters a pid namespace isn't there itself, only its children are (setns(2)). Comes back in a child, which ends
-/// with the caller; the caller ends with its status.
+/// Continues in a child: setns(2) moves only later children into a pid namespace. The child ends with the caller, and
+/// the caller ends with its status.
 void goOnInChild() {
     const pid_t child = sys(::fork(), "create a process in a pid namespace");
     if (child == 0) {
@@ -138,7 +140,7 @@ void goOnInChild() {
 
 [[noreturn]] void openAndSend(std::span<const int> spaces, std::span<const int> needed,
                               const std::function<std::map<int, UniqueFd>()>& work, int channel) {
-    const NoOuterContexts reported;  // the parent has them
+    const NoOuterContexts reported;  // the parent prints these contexts
     setProcessTitle("open in namespaces");
     Found message;
     try {
@@ -199,8 +201,8 @@ std::map<int, UniqueFd> openInNamespaces(std::span<const int> spaces, std::span<
     for (;;) {
         if (!waitForHelper(here.get(), child, patience)) {
             problem = fmt::format(
-                "the process that was to open things in namespaces says nothing for {} s; somebody in "
-                "there may have stopped it",
+                "the process that opens files in namespaces has not answered for {} s; a process in these "
+                "namespaces may have stopped it",
                 patience.count() / 1000);
             break;
         }

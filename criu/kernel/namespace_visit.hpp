@@ -13,16 +13,16 @@
 
 namespace criu::kernel {
 
-/// The calling thread is in another namespace while this object lives. To be destroyed by the same thread.
+/// Scope in which the calling thread is in another namespace. The same thread must destroy it.
 class NamespaceVisit {
 public:
-    /// `target`: a descriptor of the namespace. Throws Error.
+    /// `target`: descriptor of the namespace. Throws Error.
     NamespaceVisit(int target, NamespaceKind kind);
     ~NamespaceVisit();
     NamespaceVisit(const NamespaceVisit&) = delete;
     NamespaceVisit& operator=(const NamespaceVisit&) = delete;
 
-    /// Runs `work` at home, and comes back whatever becomes of it.
+    /// Runs `work` in the original namespace. Returns to `target` even if `work` throws.
     void inOriginalNamespace(const std::function<void()>& work) const;
 
 private:
@@ -31,34 +31,34 @@ private:
     UniqueFd target_;
 };
 
-/// Runs `work` in a thread of its own, whose namespaces may be changed without any effect on the caller's; what
-/// it throws is thrown here.
+/// Runs `work` in a new thread, whose changes of namespace don't affect the caller. Rethrows exceptions of `work`.
 void runInThread(const std::function<void()>& work);
 
-/// The user namespace that another namespace belongs to, if it isn't that of the caller. Throws Error.
+/// Opens the user namespace that owns the namespace; invalid if it is the caller's. Throws Error.
 [[nodiscard]] UniqueFd foreignOwnerUserns(int space);
 
-/// How long a process is waited for that others may stop.
+/// Timeout for helper processes, which tasks in the entered namespaces could stop.
 inline constexpr std::chrono::seconds kHelperTimeout{60};
 
-/// Waits until something can be read from a channel to a child process, or its other end is shut. Otherwise ends the
+/// Waits until a channel to a child process is readable or closed at the other end. After the timeout it kills the
 /// child and returns false.
 [[nodiscard]] bool waitForHelper(int channel, pid_t child, std::chrono::milliseconds patience = kHelperTimeout);
 
-/// Runs `work`, which opens things, in a child process that has entered these namespaces, in this order; into a user
-/// namespace nobody with threads can go, and into a pid namespace only a further child can. It has no descriptors but
-/// those of `spaces` and `needed`, and can't be traced by who is in these namespaces. Returns what it has opened; what
-/// it throws is thrown here, as text.
-/// Who has rights there may stop it: if it says nothing for as long as `patience`, it is ended, and Error thrown.
+/// Runs `work` in a child process that has entered the namespaces `spaces` in order, and returns the descriptors it
+/// opens.
+/// The child is needed because a multithreaded process can't enter a user namespace. Only a second child can be in a
+/// pid namespace. It has only the descriptors of `spaces` and `needed`, and tasks in these namespaces can't trace it.
+/// Rethrows exceptions of `work` as text. Throws Error and kills the child if it doesn't answer within `patience`: a
+/// privileged task there may have stopped it.
 [[nodiscard]] std::map<int, UniqueFd> openInNamespaces(std::span<const int> spaces, std::span<const int> needed,
                                                        const std::function<std::map<int, UniqueFd>()>& work,
                                                        std::chrono::milliseconds patience = kHelperTimeout);
 
-/// The namespace of the calling thread.
+/// Opens the namespace of the calling thread.
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);
 
-/// Whether a socket, or a descriptor of a tun device, is of another network namespace than the calling thread. No, too,
-/// where the kernel doesn't report it.
+/// Returns true if a socket or tun descriptor belongs to another network namespace than the calling thread. Returns
+/// false if the kernel doesn't report it.
 [[nodiscard]] bool isOfOtherNetwork(int fd);
 
 }  // namespace criu::kernel

@@ -17,10 +17,10 @@
 namespace criu::engine {
 namespace {
 
-/// One packet.
+/// Packet of the protocol.
 struct AuthMessage {
-    std::uint64_t place = 0;  ///< where the sender's proof lies
-    Proof proof{};            ///< the receiver's
+    std::uint64_t place = 0;  ///< address of the sender's secret
+    Proof proof{};            ///< the receiver's secret
 };
 
 Proof makeAuthSecret() {
@@ -36,7 +36,8 @@ ucred peerCredentialsOf(int socket) {
     return peer;
 }
 
-/// Reads the other side's proof: of the process that the kernel says is there, and of no other that it may name.
+/// Reads the secret from the memory of the peer whose pid the kernel reports (SO_PEERCRED). Never trusts a pid from a
+/// message.
 Proof proofAt(int socket, std::uint64_t place) {
     Proof proof{};
     kernel::readMemory(peerCredentialsOf(socket).pid, place, proof);
@@ -48,7 +49,7 @@ void sendAuthMessage(int socket, const Proof& own, const Proof& others) {
     kernel::sendMessage(socket, std::as_bytes(std::span(&greeting, 1)), -1);
 }
 
-/// Nothing if the other side is gone.
+/// Receives a message; nullopt if the peer has closed the connection.
 std::optional<AuthMessage> receiveAuthMessage(int socket) {
     AuthMessage greeting;
     const kernel::ReceivedMessage received =
@@ -82,7 +83,7 @@ bool PeerAuthentication::take() {
 }
 
 void listenAsCurrentProcess(int listener, int backlog) {
-    // Each call notes who makes it (unix_listen() in net/unix/af_unix.c).
+    // listen(2) records the credentials of its caller (unix_listen() in net/unix/af_unix.c).
     sys(::listen(listener, backlog), "listen");
 }
 

@@ -4,23 +4,23 @@
 #include <array>
 #include <cstddef>
 
-/// How two processes of criu that meet at an abstract socket know each other. Anybody in the network namespace may take
-/// its name, or connect; and to be the same user says little: root of a container may be that. So each side tells what
-/// lies in the other's memory, which the kernel lets those only read who may trace the other (ptrace(2)), and who may
-/// do that to a process of criu's may do it to the tree.
+/// Peer authentication between two criu processes that connect through an abstract socket. Any process of the network
+/// namespace may bind its name or connect, and root of a container may have the same uid.
+/// So each process proves that it can read a random secret in the memory of the other. The kernel allows this to
+/// processes that may trace the other (ptrace(2)). A process that may trace criu may trace the tree anyway.
 namespace criu::engine {
 
-/// Random bytes in the memory of one side.
+/// Random secret in the memory of one process.
 using Proof = std::array<std::byte, 16>;
 
-/// The side that listens, for one that has connected. Each of its own: they don't wait for each other.
+/// Listener's half for one connection. Each connection has its own object, so that none waits for another.
 class PeerAuthentication {
 public:
-    /// Throws Error if the other side is another user's.
+    /// Throws Error if the peer has another uid.
     explicit PeerAuthentication(int socket);
 
-    /// Takes what has come. Returns whether the other side may be believed now. Throws Error if it may not, or is gone.
-    /// It is this object's memory that the other side reads: it stays where it is.
+    /// Receives the peer's message. Returns true when the peer is authenticated. Throws Error if authentication
+    /// failed or the peer has closed. The peer reads the memory of this object, so the object must not move.
     bool take();
 
 private:
@@ -29,18 +29,17 @@ private:
     bool greeted_ = false;
 };
 
-/// The listening process is this one from now on, by what the kernel says to whoever connects (SO_PEERCRED). Throws
-/// Error.
+/// Makes the calling process the listener that the kernel reports to connecting peers (SO_PEERCRED). Throws Error.
 void listenAsCurrentProcess(int listener, int backlog);
 
 enum class PeerAuthResult {
     Believed,
-    UnauthenticatedPeer,  ///< another user's process, or one that may not read this one's memory
-    Gone,                 ///< it has closed the connection
+    UnauthenticatedPeer,  ///< process of another user, or one that can't read this process' memory
+    Gone,                 ///< the peer has closed the connection
 };
 
-/// The side that connects, with a socket that was listened at by listenAsCurrentProcess(). Waits ten seconds at most;
-/// later reads from the socket do so, too. Throws Error, also if this process may not read the other's memory.
+/// Connecting half; the peer must have used listenAsCurrentProcess(). Waits ten seconds at most, and leaves this
+/// receive timeout on the socket. Throws Error, also if this process can't read the peer's memory.
 [[nodiscard]] PeerAuthResult authenticateTo(int socket);
 
 }  // namespace criu::engine

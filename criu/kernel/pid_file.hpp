@@ -8,14 +8,14 @@
 
 namespace criu::engine {
 
-/// A pid file of this run; removed with the object unless commit() was called.
+/// Pid file of this run. The destructor removes it unless commit() was called.
 class PidFile {
 public:
-    /// Writes `pid` in decimal, without a newline, to a file made for it (mode 0600). Throws Error when the file exists
-    /// already or can't be written; then no file of ours is left.
+    /// Writes `pid` in decimal, without a newline, to a new file (mode 0600). Throws Error if the file exists or
+    /// can't be written, and then leaves no file.
     PidFile(const std::string& path, HostPid pid);
 
-    /// The restore has come through: the file stays.
+    /// Keeps the file: the restore has succeeded.
     void commit() noexcept { name_.release(); }
 
 private:

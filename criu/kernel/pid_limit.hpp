@@ -3,24 +3,25 @@
 
 #include <sys/types.h>
 
-/// /proc/sys/kernel/pid_max, below which all pids are that the kernel gives. Since Linux 6.14 each pid namespace has
-/// its own, and a process reads and writes that of the namespace it is in; before there is one for all.
+/// Upper limit of pids, /proc/sys/kernel/pid_max. Since Linux 6.14 each pid namespace has a separate limit, and a
+/// process accesses that of its namespace. Earlier kernels have one for all.
 namespace criu::kernel {
 
 class PidLimit {
 public:
-    /// Of the pid namespace that this process is in.
+    /// Limit of this process' pid namespace.
     PidLimit() noexcept = default;
-    /// Of another, by a descriptor, which outlives this object. A process of this one goes there for a moment.
+    /// Limit of another pid namespace. The descriptor must outlive this object. Accesses run in a child that enters
+    /// the namespace.
     explicit PidLimit(int pidNamespace) noexcept : place_(Place::Given), given_(pidNamespace) {}
-    /// Of namespaces that are made from here on.
+    /// Returns the limit of new pid namespaces.
     [[nodiscard]] static PidLimit ofNew() noexcept;
 
-    /// The highest pid that may be given. Throws Error.
+    /// Returns the highest pid that the kernel may assign. Throws Error.
     [[nodiscard]] pid_t highest() const;
-    /// Whether set() can be expected to work. Throws Error.
+    /// Returns true if the caller may set the limit. Throws Error.
     [[nodiscard]] bool maySet() const;
-    /// Has this be the highest pid. Returns 0 or the errno: EINVAL if the kernel doesn't know pids as high.
+    /// Sets the highest pid. Returns 0 or the errno: EINVAL if it exceeds the kernel's maximum.
     int set(pid_t highest) const;
 
 private:

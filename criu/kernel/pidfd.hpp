@@ -11,33 +11,34 @@
 
 namespace criu::kernel {
 
-/// A process by a descriptor, immune to reuse of its number (pidfd_open(2), 5.3).
+/// Process by a descriptor, immune to reuse of its pid (pidfd_open(2), Linux 5.3).
 class PidFd {
 public:
-    /// Throws Error: ESRCH: no such process; EINVAL or ENOENT: `pid` is a thread that leads no process.
+    /// Throws Error: ESRCH if the process doesn't exist; EINVAL or ENOENT if `pid` isn't a thread group leader.
     explicit PidFd(pid_t pid);
-    /// Adopts a pidfd from elsewhere (CLONE_PIDFD).
+    /// Takes a pidfd of another origin, for instance CLONE_PIDFD.
     PidFd(UniqueFd fd, pid_t pid) noexcept : fd_(std::move(fd)), pid_(pid) {}
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    /// For messages; the number may have been reused.
+    /// Returns the pid for messages; the kernel may have reused it.
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// A duplicate of a descriptor of the process, close-on-exec (pidfd_getfd(2), 5.6). EBADF: it has no such
-    /// descriptor; EPERM: no ptrace access; ESRCH: it ended.
+    /// Duplicates a descriptor of the process, close-on-exec (pidfd_getfd(2), Linux 5.6). Throws Error: EBADF if it
+    /// has no such descriptor, EPERM without ptrace access, ESRCH if it ended.
     [[nodiscard]] UniqueFd getFd(int targetFd) const;
 
-    /// False if the process has ended; other errors throw. `info` as in rt_sigqueueinfo(2).
+    /// Sends a signal. Returns false if the process has ended; throws Error otherwise. `info` as in
+    /// rt_sigqueueinfo(2).
     bool sendSignal(int signal, siginfo_t* info = nullptr) const;
 
-    /// True once the process has ended (all threads). Reaps nothing. Without a timeout it doesn't wait.
+    /// Returns true once all threads of the process have ended. Reaps nothing. Doesn't wait without a timeout.
     [[nodiscard]] bool waitExit(std::optional<std::chrono::milliseconds> timeout = std::nullopt) const;
 
-    /// Frees the private memory of a process that has been killed, but still has it; several threads at once are faster
-    /// (process_mrelease(2), 5.15). Returns 0 or the error: EINVAL if others that live have the same memory.
+    /// Frees the private memory of a killed process that still has it; several threads at once are faster
+    /// (process_mrelease(2), Linux 5.15). Returns 0 or the errno: EINVAL if a live process shares the memory.
     int freeMemory() const noexcept;
 
-    /// waitid(2) of a child: blocks for `options` (WEXITED…) and returns what it gives; with WNOHANG si_pid may be 0.
+    /// Calls waitid(2) for a child with `options` (WEXITED…) and returns its result. With WNOHANG, si_pid may be 0.
     [[nodiscard]] siginfo_t wait(int options) const;
 
 private:

@@ -5,11 +5,12 @@
 
 namespace criu::kernel {
 
-/// A child that does nothing, for those who need a process only to refer to it. It lives as long as this object and
-/// leaves no trace with its parent (no SIGCHLD).
+/// Child that does nothing and exists only to be referred to. It lives as long as this object, and its end sends no
+/// SIGCHLD.
 class PlaceholderProcess {
 public:
-    /// `pid`: the pid it shall have (needs CAP_CHECKPOINT_RESTORE); 0: any. Throws Error: EEXIST if it is taken.
+    /// `pid`: pid of the child (needs CAP_CHECKPOINT_RESTORE), or 0 for any. Throws Error: EEXIST if the pid is in
+    /// use.
     explicit PlaceholderProcess(pid_t pid = 0);
     ~PlaceholderProcess();
     PlaceholderProcess(const PlaceholderProcess&) = delete;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kMagic = 0x19800202;  // MQUEUE_MAGIC of the kernel's ipc/mqueue.c
 
-/// "NAME:NUMBER" and the blanks behind it.
+/// Reads "NAME:NUMBER" and the blanks after it.
 template <typename Number>
 Number field(Scanner& scan, std::string_view name) {
     Number number{};
@@ -52,13 +52,13 @@ PosixQueueState readPosixQueueState(int queue) {
     state.messageSize = attributes.mq_msgsize;
     state.waiting = attributes.mq_curmsgs;
 
-    // A queue's file is one line: "QSIZE:129 NOTIFY:2 SIGNO:0 NOTIFY_PID:8260", with blanks that fill columns.
+    // The file of a queue has one line: "QSIZE:129 NOTIFY:2 SIGNO:0 NOTIFY_PID:8260", with blanks that fill columns.
     std::array<char, 128> text{};
     const auto length = sys(::pread(queue, text.data(), text.size(), 0), "read what a POSIX message queue holds");
     Scanner scan(std::string_view(text.data(), static_cast<std::size_t>(length)));
     state.bytes = field<std::uint64_t>(scan, "QSIZE");
-    // All three are 0 if nobody waits. Who isn't seen from this pid namespace has the number 0, but a way of being
-    // notified that isn't, except for a signal, which then has a number.
+    // All three are 0 if no process waits. A process of an unseen pid namespace has pid 0, but a nonzero NOTIFY;
+    // SIGEV_SIGNAL is 0 and has a nonzero SIGNO instead.
     const int how = field<int>(scan, "NOTIFY");
     const int signal = field<int>(scan, "SIGNO");
     const int process = field<int>(scan, "NOTIFY_PID");

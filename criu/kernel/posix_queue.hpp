@@ -8,23 +8,23 @@
 /// POSIX message queues (mq_overview(7)).
 namespace criu::kernel {
 
-/// What is known of a queue without taking anything out of it.
+/// State of a queue that is readable without receiving messages.
 struct PosixQueueState {
-    long maxMessages = 0;     ///< how many fit
-    long messageSize = 0;     ///< bytes that one may have at most
+    long maxMessages = 0;     ///< capacity in messages
+    long messageSize = 0;     ///< maximal bytes of one message
     long waiting = 0;         ///< messages in the queue
-    std::uint64_t bytes = 0;  ///< of all these together
-    bool notifies = false;    ///< somebody is to be notified of the next message (mq_notify(3))
+    std::uint64_t bytes = 0;  ///< bytes of all messages in the queue
+    bool notifies = false;    ///< a process is registered for notification of the next message (mq_notify(3))
 };
 
-/// The file system with the queues of the calling thread's IPC namespace, mounted nowhere. Empty if the kernel has no
-/// such queues. Throws Error.
+/// Mounts the queues of the calling thread's IPC namespace, detached. Returns an invalid descriptor if the kernel
+/// lacks POSIX queues. Throws Error.
 [[nodiscard]] UniqueFd mountPosixQueues();
 
-/// Whether a descriptor, maybe an O_PATH one, is of a queue.
+/// Returns true if a descriptor, possibly an O_PATH one, refers to a queue.
 [[nodiscard]] bool isPosixQueue(int fd) noexcept;
 
-/// Of a descriptor that may be read. Throws Error.
+/// Reads the state by a readable descriptor. Throws Error.
 [[nodiscard]] PosixQueueState readPosixQueueState(int queue);
 
 }  // namespace criu::kernel

@@ -7,22 +7,22 @@
 
 #include "criu/kernel/proc/procdir.hpp"
 
-/// Who may read memory of other processes (ptrace(2), "Ptrace access mode checking").
+/// Access checks for the memory of other processes (ptrace(2), "Ptrace access mode checking").
 namespace criu::kernel {
 
-/// Asks the kernel whether the calling thread may look into a thread of another process. The kernel compares file
-/// system ids and effective capabilities (PTRACE_MODE_READ_FSCREDS), and looks at the dumpable flag of the memory
-/// (__ptrace_may_access() in kernel/ptrace.c). FileRightsScope asks for somebody else.
+/// Returns true if the kernel lets the calling thread read a thread of another process. The kernel compares file
+/// system ids and effective capabilities (PTRACE_MODE_READ_FSCREDS). It also checks the dumpable flag
+/// (__ptrace_may_access() in kernel/ptrace.c). FileRightsScope makes the check for another user.
 [[nodiscard]] bool mayLookInto(const ProcPid& process, pid_t thread) noexcept;
 
-/// What Yama adds to that for PTRACE_ATTACH, by the values of /proc/sys/kernel/yama/ptrace_scope.
+/// Additional rules of Yama for PTRACE_ATTACH: values of /proc/sys/kernel/yama/ptrace_scope.
 enum class YamaScope : int { Classic = 0, Descendants = 1, Capability = 2, Nobody = 3 };
 
-/// The text of that file; anything unknown forbids most. Nothing: the kernel has no Yama.
+/// Parses that file; unknown values mean the strictest scope. Nullopt means that the kernel lacks Yama.
 [[nodiscard]] YamaScope parseYamaScope(const std::optional<std::string>& text) noexcept;
 [[nodiscard]] YamaScope readYamaScope();
 
-/// Whether a process descends from another, or is it. Throws Error.
+/// Returns true if a process descends from another or equals it. Throws Error.
 [[nodiscard]] bool descendsFrom(const ProcDir& proc, pid_t process, pid_t ancestor);
 
 }  // namespace criu::kernel

@@ -21,7 +21,7 @@
 namespace criu::kernel {
 namespace {
 
-/// Where programs are looked for that criu needs, and where these look for others.
+/// Folders in which criu looks for programs, also the $PATH that these programs get.
 constexpr std::string_view kProgramFolders = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin";
 
 UniqueFd memoryFile(std::string_view content) {
@@ -51,7 +51,7 @@ public:
     Actions& operator=(const Actions&) = delete;
 
     void put(const UniqueFd& file, int at) { ::posix_spawn_file_actions_adddup2(&actions_, file.get(), at); }
-    /// What criu was started with may be open beyond.
+    /// Closes all other descriptors: criu may have inherited some.
     void closeOthers() { ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1); }
     [[nodiscard]] const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
 
@@ -63,8 +63,8 @@ class Attributes {
 public:
     Attributes() {
         ::posix_spawnattr_init(&attributes_);
-        // Who interrupts criu mustn't end what undoes its work: signals stay blocked, and those to criu's group pass
-        // by.
+        // Gives the program its own process group, so that signals to criu's group don't end a program that reverts
+        // changes. Signals stay blocked.
         ::posix_spawnattr_setpgroup(&attributes_, 0);
         ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
     }
@@ -86,7 +86,7 @@ int awaitEnd(pid_t pid, const std::string& program) {
     return status;
 }
 
-/// Returns when the program has ended; kills it and throws if a stop is requested before.
+/// Waits until the program has ended. Kills it and throws Error if a stop is requested.
 void watch(pid_t pid, const std::string& program, StopRequest& stop) {
     const PidFd process(pid);
     while (!process.waitExit(std::chrono::milliseconds(0))) {
@@ -95,7 +95,7 @@ void watch(pid_t pid, const std::string& program, StopRequest& stop) {
             failErrno("wait for {}", program);
         if (events[1].revents == 0)
             continue;
-        ::kill(-pid, SIGKILL);  // it leads a process group, see Attributes
+        ::kill(-pid, SIGKILL);  // the program leads a process group, see Attributes
         (void)awaitEnd(pid, program);
         stop.throwIfRequested();
         return;
@@ -105,7 +105,7 @@ void watch(pid_t pid, const std::string& program, StopRequest& stop) {
 }  // namespace
 
 std::string findProgram(const std::string& name) {
-    // $PATH may lack the folders of administrators, and comes last: it is the caller's.
+    // Appends $PATH last: it belongs to the caller, and may lack the administrators' folders.
     std::string folders(kProgramFolders);
     if (const char* const path = ::secure_getenv("PATH"))
         folders.append(":").append(path);
@@ -133,7 +133,7 @@ std::string runProgram(const std::string& program, std::vector<std::string> argu
     const ArgumentVector words(std::move(arguments));
     pid_t pid = 0;
     const Attributes attributes;
-    // Variables such as XTABLES_LIBDIR have programs load code, and locales change what they print.
+    // Passes a minimal environment: XTABLES_LIBDIR and similar variables load code, and locales change the output.
     std::string path = fmt::format("PATH={}", kProgramFolders);
     std::string locale = "LC_ALL=C";
     char* const environment[] = {path.data(), locale.data(), nullptr};

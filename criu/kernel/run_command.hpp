@@ -7,14 +7,15 @@
 
 #include "criu/base/stop_request.hpp"
 
-/// Other programs that know how to read or write a kernel's state. They run in the namespaces of the calling thread.
+/// External programs that read or write kernel state. They run in the namespaces of the calling thread.
 namespace criu::kernel {
 
-/// Absolute path of a program, looked for in $PATH and the usual folders of administrators; empty if there is none.
+/// Returns the absolute path of a program, from the usual folders of administrators and $PATH; empty if not found.
 [[nodiscard]] std::string findProgram(const std::string& name);
 
-/// Runs a program with `input`; returns its output. Throws Error with the first line of its messages when it fails. A
-/// request to `stop` kills the program and throws; whoever undoes something gives none, so that it isn't half done.
+/// Runs a program with `input` and returns its output. Throws Error with the first line of its messages if it fails.
+/// A request to `stop` kills the program and throws Error. Callers that revert changes pass none, so that the program
+/// completes.
 std::string runProgram(const std::string& program, std::vector<std::string> arguments, std::string_view input,
                        StopRequest* stop = nullptr);
 

@@ -13,7 +13,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// struct sched_attr of <linux/sched/types.h>, which can't be included together with <sched.h>.
+/// struct sched_attr. <linux/sched/types.h> can't be included together with <sched.h>.
 struct KernelAttributes {
     std::uint32_t size;
     std::uint32_t policy;
@@ -37,13 +37,13 @@ SchedAttributes schedAttributes(pid_t tid) {
 }
 
 int niceValue(pid_t tid) {
-    // The system call returns 20 minus nice, so that no value is negative; glibc's wrapper undoes that.
+    // The system call returns 20 minus nice, so that no result is negative; glibc's wrapper reverses this.
     const long raw = sys(::syscall(SYS_getpriority, PRIO_PROCESS, tid), "get nice value of {}", tid);
     return static_cast<int>(20 - raw);
 }
 
 std::vector<std::uint64_t> cpuAffinity(pid_t tid) {
-    // The kernel wants room for all CPUs it was built for, and returns how many bytes it wrote.
+    // The kernel requires room for all CPUs that it was built for, and returns the number of bytes written.
     constexpr std::size_t mostWords = 1024;
     for (std::size_t words = 16; words <= mostWords; words *= 4) {
         std::vector<std::uint64_t> mask(words);

@@ -2,7 +2,7 @@
 #include "criu/kernel/terminal.hpp"
 
 #include <fcntl.h>
-#include <linux/termios.h>  // its structures are not those of <sys/ioctl.h>
+#include <linux/termios.h>  // structures differ from those of <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -24,7 +24,6 @@ namespace {
 
 static_assert(kControlCharacters == NCCS);
 
-/// ioctl(2).
 template <typename Argument>
 int control(int fd, unsigned long request, Argument argument) {
     return static_cast<int>(::syscall(SYS_ioctl, fd, request, argument));
@@ -89,7 +88,7 @@ void writeLineSettings(int fd, const LineSettings& settings) {
     auto raw = toKernel<termios2>(settings);
     raw.c_ispeed = settings.inputSpeed;
     raw.c_ospeed = settings.outputSpeed;
-    // Images without speeds mean no speed in particular; 0 would mean "hang up".
+    // Images without a speed leave the speed open. The value 0 would hang up the line.
     if ((raw.c_cflag & CBAUD) == BOTHER && raw.c_ospeed == 0)
         raw.c_cflag = (raw.c_cflag & ~tcflag_t{CBAUD}) | B38400;
     sys(control(fd, TCSETS2, &raw), "set up a terminal");
@@ -195,8 +194,8 @@ UniqueFd openControllingTerminal() {
 }
 
 int openSlaveOf(int master, int flags) {
-    // Unlike open(2), TIOCGPTPEER doesn't add O_LARGEFILE by itself (it would be missing in the flags that the kernel
-    // shows), and would leave O_CLOEXEC among the flags of the description for good.
+    // TIOCGPTPEER, unlike open(2), doesn't add O_LARGEFILE, which the kernel shows in the file flags. It would also
+    // keep O_CLOEXEC in the flags of the open file description permanently.
     const int fd = control(master, TIOCGPTPEER, (flags & ~O_CLOEXEC) | kLargeFile);
     if (fd >= 0 && (flags & O_CLOEXEC) != 0)
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -22,12 +22,13 @@ namespace {
 
 enum class Wish : std::uint32_t { OpenBelow, OpenAgain, OpenByHandle, SocketOption, PipeSize };
 
-/// A request: this, with the end of a pair of sockets for the answer. A message with the object follows there.
+/// Request to the thread, sent with one end of a socket pair for the answer. A message with the object follows on
+/// that pair.
 struct Request {
     Wish wish{};
     std::int32_t first = 0;
     std::int32_t second = 0;
-    std::uint32_t size = 0;  ///< of the bytes
+    std::uint32_t size = 0;  ///< used bytes of `bytes`
     alignas(8) std::array<std::byte, 4096> bytes{};
 };
 
@@ -50,7 +51,8 @@ UniqueFd asFd(long result) {
     return UniqueFd(static_cast<int>(result));
 }
 
-/// What is wanted; sets errno and returns nothing on failure, or an invalid descriptor where none is wanted.
+/// Does the requested call. Returns nullopt and sets errno on failure; an invalid descriptor if the call returns
+/// none.
 std::optional<UniqueFd> fulfil(const Request& request, int object) {
     const auto opened = [](UniqueFd fd) { return fd ? std::optional(std::move(fd)) : std::nullopt; };
     const auto done = [](int result) { return result >= 0 ? std::optional<UniqueFd>(UniqueFd()) : std::nullopt; };
@@ -59,7 +61,7 @@ std::optional<UniqueFd> fulfil(const Request& request, int object) {
         case Wish::OpenBelow: {
             open_how how{};
             how.flags = static_cast<std::uint32_t>(request.first) | O_CLOEXEC;
-            if ((how.flags & O_PATH) != 0)  // openat2(2) takes few flags beside it
+            if ((how.flags & O_PATH) != 0)  // openat2(2) allows few flags with O_PATH
                 how.flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
             how.resolve = RESOLVE_IN_ROOT;
             bytes.back() = std::byte{0};
@@ -111,7 +113,7 @@ void serveAll(int channel) {
             if (received.size == sizeof(request) && received.fd)
                 answerOne(request, received.fd.get());
         } catch (const std::exception&) {
-            // Whoever asked is gone, or learns of it by the end of its channel.
+            // Ignores failures: the requesting process has ended, or reads the end of its channel.
             if (received.size == 0) {
                 ::shutdown(channel, SHUT_RDWR);
                 return;
@@ -120,7 +122,7 @@ void serveAll(int channel) {
     }
 }
 
-/// The result is in errno and the descriptor.
+/// Returns the result as descriptor and errno.
 UniqueFd ask(int channel, const Request& request, int object) {
     auto [here, there] = makePair();
     sendMessage(channel, bytesOf(request), there.get());
@@ -172,7 +174,7 @@ void Usernsd::inherit(FdStore& store) {
 }
 
 void Usernsd::serve() {
-    const SignalsBlocked blocked;  // they are for the main thread
+    const SignalsBlocked blocked;  // signals are for the main thread
     server_ = std::thread([channel = ours_.get()] { serveAll(channel); });
 }
 

@@ -11,9 +11,9 @@
 
 namespace criu::kernel {
 
-/// What a process in a user namespace asks the criu outside of it to do, because the kernel wants rights in the first
-/// user namespace for it. The object is made by criu, which goes on to serve(), and inherited by those processes.
-/// The calls may be made by any of them, by several threads at once.
+/// Calls for processes in a user namespace that the kernel allows only in the initial user namespace. criu creates
+/// the object and runs serve(); restored processes inherit it. Any of these processes, and several threads at once,
+/// may make the calls.
 class Usernsd {
 public:
     Usernsd();
@@ -21,22 +21,23 @@ public:
     Usernsd(const Usernsd&) = delete;
     Usernsd& operator=(const Usernsd&) = delete;
 
-    /// Moves what the processes inherit to where it is in nobody's way.
+    /// Moves the inherited socket into the range of service descriptors.
     void inherit(FdStore& store);
 
-    /// In criu itself: answers until stop() or the end of this object.
+    /// Answers requests, in criu itself, until stop() or the destructor.
     void serve();
     void stop() noexcept;
 
-    /// open(2) of a path below a directory, which is as the root for it. An invalid descriptor and errno on failure.
+    /// Calls open(2) for a path below a directory, which acts as the root. Returns an invalid descriptor and sets
+    /// errno on failure.
     [[nodiscard]] UniqueFd openBelow(int directory, const std::string& path, int flags) const;
-    /// Opens what a descriptor refers to once more.
+    /// Opens the file of a descriptor again.
     [[nodiscard]] UniqueFd openAgain(int fd, int flags) const;
-    /// open_by_handle_at(2); `handle` is a whole struct file_handle.
+    /// Calls open_by_handle_at(2); `handle` is a complete struct file_handle.
     [[nodiscard]] UniqueFd openByHandle(int mount, std::span<const std::byte> handle, int flags) const;
-    /// setsockopt(2) of a number on level SOL_SOCKET. 0, or errno.
+    /// Sets an integer option of level SOL_SOCKET. Returns 0 or errno.
     [[nodiscard]] int setSocketOption(int socket, int option, int value) const;
-    /// Has a pipe hold this many bytes. 0, or errno.
+    /// Sets the capacity of a pipe in bytes. Returns 0 or errno.
     [[nodiscard]] int setPipeSize(int pipe, int bytes) const;
 
 private:

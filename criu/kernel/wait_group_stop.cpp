@@ -36,7 +36,7 @@ void waitGroupStop(std::span<const HostPid> pids) noexcept {
         try {
             awaitThreads(kernel::ProcDir().open(pid.value), deadline);
         } catch (const std::exception&) {
-            continue;  // it has ended
+            continue;  // the process has ended
         }
     }
 }

@@ -7,8 +7,8 @@
 
 namespace criu::engine {
 
-/// Waits until every thread of processes that were sent a stop signal stands still, so that whoever waits for criu
-/// finds them so. A second at most: some may be gone, or in a frozen cgroup.
+/// Waits until every thread of the processes that got a stop signal is stopped, so that criu's caller finds them
+/// stopped. Gives up after a second: a process may have ended or be in a frozen cgroup.
 void waitGroupStop(std::span<const HostPid> pids) noexcept;
 
 }  // namespace criu::engine

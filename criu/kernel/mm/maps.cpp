@@ -17,7 +17,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// In the order of VmFlag.
+/// Mnemonics in the order of VmFlag.
 constexpr std::string_view kMnemonics =
     "rd wr ex sh mr mw me ms gd pf dw lo io sr rr dc de lf ac nr ht sf nl ar wf dd sd mm hg nh mg mt um uw ui ss sl dp "
     "bt gu";
@@ -29,7 +29,7 @@ constexpr std::size_t indexOf(char first, char second) noexcept {
     return static_cast<std::size_t>(first - 'a') * kLetters + static_cast<std::size_t>(second - 'a');
 }
 
-/// From two letters to the flag at once: smaps has a dozen of them per mapping.
+/// Returns a table from two letters to the flag, because smaps has a dozen flags per mapping.
 consteval std::array<VmFlag, kLetters * kLetters> flagsByLetters() {
     std::array<VmFlag, kLetters * kLetters> flags{};
     flags.fill(VmFlag::Unknown);
@@ -54,7 +54,7 @@ VmFlags parseFlags(std::string_view text) noexcept {
     return flags;
 }
 
-/// Where a size field of smaps goes; null for fields that nobody needs. Most of them differ in length already.
+/// Returns the field for a size line of smaps, or null for unused lines.
 std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
     if (key == "Rss")
         return &Vma::rss;
@@ -71,8 +71,8 @@ std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
     return nullptr;
 }
 
-/// Reads in big pieces and hands on whole lines: smaps of a process with very many mappings is never held as a whole.
-/// `pieceSize`: of what is taken apart at once; the kernel hands out a page or so at a time.
+/// Parses the file in large pieces of whole lines, so that smaps of many mappings is never in memory as a whole.
+/// `pieceSize`: bytes parsed at once; one read returns about a page.
 std::vector<Vma> readThrough(const ProcPid& process, const std::string& name, std::size_t pieceSize) {
     const UniqueFd file = process.open(name, O_RDONLY);
     const ErrorContext context([&] { return process.path() + '/' + name; });
@@ -165,14 +165,14 @@ std::vector<MappedFileSystem> parseMappedFileSystems(std::string_view text) {
         scan.needNumber(mapped.start, "start address", 16);
         scan.need('-', "a dash");
         scan.needNumber(mapped.end, "end address", 16);
-        scan.word();  // access rights
+        scan.word();  // permissions
         scan.word();  // offset
         scan.needNumber(major, "major device number", 16);
         scan.need(':', "a colon");
         scan.needNumber(minor, "minor device number", 16);
         mapped.device = makedev(major, minor);
         const auto same = [&](const MappedFileSystem& other) { return other.device == mapped.device; };
-        // Mappings of one file follow each other, so the last is the likeliest.
+        // Searches backwards: mappings of one file usually follow each other.
         if (mapped.device != 0 && std::none_of(found.rbegin(), found.rend(), same))
             found.push_back(mapped);
     }
@@ -186,8 +186,8 @@ std::vector<Vma> parseMaps(std::string_view text) {
 }
 
 std::vector<Vma> readMaps(const ProcPid& process) {
-    // A path may be as long as a page, each byte of it an escape of four. Memory for more would be mapped for each
-    // call.
+    // The buffer holds the longest line: a page of path, each byte escaped to four. malloc() would mmap a larger
+    // buffer for each call.
     return readThrough(process, "maps", std::size_t{32} << 10);
 }
 

@@ -14,7 +14,7 @@
 
 namespace criu::kernel {
 
-/// What a mnemonic of smaps' "VmFlags:" stands for (Documentation/filesystems/proc.rst).
+/// Flags of "VmFlags:" in smaps (Documentation/filesystems/proc.rst).
 enum class VmFlag : std::uint8_t {
     Read,              // rd
     Write,             // wr
@@ -56,10 +56,10 @@ enum class VmFlag : std::uint8_t {
     Droppable,         // dp  MAP_DROPPABLE
     GuardedControl,    // bt  arm64 BTI guarded page
     MayHaveGuard,      // gu  guard regions were installed (6.19)
-    Unknown,           // some mnemonic not in this list
+    Unknown,           // mnemonic that this list lacks
 };
 
-/// A set of VmFlag.
+/// Set of VmFlag.
 class VmFlags {
 public:
     constexpr VmFlags() noexcept = default;
@@ -78,30 +78,30 @@ private:
     std::uint64_t bits_ = 0;
 };
 
-/// One mapping as /proc/PID/maps shows it (proc_pid_maps(5)); with the further fields of smaps if that was read.
+/// Mapping as /proc/PID/maps shows it (proc_pid_maps(5)), with more fields if smaps was read.
 struct Vma {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     /// PROT_READ | PROT_WRITE | PROT_EXEC.
     int prot = 0;
     bool shared = false;
-    /// `name` ends in " (deleted)". A file may also just be called so.
+    /// True if `name` ends in " (deleted)". The name of an existing file may also end so.
     bool deleted = false;
-    /// Bytes into the file.
+    /// File offset in bytes.
     std::uint64_t pgoff = 0;
-    /// The superblock's device: on btrfs and overlayfs not what stat(2) shows. 0:0 and inode 0 mean no file.
+    /// Device of the superblock, which differs from stat(2) on btrfs and overlayfs. 0:0 with inode 0 means no file.
     std::uint32_t devMajor = 0;
     std::uint32_t devMinor = 0;
     std::uint64_t inode = 0;
-    /// Path or a name in brackets ("[heap]", "[anon:…]"), newlines decoded, " (deleted)" kept; empty for none.
-    /// The kernel doesn't escape backslashes here: a name that has the four characters \012 in it is misread.
+    /// Path, or a name in brackets ("[heap]", "[anon:…]"); empty for none. Newlines are decoded, " (deleted)" is
+    /// kept. The kernel doesn't escape backslashes here, so a name that contains the four characters \012 is misread.
     std::string name;
 
-    /// From smaps only; all but kernelPageSize in bytes of memory.
+    /// Fields from smaps only. All but kernelPageSize are bytes of memory.
     VmFlags flags;
     std::uint64_t kernelPageSize = 0;
     std::uint64_t rss = 0;
-    std::uint64_t inCommon = 0;  ///< of rss: what other mappings have, too
+    std::uint64_t inCommon = 0;  ///< part of rss that other mappings share
     std::uint64_t anonymous = 0;
     std::uint64_t swap = 0;
     std::uint64_t locked = 0;
@@ -109,13 +109,13 @@ struct Vma {
     [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
 };
 
-/// Whether a mapping is private and has no file, nor is one of the kernel's own areas.
+/// Returns true if a mapping is private, has no file and isn't a kernel area such as the vDSO.
 [[nodiscard]] bool isAnonymous(const Vma& vma) noexcept;
 
-/// Takes the lines of maps or smaps, in pieces of any size.
+/// Incremental parser of maps or smaps.
 class MapsParser {
 public:
-    /// `text` must end at the end of a line, unless it's the last. Throws Error on a malformed line.
+    /// `text` must end at a line's end, except the last piece. Throws Error on a malformed line.
     void feed(std::string_view text);
     [[nodiscard]] std::vector<Vma> take() noexcept { return std::move(vmas_); }
 
@@ -126,26 +126,25 @@ private:
     std::vector<Vma> vmas_;
 };
 
-/// A file system that a process has mapped files of, and one of these mappings.
+/// File system of a mapped file, with the range of one such mapping.
 struct MappedFileSystem {
     dev_t device = 0;
     std::uint64_t start = 0;
     std::uint64_t end = 0;
 };
 
-/// Each once, of the text of maps; less work than parseMaps(). Throws Error on a malformed line.
+/// Returns each file system once, from the text of maps; faster than parseMaps(). Throws Error on a malformed line.
 [[nodiscard]] std::vector<MappedFileSystem> parseMappedFileSystems(std::string_view text);
 
-/// Both for maps and smaps.
+/// Parses maps or smaps.
 [[nodiscard]] std::vector<Vma> parseMaps(std::string_view text);
 
-/// Costs, measured on Linux 6.18 (Firecracker guest, warm):
-///  - maps doesn't look at page tables: 0.45 us per mapping.
-///  - smaps is the only source of VmFlags. It makes 1 KiB of text per mapping and visits every page table entry: 2.8 us
-///  per
-///    mapping plus 8 ms per GiB of present 4 KiB pages (33 ms for 4 GiB; PAGEMAP_SCAN of the same takes as long).
-///  - ioctl(PROCMAP_QUERY) (6.11) takes 0.6 us per mapping, and has no VmFlags: of no use for walking all mappings.
-/// A dump needs VmFlags (madvise state, locked, device memory), so it reads smaps, once; everything else uses maps.
+/// Costs measured on Linux 6.18 (Firecracker guest, warm):
+/// - maps doesn't read page tables: 0.45 us per mapping.
+/// - smaps alone has VmFlags. It prints 1 KiB per mapping and walks all page tables: 2.8 us per mapping plus 8 ms per
+/// GiB of present 4 KiB pages (33 ms for 4 GiB; PAGEMAP_SCAN takes as long).
+/// - ioctl(PROCMAP_QUERY) (Linux 6.11) takes 0.6 us per mapping and lacks VmFlags, so it can't replace either file.
+/// A dump reads smaps once, because it needs VmFlags (madvise state, locked, device memory). Other code reads maps.
 [[nodiscard]] std::vector<Vma> readMaps(const ProcPid& process);
 [[nodiscard]] std::vector<Vma> readSmaps(const ProcPid& process);
 

@@ -52,13 +52,13 @@ bool kernelTakes(int pagemap, PageIs category) noexcept {
     return ::ioctl(pagemap, kScanRequest, &argument) >= 0;
 }
 
-/// Frame number of the page that untouched private memory reads from; nothing if the kernel hides frame numbers.
+/// Returns the frame number of the zero page; nullopt if the kernel hides frame numbers.
 std::optional<std::uint64_t> findZeroPage() {
     const UniqueFd own(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     if (!own)
         return std::nullopt;
     const Mapping page = Mapping::anonymous(machinePageSize());
-    // Without a huge page the read fault maps the zero page.
+    // With a huge page, the read fault would map the huge zero page instead.
     ::madvise(page.data(), page.size(), MADV_NOHUGEPAGE);
     static_cast<void>(*static_cast<volatile const char*>(page.as<char>()));
     std::uint64_t entry = 0;
@@ -70,7 +70,7 @@ std::optional<std::uint64_t> findZeroPage() {
     return frame == 0 ? std::nullopt : std::optional(frame);
 }
 
-/// Joins runs that touch and have the same categories.
+/// Visitor wrapper that merges adjacent runs of equal categories.
 class Joiner {
 public:
     explicit Joiner(const PagemapScanner::Visitor& visit) noexcept : visit_(visit) {}
@@ -124,7 +124,7 @@ PagemapScanner::PagemapScanner(UniqueFd pagemap, Mode mode) : pagemap_(std::move
             failErrno("use PAGEMAP_SCAN");
         mode_ = available ? Mode::Scan : Mode::Entries;
     }
-    // Bit 58 of the entries came with the category, in 6.15.
+    // The category and bit 58 of entries are both of Linux 6.15, so one check covers both modes.
     guards_ = kernelTakes(pagemap_.get(), PageIs::Guard);
     if (mode_ == Mode::Entries)
         zeroPfn_ = findZeroPage();
@@ -153,12 +153,12 @@ std::vector<PageRange> PagemapScanner::scan(std::uint64_t start, std::uint64_t e
 
 void PagemapScanner::scanAtOnce(std::uint64_t start, std::uint64_t end, const PageQuery& query,
                                 const Visitor& visit) const {
-    // Page tables of this much are walked in a millisecond or two: threads wouldn't pay for less.
+    // One thread walks the page tables of 256 MiB in a millisecond or two; smaller parts don't repay a thread.
     constexpr std::uint64_t leastPart = std::uint64_t{256} << 20;
     const unsigned cores = availableCores();
     if (cores == 1 || start >= end || end - start < 2 * leastPart)
         return scan(start, end, query, visit);
-    // Contents are seldom spread evenly: small parts even that out. Reservations of terabytes aren't to make many.
+    // Small parts balance uneven contents. Their number is limited, because reservations may span terabytes.
     const std::uint64_t part = std::max(leastPart, (end - start) / (8 * cores) / leastPart * leastPart);
     std::vector<std::vector<PageRange>> found((end - start + part - 1) / part);
     {
@@ -179,7 +179,7 @@ void PagemapScanner::scanAtOnce(std::uint64_t start, std::uint64_t end, const Pa
 
 void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const PageQuery& query,
                                  const Visitor& visit) const {
-    // A kernel that doesn't know guard pages has none to tell apart: nothing has the category.
+    // A kernel without the guard category reports it for no page.
     const PageIs known = guards_ ? ~PageIs::None : ~PageIs::Guard;
     if (any(query.all & ~known))
         return;
@@ -205,8 +205,8 @@ void PagemapScanner::scanByIoctl(std::uint64_t start, std::uint64_t end, const P
                 continue;
             failErrno("PAGEMAP_SCAN at {:x}", argument.start);
         }
-        // When the result array fills up, the kernel may say it stopped before the last region it reported, and report
-        // that one again (seen with 6.18).
+        // When the result array is full, the kernel may report an end before the last region and report this region
+        // again (seen with Linux 6.18).
         for (PageRange region : std::span(regions).first(static_cast<std::size_t>(found))) {
             region.start = std::max(region.start, reached);
             if (region.start >= region.end)

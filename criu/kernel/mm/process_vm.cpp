@@ -12,7 +12,7 @@ namespace {
 
 using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
 
-/// The kernel copies at most this much per call (MAX_RW_COUNT on 4 KiB pages), silently.
+/// Maximal bytes per call: the kernel silently truncates longer ones (MAX_RW_COUNT on 4 KiB pages).
 constexpr std::size_t kCallLimit = 0x7ffff000;
 
 VmTransfer transfer(Call call, pid_t pid, std::span<const RemoteRange> ranges, std::byte* local,
@@ -41,7 +41,7 @@ VmTransfer transfer(Call call, pid_t pid, std::span<const RemoteRange> ranges, s
             done.bytes += static_cast<std::size_t>(got);
             into += static_cast<std::uint64_t>(got);
         } else if (count == 0) {
-            // `local` is full and there is more to come.
+            // `local` is full, but ranges remain.
             done.code = EINVAL;
             return done;
         }
@@ -53,7 +53,7 @@ VmTransfer transfer(Call call, pid_t pid, std::span<const RemoteRange> ranges, s
     return done;
 }
 
-/// Where byte number `offset` of the ranges lies in the process.
+/// Returns the address of byte number `offset` of the ranges.
 std::uint64_t addressAt(std::span<const RemoteRange> ranges, std::size_t offset) noexcept {
     for (const RemoteRange& range : ranges) {
         if (offset < range.size)
@@ -70,7 +70,7 @@ VmTransfer readMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::s
 }
 
 VmTransfer writeMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local) noexcept {
-    // process_vm_writev only reads through its local iovec, whose type has no const.
+    // process_vm_writev() only reads its local iovec, whose type lacks const.
     return transfer(::process_vm_writev, pid, ranges, const_cast<std::byte*>(local.data()), local.size());
 }
 

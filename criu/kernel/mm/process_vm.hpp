@@ -12,28 +12,28 @@
 
 namespace criu::kernel {
 
-/// A piece of another process' memory.
+/// Range of another process' memory.
 struct RemoteRange {
     std::uint64_t start = 0;
     std::uint64_t size = 0;
 };
 
-/// How far a transfer got. `code` is errno (EFAULT: memory not readable or not mapped at the first byte not
-/// transferred), or 0 when all was.
+/// Result of a transfer. `code` is 0 if it is complete, else errno. EFAULT: the first byte not transferred is
+/// unmapped or unreadable.
 struct VmTransfer {
     std::size_t bytes = 0;
     int code = 0;
 };
 
-/// Copies the ranges, one behind the other, into `local` (process_vm_readv(2)), going on after short transfers and
-/// splitting lists longer than the kernel takes (1024). `local` must hold them all. Needs ptrace access; memory without
-/// PROT_READ can't be read this way (use /proc/PID/mem). Never throws.
+/// Copies the ranges one after another into `local` (process_vm_readv(2)). Repeats short transfers, and splits lists
+/// of more than 1024 ranges. `local` must hold all ranges.
+/// Needs ptrace access. Memory without PROT_READ needs /proc/PID/mem instead. Never throws.
 VmTransfer readMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<std::byte> local) noexcept;
 
-/// The other direction (process_vm_writev(2)). Pages of `pid` must be writable.
+/// Copies `local` to the ranges (process_vm_writev(2)). Their pages must be writable.
 VmTransfer writeMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local) noexcept;
 
-/// All or an Error that names the process and the address where it stopped.
+/// Transfer everything, or throw an Error with the process and the failing address.
 void readMemory(pid_t pid, std::span<const RemoteRange> ranges, std::span<std::byte> local);
 void readMemory(pid_t pid, std::uint64_t address, std::span<std::byte> local);
 void writeMemory(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local);

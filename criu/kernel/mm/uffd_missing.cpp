@@ -46,12 +46,12 @@ UffdEvent eventOf(const uffd_msg& message) {
     }
 }
 
-/// `done` is what the kernel has written into the request: bytes, or a negative errno if it has done nothing.
+/// Returns the result of a request. `done` is the kernel's output: bytes, or a negative errno if nothing was done.
 Supplied resultOf(int returned, std::int64_t done) noexcept {
     if (returned == 0)
         return {static_cast<std::uint64_t>(done), 0};
     const int code = errno;
-    // In part done: the kernel says EAGAIN, and the next call what is in the way.
+    // The kernel returns EAGAIN after a partial transfer; the next call returns its reason.
     if (done > 0)
         return {static_cast<std::uint64_t>(done), EAGAIN};
     return {0, code};
@@ -143,7 +143,7 @@ Supplied uffdContinue(int userfaultfd, std::uint64_t at, std::uint64_t bytes) no
 
 void uffdWake(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
     uffdio_range range{at, bytes};
-    ::ioctl(userfaultfd, UFFDIO_WAKE, &range);  // fails only for memory that is gone, where nobody waits
+    ::ioctl(userfaultfd, UFFDIO_WAKE, &range);  // fails only if the memory no longer exists, and then no thread waits
 }
 
 }  // namespace criu::kernel

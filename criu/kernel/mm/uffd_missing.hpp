@@ -8,41 +8,41 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// userfaultfd(2) as far as it supplies pages that a process hasn't got yet: a thread that touches one waits until
-/// somebody has put it there, and whoever changes the mappings waits until the reader of the descriptor knows.
+/// Missing mode of userfaultfd(2). A thread that touches an absent page waits until criu supplies the page. A thread
+/// that changes mappings waits until criu has read the event.
 namespace criu::kernel {
 
-/// Flags to make such a descriptor with, as the second word of the system call: faults of the kernel, on behalf of
-/// system calls, are to wait too. Needs CAP_SYS_PTRACE in the first user namespace, or vm.unprivileged_userfaultfd.
+/// Returns flags for the userfaultfd system call. They include faults in kernel mode, on behalf of system calls.
+/// These need CAP_SYS_PTRACE in the initial user namespace, or vm.unprivileged_userfaultfd.
 [[nodiscard]] int uffdMissingFlags() noexcept;
 
-/// Asks for all events, for a descriptor fresh from the system call. Returns 0 or the errno: EINVAL if the kernel lacks
-/// any of them (4.11), EPERM without CAP_SYS_PTRACE.
+/// Enables all events for a new descriptor. Returns 0 or the errno: EINVAL if the kernel lacks some (Linux 4.11),
+/// EPERM without CAP_SYS_PTRACE.
 [[nodiscard]] int enableUffdMissing(int userfaultfd) noexcept;
 
-/// Whether this process may have such descriptors, by trying: 0 or the errno.
+/// Tries to create such a descriptor. Returns 0 or the errno.
 [[nodiscard]] int probeUffdMissing() noexcept;
 
-/// The same two for registerUffdMinor(): also EINVAL before Linux 5.14.
+/// Enable and probe the events for registerUffdMinor(). Return EINVAL before Linux 5.14.
 [[nodiscard]] int enableUffdMinor(int userfaultfd) noexcept;
 [[nodiscard]] int probeUffdMinor() noexcept;
 
-/// From now on pages that a range of mappings lacks are waited for. Returns 0 or the errno.
+/// Registers a range of mappings for missing mode. Returns 0 or the errno.
 [[nodiscard]] int registerUffdMissing(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
 
-/// The same for private mappings of files in memory (tmpfs, memfd): threads wait at the first touch of a page whether
-/// the file has it (a minor fault) or not. So the kernel shows no byte of the file by itself, and memory that its
-/// process has given up can be made zero as anonymous memory would be.
+/// Registers private mappings of tmpfs or memfd files for missing and minor mode. Threads wait at the first touch of
+/// a page even if the file has it (minor fault).
+/// The kernel then never shows file content by itself, so criu can zero discarded memory as for anonymous memory.
 [[nodiscard]] int registerUffdMinor(int userfaultfd, std::uint64_t start, std::uint64_t bytes) noexcept;
 
-/// What has happened in the memory that a descriptor belongs to.
+/// Event in the memory of a userfaultfd.
 struct UffdEvent {
     enum class Kind {
-        Fault,   ///< a thread waits for the page of `start`
-        Fork,    ///< `child` is the descriptor of a new process' memory, which is as this one is now
-        Move,    ///< pages of `start` on are at `target` now (mremap(2))
-        Remove,  ///< pages are given up, the mapping stays (madvise(2))
-        Unmap,   ///< the mapping is gone
+        Fault,   ///< a thread waits for the page at `start`
+        Fork,    ///< `child` is the userfaultfd of a new process, whose memory equals this one's at the event
+        Move,    ///< pages from `start` on moved to `target` (mremap(2))
+        Remove,  ///< pages were discarded, the mapping stays (madvise(2))
+        Unmap,   ///< the mapping was removed
     };
     Kind kind{};
     std::uint64_t start = 0;
@@ -51,23 +51,23 @@ struct UffdEvent {
     UniqueFd child;
 };
 
-/// Takes events that wait, in their order; none if there is none (the descriptor is O_NONBLOCK). Throws Error.
+/// Reads pending events in order; none if the queue is empty. The descriptor must be O_NONBLOCK. Throws Error.
 [[nodiscard]] std::vector<UffdEvent> readUffdEvents(int userfaultfd);
 
-/// How much of a range was done, and why not more: 0, EAGAIN (an event waits to be read), EEXIST (a page is there),
-/// ENOENT (the range isn't within one registered mapping), ESRCH (the memory is gone), or another errno.
+/// Progress of a request. `code`: 0 if it is complete, EAGAIN (an event is pending), EEXIST (a page exists), ENOENT
+/// (the range isn't within one registered mapping), ESRCH (the memory no longer exists), or another errno.
 struct Supplied {
     std::uint64_t bytes = 0;
     int code = 0;
 };
-/// Puts content into missing pages, and wakes whoever waits for them.
+/// Copies content into missing pages and wakes the threads that wait for them.
 [[nodiscard]] Supplied uffdCopy(int userfaultfd, std::uint64_t at, std::span<const std::byte> content) noexcept;
-/// The same with pages of zeroes.
+/// Fills missing pages with zeroes and wakes the threads that wait for them.
 [[nodiscard]] Supplied uffdZeropage(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
-/// Maps pages that the mapped file has there, and wakes whoever waits for them: the kernel copies a page when it is
-/// written to. EFAULT if the file hasn't got one. After registerUffdMinor().
+/// Maps existing pages of the mapped file and wakes the threads that wait for them; the kernel copies them on write.
+/// EFAULT if the file lacks a page. Requires registerUffdMinor().
 [[nodiscard]] Supplied uffdContinue(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
-/// Has threads that wait for pages of a range touch them again.
+/// Wakes threads that wait for pages of a range, so that they touch them again.
 void uffdWake(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept;
 
 }  // namespace criu::kernel

@@ -14,7 +14,7 @@
 namespace criu::kernel {
 namespace {
 
-// Younger than the headers of Debian 12 (<linux/userfaultfd.h>).
+// Constants that the headers of Debian 12 lack (<linux/userfaultfd.h>).
 constexpr int kUserModeOnly = 1;
 constexpr std::uint64_t kAsynchronousProtection = std::uint64_t{1} << 15;
 
@@ -49,7 +49,7 @@ int clearUffdWp(int userfaultfd, std::uint64_t start, std::uint64_t size) noexce
     int code = 0;
     do {
         code = ::ioctl(userfaultfd, UFFDIO_WRITEPROTECT, &change) == 0 ? 0 : errno;
-    } while (code == EAGAIN);  // the mappings are just being changed
+    } while (code == EAGAIN);  // another thread is changing the mappings
     return code;
 }
 

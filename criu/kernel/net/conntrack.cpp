@@ -18,8 +18,8 @@ constexpr std::uint16_t subsystem(ConntrackTable table) noexcept {
     return static_cast<std::uint16_t>(number << 8);
 }
 
-/// The kernel doesn't report the windows of a TCP connection: the new entry mustn't hold packets against what it has
-/// seen itself. `body` begins with an nfgenmsg.
+/// Makes the entry of a TCP connection liberal, so that the kernel doesn't drop its packets as out of window. The
+/// kernel doesn't report the windows of a connection. `body` begins with an nfgenmsg.
 void makeLiberal(std::span<std::byte> body) {
     const auto relax = [&](std::span<const std::byte> value) {
         if (value.size() < sizeof(nf_ct_tcp_flags))
@@ -45,7 +45,8 @@ void makeLiberal(std::span<std::byte> body) {
     });
 }
 
-/// These bits are the kernel's alone: it sets the first by itself for a connection with a master, and refuses a change.
+/// Clears status bits that only the kernel sets. It sets IPS_EXPECTED itself for a connection with a master, and
+/// refuses changes.
 void clearOwnStatus(std::span<std::byte> body) {
     forEachAttribute(body.subspan(NLMSG_ALIGN(sizeof(nfgenmsg))), [&](std::uint16_t type, auto value) {
         if (type != CTA_STATUS || value.size() != sizeof(std::uint32_t))
@@ -76,7 +77,7 @@ std::vector<std::byte> readConntrack(ConntrackTable table) {
         const auto* const start = reinterpret_cast<const std::byte*>(&header);
         all.insert(all.end(), start, start + header.nlmsg_len);
     });
-    // A kernel that doesn't track connections doesn't know the request.
+    // A kernel without connection tracking doesn't know the request.
     if (code != 0 && code != EINVAL && code != EOPNOTSUPP)
         failWith(code, "list tracked connections");
     return all;
@@ -84,7 +85,7 @@ std::vector<std::byte> readConntrack(ConntrackTable table) {
 
 void writeConntrack(ConntrackTable table, std::span<const std::byte> messages) {
     NetlinkSocket socket(NETLINK_NETFILTER);
-    // A connection that another one has announced names it, so it comes later.
+    // An expected connection names its master, so criu creates it after the others.
     std::vector<NetlinkMessage> related;
     const auto make = [&socket](NetlinkMessage& message) {
         if (const int code = socket.request(message); code != 0)

@@ -5,25 +5,25 @@
 
 namespace criu::kernel {
 
-/// How long, in seconds, iptables waits for its lock: who holds it may be frozen.
+/// Seconds that iptables waits for its lock: the lock's holder may be frozen.
 inline constexpr const char* kIptablesWait = "--wait=10";
 
-/// The programs iptables-restore(8) and iptables-save(8), for IPv4 or IPv6: the only interface to their rules that all
-/// their variants (legacy and nf_tables) have in common. They act on the network namespace of the calling thread.
+/// The programs iptables-restore(8) and iptables-save(8), for IPv4 or IPv6. They are the only interface that all
+/// iptables variants (legacy and nf_tables) share. They act on the calling thread's network namespace.
 class Iptables {
 public:
     enum class Family { V4, V6 };
 
     explicit Iptables(Family family) : family_(family) {}
 
-    /// Whether the programs are there.
+    /// Returns true if the programs are installed.
     [[nodiscard]] bool available() const;
 
-    /// Runs lines in the format of iptables-restore, leaving other rules alone; all or none of them take effect. Throws
-    /// Error with the program's message.
+    /// Runs lines in the format of iptables-restore atomically, and keeps other rules. Throws Error with the
+    /// program's message.
     void run(const std::string& lines) const;
 
-    /// The rules of the filter table, one a line.
+    /// Returns the rules of the filter table, one a line.
     [[nodiscard]] std::string filterRules() const;
 
 private:

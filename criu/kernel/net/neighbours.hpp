@@ -7,19 +7,20 @@
 #include <span>
 #include <vector>
 
-/// Neighbours of a network namespace (ip-neighbour(8)) that somebody has entered for good; the others the kernel finds
-/// by itself. All calls are about the namespace of the calling thread.
+/// Permanent neighbour entry that a user added (ip-neighbour(8)); the kernel finds other neighbours itself. Calls act
+/// on the calling thread's network namespace.
 namespace criu::kernel {
 
 struct Neighbour {
-    std::uint32_t device = 0;            ///< index
+    std::uint32_t device = 0;            ///< interface index
     std::uint8_t family = 0;             ///< AF_INET, AF_INET6
-    std::uint8_t flags = 0;              ///< NTF_…: a router, for example
-    std::vector<std::byte> address;      ///< of the family
-    std::vector<std::byte> linkAddress;  ///< of the hardware
+    std::uint8_t flags = 0;              ///< NTF_… flags, for instance NTF_ROUTER
+    std::vector<std::byte> address;      ///< address of the family
+    std::vector<std::byte> linkAddress;  ///< hardware address
 };
 
-/// One answer, from behind the netlink header; nothing if it is no such neighbour. Throws Error if it is too short.
+/// Parses one answer without its netlink header; nullopt unless it is a permanent neighbour. Throws Error if it is
+/// too short.
 std::optional<Neighbour> parseNeighbour(std::span<const std::byte> answer);
 
 std::vector<Neighbour> readNeighbours();

@@ -15,25 +15,26 @@
 namespace criu::kernel {
 namespace {
 
-/// Room for one request.
+/// Size of the buffer for one request.
 constexpr std::size_t kMessageSize = std::size_t{64} << 10;
-/// Room for what the kernel sends at a time: it fills up to 32 KiB where it is given them (netlink_dump() in
-/// net/netlink/af_netlink.c, since Linux 4.6), so that a long list takes fewer calls.
+/// Size of the receive buffer. The kernel fills up to 32 KiB per call (netlink_dump() in net/netlink/af_netlink.c,
+/// Linux 4.6), so a long list needs fewer calls.
 constexpr std::size_t kAnswerSize = std::size_t{32} << 10;
 
-/// libnl reports failures of its own as negative numbers that aren't errno's.
+/// Throws Error for a failure of libnl, whose negative codes aren't errno values.
 template <typename... Args>
 void check(int result, Located<Args...> what, Args&&... args) {
     if (result < 0)
         throw Error(0, fmt::format(what.text, std::forward<Args>(args)...), what.where).addHint(::nl_geterror(result));
 }
 
-/// How often a list is asked for again that changed while the kernel was listing it (NLM_F_DUMP_INTR, Linux 3.1).
+/// Maximal number of requests for a list that the kernel reports as changed during the dump (NLM_F_DUMP_INTR, Linux
+/// 3.1).
 constexpr int kTries = 20;
 
-/// What the callbacks of one request write down. Exceptions can't pass through the library's C code.
+/// Results that the callbacks of one request record. Exceptions can't pass through libnl's C code.
 struct Reply {
-    std::vector<std::byte> messages;  ///< whole ones, one behind the other
+    std::vector<std::byte> messages;  ///< complete messages, one after another
     int code = 0;
     bool done = false;
     bool interrupted = false;
@@ -54,7 +55,7 @@ int onMessage(nl_msg* message, void* argument) {
     }
 }
 
-/// The end of a list has the error that ended it, if there was one.
+/// Reads the error, if any, that the kernel puts into the end message of a list.
 int onEnd(nl_msg* message, void* argument) {
     auto& reply = *static_cast<Reply*>(argument);
     const nlmsghdr* const header = ::nlmsg_hdr(message);
@@ -87,7 +88,7 @@ struct FreeCallbacks {
     void operator()(nl_cb* callbacks) const noexcept { ::nl_cb_put(callbacks); }
 };
 
-/// Sends a request and gathers what the kernel answers, to the end.
+/// Sends a request and collects all answers of the kernel.
 Reply exchange(nl_sock* socket, nl_msg* request) {
     const std::unique_ptr<nl_cb, FreeCallbacks> callbacks(::nl_cb_alloc(NL_CB_DEFAULT));
     if (!callbacks)
@@ -99,7 +100,7 @@ Reply exchange(nl_sock* socket, nl_msg* request) {
     ::nl_cb_set(callbacks.get(), NL_CB_DUMP_INTR, NL_CB_CUSTOM, onInterruption, &reply);
     ::nl_cb_err(callbacks.get(), NL_CB_CUSTOM, onError, &reply);
 
-    ::nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;  // a new number each time it is sent
+    ::nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;  // libnl chooses a new sequence number for each send
     ::nl_complete_msg(socket, request);
     check(::nl_send(socket, request), "send a netlink request");
     while (!reply.done) {
@@ -125,7 +126,7 @@ NetlinkMessage::NetlinkMessage(std::uint16_t type, std::uint16_t flags) : messag
 }
 
 void NetlinkMessage::append(const void* data, std::size_t size) {
-    // The function takes the data for writable, but only reads it.
+    // nlmsg_append() takes a non-const pointer, but only reads.
     check(::nlmsg_append(message_.get(), const_cast<void*>(data), size, NLMSG_ALIGNTO),
           "put {} bytes into a netlink request", size);
 }
@@ -139,7 +140,7 @@ void NetlinkMessage::nested(std::uint16_t type, const std::function<void()>& fil
     nlattr* const attribute = ::nla_nest_start(message_.get(), type);
     if (attribute == nullptr)
         fail("a netlink request becomes too large");
-    // nla_nest_start() may mark the attribute as nested, which drivers from before Linux 5.2 don't expect.
+    // nla_nest_start() may set NLA_F_NESTED, which drivers before Linux 5.2 don't expect.
     attribute->nla_type = type;
     fill();
     ::nla_nest_end(message_.get(), attribute);
@@ -159,7 +160,7 @@ NetlinkSocket::NetlinkSocket(int protocol) : socket_(::nl_socket_alloc()) {
         failWith(ENOMEM, "create a netlink socket");
     check(::nl_connect(socket_.get(), protocol), "create a netlink socket");
     check(::nl_socket_set_msg_buf_size(socket_.get(), kAnswerSize), "set the buffer of a netlink socket");
-    ::nl_socket_disable_msg_peek(socket_.get());  // no answer is larger
+    ::nl_socket_disable_msg_peek(socket_.get());  // no answer exceeds the buffer
 }
 
 int NetlinkSocket::request(NetlinkMessage& message, const Visitor& visit) {
@@ -181,7 +182,7 @@ int NetlinkSocket::request(NetlinkMessage& message, const Visitor& visit) {
 
 void forEachAttribute(std::span<const std::byte> attributes,
                       const std::function<void(std::uint16_t, std::span<const std::byte>)>& visit) {
-    // The library only reads, but has no constant types.
+    // libnl only reads, but its types lack const.
     const auto* at = reinterpret_cast<const nlattr*>(attributes.data());
     auto left = static_cast<int>(attributes.size());
     while (left >= static_cast<int>(sizeof(nlattr)) && ::nla_ok(at, left) != 0) {

@@ -14,12 +14,11 @@
 struct nl_msg;
 struct nl_sock;
 
-/// Messages of netlink(7), composed, sent and taken apart by libnl-3. What they mean is known to whoever asks: links,
-/// sock_diag, conntrack.
+/// Messages of netlink(7), by libnl-3. Callers interpret them: rtnl links, sock_diag, conntrack.
 namespace criu::kernel {
 
-/// A netlink message in the making: header, fixed part, attributes. Throws Error if it becomes larger than 64 KiB,
-/// which is more than any request holds.
+/// Netlink message under construction: header, fixed part, attributes. Throws Error beyond 64 KiB, which no request
+/// reaches.
 class NetlinkMessage {
 public:
     template <typename Fixed>
@@ -27,7 +26,7 @@ public:
         append(&fixed, sizeof(fixed));
     }
 
-    /// Adds bytes as they are, with the padding that netlink wants behind them.
+    /// Appends bytes with netlink's padding.
     void append(const void* data, std::size_t size);
     void attribute(std::uint16_t type, const void* data, std::size_t size);
     void attribute(std::uint16_t type, std::string_view text) { attribute(type, text.data(), text.size()); }
@@ -35,10 +34,10 @@ public:
     void number(std::uint16_t type, Number value) {
         attribute(type, &value, sizeof(value));
     }
-    /// Attributes that `fill` adds become the content of this one. Without content the attribute is left out.
+    /// Adds an attribute whose content is the attributes that `fill` adds. Omits it if `fill` adds none.
     void nested(std::uint16_t type, const std::function<void()>& fill);
 
-    /// The message as it is so far, with its header.
+    /// Returns the current message with its header.
     [[nodiscard]] std::span<const std::byte> bytes() const;
 
 private:
@@ -51,16 +50,16 @@ private:
     std::unique_ptr<nl_msg, Free> message_;
 };
 
-/// A connection to the kernel, in the network namespace of the thread that makes it.
+/// Netlink socket in the network namespace of the creating thread.
 class NetlinkSocket {
 public:
     explicit NetlinkSocket(int protocol);
 
     using Visitor = std::function<void(const nlmsghdr& header, std::span<const std::byte> payload)>;
 
-    /// Sends, hands every answer to `visit`, and returns 0 when the kernel is done, or the (positive) errno it answered
-    /// with. The message must ask for an acknowledgement or a dump. A list that changed while the kernel was listing
-    /// it may lack something: it is asked for again. Throws Error if the kernel can't be talked to.
+    /// Sends the message, passes every answer to `visit`, and returns 0, or the positive errno that the kernel
+    /// answered with. The message must request an acknowledgement or a dump.
+    /// Repeats a dump that the kernel reports as changed while it ran. Throws Error if the communication fails.
     int request(NetlinkMessage& message, const Visitor& visit = nullptr);
 
 private:
@@ -70,11 +69,11 @@ private:
     std::unique_ptr<nl_sock, Free> socket_;
 };
 
-/// Visits each attribute of a list: type (without the flag bits) and value. A cut-off attribute ends the list.
+/// Visits each attribute of a list with its type (without flag bits) and value. Stops at a truncated attribute.
 void forEachAttribute(std::span<const std::byte> attributes,
                       const std::function<void(std::uint16_t type, std::span<const std::byte> value)>& visit);
 
-/// Whether a list of attributes has one of this type.
+/// Returns true if a list has an attribute of this type.
 [[nodiscard]] bool hasAttribute(std::span<const std::byte> attributes, std::uint16_t type) noexcept;
 
 }  // namespace criu::kernel

@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <optional>
 
-/// The numbers by which a network namespace knows others (ip-netns(8), "nsid"): by which it reports where its devices'
-/// peers are.
+/// Ids by which a network namespace knows other ones (`nsid`, ip-netns(8)). The kernel uses them to report the
+/// namespaces of device peers.
 namespace criu::kernel {
 
-/// The id that the calling thread's namespace has for another; nothing if it has none. `network`: a descriptor of that.
+/// Returns the nsid of another namespace in the calling thread's; nullopt if it has none. `network`: descriptor of
+/// the other namespace.
 [[nodiscard]] std::optional<std::int32_t> networkIdOf(int network);
 
-/// Gives another namespace an id in the calling thread's.
+/// Assigns another namespace an nsid in the calling thread's.
 void setNetworkId(int network, std::int32_t id);
 
 }  // namespace criu::kernel

@@ -15,7 +15,7 @@ constexpr const char* kName = "libnftables.so.1";
 
 }  // namespace
 
-/// libnftables(3).
+/// Functions of libnftables(3).
 struct Nftables::Library {
     SharedLibrary library{kName, "libnftables1"};
     void* (*create)(std::uint32_t flags) = library["nft_ctx_new"];

@@ -6,21 +6,19 @@
 
 namespace criu::kernel {
 
-/// libnftables, loaded when first needed: most runs never touch it, and linked in, it and the six libraries below it
-/// would be loaded by every run.
+/// libnftables, loaded on first use. Most runs don't need it, and linking it would load seven libraries in every run.
 class Nftables {
 public:
-    /// Throws Error if the library can't be loaded. Commands act on the network namespace of the thread that makes this
-    /// object.
+    /// Throws Error if the library can't be loaded. Commands act on the network namespace of the constructing thread.
     Nftables();
     ~Nftables();
     Nftables(const Nftables&) = delete;
     Nftables& operator=(const Nftables&) = delete;
 
-    /// Whether the library is there.
+    /// Returns true if the library is installed.
     [[nodiscard]] static bool available() noexcept;
 
-    /// Runs commands in nft(8)'s language, all or none of them; returns their output. Throws Error with nft's message.
+    /// Runs commands in nft(8)'s language atomically and returns their output. Throws Error with nft's message.
     std::string run(const std::string& commands);
 
 private:

@@ -9,23 +9,23 @@
 #include <span>
 #include <vector>
 
-/// What the kernel reports about packet sockets through NETLINK_SOCK_DIAG (sock_diag(7), <linux/packet_diag.h>).
+/// Packet socket as NETLINK_SOCK_DIAG reports it (sock_diag(7), <linux/packet_diag.h>).
 namespace criu::kernel {
 
 struct PacketSocketInfo {
     std::uint32_t inode = 0;
     int type = 0;
-    std::uint16_t protocol = 0;  ///< ETH_P_…, host order
+    std::uint16_t protocol = 0;  ///< ETH_P_…, host byte order
     packet_diag_info info{};
     std::vector<packet_diag_mclist> memberships;
     std::optional<packet_diag_ring> receiveRing;
     std::optional<packet_diag_ring> sendRing;
 };
 
-/// All of the network namespace of the calling thread.
+/// Lists all packet sockets of the calling thread's network namespace.
 std::vector<PacketSocketInfo> readPacketSockets();
 
-/// One answer, from behind the netlink header. Throws Error if it is too short to be one.
+/// Parses one answer without its netlink header. Throws Error if it is too short.
 PacketSocketInfo parsePacketSocket(std::span<const std::byte> answer);
 
 }  // namespace criu::kernel

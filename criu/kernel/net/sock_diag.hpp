@@ -10,46 +10,47 @@
 #include <string>
 #include <vector>
 
-/// What the kernel reports about sockets through NETLINK_SOCK_DIAG (sock_diag(7), <linux/unix_diag.h>).
+/// Unix sockets as NETLINK_SOCK_DIAG reports them (sock_diag(7), <linux/unix_diag.h>).
 namespace criu::kernel {
 
-/// The states a Unix socket can be in; the numbers are those of TCP, in the kernel as in images.
+/// States of a Unix socket. The kernel and images use TCP's numbers.
 enum class UnixState : std::uint8_t { Established = 1, Close = 7, Listen = 10 };
 
-/// One Unix socket of a network namespace.
+/// Unix socket of a network namespace.
 struct UnixSocketInfo {
-    std::uint32_t inode = 0;  ///< as in "socket:[INODE]"
+    std::uint32_t inode = 0;  ///< inode as in "socket:[INODE]"
     int type = 0;             ///< SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET
     UnixState state{};
-    /// sun_path as the kernel stores it: paths with their zero byte at the end, abstract names with one at the front;
-    /// empty if unnamed.
+    /// sun_path as the kernel stores it: paths end with a zero byte, abstract names begin with one. Empty if unnamed.
     std::string name;
-    /// Device and inode of the file a path was bound to. The device is in the kernel's own form, major << 20 | minor.
+    /// File that the socket's path was bound to. The device is in the kernel's internal encoding, major << 20 |
+    /// minor.
     struct File {
         std::uint32_t device = 0;
         std::uint32_t inode = 0;
     };
     std::optional<File> file;
-    /// Inode of the other end; 0 if that one is closed or was not yet accepted. Absent: not connected.
+    /// Inode of the peer; 0 if the peer is closed or not yet accepted. Unset if not connected.
     std::optional<std::uint32_t> peer;
-    /// Listening: the sockets whose connections wait to be accepted, the oldest first; 0 for one closed meanwhile.
+    /// Listening socket: inodes of unaccepted connections, oldest first; 0 for a closed one.
     std::vector<std::uint32_t> pending;
-    /// Listening: connections that wait. Otherwise: bytes to be read (of datagrams: bytes of the first).
+    /// Listening socket: number of unaccepted connections. Other sockets: readable bytes; for datagrams, bytes of the
+    /// first.
     std::uint32_t receiveQueue = 0;
-    /// Listening: the backlog. Otherwise: memory taken by what was sent and isn't read yet.
+    /// Listening socket: the backlog. Other sockets: memory used by sent data that the peer hasn't read.
     std::uint32_t sendQueue = 0;
-    std::uint8_t shutdown = 0;  ///< 1: receiving, 2: sending is shut down
-    std::optional<uid_t> uid;   ///< of its creator; absent on kernels before 5.3
+    std::uint8_t shutdown = 0;  ///< bit 0: receiving, bit 1: sending is shut down
+    std::optional<uid_t> uid;   ///< uid of its creator; unset before Linux 5.3
 };
 
-/// All Unix sockets of the network namespace of the calling thread. While others come and go the kernel may leave out
-/// some; ask for those with readUnixSocket().
+/// Lists all Unix sockets of the calling thread's network namespace. The kernel may omit some while sockets are
+/// created or closed; readUnixSocket() finds these.
 std::vector<UnixSocketInfo> readUnixSockets();
 
-/// One of them; nothing if there is none of this inode.
+/// Reads one socket; nullopt if no socket has this inode.
 std::optional<UnixSocketInfo> readUnixSocket(std::uint32_t inode);
 
-/// One answer of that dump, from behind the netlink header. Throws Error if it is too short to be one.
+/// Parses one answer without its netlink header. Throws Error if it is too short.
 UnixSocketInfo parseUnixSocket(std::span<const std::byte> answer);
 
 }  // namespace criu::kernel

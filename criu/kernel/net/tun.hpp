@@ -7,50 +7,49 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Network devices whose packets a program reads and writes (tun and tap): what can be read and set through their
-/// descriptors. Numbers: <linux/if_tun.h>.
+/// State of tun and tap devices that is accessible through their descriptors. Constants: <linux/if_tun.h>.
 namespace criu::kernel {
 
-/// What an open /dev/net/tun is attached to.
+/// Attachment of an open /dev/net/tun.
 struct TunAttachment {
     std::string device;
-    std::uint32_t flags = 0;  ///< IFF_…; IFF_NO_PI is also set where the descriptor has no packet filter
-    bool detached = false;    ///< its queue of a device of several is set aside
+    std::uint32_t flags = 0;  ///< IFF_…; the kernel also sets IFF_NO_PI if the descriptor has no packet filter
+    bool detached = false;    ///< the queue is detached from its multiqueue device
 };
 
-/// Settings of a device that can only be read through its descriptors.
+/// Settings of a device that only its descriptors show.
 struct TunSettings {
-    std::uint32_t headerSize = 0;  ///< bytes of the virtio-net header
-    std::uint32_t sendBuffer = 0;  ///< bytes
-    bool littleEndian = false;     ///< of that header
-    bool filtered = false;         ///< packets pass a BPF filter
+    std::uint32_t headerSize = 0;  ///< size of the virtio-net header in bytes
+    std::uint32_t sendBuffer = 0;  ///< send buffer size in bytes
+    bool littleEndian = false;     ///< byte order of the virtio-net header
+    bool filtered = false;         ///< a BPF filter is attached
 };
 
-/// Nothing: it isn't attached (yet).
+/// Returns nullopt if the descriptor isn't attached to a device.
 std::optional<TunAttachment> readTunAttachment(int fd);
 
-/// `fd` is attached to the device.
+/// `fd` must be attached to the device.
 TunSettings readTunSettings(int fd, bool tap);
 
-/// TUN_F_… that programs have set for a device of the calling thread's network namespace.
+/// Reads the TUN_F_… flags that a program has set for a device of the calling thread's network namespace.
 std::uint32_t readTunOffload(const std::string& device);
 
-/// Attaches an open /dev/net/tun to a device, which is created if there is none of the name in the network namespace of
-/// the descriptor; then `index` becomes its index, 0: any.
+/// Attaches an open /dev/net/tun to a device. Creates the device if the network namespace of the descriptor has none
+/// of the name. `index`: index of a created device; 0: any.
 void attachTun(int fd, const std::string& device, std::uint32_t flags, std::uint32_t index = 0);
 
-/// Sets the queue of an attached descriptor aside.
+/// Detaches the queue of an attached descriptor.
 void detachTunQueue(int fd);
 
-/// Whether the device outlives its descriptors.
+/// Sets if the device outlives its descriptors.
 void setTunPersistent(int fd, bool persistent);
 
-/// Sets what readTunSettings() reads, but for the filter.
+/// Sets the values that readTunSettings() reads, except the filter.
 void writeTunSettings(int fd, const TunSettings& settings);
 
 void writeTunOffload(int fd, std::uint32_t offload);
 
-/// User and group that may attach; -1: none in particular.
+/// Sets the user and group that may attach; -1: any.
 void writeTunOwner(int fd, std::int32_t user, std::int32_t group);
 
 }  // namespace criu::kernel

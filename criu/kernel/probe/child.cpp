@@ -22,8 +22,7 @@ pid_t forkChild() {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)
             ::_exit(1);
-        // Handlers of this program, and its blocked signals, mustn't prevent that a signal which the child causes kills
-        // it.
+        // Resets handlers and the signal mask, so that a signal of the child's own making kills it.
         struct sigaction byDefault {};
         byDefault.sa_handler = SIG_DFL;
         for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGSYS, SIGTRAP, SIGTERM, SIGINT})
@@ -52,7 +51,7 @@ bool inChild(const std::function<bool()>& body) {
         try {
             code = body() ? 0 : 1;
         } catch (const std::exception&) {
-            // The exit code says it all.
+            // The exit code carries the result.
         }
         ::_exit(code);
     }

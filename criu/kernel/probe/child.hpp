@@ -7,11 +7,11 @@
 
 namespace criu::kernel::probe {
 
-/// Runs `body` in a forked child, which may do to itself what a probe has to, and returns what it returned. False as
-/// well if the child threw or was killed. The child dies with the calling thread.
+/// Runs `body` in a forked child, which a probe may change freely, and returns its result. Returns false if the child
+/// threw or was killed. The child dies with the calling thread.
 bool inChild(const std::function<bool()>& body);
 
-/// A forked child that runs `body` and is stopped under ptrace before it (SIGSTOP). Killed and reaped on destruction.
+/// Forked child that is stopped under ptrace (SIGSTOP) before it runs `body`. The destructor kills and reaps it.
 class TracedChild {
 public:
     explicit TracedChild(const std::function<void()>& body);
@@ -21,7 +21,7 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// Continues the child; the signal it stops with next, 0 if it ends instead.
+    /// Continues the child. Returns the next stop signal, or 0 if the child ends.
     int resumeUntilStop();
 
 private:

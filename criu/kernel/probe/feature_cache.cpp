@@ -20,7 +20,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// To be raised when a probe changes its mind about what it takes for a yes.
+/// Version of the cache. Must rise when a probe changes its criterion.
 constexpr int kCacheVersion = 2;
 constexpr std::string_view kLastLine = "end";
 

@@ -149,7 +149,7 @@ void Features::load() {
             if (info.cached && std::find(names->begin(), names->end(), info.name) != names->end())
                 states_[static_cast<std::size_t>(info.feature)] = State::Yes;
     } catch (const Error&) {
-        // Without a readable cache everything is probed anew.
+        // Without a readable cache, every feature is probed.
         cachePath_.clear();
     }
 }
@@ -164,7 +164,7 @@ bool Features::has(Feature feature) {
         try {
             state = info.probe() ? State::Yes : State::No;
         } catch (const Error&) {
-            // What a probe needs to find out isn't there: then the feature can't be used either.
+            // A probe that can't find out means that the feature can't be used either.
             state = State::No;
         }
         news_ = news_ || (state == State::Yes && info.cached);
@@ -189,7 +189,7 @@ void Features::save() noexcept {
                 names.push_back(info.name);
         writeFeatureCache(cachePath_, key_, names);
     } catch (const std::exception&) {
-        // A cache that can't be written costs the next run some milliseconds, and nothing else.
+        // Ignores a write failure: the next run only probes again, for some milliseconds.
     }
 }
 

@@ -12,8 +12,7 @@
 
 namespace criu::kernel {
 
-/// What a kernel (or the tools beside it) may be able to do, depending on its version, configuration and our
-/// privileges.
+/// Features of the kernel and its tools that depend on version, configuration and privileges.
 enum class Feature : std::uint8_t {
     MountIdInFdinfo,
     DirtyTracking,
@@ -60,7 +59,7 @@ enum class Feature : std::uint8_t {
     OverlayfsMaps,
     Breakpoints,
     PagemapScanGuards,
-    // Those below have no name for `check --feature`.
+    // Features without a name for `check --feature`.
     MadviseGuard,
     MapDroppable,
     MemfdCreate,
@@ -75,55 +74,54 @@ enum class Feature : std::uint8_t {
 };
 inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::RawDiag) + 1;
 
-/// Which form of the `check` command looks at a feature.
+/// Form of the `check` command that reports a feature.
 enum class CheckClass : std::uint8_t {
     Extra,         ///< check --extra (and --all)
     Experimental,  ///< check --experimental (and --all)
     ByName,        ///< check --feature NAME only
-    Internal,      ///< no form
+    Internal,      ///< none
 };
 
 struct FeatureInfo {
     Feature feature;
-    /// For `check --feature`, and in the cache file.
+    /// Name for `check --feature` and the cache file.
     std::string_view name;
     CheckClass check;
-    /// Tools beside the kernel may change without a reboot: never taken from the cache file.
+    /// False for tools, which may change without a reboot; the cache file must not hold them.
     bool cached;
-    /// Tries it out. Leaves nothing behind; may fork and reap one child. A probe that can't find out throws or returns
-    /// false.
+    /// Tries the feature. Leaves no trace; may fork and reap one child. Throws or returns false if it can't find out.
     bool (*probe)();
-    /// What is the matter without it.
+    /// Effect of a missing feature, for messages.
     std::string_view lack;
 };
 
-/// All features, in the order of the enumeration.
+/// Returns all features, in the order of the enumeration.
 [[nodiscard]] std::span<const FeatureInfo, kFeatures> featureTable() noexcept;
 
-/// The feature `check --feature` means by this name; nothing for unknown and internal names.
+/// Returns the feature of a `check --feature` name; nullopt for unknown and internal names.
 [[nodiscard]] std::optional<Feature> featureByName(std::string_view name) noexcept;
 
-/// Answers which features there are. A feature is probed when first asked for, and remembered: here, and if found, in a
-/// file that later runs read (see FeatureCache). What wasn't found is tried again by the next run, since a module may
-/// be loaded or a limit lifted meanwhile. May be used by several threads.
+/// Features of the running system. The first query of a feature probes it and stores the result. A file keeps found
+/// features for later runs (see feature_cache.hpp).
+/// A missing feature is probed again in the next run, because a module may be loaded or a limit raised. Thread-safe.
 class Features {
 public:
-    /// Uses the file all runs of this user share.
+    /// Uses the file that all runs of this user share.
     Features();
-    /// Uses another file; none if empty.
+    /// Uses another file; none if the path is empty.
     explicit Features(std::string cachePath);
-    /// Saves.
+    /// Saves the cache.
     ~Features();
     Features(const Features&) = delete;
     Features& operator=(const Features&) = delete;
 
-    /// Never throws for a probe that fails: that is a no.
+    /// Returns true if the feature works; false also if its probe fails. Never throws for a failed probe.
     [[nodiscard]] bool has(Feature feature);
 
-    /// Throws Error that says what is lacking.
+    /// Throws Error with the missing feature's description.
     void require(Feature feature);
 
-    /// Writes what was newly found to the file. Errors are ignored: the next run will probe again.
+    /// Writes newly found features to the file. Ignores errors: the next run probes again.
     void save() noexcept;
 
 private:

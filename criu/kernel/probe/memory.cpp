@@ -20,7 +20,7 @@ namespace criu::kernel::probe {
 
 namespace {
 
-// Younger than the headers of Debian 12 (<asm-generic/mman-common.h>, <linux/mman.h>).
+// Constants that the headers of Debian 12 lack (<asm-generic/mman-common.h>, <linux/mman.h>).
 constexpr int kMadviseGuardInstall = 102;
 constexpr int kMapDroppable = 8;
 
@@ -83,7 +83,7 @@ bool uffd() {
 }
 
 bool uffdNonCooperative() {
-    // Asking for no feature makes the kernel report all it has.
+    // Without requested features, the kernel reports all that it supports.
     uffdio_api api{};
     api.api = UFFD_API;
     constexpr std::uint64_t wanted =
@@ -101,7 +101,7 @@ bool aioRemap() {
                 size = vma.size();
         if (size == 0)
             return false;
-        // A reservation says where the ring shall go.
+        // Reserves addresses for the moved ring.
         Mapping place = Mapping::anonymous(size);
         void* const ring = reinterpret_cast<void*>(context);  // NOLINT: the context's id is its address
         if (::mremap(ring, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place.data()) != place.data())

@@ -20,16 +20,16 @@ namespace criu::kernel::probe {
 
 namespace {
 
-/// Any directory will do to mount on: nobody else sees it.
+/// Mount point for probes. Any directory works, because the mount namespace is private.
 constexpr const char* kPlace = "/tmp";
 
-/// Mounts made from now on end with the calling child.
+/// Enters a new mount namespace, which ends with the calling child.
 void newMountNs() {
     sys(::unshare(CLONE_NEWNS), "create a mount namespace");
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
 }
 
-/// Mounts an empty tmpfs and goes there.
+/// Mounts an empty tmpfs and changes to it.
 void enterTmpfs() {
     sys(::mount("criu-probe", kPlace, "tmpfs", 0, nullptr), "mount a tmpfs on {}", kPlace);
     sys(::chdir(kPlace), "go to {}", kPlace);

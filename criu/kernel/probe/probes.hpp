@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-/// One function per feature: does it work, here and now? They leave no trace in this process. They are called through
-/// Features, which remembers the answers; any exception of type criu::Error means no.
+/// Probes, one per feature. Each returns true if the feature works here and now, and leaves no trace in this process.
+/// Features calls them and stores the results; a criu::Error means false.
 namespace criu::kernel::probe {
 
 // files.cpp
@@ -68,7 +68,7 @@ bool moveMountSetGroup();
 bool overlayfsMaps();
 bool mountApi();
 
-// arch/*/probes.cpp; false where the processor has no such thing
+// arch/*/probes.cpp; false where the processor lacks the feature
 bool mapVdso();
 bool compatTasks();
 bool shadowStack();

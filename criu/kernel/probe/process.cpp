@@ -37,7 +37,7 @@ bool nsPid() {
 }
 
 bool loginUid() {
-    // In a child: a login uid that couldn't be set back would be lost to this process for good.
+    // Runs in a child: a login uid that couldn't be set back would stay changed in this process.
     return inChild([] {
         const ProcPid self = ProcDir().self();
         const auto before = readLoginUid(self);
@@ -53,8 +53,8 @@ bool loginUid() {
 }
 
 bool clone3SetTid() {
-    // Pid 1 of the namespace is taken. A caller that may choose a pid gets EEXIST, others EPERM. Either way the
-    // kernel looked at the pid, and no child is made.
+    // Pid 1 of the namespace is in use. Callers that may choose a pid get EEXIST, others EPERM. Both show that the
+    // kernel read the pid, and neither creates a child.
     const pid_t wanted = 1;
     clone_args arguments{};
     arguments.exit_signal = SIGCHLD;
@@ -87,7 +87,7 @@ bool appArmorStacking() {
     const ProcDir features("/sys/kernel/security/apparmor/features/domain");
     if (!features.readFile("stack").starts_with("yes"))
         return false;
-    // "1.2"
+    // such as "1.2"
     const std::string version = features.readFile("version");
     Scanner scan(version);
     const int major = scan.needNumber<int>("a version");

@@ -17,7 +17,7 @@ namespace criu::kernel::probe {
 
 namespace {
 
-/// <sys/ptrace.h> and <linux/ptrace.h> exclude each other; the former lacks what is used here.
+/// Calls ptrace directly: <sys/ptrace.h> excludes <linux/ptrace.h>, and lacks the requests used here.
 long ptraceCall(long request, pid_t pid, std::uint64_t address, const void* data) {
     return ::syscall(SYS_ptrace, request, pid, address, data);
 }
@@ -43,7 +43,7 @@ bool seccompFilters() {
     });
     if (child.resumeUntilStop() != SIGSTOP)
         return false;
-    // Without a buffer: the number of instructions in filter 0.
+    // Without a buffer, the kernel returns the number of instructions in filter 0.
     return ptraceCall(PTRACE_SECCOMP_GET_FILTER, child.pid(), 0, nullptr) == 1;
 }
 

@@ -35,7 +35,7 @@ void newNetNs() {
     sys(::unshare(CLONE_NEWNET), "create a network namespace");
 }
 
-constexpr int kLoopback = 1;  // its index in every namespace
+constexpr int kLoopback = 1;  // index of loopback in every network namespace
 
 void raiseLoopback() {
     ifinfomsg link{};
@@ -78,7 +78,7 @@ bool repairHalfClosed() {
 }
 
 bool listsRawSockets(std::uint8_t family) {
-    // No state matches: only the kernel's having a listing for the protocol matters.
+    // The filter matches no state: only the support for listing the protocol matters.
     inet_diag_req_v2 filter{};
     filter.sdiag_family = family;
     filter.sdiag_protocol = IPPROTO_RAW;
@@ -90,8 +90,8 @@ bool hasIpv6() {
     return ::access("/proc/sys/net/ipv6", F_OK) == 0;
 }
 
-/// Whether a tool of this name is in the path, and runs on the legacy interface of the kernel: "iptables v1.8.9
-/// (legacy)", or no kind at all before there was another.
+/// Returns true if $PATH has a tool of this name that uses the kernel's legacy interface. Its version is "iptables
+/// v1.8.9 (legacy)", or names no variant if it is older.
 bool isLegacyTool(const std::string& name) {
     const std::string command = "PATH=\"$PATH:/usr/sbin:/sbin\" " + name + " --version 2>/dev/null";
     const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen(command.c_str(), "re"), ::pclose);
@@ -112,7 +112,7 @@ bool socketNetNs() {
 }
 
 bool unixSocketFile() {
-    // One without an address has no file: a kernel that looks says so.
+    // A socket without an address has no file; a kernel with the ioctl returns ENOENT.
     const UniqueFd socket = openSocket(AF_UNIX, SOCK_DGRAM);
     const UniqueFd file(::ioctl(socket.get(), SIOCUNIXFILE));
     return file.valid() || errno == ENOENT;
@@ -139,7 +139,7 @@ bool tcpHalfClosed() {
     try {
         return repairHalfClosed();
     } catch (const Error&) {
-        // Loopback may be down in this namespace.
+        // Loopback may be down in this namespace, so the probe repeats in a new one.
         return inChild([] {
             newNetNs();
             raiseLoopback();
@@ -153,8 +153,8 @@ bool rawDiag() {
 }
 
 bool rawSockets() {
-    // What the kernel doesn't list can be asked of a duplicate of the socket, and CRIU has always dumped raw sockets on
-    // kernels without the listing.
+    // Without the listing, criu queries a duplicate of the socket instead. CRIU dumps raw sockets on such kernels
+    // too.
     return rawDiag() || pidfdStore();
 }
 
@@ -203,7 +203,7 @@ bool linkNetNsId() {
 }
 
 bool newIfIndex() {
-    // Changes nothing on a kernel that doesn't know the attribute; one that does has no negative indices.
+    // A kernel without the attribute changes nothing; one with it refuses negative indices.
     ifinfomsg link{};
     link.ifi_index = kLoopback;
     NetlinkMessage message(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, link);
@@ -217,7 +217,7 @@ bool nftables() {
 }
 
 bool nftablesConcat() {
-    // In a namespace of its own, so that no rule of the host is touched.
+    // Runs in a new network namespace, so that the probe touches no rule of the host.
     return inChild([] {
         newNetNs();
         Nftables().run("add table inet probe; add set inet probe pairs { type ipv4_addr . inet_service; }");

@@ -6,8 +6,9 @@
 
 namespace criu::kernel {
 
-/// The first process that has a file open, found by what links of /proc/PID/fd read ("socket:[7]"), for messages:
-/// "process 7 (cat)"; empty if the caller may not see any. Looks at the descriptors of all processes, which takes long.
+/// Returns the first process that has a file open, such as "process 7 (cat)", for messages; empty if the caller sees
+/// none. `link`: text of the file's links in /proc/PID/fd ("socket:[7]"). Reads the descriptors of all processes,
+/// which takes long.
 [[nodiscard]] std::string describeHolder(std::string_view link);
 
 }  // namespace criu::kernel

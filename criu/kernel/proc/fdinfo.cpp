@@ -47,8 +47,7 @@ Number needField(std::string_view text, std::string_view key, int base = 10) {
     return *value;
 }
 
-/// "key:value" somewhere behind the cursor's place in a line of such pairs. The order is the kernel's, but pairs that a
-/// release adds in between are passed over.
+/// Finds "key:value" after the cursor in a line of pairs. Skips unknown pairs, which newer kernels may insert.
 template <typename Number>
 bool findPair(Scanner& scan, std::string_view key, Number& out, int base) {
     Scanner ahead = scan;
@@ -71,7 +70,7 @@ void needPair(Scanner& scan, std::string_view key, Number& out, int base) {
         scan.expected(key);
 }
 
-/// "fhandle-bytes:8 fhandle-type:1 f_handle:0102…", all hexadecimal.
+/// Parses "fhandle-bytes:8 fhandle-type:1 f_handle:0102…"; all numbers are hexadecimal.
 std::optional<FileHandle> parseHandle(Scanner& scan) {
     std::size_t size = 0;
     if (!findPair(scan, "fhandle-bytes", size, 16))
@@ -134,7 +133,7 @@ LockAccess lockAccess(std::string_view word) {
     fail("lock access \"{}\" is unknown", word);
 }
 
-/// "(seconds, nanoseconds)"
+/// Parses "(seconds, nanoseconds)".
 timespec parseTime(std::string_view text, std::string_view key) {
     const auto value = findValue(text, key);
     if (!value)
@@ -190,8 +189,7 @@ FdInfo parseFdInfo(std::string_view text) {
 
 FdInfo readFdInfo(const ProcPid& task, int fd, ProcBuffer& buffer) {
     const std::string name = fmt::format("fdinfo/{}", fd);
-    // Nearly always short. A seq_file of one record gives all of that at once, if there is room: behind a short read
-    // there is nothing more.
+    // Most files are short. A seq_file of one record fits into one read, so a short read has returned all of it.
     std::array<char, 4096> text;
     const UniqueFd file = task.open(name, O_RDONLY);
     const ssize_t got = ::read(file.get(), text.data(), text.size());
@@ -209,7 +207,7 @@ FileLock parseFileLock(std::string_view line) {
     scan.blanks();
     lock.blocked = scan.skip("->");
     lock.kind = lockKind(scan.word());
-    const std::string_view detail = scan.word();  // ADVISORY, MANDATORY, *NOINODE*, or a lease's state
+    const std::string_view detail = scan.word();  // ADVISORY, MANDATORY, *NOINODE*, or the state of a lease
     lock.lease = leaseState(detail);
     lock.access = lockAccess(scan.word());
     scan.needNumber(lock.pid, "a pid");
@@ -275,7 +273,7 @@ std::vector<InotifyWatch> parseInotify(std::string_view text) {
         if (!scan.skip("inotify "))
             continue;
         InotifyWatch watch;
-        // Hexadecimal, although the manual page says decimal.
+        // The numbers are hexadecimal, although the manual page says decimal.
         needPair(scan, "wd", watch.wd, 16);
         needPair(scan, "ino", watch.inode, 16);
         needPair(scan, "sdev", watch.device, 16);

@@ -20,10 +20,10 @@ enum class LockKind : std::uint8_t { Posix, Ofd, Flock, Lease, Delegation, Layou
 enum class LockAccess : std::uint8_t { Read, Write, Unlock };
 enum class LeaseState : std::uint8_t { None, Active, Breaking, Breaker };
 
-/// One "lock:" line of fdinfo, or a line of /proc/locks: the same text.
+/// File lock from a "lock:" line of fdinfo or a line of /proc/locks; both have the same text.
 struct FileLock {
     std::int64_t id = 0;
-    /// A waiter for the lock of this id, not a holder.
+    /// True for a waiter on the lock of this id, which doesn't hold it.
     bool blocked = false;
     LockKind kind = LockKind::Unknown;
     LockAccess access = LockAccess::Read;
@@ -39,22 +39,22 @@ struct FileLock {
 };
 inline constexpr std::uint64_t kLockToEof = INT64_MAX;
 
-/// /proc/PID/fdinfo/N (proc_pid_fdinfo(5)): what every file has. `text` is the whole, for the parsers of each kind
-/// below.
+/// Common fields of /proc/PID/fdinfo/N (proc_pid_fdinfo(5)). `text` is the complete file, for the parsers of each
+/// file type below.
 struct FdInfo {
     std::int64_t pos = 0;
-    /// O_… of open(2); O_CLOEXEC if the descriptor has FD_CLOEXEC. Has O_LARGEFILE (kLargeFile of interface.hpp).
+    /// O_… of open(2), including O_LARGEFILE (kLargeFile of interface.hpp). O_CLOEXEC stands for FD_CLOEXEC.
     std::uint32_t flags = 0;
-    /// Absent on kernels before 3.15.
+    /// Unset before Linux 3.15.
     std::optional<int> mountId;
-    /// Absent on kernels before 5.14.
+    /// Unset before Linux 5.14.
     std::optional<std::uint64_t> inode;
-    /// Descriptors in flight in a unix socket's queues (5.15).
+    /// Number of descriptors in flight in the queues of a Unix socket (Linux 5.15).
     std::optional<std::uint32_t> scmFds;
     std::vector<FileLock> locks;
     std::string text;
 
-    /// What stands behind "key:" (blanks trimmed) on the first such line.
+    /// Returns the trimmed value of the first line with this key.
     [[nodiscard]] std::optional<std::string_view> value(std::string_view key) const noexcept;
 };
 
@@ -62,35 +62,35 @@ struct FdInfo {
 /// Reads DIR/fdinfo/FD.
 [[nodiscard]] FdInfo readFdInfo(const ProcPid& task, int fd, ProcBuffer& buffer);
 
-/// A line of /proc/locks, or what follows "lock:" in fdinfo.
+/// Parses a line of /proc/locks, or the text after "lock:" in fdinfo.
 [[nodiscard]] FileLock parseFileLock(std::string_view line);
 
 struct EventFdInfo {
     std::uint64_t count = 0;
-    /// Number of the eventfd in the system (5.2).
+    /// System-wide id of the eventfd (Linux 5.2).
     std::optional<std::int32_t> id;
-    /// EFD_SEMAPHORE; absent before 6.5, then it must be found out from the task itself.
+    /// EFD_SEMAPHORE. Unset before Linux 6.5; then only the task itself can find out.
     std::optional<bool> semaphore;
 };
 [[nodiscard]] EventFdInfo parseEventFd(std::string_view text);
 
 struct EpollTarget {
     int fd = -1;
-    /// EPOLL… bits; an EPOLLONESHOT target that fired shows only its private bits.
+    /// EPOLL… bits. An EPOLLONESHOT target that fired has only its private bits.
     std::uint32_t events = 0;
     std::uint64_t data = 0;
-    /// Position, inode and device (Linux 4.13) show whether `fd` still is the file that was added.
+    /// Position, inode and device (Linux 4.13) show if `fd` still refers to the added file.
     std::optional<std::int64_t> pos;
     std::optional<std::uint64_t> inode;
-    /// Kernel's internal form: minor in the low 20 bits.
+    /// Kernel's internal encoding: minor in the low 20 bits.
     std::optional<std::uint32_t> device;
 };
 [[nodiscard]] std::vector<EpollTarget> parseEpoll(std::string_view text);
 
-/// The mask given to signalfd(2).
+/// Returns the mask given to signalfd(2).
 [[nodiscard]] SignalMask parseSignalFd(std::string_view text);
 
-/// As in struct file_handle.
+/// File handle, as in struct file_handle.
 struct FileHandle {
     int type = 0;
     std::vector<std::uint8_t> bytes;
@@ -99,12 +99,12 @@ struct FileHandle {
 struct InotifyWatch {
     int wd = 0;
     std::uint64_t inode = 0;
-    /// Kernel's internal form of the device number: minor in the low 20 bits.
+    /// Device number in the kernel's internal encoding: minor in the low 20 bits.
     std::uint32_t device = 0;
     /// IN_… bits.
     std::uint32_t mask = 0;
     std::uint32_t ignoredMask = 0;
-    /// Absent if the file system can't make handles.
+    /// Unset if the file system can't make handles.
     std::optional<FileHandle> handle;
 };
 [[nodiscard]] std::vector<InotifyWatch> parseInotify(std::string_view text);
@@ -117,9 +117,9 @@ struct FanotifyMark {
     int mountId = 0;
     /// Inode marks only.
     std::uint64_t inode = 0;
-    /// Inode and file system marks: device in the kernel's internal form.
+    /// Inode and file system marks: device in the kernel's internal encoding.
     std::uint32_t device = 0;
-    /// FAN_MARK_IGNORED_SURV_MODIFY and the like.
+    /// FAN_MARK_… flags such as FAN_MARK_IGNORED_SURV_MODIFY.
     std::uint32_t flags = 0;
     std::uint32_t mask = 0;
     std::uint32_t ignoredMask = 0;
@@ -137,16 +137,16 @@ struct FanotifyInfo {
 struct TimerFdInfo {
     int clockId = 0;
     std::uint64_t ticks = 0;
-    /// TFD_TIMER_… as last given to timerfd_settime(2).
+    /// TFD_TIMER_… flags of the last timerfd_settime(2).
     int settimeFlags = 0;
-    /// Time left; zero when disarmed.
+    /// Time left; zero if disarmed.
     timespec value{};
     timespec interval{};
 };
 [[nodiscard]] TimerFdInfo parseTimerFd(std::string_view text);
 
 struct PidFdInfo {
-    /// In the /proc mount's pid namespace; 0 if outside of it, -1 once the process was reaped.
+    /// Pid in the pid namespace of the /proc mount; 0 outside of it, -1 after the process was reaped.
     pid_t pid = 0;
     std::vector<pid_t> nsPid;
 };
@@ -158,7 +158,7 @@ struct BpfMapInfo {
     std::uint32_t valueSize = 0;
     std::uint32_t maxEntries = 0;
     std::uint32_t flags = 0;
-    /// 5.16.
+    /// map_extra, Linux 5.16.
     std::optional<std::uint64_t> extra;
     /// Bytes.
     std::uint64_t memlock = 0;
@@ -167,7 +167,7 @@ struct BpfMapInfo {
 };
 [[nodiscard]] BpfMapInfo parseBpfMap(std::string_view text);
 
-/// Name of the network interface of a /dev/net/tun file; empty when it has none.
+/// Returns the network interface name of a /dev/net/tun file; empty if it has none.
 [[nodiscard]] std::string parseTunInterface(std::string_view text);
 
 }  // namespace criu::kernel

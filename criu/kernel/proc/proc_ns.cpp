@@ -36,10 +36,10 @@ const KindEntry& entryOf(NamespaceKind kind) noexcept {
     return kKinds[static_cast<std::size_t>(kind)];
 }
 
-/// `link`: below a directory, which messages call `where`.
+/// Reads the inode from a namespace link. `link`: path below `directory`, which messages call `where`.
 std::optional<std::uint32_t> readIdAt(int directory, const std::string& where, const std::string& link) {
     std::array<char, 64> target;
-    // The link's text has the inode: no need to open the namespace for fstat.
+    // Reads the link's text, which contains the inode; fstat would need an open of the namespace.
     const ssize_t length = ::readlinkat(directory, link.c_str(), target.data(), target.size());
     if (length < 0) {
         if (errno == ENOENT)
@@ -90,7 +90,7 @@ bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode) {
         if (status.st_ino == inode)
             return true;
         at = UniqueFd(::ioctl(at.get(), NS_GET_PARENT));
-        if (!at && errno != EPERM)  // the next one is above criu's
+        if (!at && errno != EPERM)  // the next parent is above criu's namespace
             failErrno("ask for the pid namespace above");
     }
     return false;
@@ -101,7 +101,7 @@ NamespaceIds readNamespaceIds(const ProcPid& task) {
 }
 
 NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess) {
-    // There may be thousands of threads: the way to the links is walked once for each.
+    // Opens the thread's link directory once: a process may have thousands of threads.
     const std::string name = fmt::format("task/{}/ns", thread);
     const std::string where = process.path() + '/' + name;
     const UniqueFd links = process.open(name, O_PATH | O_DIRECTORY);

@@ -15,16 +15,16 @@ namespace criu::kernel {
 enum class NamespaceKind : std::uint8_t { Net, Uts, Ipc, Pid, User, Mount, Cgroup, Time };
 inline constexpr std::size_t kNamespaceKinds = 8;
 
-/// Name below /proc/PID/ns: "net", "mnt" …
+/// Returns the name below /proc/PID/ns: "net", "mnt" …
 [[nodiscard]] std::string_view namespaceName(NamespaceKind kind) noexcept;
-/// CLONE_NEW….
+/// Returns CLONE_NEW….
 [[nodiscard]] int namespaceCloneFlag(NamespaceKind kind) noexcept;
 
-/// Inode numbers of /proc/PID/ns/*: equal means the same namespace (all of them are on one nsfs). Nothing for kinds the
-/// kernel lacks, and for those a zombie has left.
+/// Inode numbers of /proc/PID/ns/*. Equal numbers mean the same namespace, because all are on one nsfs. Unset for
+/// kinds that the kernel lacks, or that a zombie has left.
 struct NamespaceIds {
     std::array<std::optional<std::uint32_t>, kNamespaceKinds> kinds;
-    /// Where children will be born.
+    /// Namespaces of future children.
     std::optional<std::uint32_t> pidForChildren;
     std::optional<std::uint32_t> timeForChildren;
 
@@ -34,25 +34,25 @@ struct NamespaceIds {
     friend bool operator==(const NamespaceIds&, const NamespaceIds&) = default;
 };
 
-/// Inode out of "net:[4026531833]". Throws Error on any other text.
+/// Parses the inode in "net:[4026531833]". Throws Error on any other text.
 [[nodiscard]] std::uint32_t parseNamespaceLink(std::string_view target);
 
-/// The same of a descriptor of a namespace. Throws Error.
+/// Returns the inode of a namespace descriptor. Throws Error.
 [[nodiscard]] std::uint32_t namespaceInode(int fd);
 
 [[nodiscard]] std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind);
-/// Whether a process is in the pid namespace with this inode or in one below it (NS_GET_PARENT, Linux 4.9).
+/// Returns true if a process is in the pid namespace with this inode or in one below it (NS_GET_PARENT, Linux 4.9).
 [[nodiscard]] bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode);
 [[nodiscard]] NamespaceIds readNamespaceIds(const ProcPid& task);
-/// Of a thread whose process, a /proc/PID, has these. The kernel isn't asked for the kinds that all threads of a
-/// process have in common: the pid namespace never changes, and only a process of one thread goes to another user or
-/// time namespace.
+/// Reads the namespaces of a thread. `process`: /proc/PID of its process, which has the namespaces `ofProcess`.
+/// Copies the kinds that all threads share: the pid namespace never changes, and a multithreaded process can't change
+/// its user or time namespace.
 [[nodiscard]] NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess);
 
-/// The namespaces of a process that can't change them, since it stands still: the kernel is asked once for each.
+/// Cached namespaces of a frozen process; each link is read once.
 class CachedNamespaceIds {
 public:
-    /// `task` is the same in all calls.
+    /// All calls must pass the same `task`.
     [[nodiscard]] std::optional<std::uint32_t> of(const ProcPid& task, NamespaceKind kind);
     [[nodiscard]] NamespaceIds all(const ProcPid& task);
 

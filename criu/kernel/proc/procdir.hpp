@@ -14,14 +14,14 @@
 
 namespace criu::kernel {
 
-/// What the kernel puts behind the path of a file that lost its name. A name may also just end so.
+/// Suffix that the kernel appends to the path of a deleted file. The name of an existing file may also end so.
 inline constexpr std::string_view kDeletedMark = " (deleted)";
 
-/// Memory that /proc files are read into, reused from file to file. One per thread of execution.
+/// Reusable buffer for /proc files. Each thread needs its own.
 class ProcBuffer {
 public:
-    /// Reads from the descriptor's position to the end. The view is valid until the next call. Throws Error with
-    /// read(2)'s errno (ESRCH when the task is gone); `path` is what the message calls the file.
+    /// Reads from the descriptor's position to the end. The view is valid until the next call. Throws Error with the
+    /// errno of read(2), ESRCH after the task has ended. `path`: name of the file in messages.
     std::string_view fill(int fd, std::string_view path);
 
 private:
@@ -31,36 +31,37 @@ private:
     std::size_t capacity_ = 0;
 };
 
-/// The directory of one task: /proc/PID, or /proc/PID/task/TID. Holding it pins the identity of the task: after the
-/// task is gone every read fails (ENOENT or ESRCH), even if its number is used again. `name`s are relative paths such
-/// as "status" or "fdinfo/3". Const calls may be made from several threads at once.
+/// Directory of a task: /proc/PID, or /proc/PID/task/TID. It pins the task's identity: after the task has ended,
+/// every read fails (ENOENT or ESRCH), even if its pid is reused.
+/// `name` parameters are relative paths such as "status" or "fdinfo/3". Several threads may call const functions at
+/// once.
 class ProcPid {
 public:
     ProcPid(UniqueFd dir, std::string path) noexcept : dir_(std::move(dir)), path_(std::move(path)) {}
 
     [[nodiscard]] int fd() const noexcept { return dir_.get(); }
-    /// For messages.
+    /// Returns the path for messages.
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    /// task/TID of this process.
+    /// Opens task/TID of this process.
     [[nodiscard]] ProcPid thread(pid_t tid) const;
 
-    /// Whole content of a file. The view lives in `buffer` until its next use.
+    /// Reads a whole file. The view is valid until the next use of `buffer`.
     std::string_view read(const std::string& name, ProcBuffer& buffer) const;
     [[nodiscard]] std::string readFile(const std::string& name) const;
-    /// Nothing if the file doesn't exist: the kernel lacks it, or the task is gone.
+    /// Returns nullopt if the file doesn't exist: the kernel lacks it, or the task has ended.
     [[nodiscard]] std::optional<std::string> tryReadFile(const std::string& name) const;
 
-    /// Target of a symbolic link, as readlink(2) shows it (may end in kDeletedMark).
+    /// Returns the target of a symbolic link, as readlink(2) shows it (may end in kDeletedMark).
     [[nodiscard]] std::string readLink(const std::string& name) const;
 
-    /// open(2) with O_CLOEXEC added.
+    /// Calls open(2) with O_CLOEXEC added.
     [[nodiscard]] UniqueFd open(const std::string& name, int flags) const;
 
-    /// Writes `text` with a single write(2), as the files under /proc require.
+    /// Writes `text` with a single write(2), as /proc files require.
     void write(const std::string& name, std::string_view text) const;
 
-    /// Entries of a folder that are numbers ("task", "fd", "fdinfo"), in the kernel's order, which is ascending.
+    /// Returns the numeric entries of a directory ("task", "fd", "fdinfo") in the kernel's ascending order.
     [[nodiscard]] std::vector<int> numbers(const std::string& name) const;
 
 private:
@@ -68,27 +69,27 @@ private:
     std::string path_;
 };
 
-/// An open /proc, by default the caller's. A /proc of another pid namespace may be given by its path.
+/// Open /proc, by default the caller's. A /proc of another pid namespace can be given by its path.
 class ProcDir {
 public:
     explicit ProcDir(std::string path = "/proc");
 
-    /// Adopts an O_PATH or directory descriptor, e.g. of a /proc mounted where no path leads.
+    /// Takes an O_PATH or directory descriptor, for instance of a detached /proc mount.
     ProcDir(UniqueFd dir, std::string path) noexcept : dir_(std::move(dir)), path_(std::move(path)) {}
 
     [[nodiscard]] int fd() const noexcept { return dir_.get(); }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    /// Throws Error with ENOENT when there is no such process.
+    /// Throws Error with ENOENT if the process doesn't exist.
     [[nodiscard]] ProcPid open(pid_t pid) const;
     [[nodiscard]] ProcPid self() const;
 
-    /// One-off read of PID/name; hold a ProcPid when more than one file of a task is read.
+    /// Reads PID/name once. To read several files of a task, hold a ProcPid.
     [[nodiscard]] std::string readFile(pid_t pid, std::string_view name) const;
-    /// Read of a file that belongs to no task: "sys/kernel/cap_last_cap".
+    /// Reads a file that belongs to no task, for instance "sys/kernel/cap_last_cap".
     [[nodiscard]] std::string readFile(const std::string& name) const;
 
-    /// All processes of this /proc.
+    /// Returns all processes of this /proc.
     [[nodiscard]] std::vector<int> processes() const;
 
 private:

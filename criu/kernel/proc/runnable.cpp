@@ -21,7 +21,8 @@ void requireRunnable(const std::vector<std::string>& command) {
     UniqueFd report(ends[1]);
     const pid_t child = sys(::fork(), "create a process to try {} in", command.front());
     if (child == 0) {
-        // A successful execve stops the process before the program runs (ptrace(2), PTRACE_TRACEME).
+        // The kernel stops a traced process after a successful execve, before the program runs (ptrace(2),
+        // PTRACE_TRACEME).
         int code = ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : errno;
         if (code == 0) {
             ::execvp(command.front().c_str(), arguments.data());

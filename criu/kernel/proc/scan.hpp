@@ -12,8 +12,8 @@
 
 namespace criu::kernel {
 
-/// A cursor over text the kernel wrote. Allocates nothing. Every call either advances and succeeds, or leaves the
-/// cursor where it was; the need…() forms throw criu::Error naming what was expected and where it was missing.
+/// Cursor over text of the kernel. Allocates nothing. Every call advances and succeeds, or leaves the cursor
+/// unchanged. The need…() functions throw criu::Error with the expected item and the position.
 class Scanner {
 public:
     constexpr explicit Scanner(std::string_view text) noexcept : rest_(text) {}
@@ -22,7 +22,7 @@ public:
     [[nodiscard]] constexpr std::string_view rest() const noexcept { return rest_; }
     [[nodiscard]] constexpr char peek() const noexcept { return rest_.empty() ? '\0' : rest_.front(); }
 
-    /// Next line without its newline; the last one may lack it. False at the end.
+    /// Takes the next line without its newline, which the last line may lack. Returns false at the end.
     constexpr bool line(std::string_view& out) noexcept {
         if (rest_.empty())
             return false;
@@ -31,7 +31,7 @@ public:
         return true;
     }
 
-    /// What comes before `stop` (or all that is left); the cursor is then at `stop`.
+    /// Takes the text before `stop`, or all remaining text. The cursor is then at `stop`.
     constexpr std::string_view until(char stop) noexcept {
         const std::size_t length = std::min(rest_.find(stop), rest_.size());
         const std::string_view found = rest_.substr(0, length);
@@ -44,7 +44,7 @@ public:
             rest_.remove_prefix(1);
     }
 
-    /// The next run of characters that are neither blank nor newline; leading blanks are passed over.
+    /// Skips blanks and takes the next run of characters that are neither blank nor newline.
     constexpr std::string_view word() noexcept {
         blanks();
         std::size_t length = 0;
@@ -69,7 +69,8 @@ public:
         return true;
     }
 
-    /// A number behind optional blanks. No sign for unsigned types, no "0x". False if there is none or it doesn't fit.
+    /// Takes a number after optional blanks. Accepts no "0x", and no sign for unsigned types. Returns false if the
+    /// text isn't a number or doesn't fit.
     template <std::integral Number>
     bool number(Number& out, int base = 10) noexcept {
         Scanner ahead = *this;
@@ -111,7 +112,7 @@ private:
     std::string_view rest_;
 };
 
-/// One whole number and nothing else but blanks and a newline around it, as in /proc/PID/oom_score_adj.
+/// Parses a text of one number, with only blanks and a newline around it, as in /proc/PID/oom_score_adj.
 template <std::integral Number>
 [[nodiscard]] Number parseLoneNumber(std::string_view text, std::string_view what, int base = 10) {
     Scanner scan(text);
@@ -123,8 +124,8 @@ template <std::integral Number>
     return value;
 }
 
-/// Undoes the kernel's "\ooo" escaping of bytes in names, for the octal codes of the bytes in `escaped` only: other
-/// backslashes are the name's own (the kernel escapes a backslash only where it is itself in the set).
+/// Decodes the kernel's "\ooo" escapes for the bytes in `escaped` only. Other backslashes belong to the name: the
+/// kernel escapes a backslash only if the set contains it.
 std::string decodeOctal(std::string_view text, std::string_view escaped);
 
 }  // namespace criu::kernel

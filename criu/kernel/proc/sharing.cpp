@@ -9,7 +9,7 @@
 namespace criu::kernel {
 namespace {
 
-/// Sorting so many takes about as long as starting a thread does.
+/// Number of processes per thread. Sorting this many takes about as long as starting a thread.
 constexpr std::ptrdiff_t kWorthThread = 64;
 constexpr std::ptrdiff_t kMostThreads = 16;
 
@@ -19,8 +19,8 @@ Sharing::Sharing(std::vector<HostPid> processes, KcmpType type) : type_(type), o
     sort();
 }
 
-/// Merging asks the kernel least often. Of equal ones at least two have been compared with each other, or no sort could
-/// know that their order doesn't matter.
+/// Uses merge sort, which makes the fewest kcmp calls. Any sort compares at least one pair of equal elements
+/// directly, because it can't order them otherwise.
 void Sharing::sort() {
     std::atomic<bool> shared = false;
     const auto before = [&](HostPid a, HostPid b) {

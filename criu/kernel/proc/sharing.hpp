@@ -12,19 +12,19 @@
 
 namespace criu::kernel {
 
-/// Which processes share what one type of kcmp(2) compares. The kernel is asked about 0.9 n log2 n pairs of n
-/// processes, by several threads if these are many: there is no other way to know that nobody shares anything.
+/// Groups of processes that share a kernel object of one kcmp(2) type. Makes 0.9 n log2 n kcmp calls for n processes,
+/// on several threads for many. The kernel has no cheaper way to show that processes share nothing.
 class Sharing {
 public:
-    /// `processes` stand still. Throws Error.
+    /// `processes` must be frozen. Throws Error.
     Sharing(std::vector<HostPid> processes, KcmpType type);
 
-    /// Two that share it; nothing if each has its own.
+    /// Returns two processes that share the object; nullopt if none do.
     [[nodiscard]] std::optional<std::pair<HostPid, HostPid>> anyPair() const;
-    /// The same process for all that share it: one of them.
+    /// Returns the same representative for all processes that share the object.
     [[nodiscard]] HostPid firstOf(HostPid process) const;
-    /// One that shares it with a process which isn't among them, and need not stand still; nothing if there is none.
-    /// Throws Error: ESRCH or EPERM if the kernel doesn't compare that one.
+    /// Returns a process that shares the object with `other`, which isn't in the list and may run; nullopt if none
+    /// does. Throws Error: ESRCH or EPERM if the kernel refuses the comparison.
     [[nodiscard]] std::optional<HostPid> partnerOf(HostPid other) const;
 
 private:
@@ -32,8 +32,8 @@ private:
     void group();
 
     KcmpType type_;
-    std::vector<HostPid> ordered_;                  ///< as the kernel orders what they have
-    std::unordered_map<HostPid, HostPid> firstOf_;  ///< of those that share it
+    std::vector<HostPid> ordered_;                  ///< in the kernel's order of the objects
+    std::unordered_map<HostPid, HostPid> firstOf_;  ///< representative of each sharing process
 };
 
 }  // namespace criu::kernel

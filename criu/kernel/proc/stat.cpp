@@ -7,7 +7,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// Passes over fields nobody needs.
+/// Skips unused fields.
 void skipFields(Scanner& scan, int count) {
     for (int passed = 0; passed < count; ++passed)
         if (scan.word().empty())
@@ -22,7 +22,7 @@ TaskStat parseStat(std::string_view text) {
     scan.needNumber(stat.pid, "pid");
     scan.blanks();
     scan.need('(', "(comm)");
-    // No field behind it has a parenthesis, so the last one in the text ends comm.
+    // Searches the last parenthesis, which ends comm: later fields contain none.
     const std::string_view body = scan.rest();
     const std::size_t close = body.rfind(')');
     if (close == std::string_view::npos)

@@ -12,28 +12,28 @@
 
 namespace criu::kernel {
 
-/// /proc/PID/stat (proc_pid_stat(5)). Addresses and the exit code are 0 (or 1 for code addresses) when the reader may
-/// not ptrace the task.
+/// /proc/PID/stat (proc_pid_stat(5)). Without ptrace access, the kernel shows addresses and the exit code as 0, and
+/// code addresses as 1.
 struct TaskStat {
     pid_t pid = 0;
-    /// Any bytes, parentheses and newlines included.
+    /// Name of any bytes, including parentheses and newlines.
     std::string comm;
     TaskState state{};
     pid_t ppid = 0;
     pid_t pgrp = 0;
     pid_t session = 0;
-    /// Old device number of the controlling terminal: minor in bits 31-20 and 7-0, major in 15-8; 0 for none.
+    /// Controlling terminal, in the old encoding: minor in bits 31-20 and 7-0, major in 15-8; 0 for none.
     std::int32_t ttyNumber = 0;
-    /// Foreground group of that terminal; -1 for none.
+    /// Foreground group of the controlling terminal; -1 for none.
     pid_t ttyPgrp = 0;
     /// PF_… of the kernel.
     std::uint32_t flags = 0;
-    /// Clock ticks that it has run: of a process all its threads, those that have ended included.
+    /// Clock ticks of CPU time. For a process, it includes all threads, also ended ones.
     std::uint64_t cpuTime = 0;
     std::int64_t priority = 0;
     std::int64_t nice = 0;
     std::int64_t threads = 0;
-    /// Clock ticks (sysconf(_SC_CLK_TCK)) since boot.
+    /// Start time in clock ticks (sysconf(_SC_CLK_TCK)) since boot.
     std::uint64_t startTime = 0;
     std::uint64_t startCode = 0;
     std::uint64_t endCode = 0;
@@ -48,11 +48,11 @@ struct TaskStat {
     std::uint64_t argEnd = 0;
     std::uint64_t envStart = 0;
     std::uint64_t envEnd = 0;
-    /// In the form waitpid(2) gives.
+    /// Exit code in the format of waitpid(2).
     std::int32_t exitCode = 0;
 };
 
-/// Throws Error if the text isn't a whole stat line.
+/// Throws Error if the text isn't a complete stat line.
 [[nodiscard]] TaskStat parseStat(std::string_view text);
 
 /// Reads DIR/stat of a process or thread.

@@ -10,7 +10,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// Name: has newline and backslash escaped with a backslash.
+/// Decodes the value of "Name:", in which the kernel escapes newline and backslash with a backslash.
 std::string decodeName(std::string_view text) {
     std::string name;
     name.reserve(text.size());
@@ -92,7 +92,7 @@ struct Line {
     void (*parse)(TaskStatus&, Scanner&);
 };
 
-/// In the order the kernel prints them, so that a search that starts behind the last hit ends at once.
+/// Lines in the order of the kernel, so that a search after the last hit ends at once.
 constexpr std::array kLines{
     Line{"Name", true,
          [](TaskStatus& status, Scanner& value) {
@@ -168,7 +168,7 @@ constexpr std::uint64_t requiredLines() {
     return bits;
 }
 
-/// Index of the line with this key, searched circularly from `from`; kLines.size() if there is none.
+/// Returns the index of the line with this key; kLines.size() if none has it. Searches circularly from `from`.
 std::size_t findLine(std::string_view key, std::size_t from) noexcept {
     for (std::size_t at = from; at < kLines.size(); ++at)
         if (kLines[at].key == key)

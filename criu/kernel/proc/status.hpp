@@ -14,7 +14,7 @@
 
 namespace criu::kernel {
 
-/// The letter of State: in status and of field 3 in stat.
+/// Letter of "State:" in status and of field 3 in stat.
 enum class TaskState : char {
     Running = 'R',
     Sleeping = 'S',
@@ -27,7 +27,7 @@ enum class TaskState : char {
     Idle = 'I',
 };
 
-/// Real, effective, saved and file system id, in the order the kernel prints them.
+/// Real, effective, saved and file system id, in the kernel's order.
 struct CredentialIds {
     std::uint32_t real = 0;
     std::uint32_t effective = 0;
@@ -45,9 +45,9 @@ using CapabilityMask = std::uint64_t;
 enum class SeccompMode : std::uint8_t { Disabled = 0, Strict = 1, Filter = 2 };
 
 /// /proc/PID/status or /proc/PID/task/TID/status (proc_pid_status(5)). Ids are those of the /proc mount's namespaces.
-/// Optional fields are absent on kernels or for tasks (zombies have no memory) that don't print them.
+/// Optional fields are unset if the kernel doesn't print them, for instance memory of zombies.
 struct TaskStatus {
-    /// Up to 15 bytes, any but NUL; the file's escapes are undone.
+    /// Name with decoded escapes: up to 15 bytes, any except NUL.
     std::string name;
     std::optional<std::uint32_t> umask;
     TaskState state{};
@@ -59,17 +59,17 @@ struct TaskStatus {
     CredentialIds gid;
     std::uint32_t fdSize = 0;
     std::vector<std::uint32_t> groups;
-    /// The ids in each nested pid namespace, from the /proc mount's own down to the task's. Empty without
+    /// Ids in each nested pid namespace, from the /proc mount's namespace down to the task's. Empty without
     /// CONFIG_PID_NS.
     std::vector<pid_t> nsTgid;
     std::vector<pid_t> nsPid;
     std::vector<pid_t> nsPgid;
     std::vector<pid_t> nsSid;
-    /// Bytes.
+    /// Sizes in bytes.
     std::optional<std::uint64_t> vmLocked;
     std::optional<std::uint64_t> vmPinned;
     std::optional<std::uint64_t> vmRss;
-    /// False when prctl(PR_SET_THP_DISABLE) was called.
+    /// False after prctl(PR_SET_THP_DISABLE).
     std::optional<bool> thpEnabled;
     std::uint32_t threads = 0;
     std::uint64_t queuedSignals = 0;
@@ -87,24 +87,24 @@ struct TaskStatus {
     std::optional<bool> noNewPrivs;
     std::optional<SeccompMode> seccomp;
     std::optional<std::uint32_t> seccompFilters;
-    /// Text after "Speculation_Store_Bypass:" and "SpeculationIndirectBranch:", as printed.
+    /// Text after "Speculation_Store_Bypass:" and "SpeculationIndirectBranch:", unchanged.
     std::optional<std::string> speculationStoreBypass;
     std::optional<std::string> speculationIndirectBranch;
-    /// User-mode shadow stack is switched on ("shstk" in the line kProtectionLine).
+    /// The user-mode shadow stack is enabled ("shstk" in the line kProtectionLine).
     bool shadowStack = false;
     bool shadowStackLocked = false;
 
-    /// The number that the task has in its own pid namespace.
+    /// Returns the pid in the task's own pid namespace.
     [[nodiscard]] pid_t innermostPid() const noexcept { return nsPid.empty() ? pid : nsPid.back(); }
 };
 
-/// Throws Error if a line every kernel prints is missing, or a value isn't what it should be.
+/// Throws Error if a line that every kernel prints is missing, or a value is malformed.
 [[nodiscard]] TaskStatus parseStatus(std::string_view text);
 
 /// Reads DIR/status of a process or thread.
 [[nodiscard]] TaskStatus readStatus(const ProcPid& task, ProcBuffer& buffer);
 
-/// Reads task/TID/status below a process directory: one open less than going through ProcPid::thread.
+/// Reads task/TID/status below a process directory, with one open less than ProcPid::thread().
 [[nodiscard]] TaskStatus readThreadStatus(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
 
 }  // namespace criu::kernel

@@ -40,8 +40,8 @@ std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process
                                      ProcBuffer& buffer) {
     const TaskStatus parent = readThreadStatus(process, tid, buffer);
     const auto isIt = [&](const TaskStatus& child) {
-        // /proc lists the numbers from the outermost namespace inwards; a child may be in one further inside than its
-        // parent. There are none without CONFIG_PID_NS.
+        // /proc lists pids from the outermost namespace inwards, and none without CONFIG_PID_NS. A child may be in a
+        // deeper namespace than its parent.
         const std::size_t depth = parent.nsPid.size();
         const pid_t asParentSees = depth == 0 ? child.pid : depth <= child.nsPid.size() ? child.nsPid[depth - 1] : 0;
         return asParentSees == returned && child.tracerPid == parent.tracerPid;
@@ -52,7 +52,7 @@ std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process
                 return number;
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;  // otherwise it has ended, and been reaped
+                throw;  // the child has ended and was reaped
         }
     }
     return std::nullopt;
@@ -65,7 +65,7 @@ std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& b
             if (readStat(proc.open(pid), buffer).ppid == parent)
                 children.push_back(pid);
         } catch (const Error& error) {
-            // Processes end while /proc is listed.
+            // Processes may end while /proc is listed.
             if (error.code() != ENOENT && error.code() != ESRCH)
                 throw;
         }

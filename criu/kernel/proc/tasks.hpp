@@ -11,26 +11,27 @@
 
 namespace criu::kernel {
 
-/// Thread ids of a process, ascending: not always with the leader first. New threads may appear until all are stopped.
+/// Returns the thread ids of a process, ascending; the leader isn't always first. New threads may appear until all
+/// are stopped.
 [[nodiscard]] std::vector<pid_t> readThreads(const ProcPid& process);
 
-/// Open descriptors of a task, ascending.
+/// Returns the open descriptors of a task, ascending.
 [[nodiscard]] std::vector<int> readDescriptors(const ProcPid& task);
 
-/// Text of /proc/PID/task/TID/children: pids, each followed by a blank.
+/// Parses /proc/PID/task/TID/children: pids, each followed by a blank.
 [[nodiscard]] std::vector<pid_t> parseChildren(std::string_view text);
 
-/// Children forked by one thread. Complete only while they and the thread are stopped. Throws Error with ENOENT if the
-/// kernel has no CONFIG_PROC_CHILDREN (then see scanChildren) or the thread is gone.
+/// Returns the children that one thread forked. Complete only while they and the thread are stopped. Throws Error
+/// with ENOENT if the thread has ended or the kernel lacks CONFIG_PROC_CHILDREN; then use scanChildren().
 [[nodiscard]] std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
 
-/// The child that a thread has just made, traced like itself (CLONE_PTRACE): of its children the one with the number
-/// that clone(2) returned, which is of the thread's own pid namespace, and with its tracer. Nothing if there is no such
-/// child. As readChildren() otherwise.
+/// Finds the new child of a thread that cloned it with CLONE_PTRACE. The child has the thread's tracer, and the pid
+/// that clone(2) returned, in the thread's pid namespace. Returns nullopt if it doesn't exist. Limits and errors are
+/// those of readChildren().
 [[nodiscard]] std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process, pid_t tid,
                                                    pid_t returned, ProcBuffer& buffer);
 
-/// Children of a process found through the parent of every process in /proc; reads one file per process.
+/// Finds the children of a process by the parent of every process in /proc. Reads one file per process.
 [[nodiscard]] std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& buffer);
 
 }  // namespace criu::kernel

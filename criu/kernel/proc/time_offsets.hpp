@@ -9,13 +9,12 @@
 
 namespace criu::kernel {
 
-/// A point in time, or a distance, which may be negative: then the nanoseconds, 0 to 999999999, count forwards
-/// nevertheless.
+/// Point in time, or a distance, which may be negative. The nanoseconds, 0 to 999999999, always count forwards.
 struct ClockTime {
     std::int64_t seconds = 0;
     std::int64_t nanoseconds = 0;
 
-    /// The clock's time now, as the calling thread sees it.
+    /// Returns the clock's current time in the calling thread's time namespace.
     static ClockTime of(clockid_t clock);
 
     friend ClockTime operator+(const ClockTime& a, const ClockTime& b) noexcept;
@@ -23,19 +22,19 @@ struct ClockTime {
     friend bool operator==(const ClockTime&, const ClockTime&) = default;
 };
 
-/// By how much the clocks of a time namespace are ahead of those of the machine (time_namespaces(7)).
+/// Offsets of a time namespace's clocks to those of the machine (time_namespaces(7)).
 struct TimeOffsets {
     ClockTime monotonic;
     ClockTime boottime;
     friend bool operator==(const TimeOffsets&, const TimeOffsets&) = default;
 };
 
-/// Content of /proc/PID/timens_offsets; clocks are named, or numbered as by Linux 5.6. Throws Error on other text.
+/// Parses /proc/PID/timens_offsets. Clocks have names, or numbers in Linux 5.6. Throws Error on other text.
 [[nodiscard]] TimeOffsets parseTimeOffsets(std::string_view text);
-/// What is written there.
+/// Returns the text to write to that file.
 [[nodiscard]] std::string formatTimeOffsets(const TimeOffsets& offsets);
 
-/// Of the time namespace that a process has children in. Throws Error.
+/// Reads the offsets of the time namespace of a process' children. Throws Error.
 [[nodiscard]] TimeOffsets readTimeOffsets(const ProcPid& process);
 
 }  // namespace criu::kernel

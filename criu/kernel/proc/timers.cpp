@@ -9,7 +9,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// "signal/pid.17", "thread/tid.18", "none/pid.17"
+/// Parses "signal/pid.17", "thread/tid.18" or "none/pid.17".
 void parseNotify(Scanner& scan, PosixTimer& timer) {
     scan.blanks();
     const std::string_view way = scan.until('/');
@@ -32,7 +32,7 @@ void parseNotify(Scanner& scan, PosixTimer& timer) {
 
 std::vector<PosixTimer> parseTimers(std::string_view text) {
     std::vector<PosixTimer> timers;
-    // Each timer is four lines; ClockID is its last.
+    // Each timer has four lines; ClockID is its last.
     bool complete = true;
     Scanner lines(text);
     std::string_view line;

@@ -15,8 +15,8 @@
 namespace criu::memory {
 namespace {
 
-/// The keeper sets the last seal of the file when all content is there, which it reads as fast as it can. If it ends,
-/// so does the process.
+/// Waits until the shared-pages daemon has sealed the file, which it does when all content is read. If the daemon
+/// ends, its clones are killed too.
 bool awaitContent(int file, const std::function<bool()>& stopWanted) {
     constexpr useconds_t kPause = 5'000;
     constexpr int kMost = 10 * 60 * 200;  // ten minutes
@@ -31,7 +31,7 @@ bool awaitContent(int file, const std::function<bool()>& stopWanted) {
     return false;
 }
 
-/// Adds what the file has behind a mapping. False if that isn't known.
+/// Adds the ranges of file content within a mapping. Returns false if they can't be read.
 bool addFileContent(const kernel::ProcPid& process, const kernel::Vma& vma, const std::function<bool()>& stopWanted,
                     RangeSet& found) {
     const std::string name = fmt::format("map_files/{:x}-{:x}", vma.start, vma.end);
@@ -42,7 +42,7 @@ bool addFileContent(const kernel::ProcPid& process, const kernel::Vma& vma, cons
     for (std::uint64_t at = vma.pgoff; at < end;) {
         const off_t data = ::lseek(file.get(), static_cast<off_t>(at), SEEK_DATA);
         if (data < 0)
-            return errno == ENXIO;  // nothing behind
+            return errno == ENXIO;  // no content follows
         const off_t hole = ::lseek(file.get(), data, SEEK_HOLE);
         if (hole <= data)
             return false;

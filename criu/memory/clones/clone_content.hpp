@@ -14,9 +14,10 @@ struct Vma;
 
 namespace criu::memory {
 
-/// The parts of a mapping of clones (isOfClones()) that may have other content than zeroes, ascending: pages of the
-/// process' own, and what the file has. Page tables don't show the latter as long as nobody has touched it. Waits until
-/// the keeper has put all content there, unless `stopWanted`. All of the mapping if the file can't be looked at.
+/// Returns the parts of a clone's mapping (isOfClones()) that may not be zero, ascending: private pages and file
+/// content. Page tables don't show untouched file content.
+/// Waits until the shared-pages daemon has read all content, unless `stopWanted`. Returns the whole mapping if the
+/// file can't be examined.
 [[nodiscard]] std::vector<Range> contentOfClone(const kernel::ProcPid& process, const kernel::PagemapScanner& scanner,
                                                 const kernel::Vma& vma, const std::function<bool()>& stopWanted);
 

@@ -15,7 +15,7 @@
 namespace criu::memory {
 namespace {
 
-/// Less than this is filled at once: waiting for pages would take longer.
+/// Content below this size is filled before the process runs: page faults would take longer.
 constexpr std::uint64_t kLeastContent = std::uint64_t{64} << 10;
 
 RangeSet guardsOf(const MmEntry& mm) {

@@ -11,9 +11,9 @@
 #include "images/mm.fwd.hpp"
 #include "images/vma.fwd.hpp"
 
-/// Clones (restore --map-pages): processes that are restored from the same images map private memory copy-on-write of
-/// one file in memory, a memfd that the keeper of the clones has. Of a process with the number N in the tree, the page
-/// of an address is at N * kCloneSpan + address: so a mapping that grows reaches no other one's bytes, and no end.
+/// Shared-pages file of `restore --map-pages`: a memfd of the shared-pages daemon that all clones map copy-on-write.
+/// The page at `address` of process number N in the tree has the offset N * kCloneSpan + address. So a growing
+/// mapping reaches no other mapping's bytes, and never the end.
 namespace criu::kernel {
 struct Vma;
 }
@@ -22,27 +22,27 @@ namespace criu::memory {
 
 class PageSource;
 
-/// What each process has of the file; no address of a task is above it.
+/// Bytes of the file per process; no address of a task is above it.
 inline constexpr std::uint64_t kCloneSpan = std::uint64_t{1} << 47;
-/// The name of the file, which mappings show.
+/// Name of the file, which mappings show.
 inline constexpr std::string_view kCloneFileName = "criu-clones";
 
-/// Mappings of a process that are mapped of the file: those whose pages may come late and that a private mapping of a
-/// file can stand for. Stacks that grow can't be such, nor memory that a fork wipes, that has guard regions or that has
-/// asked for huge pages; what has little content is filled as ever.
+/// Returns the mappings that a process gets from the file: those whose pages may be lazy, and that a private file
+/// mapping can replace. Excludes growing stacks and memory with MADV_WIPEONFORK, guard regions, MADV_HUGEPAGE or
+/// little content.
 [[nodiscard]] std::vector<const VmaEntry*> mappingsOfClones(const MmEntry& mm, const PageSource& pages);
 
-/// What one process maps of it, on a restore.
+/// Shared-pages file of one process, for its restore.
 struct CloneFile {
-    int fd = -1;             ///< stays the owner's
-    std::size_t number = 0;  ///< of the process in the tree
-    LazyAreas areas;         ///< of mappingsOfClones()
+    int fd = -1;             ///< descriptor, borrowed
+    std::size_t number = 0;  ///< number of the process in the tree
+    LazyAreas areas;         ///< areas of mappingsOfClones()
 
     [[nodiscard]] std::uint64_t offsetOf(std::uint64_t address) const noexcept { return number * kCloneSpan + address; }
     [[nodiscard]] bool has(const VmaEntry& vma) const noexcept;
 };
 
-/// Whether a mapping of a process is one of such a file, of a keeper that serves it: private memory to its process.
+/// Returns true if a mapping is of a shared-pages file and its daemon serves it. It is private memory of its process.
 [[nodiscard]] bool isOfClones(const kernel::Vma& vma) noexcept;
 
 }  // namespace criu::memory

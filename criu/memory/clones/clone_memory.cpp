@@ -11,9 +11,9 @@
 namespace criu::memory {
 namespace {
 
-/// What is mapped with a page that somebody waits for.
+/// Bytes mapped around a page that a thread waits for.
 constexpr std::uint64_t kAround = std::uint64_t{64} << 10;
-/// What is mapped at once when nobody waits; others may begin to meanwhile.
+/// Bytes mapped at once when no thread waits. A thread may start to wait during that.
 constexpr std::uint64_t kAhead = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -27,7 +27,7 @@ std::vector<std::unique_ptr<CloneMemory>> CloneMemory::serve() {
     for (std::vector<kernel::UffdEvent> events; !(events = kernel::readUffdEvents(fd_.get())).empty();)
         for (kernel::UffdEvent& event : events)
             apply(event, children);
-    // Faults are looked at only now: the kernel hands them out before events that tell of what came first.
+    // Serves faults after all events: the kernel returns faults before events that happened earlier.
     std::erase_if(faults_, [this](std::uint64_t page) { return answer(page); });
     return children;
 }
@@ -52,7 +52,7 @@ void CloneMemory::apply(kernel::UffdEvent& event, std::vector<std::unique_ptr<Cl
 kernel::Supplied CloneMemory::map(const LazyPageMap::Piece& piece) {
     store_.fill(piece.source, piece.bytes);
     const kernel::Supplied result = kernel::uffdContinue(fd_.get(), piece.at, piece.bytes);
-    // It may reach into another mapping, which the kernel takes one at a time.
+    // The piece may span several mappings, but the kernel accepts one at a time.
     if (result.bytes == 0 && result.code == ENOENT && piece.bytes > kImagePageSize)
         return kernel::uffdContinue(fd_.get(), piece.at, kImagePageSize);
     return result;
@@ -65,12 +65,12 @@ bool CloneMemory::answer(std::uint64_t page) {
         return true;
     switch (result.code) {
         case EAGAIN:
-            return false;  // an event waits to be read
+            return false;  // an event is pending
         case ESRCH:
             gone_ = true;
             return true;
         case EEXIST:
-        case ENOENT:  // it is mapped no more
+        case ENOENT:  // the page is no longer mapped
             kernel::uffdWake(fd_.get(), page, kImagePageSize);
             return true;
         default:
@@ -106,7 +106,7 @@ bool CloneMemory::mapAhead() {
 }
 
 bool CloneMemory::isGone() {
-    // Whatever page this is about, what answer() does to it is right.
+    // Any page will do: answer() handles it correctly in each state.
     const auto any = pages_.waitingFrom(0, kImagePageSize);
     constexpr std::uint64_t kSomewhere = std::uint64_t{1} << 16;
     if (!gone_)

@@ -14,32 +14,33 @@ namespace criu::memory {
 
 class CloneStore;
 
-/// The memory of one running clone, as the keeper serves it: the first touch of each page waits here. A page that the
-/// file stands for is mapped from it; one that the process has given up (madvise(2), mremap(2)) or that a mapping has
-/// grown by becomes zero, as it would in anonymous memory. For one thread: so nothing is put between an event being
-/// read and it being known here.
+/// Memory of one running clone that the shared-pages daemon serves. The first touch of each page waits for the
+/// daemon.
+/// The daemon maps file pages. Pages that the process discarded (madvise(2), mremap(2)) or that a mapping grew by
+/// become zero, as in anonymous memory.
+/// One thread must make all calls, so that no page is mapped between the read and the processing of an event.
 class CloneMemory {
 public:
-    /// `name`: for messages. `pages`: of CloneStore::pagesOf(). `store` outlives this object.
+    /// `name`: for messages. `pages`: result of CloneStore::pagesOf(). `store` must outlive this object.
     CloneMemory(std::string name, UniqueFd userfaultfd, LazyPageMap pages, CloneStore& store);
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    /// Takes what has happened, and serves it. Returns the memory of processes that were born. Throws Error.
+    /// Reads and serves events. Returns the memory of new child processes. Throws Error.
     [[nodiscard]] std::vector<std::unique_ptr<CloneMemory>> serve();
-    /// Something couldn't be answered yet: serve() is to be called soon, without an event.
+    /// Returns true if a fault is still unserved: the caller must call serve() again soon, without an event.
     [[nodiscard]] bool waits() const noexcept { return !faults_.empty(); }
 
-    /// Maps some pages before anybody touches them. False if there are none left. Throws Error.
+    /// Maps some untouched pages. Returns false if none are left. Throws Error.
     bool mapAhead();
 
-    /// Whether its process has ended or executed another program. Looks, by serving a page that needn't be.
+    /// Returns true if the process has ended or executed another program. Finds out by serving an arbitrary page.
     [[nodiscard]] bool isGone();
 
 private:
     void apply(kernel::UffdEvent& event, std::vector<std::unique_ptr<CloneMemory>>& children);
-    /// True if it was answered.
+    /// Serves a fault. Returns true if it is done.
     bool answer(std::uint64_t page);
     kernel::Supplied map(const LazyPageMap::Piece& piece);
 
@@ -48,7 +49,7 @@ private:
     LazyPageMap pages_;
     CloneStore& store_;
     std::vector<std::uint64_t> faults_;
-    std::uint64_t ahead_ = 0;  ///< where mapAhead() goes on
+    std::uint64_t ahead_ = 0;  ///< next address of mapAhead()
     bool gone_ = false;
 };
 

@@ -14,7 +14,7 @@
 namespace criu::memory {
 namespace {
 
-/// What is read at once.
+/// Bytes that one read fetches.
 constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
 
 #ifndef F_SEAL_FUTURE_WRITE

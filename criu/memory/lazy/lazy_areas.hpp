@@ -12,17 +12,17 @@
 
 namespace criu::memory {
 
-/// Whether pages of a mapping may be supplied after its process runs: anonymous private memory of ordinary pages, which
-/// isn't locked (mlock(2) promises that nobody waits for a page).
+/// Returns true if pages of a mapping may be lazy. It must be anonymous private memory of ordinary pages, and not
+/// locked: mlock(2) promises no waiting.
 [[nodiscard]] bool canBeLazy(const VmaEntry& vma) noexcept;
 
-/// What a process uses right at its start, or what is looked at from outside: its pages come at once.
+/// Eager memory: ranges that a process uses first or that other processes read. They are filled before it runs.
 class EagerMemory {
 public:
-    /// The arguments and the environment, which /proc shows.
+    /// Adds the arguments and the environment, which /proc shows.
     explicit EagerMemory(const MmEntry& mm);
 
-    /// What a thread uses as soon as it runs.
+    /// Adds the memory that a thread uses first: its stack top and rseq area.
     void addStack(std::uint64_t pointer);
     void addRseq(std::uint64_t address, std::uint64_t size);
 
@@ -34,26 +34,26 @@ private:
     std::vector<Range> ranges_;
 };
 
-/// The parts of a process' memory whose pages may come after it runs (--lazy-pages).
+/// Lazy areas: ranges whose pages may come after the process runs (--lazy-pages).
 class LazyAreas {
 public:
-    /// None.
+    /// Creates an empty set.
     LazyAreas() = default;
     LazyAreas(const MmEntry& mm, const EagerMemory& touched);
-    /// The same for mappings that no entry has yet.
+    /// Creates the areas for mappings without an MmEntry.
     LazyAreas(std::span<const VmaEntry* const> vmas, const EagerMemory& touched);
 
     [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
 
-    /// The mappings that any of it is in, as a whole.
+    /// Returns the complete mappings that contain lazy areas.
     [[nodiscard]] std::span<const Range> mappings() const noexcept { return mappings_; }
 
-    /// Visits all of a job in ascending order, in pieces that are late or not. What may not be late by itself never is.
+    /// Visits all of a job in ascending order, in lazy and other pieces. A job without lazyAllowed has no lazy piece.
     template <typename Visit>
     void forEach(const PageJob& job, Visit&& visit) const;
 
 private:
-    /// The first part that ends behind an address.
+    /// Returns the first part that ends after an address.
     [[nodiscard]] std::vector<Range>::const_iterator from(std::uint64_t address) const noexcept;
 
     std::vector<Range> mappings_;

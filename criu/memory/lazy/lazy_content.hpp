@@ -12,26 +12,25 @@
 
 namespace criu::memory {
 
-/// Has pages that images lack: those of a dump that was made with --lazy-pages, and that still has them.
+/// Supplier of pages that images lack: a dump with --lazy-pages that still has them.
 class PageSupplier {
 public:
     virtual ~PageSupplier() = default;
-    /// Gets pages of a process. Several threads may ask at once. Throws Error.
+    /// Fetches pages of a process. Thread-safe. Throws Error.
     virtual void fetch(const MemoryObject& object, std::uint64_t address, std::span<std::byte> into) = 0;
 };
 
-/// The content of one process' late pages, by the addresses that they had in the image. Several threads may read.
+/// Content of the lazy pages of one process, by their addresses in the image. Thread-safe.
 class LazyContent {
 public:
-    /// `source` and `supplier` (null: the images have all of it) outlive this object.
+    /// `source` and `supplier` must outlive this object. A null `supplier` means that the images have all content.
     LazyContent(const PageSource& source, const MemoryObject& object, PageSupplier* supplier)
         : source_(source), object_(object), supplier_(supplier), contents_(source.layers().size()) {}
 
-    /// Opens all that is in images, and checks that there is enough of it: better before anybody needs it. Throws
-    /// Error.
+    /// Opens all content in images and checks its size, before any page is needed. Throws Error.
     void open() const;
 
-    /// Throws Error, which names the file and the place in it.
+    /// Throws Error with the file and the position.
     void read(std::uint64_t address, std::span<std::byte> into) const;
 
 private:
@@ -41,7 +40,7 @@ private:
     const MemoryObject object_;
     PageSupplier* supplier_;
     mutable std::mutex opening_;
-    mutable std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null while nobody wanted it
+    mutable std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null until needed
 };
 
 }  // namespace criu::memory

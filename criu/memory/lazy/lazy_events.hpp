@@ -6,8 +6,8 @@
 
 namespace criu::memory {
 
-/// Does to pages that are still to come what the process has done to its memory (Move, Remove or Unmap), and has
-/// threads that wait for one of them touch it again: they get what is there now.
+/// Applies a Move, Remove or Unmap event to the lazy pages. Wakes threads that wait for an affected page, so that
+/// they touch it again.
 void follow(const kernel::UffdEvent& event, int userfaultfd, LazyPageMap& pages);
 
 }  // namespace criu::memory

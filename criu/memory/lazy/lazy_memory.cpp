@@ -105,7 +105,7 @@ void LazyMemory::answerFaults(News& news) {
         if (result.code == ESRCH)
             lose();
         else if (result.code != 0)
-            kernel::uffdWake(fd_.get(), page, kImagePageSize);  // it is there by now, or no longer to be had
+            kernel::uffdWake(fd_.get(), page, kImagePageSize);  // the page has arrived, or no longer exists
         return true;
     });
     hasFaults_ = !faults_.empty();
@@ -148,7 +148,7 @@ void LazyMemory::supply(const LazyPageMap::Order& order, std::span<std::byte> bu
             return;
         constexpr useconds_t kPause = 100;
         if (!progress)
-            ::usleep(kPause);  // for the thread that takes events
+            ::usleep(kPause);  // lets the thread that reads events run
     }
 }
 
@@ -163,7 +163,8 @@ bool LazyMemory::put(const LazyPageMap::Order& order, const LazyPageMap::Piece& 
             case EAGAIN:
                 return false;
             case ENOENT:
-                // It may lie in several mappings, which the kernel takes one at a time; a single page is gone.
+                // A piece may span several mappings, but the kernel accepts one at a time. A single failing page was
+                // unmapped.
                 if (size > kImagePageSize) {
                     most = size / 2 & ~(kImagePageSize - 1);
                     return true;
@@ -175,7 +176,7 @@ bool LazyMemory::put(const LazyPageMap::Order& order, const LazyPageMap::Piece& 
                 done = kImagePageSize;
                 break;
             case ESRCH:
-            case ENOSPC:  // older kernels, for a process that is about to end
+            case ENOSPC:  // older kernels return it for an ending process
                 lose();
                 return true;
             default:

@@ -17,14 +17,14 @@
 
 namespace criu::memory {
 
-/// The memory of one running process that is still being supplied with pages.
-///
-/// One thread reads the events of it, while several others read content and put it there. Between an event being read
-/// and it being known here nobody puts anything: the process goes on as soon as it is read, and a page that it has
-/// given up must not come back. The kernel holds it the other way round: as long as an event waits, it refuses pages.
+/// Memory of one running process with lazy pages. One thread reads its events, while other threads read content and
+/// supply pages.
+/// No thread may supply a page between the read and the processing of an event. The process continues after the read,
+/// and a discarded page must not come back. The kernel has the reverse rule: while an event is pending, it refuses
+/// pages.
 class LazyMemory {
 public:
-    /// `name`: for messages. `fd`: its userfaultfd, whose registered mappings lack `pages`.
+    /// `name`: for messages. `fd`: userfaultfd of the process, whose registered mappings lack `pages`.
     LazyMemory(std::string name, UniqueFd fd, LazyPageMap pages, std::shared_ptr<const LazyContent> content);
     LazyMemory(const LazyMemory&) = delete;
     LazyMemory& operator=(const LazyMemory&) = delete;
@@ -33,30 +33,30 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
     struct News {
-        std::vector<std::uint64_t> wanted;                  ///< pages that wait here, and that a thread waits for
-        std::vector<std::unique_ptr<LazyMemory>> children;  ///< of processes that were born
-        bool again = false;  ///< something couldn't be answered yet: ask again soon, without waiting for an event
+        std::vector<std::uint64_t> wanted;                  ///< waiting pages that a thread of the process faulted on
+        std::vector<std::unique_ptr<LazyMemory>> children;  ///< memory of new child processes
+        bool again = false;  ///< a fault is still unserved: call again soon, without an event
     };
-    /// Takes what has happened. For one thread. Throws Error.
+    /// Reads and processes events. Only one thread may call it. Throws Error.
     [[nodiscard]] News takeEvents();
 
-    /// As LazyPageMap.
+    /// Like LazyPageMap's functions, but thread-safe.
     [[nodiscard]] std::optional<LazyPageMap::Order> takeAt(std::uint64_t address, std::uint64_t most);
     [[nodiscard]] std::optional<LazyPageMap::Order> takeNext(std::uint64_t most);
     [[nodiscard]] std::uint64_t waitingBytes() const;
 
-    /// Reads the pages of an order into `buffer`, which is large enough, and puts them where they belong by now. Throws
-    /// Error; then the process can't be completed.
+    /// Reads the pages of an order into `buffer`, which must be large enough, and copies them to their current
+    /// addresses. Throws Error; then the process can't be completed.
     void supply(const LazyPageMap::Order& order, std::span<std::byte> buffer);
 
-    /// There is nothing left to do: all pages are there, or the process has ended.
+    /// Returns true if all pages have arrived or the process has ended.
     [[nodiscard]] bool complete() const;
 
-    /// Pages put there so far, in bytes.
+    /// Returns the bytes supplied so far.
     [[nodiscard]] std::uint64_t suppliedBytes() const noexcept { return supplied_; }
 
 private:
-    /// Either several threads put pages, or one takes events, which goes first.
+    /// Lock that admits several threads that supply pages, or one that reads events, which has priority.
     class Gate {
     public:
         void enterPutting();
@@ -72,11 +72,11 @@ private:
     };
 
     void apply(kernel::UffdEvent& event, News& news);
-    /// When no event is left: the kernel hands out faults before events that tell of what came first, and so a page may
-    /// have been moved to where somebody waits for it.
+    /// Serves faults when no event is left. The kernel returns faults before earlier events, so a move may have put a
+    /// lazy page at a faulting address.
     void answerFaults(News& news);
     [[nodiscard]] LazyPageMap::State stateOf(std::uint64_t page) const;
-    /// Puts the beginning of one piece. False if the kernel wants an event to be read first.
+    /// Supplies the beginning of one piece. Returns false if the kernel requires that an event is read first.
     bool put(const LazyPageMap::Order& order, const LazyPageMap::Piece& piece, std::span<const std::byte> content,
              std::uint64_t& most);
     void lose();
@@ -85,9 +85,9 @@ private:
     UniqueFd fd_;
     const std::shared_ptr<const LazyContent> content_;
     Gate gate_;
-    mutable std::mutex mutex_;  ///< for pages_
+    mutable std::mutex mutex_;  ///< guards pages_
     LazyPageMap pages_;
-    std::vector<std::uint64_t> faults_;  ///< pages that somebody waits for, and of which nothing is known yet
+    std::vector<std::uint64_t> faults_;  ///< faulting pages without a known state
     std::atomic<bool> hasFaults_{false};
     std::atomic<std::uint64_t> supplied_{0};
 };

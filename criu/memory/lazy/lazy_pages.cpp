@@ -10,7 +10,7 @@ namespace {
 
 using Piece = LazyPageMap::Piece;
 
-/// Divides a piece into what is before, in and behind a range; each may be empty.
+/// Parts of a piece before, within and after a range; each may be empty.
 struct SplitPiece {
     Piece before;
     Piece inside;
@@ -27,7 +27,7 @@ SplitPiece divide(const Piece& piece, std::uint64_t start, std::uint64_t end) {
     return {part(piece.at, from), part(from, to), part(to, last)};
 }
 
-/// Takes a range out of a list; returns what was in it.
+/// Removes a range from a list and returns the removed pieces.
 std::vector<Piece> cut(std::vector<Piece>& pieces, std::uint64_t start, std::uint64_t bytes) {
     std::vector<Piece> rest;
     std::vector<Piece> taken;
@@ -48,7 +48,7 @@ std::vector<Piece> cut(std::vector<Piece>& pieces, std::uint64_t start, std::uin
 void LazyPageMap::add(const Piece& piece) {
     if (piece.bytes == 0)
         return;
-    // What goes on where its predecessor ends becomes one with it: fragments make small requests.
+    // Merges adjacent pieces, because fragments would cause small requests.
     auto next = waiting_.lower_bound(piece.at);
     if (next != waiting_.begin()) {
         const auto before = std::prev(next);

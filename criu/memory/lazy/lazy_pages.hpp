@@ -8,21 +8,20 @@
 
 namespace criu::memory {
 
-/// Which pages of one running process are still to come, and where their content is to be found. Pages are where the
-/// process has them by now (`at`), their content is named by the address that they had in the image (`source`).
-///
-/// Pages *wait* until somebody takes an order for them; then they are *coming* until they have arrived. Whatever the
-/// process does to its memory meanwhile (forget(), move(), fork()) is done to both. Not for several threads at once.
+/// Lazy page map of one running process: its missing pages and their content. `at` is the current address of a page;
+/// `source`, its address in the image, names its content.
+/// Pages *wait* until a thread takes an order for them, and then are *coming* until they arrive. Changes of the
+/// process (forget(), move(), fork()) apply to both. Not thread-safe.
 class LazyPageMap {
 public:
-    /// Consecutive pages.
+    /// Range of consecutive pages.
     struct Piece {
         std::uint64_t at = 0;
         std::uint64_t bytes = 0;
         std::uint64_t source = 0;
         friend bool operator==(const Piece&, const Piece&) = default;
     };
-    /// Content to be read in one go.
+    /// Content that one thread reads at once.
     struct Order {
         std::uint64_t number = 0;
         std::uint64_t source = 0;
@@ -30,39 +29,40 @@ public:
     };
     enum class State { Unknown, Waiting, Coming };
 
-    /// Adds pages that wait. In ascending order, or anywhere nothing waits.
+    /// Adds waiting pages, in ascending order or where none wait.
     void add(const Piece& piece);
 
     [[nodiscard]] State stateOf(std::uint64_t address) const noexcept;
 
-    /// Pages that wait, from that of `address` on, at most so many bytes; they go on waiting. Nothing if it doesn't.
+    /// Returns waiting pages from that of `address` on, at most `most` bytes, without taking them; nullopt if that
+    /// page doesn't wait.
     [[nodiscard]] std::optional<Piece> waitingAt(std::uint64_t address, std::uint64_t most) const;
-    /// The first of those that wait at or behind an address.
+    /// Returns the first waiting pages at or after an address, without taking them.
     [[nodiscard]] std::optional<Piece> waitingFrom(std::uint64_t address, std::uint64_t most) const;
 
-    /// Takes pages that wait, from that of `address` on, at most so many bytes; nothing if it doesn't wait. What lies
-    /// behind is the next that takeNext() finds.
+    /// Takes waiting pages from that of `address` on, at most `most` bytes; nullopt if that page doesn't wait.
+    /// takeNext() continues after them.
     [[nodiscard]] std::optional<Order> takeAt(std::uint64_t address, std::uint64_t most);
-    /// Takes what waits behind the pages taken last; from the beginning again when there is nothing more.
+    /// Takes the next waiting pages after the last order, starting over at the end.
     [[nodiscard]] std::optional<Order> takeNext(std::uint64_t most);
 
-    /// Where the pages of an order are by now; none if they were all forgotten.
+    /// Returns the current addresses of an order's pages; empty if all were forgotten.
     [[nodiscard]] std::vector<Piece> placesOf(std::uint64_t order) const;
-    /// Pages of an order are there.
+    /// Records that pages of an order have arrived.
     void arrived(std::uint64_t order, std::uint64_t at, std::uint64_t bytes);
-    /// The order is done with.
+    /// Ends an order.
     void close(std::uint64_t order) { orders_.erase(order); }
 
-    /// The process has given pages up.
+    /// Records that the process has discarded pages.
     void forget(std::uint64_t start, std::uint64_t bytes);
-    /// The process has moved pages, over what was there.
+    /// Records that the process has moved pages over others.
     void move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
-    /// For a child that has the same memory at this moment: what is coming waits there again.
+    /// Returns the map of a child with a copy of the memory. Its coming pages wait again.
     [[nodiscard]] LazyPageMap fork() const;
-    /// The process is gone.
+    /// Forgets all pages, because the process has ended.
     void clear();
 
-    /// Nothing waits or is coming.
+    /// Returns true if no page waits or is coming.
     [[nodiscard]] bool complete() const noexcept { return waiting_.empty() && orders_.empty(); }
     [[nodiscard]] std::uint64_t waitingBytes() const noexcept;
 
@@ -75,7 +75,7 @@ private:
 
     [[nodiscard]] Map::const_iterator find(std::uint64_t address) const noexcept;
     Order take(const Piece& piece);
-    /// Cuts a range out of what waits.
+    /// Removes a range from the waiting pages.
     std::vector<Piece> cutWaiting(std::uint64_t start, std::uint64_t bytes);
 
     Map waiting_;

@@ -20,7 +20,7 @@
 namespace criu::memory {
 namespace {
 
-/// Temporary places start here: far from what programs and libraries use.
+/// Start of temporary addresses, far from those of programs and libraries.
 constexpr std::uint64_t kImageScratchBase = 0x100000000;
 
 bool isPrivate(const VmaEntry& vma) {
@@ -31,7 +31,7 @@ bool hasContent(const PageSource& pages, const VmaEntry& vma) {
     return hasPrivatePages(vma) && pages.covers(vma.start, vma.end);
 }
 
-/// Mappings whose addresses are reserved before they can be made.
+/// Returns true for mappings whose addresses are reserved before they can be made.
 bool isReserved(MapStage stage) {
     return stage == MapStage::Descriptors || stage == MapStage::Program;
 }
@@ -96,22 +96,21 @@ void AddressSpace::unmapOthers(const AddressSpace& previous) const {
             ::munmap(reinterpret_cast<void*>(old.at), old.size());
 }
 
-/// Where mappings of `mm` may be put that can't be made where they belong: neither where something is, nor where other
-/// mappings belong.
+/// Free addresses for mappings of `mm` that can't be made at their final address. Excludes occupied addresses and
+/// final addresses of all mappings.
 class AddressSpace::Room {
 public:
-    /// `occupied`: where something is, as far as that is known; what else there is, is in the way when something is
-    /// mapped there.
+    /// `occupied`: known mappings of this process. Unknown ones make MAP_FIXED_NOREPLACE fail.
     Room(const MmEntry& mm, RangeSet occupied) : mm_(mm), occupied_(std::move(occupied)) { avoidTargets(); }
 
-    /// Makes a mapping where it belongs or elsewhere: `map` maps at placed.at, without replacing anything there.
+    /// Makes a mapping at its final or another address: `map` maps at placed.at without replacing a mapping.
     template <typename Map>
     void make(PlacedVma& placed, Map&& map) {
         place(placed);
         try {
             map();
         } catch (const Error&) {
-            // Something of this process that wasn't known of may lie there.
+            // An unknown mapping of this process occupies the address.
             const std::uint64_t tried = placed.at;
             if (!renew())
                 throw;
@@ -141,7 +140,7 @@ private:
         avoid_.add({placed.at, placed.at + placed.size()});
     }
 
-    /// Asks the kernel, once. Whether there is anything new.
+    /// Reads the mappings from the kernel, once. Returns true if it did.
     bool renew() {
         if (std::exchange(renewed_, true))
             return false;
@@ -202,7 +201,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
     const MmEntry& mm = **task.mm;
     space.vmas_.reserve(mm.n_vmas);
 
-    // First unmap what isn't common, so that its addresses are free.
+    // Unmaps mappings without a counterpart first, to free their addresses.
     std::vector<const VmaEntry*> fresh;
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
         if (is(*vma, VmaStatus::Guard))
@@ -221,7 +220,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
     Room room(mm, std::move(occupied));
     FileCache cache(files);
     for (const VmaEntry* vma : fresh) {
-        // Content is written through the mapping; what has none gets its final protection at once.
+        // Content is written through the mapping. Mappings without content get their final protection at once.
         const int protection = hasContent(pages, *vma) ? PROT_READ | PROT_WRITE : static_cast<int>(vma->prot);
         if (isOfClones(*vma))
             space.addOfClones(*vma, protection, *clones, room, log);

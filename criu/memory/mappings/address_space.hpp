@@ -22,73 +22,72 @@ class LazyAreas;
 class MappingKind;
 struct CloneFile;
 
-/// One mapping of the image in the process that is being restored.
+/// Mapping of the image in the process that is being restored.
 struct PlacedVma {
     const VmaEntry* vma = nullptr;
     const MappingKind* kind = nullptr;
-    std::uint64_t at = 0;  ///< where it is now; the final place is vma->start
+    std::uint64_t at = 0;  ///< current address; the final address is vma->start
     bool mapped = false;
-    bool inherited = false;  ///< came with fork, pages shared copy-on-write with the creator
-    bool ofClones = false;   ///< maps the file that clones have in common
-    bool filled = false;    ///< some pages of it are private: this process, or one that it inherited it from, made them
-    bool complete = false;  ///< it has the content that it is to have in this process
-    int protection = 0;     ///< what it has now
+    bool inherited = false;  ///< inherited by fork: shares pages copy-on-write with the creator
+    bool ofClones = false;   ///< maps the shared-pages file
+    bool filled = false;     ///< has private pages, made by this process or an ancestor
+    bool complete = false;   ///< has its final content in this process
+    int protection = 0;      ///< current protection
 
     [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
 };
 
-/// Builds a process' memory beside criu's own, which it runs on meanwhile: every mapping is made at its final address
-/// where that is free, else elsewhere, and is moved by the restorer's program when criu's memory is gone. Contents are
-/// filled here, by ordinary code and threads.
-///
-/// Fork hands the half-built memory to a child, so pages that parent and child shared copy-on-write at dump are shared
-/// again: the child takes over mappings it has in common with its creator and only touches pages that differ. What
-/// the image says no other process had a page of needn't be handed on: it is filled when there are children already.
+/// Builds the memory of a process beside criu's, which the process runs on until the restorer takes over. Every
+/// mapping is made at its final address if free. Otherwise the restorer's program moves it when criu's memory is
+/// unmapped. Ordinary code and threads of criu fill the contents.
+/// Fork passes the half-built memory to a child, so pages that were shared copy-on-write are shared again. The child
+/// takes over equal mappings of its creator, and writes only differing pages.
+/// Pages that no other process shared at the dump are filled after the children are created.
 class AddressSpace {
 public:
-    /// An empty one, for the first process.
+    /// Creates an empty address space, for the root.
     AddressSpace() = default;
 
-    /// Maps everything of `task` that has content (and what is common with children to come). `pages`: its private
-    /// pages; `previous`: what the process inherited from its creator at fork; `present`: what else it has mapped, as
-    /// far as known (ownMappings() of whoever created the first process): asked for again in each process that took a
-    /// tenth of a restore of small ones; `clones`: what is mapped of a file that other restores of the same images
-    /// map, too, instead of being filled (--map-pages), or null.
+    /// Maps all mappings of `task` that have content, and those needed by future children.
+    /// `pages`: its private pages. `previous`: mappings inherited from its creator. `clones`: shared-pages file
+    /// (--map-pages), or null.
+    /// `present`: other known mappings, from ownMappings() before the first process was created. Reading them again
+    /// in each process took a tenth of the restore time of small processes.
     static AddressSpace build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
                               const RangeSet& present, MappedFiles& files, const CloneFile* clones, Log& log);
 
-    /// Maps the memory of devices, which are there once the process' files are open. After fill().
+    /// Maps device memory. Must follow fill() and the opening of the process' files.
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
 
     struct FillRules {
-        const LazyAreas& late;  ///< what may come late in it is left out
-        bool frees = false;     ///< storage of what was read is freed
-        ReadWatch watch = {};   ///< is told of most of it: not of pages that are only compared
+        const LazyAreas& late;  ///< lazy areas, which are skipped
+        bool frees = false;     ///< frees storage of read content
+        ReadWatch watch = {};   ///< is notified of most pages, but not of compared ones
     };
-    /// Which content is read: what the image doesn't call exclusive, or all that wasn't read yet.
+    /// Content to read: pages that the image doesn't mark as exclusive, or all unread pages.
     enum class Content : std::uint8_t { ForChildren, All };
-    /// Reads contents. Runs threads for large memories; none is alive afterwards.
+    /// Reads contents. Uses threads for large memories, which have ended when it returns.
     void fill(const PageSource& pages, const FillRules& rules, Content which, Log& log);
 
-    /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
+    /// Creates AIO contexts. Must follow the creation of all children, because fork doesn't copy contexts.
     void createAioRings(const model::Task& task, const PageSource& pages);
 
-    /// Maps what belongs to sockets. When these are at their descriptors' numbers.
+    /// Maps memory of sockets. Must follow the placement of their descriptors.
     void mapSockets(MappedFiles& files);
 
-    /// Sets final protections, advice and locks. After this the content can't be touched any more.
+    /// Sets final protections, advice and locks. Content can't be changed afterwards.
     void seal();
 
-    /// Steps that take away all memory but this and `keep` (the restorer's own, the vDSO).
+    /// Adds steps that unmap all memory except this and `keep` (the restorer and the vDSO).
     void addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const;
-    /// Steps that map rings of io_uring, for which the kernel doesn't accept a place but chooses one: when all else is
-    /// where it belongs and no other place is free. `others`: what is there beside this.
+    /// Adds steps that map io_uring rings, whose address the kernel chooses. They fill all other free addresses
+    /// first, so all other memory must be at its final address. `others`: ranges outside of this address space.
     void addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const;
-    /// Steps that move what isn't in place yet; once the vDSO is.
+    /// Adds steps that move mappings to their final addresses. Must follow the steps of the vDSO.
     void addMoveSteps(pie::StepList& steps) const;
 
-    /// Final addresses of all mappings: nothing of criu's may be put there for good.
+    /// Returns the final ranges of all mappings, which criu must not use for lasting memory.
     [[nodiscard]] RangeSet targets() const;
 
     [[nodiscard]] const std::vector<PlacedVma>& vmas() const noexcept { return vmas_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What is in memory: private pages, and rings of asynchronous I/O, which are made with their content.
+// Memory contents: private pages, and AIO rings, which are created with their content.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -19,20 +19,20 @@ namespace criu::memory {
 
 namespace {
 
-/// Memory that came with fork is looked at in pieces of this size: below it, comparing takes no time worth speaking of.
+/// Size of pieces in which inherited memory is compared; below it, comparing takes negligible time.
 constexpr std::uint64_t kComparedPiece = std::uint64_t{4} << 20;
-/// What is read at once for that.
+/// Bytes read at once for comparing.
 constexpr std::size_t kCompared = std::size_t{256} << 10;
 
-/// Visits the jobs of a range, cut where it changes whether they may come late.
+/// Visits the jobs of a range, split into lazy and other parts.
 template <typename Visit>
 void forEachPart(const PageSource& pages, const LazyAreas& late, const Range& range, Visit&& visit) {
     pages.forEach(range.start, range.end, [&](const PageJob& job) { late.forEach(job, visit); });
 }
 
-/// Whether a piece of inherited memory, which is at `here`, seems to have another content altogether than the image:
-/// then it isn't worth the time to look for pages that are the same, nor to copy the others into pages that the kernel
-/// has to copy first. A few pages all over it are compared.
+/// Returns true if a piece of inherited memory at `here` seems to differ from the image completely. Then a search for
+/// equal pages costs more than it saves, and so does copy-on-write of the others. Compares a few pages spread over
+/// the piece.
 bool isOther(const Range& piece, const std::byte* here, const PageSource& pages, const LazyAreas& late,
              PageReader& reader) {
     constexpr std::uint64_t kSamples = 16;
@@ -58,11 +58,11 @@ void drop(std::uint64_t at, std::uint64_t bytes) {
     sys(::madvise(reinterpret_cast<void*>(at), bytes, MADV_DONTNEED), "drop inherited memory at {:#x}", at);
 }
 
-/// Memory that had asked for huge pages is filled into such, where the image has all of a huge page: it is faster, and
-/// the process has them again at once. Elsewhere a huge page would take memory that wasn't in use.
+/// MADV_HUGEPAGE for memory that had asked for huge pages, where the image has all of a huge page. Filling is faster,
+/// and the process keeps its huge pages. Elsewhere a huge page would use memory that was unused.
 class HugePageAdvice {
 public:
-    /// Takes note of content that comes to `at`. In ascending order for each mapping.
+    /// Adds content that goes to `at`. Calls must ascend within each mapping.
     void add(const PlacedVma& placed, std::uint64_t at, std::uint64_t bytes) {
         const VmaEntry& vma = *placed.vma;
         if (vma.has_madv == 0 || (vma.madv >> MADV_HUGEPAGE & 1U) == 0)
@@ -73,14 +73,15 @@ public:
         }
         end_ = at + bytes;
     }
-    /// All of it has been added.
+    /// Ends the last range.
     void finish() { advise(); }
 
 private:
-    /// That it can't be done is found when all advice is given (seal()), which also makes one mapping of these again.
+    /// Gives the advice and ignores errors. seal() gives all advice again, reports errors, and thereby merges the
+    /// split mappings.
     void advise() {
         constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
-        constexpr int kMostParts = 1000;  // each makes two mappings more for a while
+        constexpr int kMostParts = 1000;  // each part splits off two mappings temporarily
         const std::uint64_t from = (start_ + kHugePage - 1) / kHugePage * kHugePage;
         const std::uint64_t to = end_ / kHugePage * kHugePage;
         if (from < to && parts_++ < kMostParts)
@@ -99,7 +100,7 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
     if (rules.frees)
         reader.freeWhatIsRead();
     const LazyAreas& late = rules.late;
-    // Not cleared: most processes need little of it, or nothing.
+    // The buffer is not cleared, because most processes use little of it.
     const auto block = std::make_unique_for_overwrite<std::byte[]>(kCompared);
     std::vector<PlacedPages> wanted;
     HugePageAdvice advice;
@@ -135,13 +136,13 @@ void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content
         for (std::uint64_t start = placed.vma->start; start < placed.vma->end; start += kComparedPiece) {
             const Range piece{start, std::min<std::uint64_t>(start + kComparedPiece, placed.vma->end)};
             auto* const here = reinterpret_cast<std::byte*>(placed.at + (start - placed.vma->start));
-            // Huge pages of hugetlbfs may be larger than a piece, and are dropped as a whole only.
+            // Pages of hugetlbfs may exceed a piece, and can be dropped only as a whole.
             const bool huge = (placed.vma->flags & MAP_HUGETLB) != 0;
             if (huge || !isOther(piece, here, pages, late, reader)) {
                 fillInherited(placed, piece, pages, late, reader, {block.get(), kCompared});
                 continue;
             }
-            // Pages that the image lacks read as zero, or as the file says, from now on.
+            // Absent pages of the image then read as zero, or as the mapped file.
             drop(placed.at + (start - placed.vma->start), piece.size());
             want(placed, piece);
         }
@@ -183,8 +184,8 @@ void AddressSpace::fillInherited(const PlacedVma& placed, const Range& piece, co
     forEachPart(pages, late, piece, [&](const PageJob& job, bool isLate) {
         if (job.state != PageJob::State::Absent && !isLate)
             return compare(job);
-        // Pages the creator wrote but this process doesn't have read as zero or as the file says; where pages are to
-        // come, there must be none.
+        // Drops pages that the creator wrote and this process lacks: they must read as zero or as the mapped file.
+        // Lazy pages must be absent too.
         drop(placed.at + (job.address - start), job.bytes);
     });
 }
@@ -217,7 +218,7 @@ void AddressSpace::createAioRing(const AioRingEntry& ring, const VmaEntry& vma, 
     placed.mapped = true;
     placed.protection = PROT_READ | PROT_WRITE;
     const Range made = makeAioRing(ring, content);
-    // The kernel's choice may be where other memory will be moved to.
+    // The kernel may choose an address that another mapping will be moved to.
     RangeSet occupied = ownMappings();
     if (occupied.overlaps({vma.start, vma.end}))
         for (const VmaEntry* other : list(mm.vmas, mm.n_vmas))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The last steps of memory: protections, advice and locks, then what the restorer's program does when criu's memory
-// goes.
+// Last steps of memory: protections, advice and locks, then the steps of the restorer that replace criu's memory.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,17 +13,17 @@
 namespace criu::memory {
 namespace {
 
-/// Nobody may map anything below (mmap_min_addr is 0 or this, as good as everywhere).
+/// Lowest address that a filler may use: mmap_min_addr, which is 0 or 65536 nearly everywhere.
 constexpr std::uint64_t kLowestFilled = 65536;
 
-constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL (6.13)
+constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL (Linux 6.13)
 constexpr unsigned kMaxAdvice = 63;
 
 bool byProgram(const PlacedVma& placed) {
     return placed.kind->stage() == MapStage::Program;
 }
 
-/// Calls `use` with each advice (madvise(2)) that an entry has.
+/// Calls `use` for each madvise(2) advice of an entry.
 template <typename Use>
 void forEachAdvice(const VmaEntry& vma, Use&& use) {
     for (unsigned advice = 0; vma.has_madv != 0 && advice <= kMaxAdvice; ++advice)
@@ -63,7 +62,7 @@ void AddressSpace::seal() {
         });
         const int lockFlags = vma.has_lock_on_fault != 0 && vma.lock_on_fault != 0 ? MLOCK_ONFAULT : 0;
         if ((vma.flags & MAP_LOCKED) != 0 && ::mlock2(at, placed.size(), lockFlags) != 0) {
-            // Memory that can't be touched can't be made present, but is marked as locked all the same.
+            // mlock(2) can't populate inaccessible memory (ENOMEM), but marks it as locked.
             if (errno != ENOMEM || (vma.prot & PROT_READ) != 0)
                 failErrno("lock memory of {:#x}", vma.start);
         }
@@ -95,7 +94,8 @@ void AddressSpace::addIoUringSteps(MappedFiles& files, const RangeSet& others, p
     for (const PlacedVma& placed : vmas_)
         taken.add({placed.vma->start, placed.vma->end});
     const std::vector<Range> gaps = taken.gaps();
-    // What can't be filled (the lowest addresses) isn't chosen by the kernel either; the result of the call decides.
+    // Ignores failed fillers: the kernel chooses no unfillable low address either. The result check of the mapping
+    // decides.
     constexpr int kFiller = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     for (const Range& gap : gaps) {
         const std::uint64_t start = std::max(gap.start, kLowestFilled);

@@ -22,12 +22,12 @@
 namespace criu::memory {
 namespace {
 
-/// What a ring begins with; events follow. The kernel calls it part of its interface, libaio knows it too.
+/// Header of a ring, before its events. It is part of the kernel's interface; libaio uses it too.
 struct RingHead {
-    std::uint32_t id;      ///< the kernel's own
-    std::uint32_t events;  ///< room in the ring
-    std::uint32_t head;    ///< the oldest event that nobody has taken
-    std::uint32_t tail;    ///< where the next one goes
+    std::uint32_t id;      ///< id that the kernel uses
+    std::uint32_t events;  ///< capacity in events
+    std::uint32_t head;    ///< index of the oldest event that is not taken
+    std::uint32_t tail;    ///< index of the next event
     std::uint32_t magic;
     std::uint32_t compatible;
     std::uint32_t incompatible;
@@ -49,8 +49,8 @@ void check(const RingHead& head, std::uint64_t bytes) {
              head.events, head.head, head.tail);
 }
 
-/// The number to give to io_setup(2) so that the ring has as many pages as before: the kernel doubles the number, adds
-/// two, and rounds up to whole pages (fs/aio.c).
+/// Returns the argument of io_setup(2) for a ring of the same number of pages. The kernel doubles it, adds two, and
+/// rounds up to whole pages (fs/aio.c).
 std::uint32_t requestsFor(std::uint64_t bytes) {
     return static_cast<std::uint32_t>((eventsIn(bytes) - 2) / 2);
 }
@@ -61,8 +61,8 @@ RingHead readHead(std::span<const std::byte> ring) {
     return head;
 }
 
-/// Moves a fresh ring's positions on. The kernel keeps the tail for itself, so it takes real requests: writes to
-/// memory, which have finished when they are submitted.
+/// Advances the positions of a new ring. The kernel alone sets the tail, so this takes real requests: writes to
+/// memory, which finish on submission.
 class RingPositionSetter {
 public:
     RingPositionSetter(aio_context_t context, std::uint32_t events)
@@ -75,7 +75,7 @@ public:
         request_.aio_lio_opcode = IOCB_CMD_PWRITE;
     }
 
-    /// Puts `count` results into the ring.
+    /// Adds `count` results to the ring.
     void fill(std::uint32_t count) {
         std::vector<iocb*> requests(count, &request_);
         for (std::uint32_t done = 0; done < count;)
@@ -84,9 +84,9 @@ public:
                     "submit {} asynchronous writes", count - done));
     }
 
-    /// Puts `count` results in and takes them out again.
+    /// Adds `count` results and takes them.
     void turn(std::uint32_t count) {
-        // Half a ring at a time: the kernel keeps some of the room for other processors.
+        // Adds half a ring at a time, because the kernel reserves some room for other processors.
         const std::uint32_t step = std::max(events_ / 2, 1U);
         std::vector<io_event> results(step);
         while (count > 0) {

@@ -13,19 +13,18 @@
 #include "images/mm.fwd.hpp"
 #include "images/vma.fwd.hpp"
 
-/// Contexts of asynchronous I/O (io_setup(2)). A context is named by the address of its ring, memory that the kernel
-/// writes results of finished requests to. Requests that aren't finished can be seen by nobody but the kernel: as with
-/// CRIU 4.2 they aren't kept.
+/// AIO contexts (io_setup(2)). A context's id is the address of its ring, to which the kernel writes the results of
+/// finished requests. Only the kernel knows unfinished requests: criu loses them, as CRIU 4.2 does.
 namespace criu::memory {
 
-/// Whether a mapping of this name is a ring.
+/// Returns true if a mapping of this name is a ring.
 bool isAioRing(std::string_view name) noexcept;
 
-/// Dump half: fills mm.aios for the rings among `vmas`. Throws Error if the memory there isn't a ring as known here.
+/// Dump half: fills mm.aios for the rings among `vmas`. Throws Error if a ring has an unknown format.
 void storeAioRings(HostPid process, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena);
 
-/// Restore half: makes a context for the calling process, with the positions and results in `content`, the ring as it
-/// was. Returns where its ring is now; moving it (mremap) renames the context.
+/// Restore half: creates a context for the calling process. `content` is the dumped ring with positions and results.
+/// Returns the range of the new ring; mremap(2) of it changes the context's id.
 Range makeAioRing(const AioRingEntry& ring, std::span<const std::byte> content);
 
 }  // namespace criu::memory

@@ -9,10 +9,10 @@ class ProcPid;
 
 namespace criu::engine {
 
-/// Where only the content of private memory counts: what else is mapped isn't named, and nothing is refused.
+/// Mapped files for callers that need only private content. Records no files and refuses nothing.
 class IgnoredMappedFiles final : public memory::MappedFileDump {
 public:
-    /// `process` outlives this object.
+    /// `process` must outlive this object.
     explicit IgnoredMappedFiles(const kernel::ProcPid& process) noexcept : process_(process) {}
 
     FileId fileFor(const kernel::Vma&) override;

@@ -9,31 +9,32 @@ struct Vma;
 
 namespace criu::memory {
 
-/// Answers about the file behind a mapping.
+/// Interface that describes the file behind a mapping.
 class MappedFileDump {
 public:
     virtual ~MappedFileDump() = default;
 
-    /// The image id of a path entry for the file. Asked once per process and file.
+    /// Returns the image id of a path entry for the file. Called once per process and file.
     virtual FileId fileFor(const kernel::Vma& vma) = 0;
 
-    /// The image id of a memfd entry for shared memory. Asked once per process and segment.
+    /// Returns the image id of a memfd entry for shared memory. Called once per process and segment.
     virtual FileId segmentFor(const kernel::Vma& vma) = 0;
 
-    /// How the description that was mapped had been opened: O_RDONLY or O_RDWR (nobody can map write-only). Asked for
-    /// every mapping of a file.
+    /// Returns the access mode of the mapped open file description: O_RDONLY or O_RDWR, because mmap(2) needs read
+    /// access. Called for every mapping of a file.
     virtual int accessOf(const kernel::Vma& vma) = 0;
 
-    /// Whether mapping the file again gives the same memory: a regular file, or /dev/zero. Asked once per file.
+    /// Returns true if mapping the file again gives the same memory: a regular file, or /dev/zero. Called once per
+    /// file.
     virtual bool isPlain(const kernel::Vma& vma) = 0;
 
-    /// The image id of the packet socket whose ring this is; 0 if it isn't one that somebody has open.
+    /// Returns the image id of the packet socket whose ring is mapped; 0 if no process has the socket open.
     virtual FileId socketFor(const kernel::Vma&) { return {}; }
 
-    /// The same of the io_uring that is mapped.
+    /// Returns the image id of the mapped io_uring; 0 if no process has it open.
     virtual FileId ioUringFor(const kernel::Vma&) { return {}; }
 
-    /// Device memory that a device subsystem takes care of; its file id goes to `file`.
+    /// Returns true if a device subsystem handles the mapping, and sets `file` to its file id.
     virtual bool claimsDevice(const kernel::Vma&, FileId& /*file*/) { return false; }
 };
 

@@ -8,35 +8,36 @@
 
 namespace criu::memory {
 
-/// What to map for device memory.
+/// File and offset to map for device memory.
 struct MappedDeviceFile {
     UniqueFd fd;
     std::uint64_t offset = 0;
 };
 
-/// Where a restored process gets the files behind its mappings.
+/// Source of the files behind a restored process' mappings.
 class MappedFiles {
 public:
     virtual ~MappedFiles() = default;
-    /// A descriptor to map a file by. `flags`: access mode and more, as open(2).
+    /// Opens the file of a mapping. `flags`: access mode and other flags of open(2).
     virtual UniqueFd openForMapping(const VmaEntry& vma, int flags) = 0;
-    /// A descriptor for a socket that is mapped. When descriptors are at their numbers.
+    /// Returns a descriptor of a mapped socket. Requires that descriptors are at their final numbers.
     virtual UniqueFd placedSocket(const VmaEntry& vma) = 0;
-    /// The process' own number for an io_uring that is mapped. When descriptors are at their numbers.
+    /// Returns the process' descriptor number of a mapped io_uring. Requires that descriptors are at their final
+    /// numbers.
     virtual int placedRing(const VmaEntry& vma) = 0;
-    /// The descriptor of a shared anonymous segment or memfd; stays the callee's.
+    /// Returns the descriptor of a segment, borrowed.
     virtual int segment(const VmaEntry& vma) = 0;
-    /// Where the memory of a device is now.
+    /// Returns the current file and offset of device memory.
     virtual MappedDeviceFile device(const VmaEntry& vma) = 0;
 };
 
-/// The same files; what was opened for one mapping stays open for those after it that map the same.
+/// Cache that keeps the last file open for further mappings of it.
 class FileCache {
 public:
-    /// `files` outlives this object.
+    /// `files` must outlive this object.
     explicit FileCache(MappedFiles& files) noexcept : files_(files) {}
 
-    /// Descriptors stay the cache's, until the next call.
+    /// Returns a descriptor that is valid until the next call.
     [[nodiscard]] int file(const VmaEntry& vma);
     [[nodiscard]] int segment(const VmaEntry& vma);
 

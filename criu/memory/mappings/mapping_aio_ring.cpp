@@ -6,8 +6,8 @@
 namespace criu::memory {
 namespace {
 
-/// The ring of a context of asynchronous I/O. io_setup(2) makes it anew, at a place of the kernel's choice, when all
-/// children have been created: fork doesn't hand contexts on (AddressSpace::createAioRings).
+/// Ring of an AIO context. io_setup(2) creates it at an address of the kernel's choice, after all children exist,
+/// because fork doesn't copy contexts (AddressSpace::createAioRings()).
 class AioRing final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return isAioRing(vma.name); }

@@ -6,13 +6,13 @@
 namespace criu::memory {
 namespace {
 
-/// Whether this process alone has what is in it. Of swapped pages nobody says who else has them, and those of hugetlbfs
-/// are counted elsewhere. A page of which the kernel isn't sure counts as had by others.
+/// Returns true if no other process shares a page of the mapping. False for swapped pages, whose sharing the kernel
+/// doesn't report, and for hugetlbfs pages, which it counts elsewhere. Uncertain pages count as shared.
 bool isExclusive(const kernel::Vma& vma) {
     return vma.inCommon == 0 && vma.swap == 0 && !vma.flags.has(kernel::VmFlag::HugeTlb);
 }
 
-/// Private memory without a file: heaps, stacks, whatever else programs map.
+/// Private memory without a file, such as heaps and stacks.
 class Anonymous final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override {

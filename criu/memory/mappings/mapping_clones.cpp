@@ -7,8 +7,8 @@
 namespace criu::memory {
 namespace {
 
-/// What restore --map-pages maps of the file of its clones. To the process it is anonymous memory, and images say so:
-/// they have all of its pages, and don't depend on those that it was restored from.
+/// Mapping of the shared-pages file (restore --map-pages). The process sees anonymous memory, and images store it so.
+/// They contain all pages and don't depend on the images that it was restored from.
 class Clones final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return isOfClones(vma); }
@@ -19,7 +19,7 @@ public:
         entry.status = VmaStatus::Regular | VmaStatus::AnonPrivate;
     }
 
-    [[nodiscard]] bool isOf(const VmaEntry&) const override { return false; }  // images call it anonymous
+    [[nodiscard]] bool isOf(const VmaEntry&) const override { return false; }  // images store it as anonymous
     int map(const WantedMapping& wanted, FileCache&) const override { return mapFile(wanted, -1, 0); }
 };
 

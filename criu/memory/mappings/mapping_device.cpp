@@ -7,7 +7,7 @@
 namespace criu::memory {
 namespace {
 
-/// The memory of a device that a device subsystem takes care of.
+/// Device memory that a device subsystem handles.
 class Device final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump& dump) const override {

@@ -7,7 +7,7 @@
 namespace criu::memory {
 namespace {
 
-/// A file that another process could map as well, privately or shared.
+/// Regular file mapping, private or shared.
 class File final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override {
@@ -16,7 +16,7 @@ public:
 
     void describe(const kernel::Vma& vma, VmaEntry& entry, MappingDump& dump) const override {
         const FileId file = dump.fileFor(vma);
-        // A file system of huge pages has one page size: it isn't the mapping's to choose.
+        // The hugetlbfs instance decides the page size; the mapping can't.
         entry.flags &= ~kHugeSizeMask;
         dump.setAccess(vma, entry);
         entry.status = VmaStatus::Regular | (vma.shared ? VmaStatus::FileShared : VmaStatus::FilePrivate);

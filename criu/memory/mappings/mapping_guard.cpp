@@ -5,8 +5,8 @@
 namespace criu::memory {
 namespace {
 
-/// Pages of a mapping that nobody may touch (MADV_GUARD_INSTALL, Linux 6.13). They are no mappings: a dump finds them
-/// in page tables (page_dump), a restore installs them when contents have been written (AddressSpace).
+/// Guard regions (MADV_GUARD_INSTALL, Linux 6.13), which are no mappings. A dump finds them in page tables
+/// (page_dump). A restore installs them after the contents are written (AddressSpace).
 class Guard final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma&, MappingDump&) const override { return false; }

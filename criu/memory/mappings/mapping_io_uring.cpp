@@ -6,9 +6,8 @@
 namespace criu::memory {
 namespace {
 
-/// The rings of an io_uring. What is in them goes with the open file. The kernel accepts no place for them but chooses
-/// one, so that only the restorer's program, which can leave it no other choice, maps them where they belong
-/// (AddressSpace::addIoUringSteps).
+/// Rings of an io_uring. Their content is stored with the open file. The kernel chooses their address, so only the
+/// restorer's program can map them, when it leaves no other address free (AddressSpace::addIoUringSteps()).
 class IoUring final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return vma.name == kIoUringName; }

@@ -11,14 +11,14 @@ bool isVdsoData(const kernel::Vma& vma) {
     return vma.name.starts_with("[vvar");
 }
 
-/// What the kernel maps into every process. The vDSO is put in place by VdsoMove.
+/// Mappings that the kernel adds to every process. VdsoMove places the vDSO.
 class KernelArea final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override {
         return vma.name == "[vsyscall]" || vma.name == "[vdso]" || isVdsoData(vma);
     }
 
-    /// One entry stands for all data mappings of the vDSO: kernels differ in how many there are.
+    /// One entry covers all data mappings of the vDSO, because kernels differ in their number.
     [[nodiscard]] bool continues(const VmaEntry& before, const kernel::Vma& vma) const override {
         return isVdsoData(vma) && is(before, VmaStatus::Vvar) && before.end == vma.start;
     }

@@ -10,7 +10,7 @@
 namespace criu::memory {
 
 std::span<const MappingKind* const> mappingKinds() {
-    // Kinds that a name gives away come first: whether a file is a device takes a look at the file.
+    // Kinds with a distinctive name come first: recognizing a device needs a stat of the file.
     static const MappingKind* const kinds[] = {
         &uprobesMapping(), &kernelAreaMapping(), &guardMapping(),     &clonesMapping(), &unsupportedMapping(),
         &aioRingMapping(), &packetRingMapping(), &ioUringMapping(),   &sysvMapping(),   &segmentMapping(),

@@ -3,14 +3,14 @@
 
 #include "criu/memory/mappings/mapping_kind.hpp"
 
-/// The kinds of mappings; each is defined in mapping_NAME.cpp.
+/// Mapping kinds, each defined in mapping_NAME.cpp.
 namespace criu::memory {
 
-const MappingKind& uprobesMapping();      ///< the area where the kernel's user-space probes keep instructions
+const MappingKind& uprobesMapping();      ///< area in which the kernel's uprobes keep instructions
 const MappingKind& kernelAreaMapping();   ///< vDSO, its data, vsyscall page
-const MappingKind& guardMapping();        ///< guard regions: parts of mappings, entries of their own in images
-const MappingKind& clonesMapping();       ///< of restore --map-pages
-const MappingKind& unsupportedMapping();  ///< what can't be dumped or restored
+const MappingKind& guardMapping();        ///< guard regions: parts of mappings, with entries in images
+const MappingKind& clonesMapping();       ///< the shared-pages file of restore --map-pages
+const MappingKind& unsupportedMapping();  ///< mappings that can't be dumped
 const MappingKind& aioRingMapping();
 const MappingKind& packetRingMapping();
 const MappingKind& ioUringMapping();

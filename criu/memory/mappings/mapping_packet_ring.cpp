@@ -7,7 +7,7 @@
 namespace criu::memory {
 namespace {
 
-/// The rings of packet sockets. What is in them is between the program and the kernel, which begins anew.
+/// Rings of packet sockets. Their content is lost: the restored program and the kernel start with empty rings.
 class PacketRing final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override {

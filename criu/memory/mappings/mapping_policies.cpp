@@ -16,7 +16,7 @@ namespace {
 using kernel::MemoryPolicy;
 
 struct Answer {
-    std::uint64_t mode;  ///< 0, MPOL_DEFAULT, stays where the kernel doesn't answer
+    std::uint64_t mode;  ///< stays 0, MPOL_DEFAULT, if the call fails
     MemoryPolicy::Nodes nodes;
 };
 static_assert(sizeof(Answer) + sizeof(pie::Step) <= MappingPoliciesQuery::kRoom);

@@ -7,7 +7,7 @@
 namespace criu::memory {
 namespace {
 
-/// Memory that is a file to the kernel only: shared anonymous memory and memfds.
+/// Segments: shared anonymous memory and memfds, which only the kernel treats as files.
 class Segment final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump& dump) const override {

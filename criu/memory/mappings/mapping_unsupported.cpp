@@ -5,7 +5,7 @@
 namespace criu::memory {
 namespace {
 
-/// Areas with a meaning that images have no place for.
+/// Kernel mappings that images can't represent.
 class Unsupported final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return !nameOf(vma).empty(); }

@@ -15,7 +15,7 @@ constexpr std::uint64_t kStackRoom = std::uint64_t{16} << 20;
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 constexpr int kCollapse = 25;  // MADV_COLLAPSE
-/// With less, what children write to costs more: a huge page that one of them writes to is split in it.
+/// Smallest heap worth it. Below this, children's writes cost more, because they split huge pages.
 constexpr std::uint64_t kGrownEnough = 3 * kHugePage;
 
 }  // namespace

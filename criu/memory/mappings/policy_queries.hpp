@@ -24,21 +24,21 @@ class StepList;
 
 namespace criu::engine {
 
-/// Asks a process for the memory policies of its mappings: some with all other questions, and the rest, if there are
-/// that many, by themselves.
+/// Queries of the memory policies of a process' mappings. The first part runs with all other queries; many mappings
+/// need more runs.
 class PolicyQueries {
 public:
-    /// The entries, in which policies are noted, and `arena` outlive this object.
+    /// Policies are stored in the entries, which must outlive this object, as must `arena`.
     PolicyQueries(std::vector<VmaEntry*> mappings, Arena& arena);
     ~PolicyQueries();
     PolicyQueries(const PolicyQueries&) = delete;
     PolicyQueries& operator=(const PolicyQueries&) = delete;
 
-    /// Bytes of the process' memory that its part of the questions takes.
+    /// Returns the bytes that the first part needs in the process' memory.
     [[nodiscard]] std::size_t room() const;
     void ask(pie::StepList& steps, pie::RemoteData& data);
     void store(pie::RemoteData& answers) const;
-    /// By a thread of the process, when it has nothing else to do. Throws Error, and what `stop` throws.
+    /// Runs the remaining queries in an idle thread of the process. Throws Error, and the exceptions of `stop`.
     void queryRest(compel::Tracee& thread, compel::Injection& injection, StopRequest& stop) const;
 
 private:

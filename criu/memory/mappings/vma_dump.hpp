@@ -12,11 +12,12 @@
 #include "criu/memory/mappings/vma_status.hpp"
 #include "images/mm.fwd.hpp"
 
-/// Dump half of mappings: from what the kernel shows of them to what images say.
+/// Dump half of mappings: converts /proc data to image entries.
 namespace criu::memory {
 
 struct VmaDumpRules {
-    /// Device of the kernel's own tmpfs, where memfds and shared anonymous memory live (SegmentsDump::device()).
+    /// Device of the kernel's internal tmpfs, which holds memfds and shared anonymous memory
+    /// (SegmentsDump::device()).
     std::uint32_t shmemMajor = 0;
     std::uint32_t shmemMinor = 0;
     bool allowUprobes = false;
@@ -28,20 +29,20 @@ struct VmaDumpRules {
 
 struct DumpedVma {
     VmaEntry* entry = nullptr;
-    const kernel::Vma* source = nullptr;  ///< null for guard regions; the first one of merged data pages of the vDSO
+    const kernel::Vma* source = nullptr;  ///< null for guard regions; the first one for merged data pages of the vDSO
 };
 
-/// Mappings of one process as images have them.
+/// Image entries for the mappings of one process.
 struct DumpedMemory {
-    std::vector<DumpedVma> vmas;  ///< by address; guard regions, which aren't mappings, behind the last
-    bool uprobes = false;         ///< there was an area of uprobes; it isn't in the list
+    std::vector<DumpedVma> vmas;  ///< ascending by address, then guard regions
+    bool uprobes = false;         ///< the process has an uprobes area, which images omit
 
-    /// Sets mm.vmas. After dumpPages(), which finds the guard regions.
+    /// Sets mm.vmas. Must follow dumpPages(), which finds the guard regions.
     void fill(MmEntry& mm, Arena& arena) const;
 };
 
-/// Converts the mappings of one process (readSmaps()). `vmas` must outlive the result. Throws Error for a mapping that
-/// can't be dumped; nothing is changed in the process.
+/// Converts the mappings of one process (readSmaps()) without changing it. `vmas` must outlive the result. Throws
+/// Error for a mapping that can't be dumped.
 DumpedMemory dumpVmas(std::span<const kernel::Vma> vmas, const VmaDumpRules& rules, MappedFileDump& files,
                       Arena& arena);
 

@@ -5,9 +5,9 @@
 
 namespace criu::memory {
 
-/// Images that say that a process has two mappings at the same addresses, or one that ends before it begins, are
-/// damaged: Throws Error, before anything is made of what would cover other memory, criu's own among it. Guard regions
-/// lie within mappings.
+/// VMA overlap check: throws Error if mappings of an image overlap, or end before they begin. It precedes any
+/// mapping, because such a damaged image could cover criu's own memory. Guard regions lie within mappings and are
+/// allowed.
 void requireNoVmaOverlap(const MmEntry& mm);
 
 }  // namespace criu::memory

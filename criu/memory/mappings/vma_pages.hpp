@@ -10,15 +10,15 @@
 
 namespace criu::memory {
 
-inline constexpr std::uint32_t kMapDroppable = 0x08;  ///< MAP_DROPPABLE (6.11)
+inline constexpr std::uint32_t kMapDroppable = 0x08;  ///< MAP_DROPPABLE (Linux 6.11)
 
 inline bool isHuge(const VmaEntry& vma) noexcept {
     return (vma.flags & MAP_HUGETLB) != 0;
 }
 
-/// The size of pages that a mapping has, and thus what its place is a multiple of.
+/// Returns the page size of a mapping, which its address is a multiple of.
 inline std::uint64_t pageSizeOf(const VmaEntry& vma) noexcept {
-    constexpr int kShift = 26;  // MAP_HUGE_SHIFT: log2 of the page size lies from this bit on in mmap's flags
+    constexpr int kShift = 26;  // MAP_HUGE_SHIFT: position of the page size's log2 in mmap(2) flags
     constexpr std::uint64_t kDefault = std::uint64_t{2} << 20;
     if (!isHuge(vma))
         return machinePageSize();

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(kChecksumPiece == kImagePageSize);
 
-/// What is read and compared in turn: little enough to be in the processor's cache still.
+/// Bytes that are read and then compared: few enough to stay in the processor's cache.
 constexpr std::uint64_t kCheckedStep = std::uint64_t{256} << 10;
 
 class CheckedContent final : public PageContent {
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] std::string where(std::uint64_t position) const override { return content_->where(position); }
 
 private:
-    /// Parts of pages: whole ones are read, since a checksum is of all of a page.
+    /// Reads parts of pages. Fetches complete pages, because a checksum covers a page.
     void readParts(std::uint64_t position, std::span<iovec> targets) const {
         const std::uint64_t within = position % kImagePageSize;
         const std::uint64_t bytes = within + sizeOf(targets);
@@ -53,10 +53,10 @@ private:
         }
     }
 
-    /// Returns the position behind what was compared.
+    /// Returns the position after the compared content.
     std::uint64_t compare(std::uint64_t position, std::span<const iovec> targets) const {
         std::array<std::byte, kImagePageSize> split;
-        std::size_t filled = 0;  // of a page that lies in several targets
+        std::size_t filled = 0;  // bytes of a page that several targets share
         for (const iovec& target : targets) {
             std::span<const std::byte> rest(static_cast<const std::byte*>(target.iov_base), target.iov_len);
             while (!rest.empty()) {

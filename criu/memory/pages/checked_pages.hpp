@@ -12,21 +12,21 @@
 #include "criu/memory/pages/page_sink.hpp"
 #include "criu/memory/pages/page_source.hpp"
 
-/// Checksums of pages, whatever the form they are stored in: taken of the content that a sink is given, and compared
-/// with what is read of it.
+/// Checksums of pages in any storage form. They are computed from content that a sink gets, and compared with content
+/// that is read.
 namespace criu::memory {
 
-/// Takes checksums of content, which comes in blocks and from several threads.
+/// Computes checksums of content that comes in blocks from several threads.
 class PageSums {
 public:
-    /// `checksum` outlives this object.
+    /// `checksum` must outlive this object.
     explicit PageSums(const Checksum& checksum) noexcept : checksum_(checksum) {}
 
-    /// Before PageSink::write() writes the block.
+    /// Adds a block. Must precede PageSink::write() of the block.
     void add(const PageBlock& block);
 
-    /// All content has come, `bytes` of it: checksums of its pages, in the order of positions. Throws Error if some is
-    /// missing. The object is used up.
+    /// Returns the checksums of all pages, in order of positions. `bytes`: total content. Throws Error if content is
+    /// missing. The object can't be used afterwards.
     [[nodiscard]] std::vector<std::uint32_t> take(std::uint64_t bytes);
 
 private:
@@ -35,8 +35,8 @@ private:
     std::map<std::uint64_t, std::vector<std::uint32_t>> blocks_;  ///< by position
 };
 
-/// Content that is compared with its checksums as it is read. `sums`: one for each page, in the order of positions,
-/// which outlive it.
+/// Returns a wrapper that compares content with its checksums when it is read. `sums`: one per page, in order of
+/// positions; they must outlive the wrapper.
 [[nodiscard]] std::unique_ptr<PageContent> checkedContent(std::unique_ptr<PageContent> content,
                                                           std::span<const std::uint32_t> sums,
                                                           std::shared_ptr<const Checksum> checksum);

@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    /// What the library works with, one for each thread that does: making one takes longer than using it.
+    /// Library state, one object per concurrent thread: creating it takes longer than using it.
     template <typename State>
     struct States {
         template <typename Make>

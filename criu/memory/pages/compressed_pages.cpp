@@ -26,13 +26,14 @@
 namespace criu::memory {
 namespace {
 
-/// A block that doesn't become smaller than this part of it is stored as it is: a restore is the faster.
+/// Returns the largest compressed size worth storing. Above it the block is stored uncompressed, which a restore
+/// reads faster.
 constexpr std::size_t worthwhile(std::size_t bytes) noexcept {
     return bytes / 8 * 7;
 }
 
-/// Whether it is worth trying to compress a block: two of its pages are tried first, since what doesn't get smaller
-/// (encrypted or compressed data, weights of networks) would cost as much time as what does.
+/// Returns true if a block seems compressible, by trying two of its pages. Incompressible data (encrypted,
+/// compressed, neural network weights) would cost as much time as other data.
 bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
     constexpr std::size_t kFew = 4 * kImagePageSize;
     if (block.size() <= kFew)
@@ -44,14 +45,14 @@ bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
     return shrinks(block.size() / 2 / kImagePageSize * kImagePageSize) || shrinks(0);
 }
 
-/// A run, or a part of one, that came in one block of the dump.
+/// Run, or a part of one, within one block of the dump.
 struct FramePiece {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::vector<std::uint32_t> stored;  ///< sizes of its blocks; none: all are as they are
+    std::vector<std::uint32_t> stored;  ///< sizes of its compressed blocks; empty: all are uncompressed
 };
 
-/// One block of the dump, on its way into the file.
+/// Compression of one block of the dump.
 class Packing {
 public:
     Packing(const Codec& codec, std::uint64_t blockSize, const PageBlock& block)
@@ -65,8 +66,8 @@ public:
 
     std::vector<FramePiece> pieces;
     std::vector<iovec> output;
-    std::uint64_t size = 0;   ///< of the output
-    std::uint64_t zeros = 0;  ///< bytes that aren't stored
+    std::uint64_t size = 0;   ///< bytes of output
+    std::uint64_t zeros = 0;  ///< bytes of omitted zeroes
 
 private:
     void add(std::uint64_t address, std::span<const std::byte> content) {
@@ -111,11 +112,11 @@ private:
 
     const Codec& codec_;
     const std::uint64_t blockSize_;
-    std::unique_ptr<std::byte[]> room_;  ///< what is compressed takes less than the whole
+    std::unique_ptr<std::byte[]> room_;  ///< the compressed output is smaller than the block
     std::size_t used_ = 0;
 };
 
-/// What is written lies in the order of positions, so a block gets its place when those before it have theirs.
+/// Sink that writes compressed blocks in order of positions: a block's file offset is known after all earlier blocks.
 class CompressedSink final : public PageSink {
 public:
     CompressedSink(const ImageDir& images, const MemoryObject& object, std::uint32_t number,
@@ -175,7 +176,7 @@ private:
         return offset;
     }
 
-    /// `sums`: checksums of all content from here on, of which it takes those of the run.
+    /// Completes a run. `sums`: checksums of all remaining content, from which it removes those of the run.
     void finishRun(const PageRun& run, std::span<const std::uint32_t>& sums) {
         for (std::uint64_t done = 0; done < run.bytes;) {
             if (pieces_.empty() || pieces_.front().address != run.address + done)
@@ -197,12 +198,12 @@ private:
     const Compression compression_;
     PagemapWriter pagemap_;
     const std::unique_ptr<PagesStore> pages_;
-    SequencedExecution turns_;  ///< to get a place
+    SequencedExecution turns_;  ///< orders the assignment of file offsets
     std::mutex mutex_;
     std::deque<PageRun> runs_;
-    std::deque<FramePiece> pieces_;  ///< in the order of positions
-    std::uint64_t end_ = 0;          ///< of the file
-    std::optional<PageSums> sums_;   ///< absent: no checksums are taken
+    std::deque<FramePiece> pieces_;  ///< in order of positions
+    std::uint64_t end_ = 0;          ///< file size so far
+    std::optional<PageSums> sums_;   ///< unset: no checksums are computed
 };
 
 class CompressedContent final : public PageContent {

@@ -13,17 +13,18 @@ class ImageDir;
 class Pagemap;
 }  // namespace criu
 
-/// A pagemap and one pages file, whose content is compressed in blocks: by all threads that dump, each block by one.
-/// What doesn't get smaller is stored as it is, and blocks of zeroes not at all.
+/// Compressed storage: a pagemap and one pages file. Each thread of the dump compresses whole blocks. Blocks that
+/// don't shrink are stored uncompressed, and blocks of zeroes are omitted.
 namespace criu::memory {
 
 struct Compression;
 
-/// `number`: of the pages file. `compression` has a codec. The sink must not outlive `images`.
+/// Creates a sink, which must not outlive `images`. `number`: number of the pages file. `compression` must have a
+/// codec.
 [[nodiscard]] std::unique_ptr<PageSink> makeCompressedSink(const ImageDir& images, const MemoryObject& object,
                                                            std::uint32_t number, const Compression& compression);
 
-/// The codec that a pagemap's content needs; null if it isn't compressed. Throws Error if there is no such codec.
+/// Returns the codec of a pagemap's content; null if it is uncompressed. Throws Error for an unknown codec.
 [[nodiscard]] std::shared_ptr<const Codec> codecOf(const Pagemap& pagemap);
 
 /// Opens the content of such a pagemap, which must outlive it.

@@ -17,18 +17,18 @@
 #include "criu/memory/pages/page_sink.hpp"
 #include "criu/memory/pages/ranges.hpp"
 
-/// Connections between two of this criu that carry nothing but content (PageCommand::Streams): both ends.
+/// Content connections (PageCommand::Streams) between a dump and a page server of this criu: both ends.
 namespace criu::memory {
 
-/// The sender's end.
+/// Sender's end.
 class ContentSenders {
 public:
     explicit ContentSenders(std::vector<PageConnection> connections);
 
-    /// Sends content by a connection that is free, or becomes so. For several threads. Throws Error.
+    /// Sends content over a free connection; waits if none is free. Thread-safe. Throws Error.
     void send(std::uint64_t object, std::uint64_t position, std::span<const std::byte> content);
 
-    /// All was sent. Throws Error.
+    /// Ends all connections after the last content. Throws Error.
     void finish();
 
 private:
@@ -42,10 +42,10 @@ private:
     std::atomic<std::size_t> turn_{0};
 };
 
-/// The server's end: a thread for each connection, which puts content into the sink of the object that is under way.
+/// Server's end: one thread per connection, which writes content to the sink of the current object.
 class ContentReceivers {
 public:
-    /// `control`, which outlives this object, is interrupted when content can't be had.
+    /// `control` must outlive this object. It is interrupted if receiving content fails.
     ContentReceivers(std::vector<PageConnection> connections, PageConnection& control);
     ~ContentReceivers();
     ContentReceivers(const ContentReceivers&) = delete;
@@ -53,16 +53,16 @@ public:
 
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    /// The object that content is taken of from now on, until complete() returns.
+    /// Sets the current object, for content until complete() returns.
     void begin(std::uint64_t object, PageSink& sink);
-    /// There will be content of a run that was added to the sink.
+    /// Announces content of a run that was added to the sink.
     void expect(const PageRun& run, std::uint64_t position);
-    /// Returns when all of it is there. Throws what went wrong.
+    /// Waits until all announced content is written. Throws the error of a receiving thread.
     void complete();
-    /// Waits until the senders have ended their connections: no object begins any more. Throws Error.
+    /// Waits until the senders have closed their connections after the last object. Throws Error.
     void finish();
 
-    /// Throws what went wrong with content, if something did.
+    /// Throws the error of a receiving thread, if one failed.
     void rethrow() const;
 
 private:
@@ -73,17 +73,17 @@ private:
 
     void run(PageConnection& connection);
     void take(PageConnection& connection, const PageMessage& header, std::span<std::byte> room);
-    /// Waits until the content is expected: what it is of, and where it goes.
+    /// Waits until the content is announced. Returns its sink and sets its ranges.
     PageSink& await(const PageMessage& header, std::uint64_t bytes, std::vector<kernel::RemoteRange>& ranges);
     void giveUp(std::exception_ptr why) noexcept;
-    /// Content that a connection has brought before it is expected.
+    /// Content that has arrived before its announcement.
     struct Early {
         std::uint64_t object = 0;
         std::uint64_t end = 0;
     };
     [[nodiscard]] bool isExpected(const Early& content) const noexcept;
-    /// Whether no connection can bring what the object under way lacks, though all its runs are known: each has ended,
-    /// or waits with content of another one.
+    /// Returns true if the current object's missing content can't arrive: all its runs are known, and each connection
+    /// has ended or waits with another object's content.
     [[nodiscard]] bool isStuck() const noexcept;
 
     PageConnection& control_;
@@ -91,17 +91,17 @@ private:
     std::list<PageConnection> connections_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    PageSink* sink_ = nullptr;    ///< of the object under way
-    std::uint64_t object_ = 0;    ///< its number
-    std::deque<Placed> placed_;   ///< its runs with content, ascending by position
-    std::uint64_t expected_ = 0;  ///< bytes of content
-    std::uint64_t stored_ = 0;    ///< of these
-    RangeSet taken_;              ///< positions that have come
-    std::list<Early> early_;      ///< that connections wait with
-    std::size_t ended_ = 0;       ///< connections
-    bool isLast_ = false;         ///< no object begins any more
+    PageSink* sink_ = nullptr;    ///< sink of the current object
+    std::uint64_t object_ = 0;    ///< number of the current object
+    std::deque<Placed> placed_;   ///< runs of that object with content, ascending by position
+    std::uint64_t expected_ = 0;  ///< announced bytes of content
+    std::uint64_t stored_ = 0;    ///< stored bytes of content
+    RangeSet taken_;              ///< positions that have arrived
+    std::list<Early> early_;      ///< unannounced content that connections wait with
+    std::size_t ended_ = 0;       ///< ended connections
+    bool isLast_ = false;         ///< no other object follows
     std::exception_ptr failure_;
-    ThreadPool pool_;  // last: its threads use the others
+    ThreadPool pool_;  // last member: its threads use the others
 };
 
 }  // namespace criu::memory

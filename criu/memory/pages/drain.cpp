@@ -14,10 +14,10 @@
 namespace criu::memory {
 namespace {
 
-/// Jobs that may wait: what fragmented memory costs at most, 1.5 MiB.
+/// Maximal number of queued jobs, 1.5 MiB for fragmented memory.
 constexpr std::size_t kMostWaiting = std::size_t{1} << 16;
 
-/// Pages with content, and where that comes in the sink's order.
+/// Pages with content, and their position.
 struct QueuedJob {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
@@ -30,13 +30,13 @@ struct Block {
     std::uint64_t position = 0;
     std::uint64_t bytes = 0;
     std::vector<kernel::RemoteRange> ranges;
-    std::vector<bool> shared;  ///< for each range
+    std::vector<bool> shared;  ///< one per range
 };
 
-/// Takes jobs and deals them out in blocks.
+/// Queue that receives jobs and returns blocks.
 class JobQueue {
 public:
-    /// Waits while there is too much to do. False if the work was given up.
+    /// Adds jobs; waits while the queue is full. Returns false if the work was abandoned.
     bool add(std::span<const QueuedJob> jobs) {
         while (!jobs.empty()) {
             std::unique_lock lock(mutex_);
@@ -51,14 +51,14 @@ public:
         return true;
     }
 
-    /// No more jobs will come.
+    /// Ends the input.
     void close() {
         const std::lock_guard lock(mutex_);
         closed_ = true;
         work_.notify_all();
     }
 
-    /// Makes all threads stop working.
+    /// Stops all threads.
     void abandon() noexcept {
         const std::lock_guard lock(mutex_);
         abandoned_ = true;
@@ -66,7 +66,7 @@ public:
         room_.notify_all();
     }
 
-    /// False if there is no job; with `wait` only when close() was called.
+    /// Takes a block. Returns false if no job is queued; with `wait`, only after close().
     bool next(Block& block, bool wait) {
         std::unique_lock lock(mutex_);
         if (wait)
@@ -102,7 +102,7 @@ private:
     std::condition_variable work_;
     std::condition_variable room_;
     std::deque<QueuedJob> jobs_;
-    std::uint64_t taken_ = 0;  ///< of the first job
+    std::uint64_t taken_ = 0;  ///< bytes taken of the first job
     bool closed_ = false;
     bool abandoned_ = false;
 };
@@ -116,7 +116,7 @@ struct Drainer::Run::State {
           threads(owner.options_.threads == 0 ? availableCores() : owner.options_.threads),
           sink(to) {}
 
-    /// Adds jobs to the sink and to those that wait.
+    /// Adds jobs to the sink and to the waiting jobs.
     void announce(std::span<const DrainJob> jobs) {
         std::vector<PageRun> runs;
         runs.reserve(jobs.size());
@@ -132,7 +132,7 @@ struct Drainer::Run::State {
         }
     }
 
-    /// Copies blocks until there are none. Runs in each thread.
+    /// Copies blocks until the queue is empty. Each thread runs it.
     void work(std::size_t buffer, bool wait) {
         const Options& options = drainer.options_;
         const std::span<std::byte> room = drainer.buffers_[buffer].bytes();
@@ -153,7 +153,7 @@ struct Drainer::Run::State {
         }
     }
 
-    /// In this thread.
+    /// Copies in this thread.
     void copyAlone() {
         drainer.makeBuffers(1);
         for (std::span<const QueuedJob> rest = waiting; !rest.empty();) {
@@ -187,10 +187,10 @@ struct Drainer::Run::State {
     const unsigned threads;
     PageSink& sink;
     JobQueue queue;
-    std::vector<QueuedJob> waiting;  ///< while it isn't clear whether threads are worth it
+    std::vector<QueuedJob> waiting;  ///< jobs before the decision to use threads
     std::uint64_t waitingBytes = 0;
     std::atomic<std::uint64_t> zero{0};
-    std::optional<ThreadPool> pool;  // last: its threads use the others
+    std::optional<ThreadPool> pool;  // last member: its threads use the others
 };
 
 Drainer::Run::Run(Drainer& drainer, const DrainSource& source, PageSink& sink)
@@ -211,7 +211,7 @@ void Drainer::Run::add(std::span<const DrainJob> jobs) {
         state.startThreads();
     }
     if (!state.queue.add(state.waiting))
-        state.pool->wait();  // throws what went wrong
+        state.pool->wait();  // throws the error of a thread
     state.waiting.clear();
 }
 

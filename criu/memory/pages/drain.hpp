@@ -14,47 +14,47 @@
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/memory/pages/page_sink.hpp"
 
-/// The engine that copies pages out of stopped processes and files into a dump, with every core. Used for private
-/// memory, shared memory and memfds alike.
+/// Drain: copies pages of private memory, segments and files out of frozen processes into a dump, on all cores.
 namespace criu::memory {
 
-/// Consecutive pages that go into a dump.
+/// Consecutive pages to dump.
 struct DrainJob {
-    PageRun run;          ///< if present, its content is read at the run's address
-    bool shared = false;  ///< other processes may have the pages, too, and are to go on sharing them
+    PageRun run;          ///< if present, its content is at the run's address
+    bool shared = false;  ///< other processes may share the pages, and must keep sharing them
 };
 
-/// Where pages come from: the memory of a stopped process, a file (a memfd, shared memory), or a function.
+/// Source of pages: the memory of a frozen process, a file (a memfd, shared memory), or a function.
 struct DrainSource {
-    HostPid pid;                               ///< whose memory; none for a file
-    const kernel::ProcPid* process = nullptr;  ///< the same process: for pages without PROT_READ
-    int fd = -1;                               ///< the file; what lies beyond its end reads as zeroes
-    /// For a process that runs: /proc/PID/mem, open since it stood still, so that it is the same memory whatever became
-    /// of the process. What can't be read any more reads as zeroes, and is reported, from any thread.
+    HostPid pid;                               ///< process that has the memory; none for a file
+    const kernel::ProcPid* process = nullptr;  ///< /proc directory of that process, for pages without PROT_READ
+    int fd = -1;                               ///< the file; bytes beyond its end read as zeroes
+    /// /proc/PID/mem of a running process, opened while it was frozen, so that it refers to the same memory after
+    /// execve(2). Unreadable memory reads as zeroes and is reported to `lost`, from any thread.
     int runningMemory = -1;
     std::function<void(std::uint64_t address, std::uint64_t bytes)> lost = nullptr;
-    /// For what is neither memory nor one file: reads all that `into` has room for, in any thread; throws Error.
+    /// Reads content of other sources: fills `into`. Called from any thread; throws Error.
     std::function<void(std::uint64_t address, std::span<std::byte> into)> content = nullptr;
 };
 
-/// Copies pages into sinks, in large blocks, by as many threads as pay off; small amounts by the calling thread.
-/// Buffers are kept from one run to the next.
+/// Copies pages into sinks in large blocks. Uses as many threads as pay off; the calling thread copies small amounts.
+/// Keeps its buffers between runs.
 class Drainer {
 public:
     struct Options {
-        std::function<void(std::uint64_t)> progress;  ///< called with bytes just done, from any thread; may be empty
-        /// Called with when a block was begun, and its bytes, from the thread that has just done it; may be empty.
+        std::function<void(std::uint64_t)> progress;  ///< called with the bytes just copied, from any thread; may be
+                                                      ///< empty
+        /// Called with the start time and the bytes of a copied block, from the thread that copied it; may be empty.
         std::function<void(std::chrono::steady_clock::time_point, std::uint64_t)> block;
-        std::function<bool()> stopWanted;  ///< asked between blocks, from any thread; may be empty
-        unsigned threads = 0;              ///< at most; 0: one per core
+        std::function<bool()> stopWanted;  ///< called between blocks, from any thread; may be empty
+        unsigned threads = 0;              ///< maximal number; 0: one per core
     };
 
     Drainer() : Drainer(Options{}) {}
     explicit Drainer(Options options);
 
-    /// The copy of one object, whose jobs become known bit by bit: threads are at work from when it's clear that there
-    /// is much to do. One at a time; none outlives its drainer or the sink, nor any thread its run. What was added last
-    /// is copied by finish(), without which nothing is complete.
+    /// Copy of one object whose jobs are added step by step. Threads start when enough work is known.
+    /// A drainer has at most one run at a time, which must not outlive the drainer or the sink. The destructor ends
+    /// all threads. Only finish() completes the copy.
     class Run {
     public:
         Run(Drainer& drainer, const DrainSource& source, PageSink& sink);
@@ -62,10 +62,10 @@ public:
         Run(const Run&) = delete;
         Run& operator=(const Run&) = delete;
 
-        /// Adds runs to the sink and copies their content. Throws Error, also for earlier jobs; with EINTR if
-        /// stopWanted() said so.
+        /// Adds runs to the sink and copies their content. Throws Error, also for earlier jobs; EINTR if stopWanted()
+        /// returned true.
         void add(std::span<const DrainJob> jobs);
-        /// All content has been written. The sink isn't finished: that is its owner's to do.
+        /// Copies the remaining content and waits for all threads. The owner of the sink must finish the sink.
         void finish();
 
     private:
@@ -73,15 +73,15 @@ public:
         std::unique_ptr<State> state_;
     };
 
-    /// All at once.
+    /// Copies all jobs in one run.
     void drain(const DrainSource& source, PageSink& sink, std::span<const DrainJob> jobs);
 
-    /// Whether Options::stopWanted() says so.
+    /// Returns the result of Options::stopWanted.
     [[nodiscard]] bool stopWanted() const { return options_.stopWanted && options_.stopWanted(); }
 
-    /// Memory taken for buffers so far.
+    /// Returns the memory allocated for buffers.
     [[nodiscard]] std::uint64_t bufferBytes() const noexcept { return bufferBytes_; }
-    /// Bytes of zero pages that took no storage, in all finished runs.
+    /// Returns the bytes of zero pages without storage, in all finished runs.
     [[nodiscard]] std::uint64_t zeroBytes() const noexcept { return zeroBytes_; }
 
 private:
@@ -93,7 +93,7 @@ private:
     std::uint64_t zeroBytes_ = 0;
 };
 
-/// Bytes below which threads cost more than they bring.
+/// Bytes below which threads cost more than they gain.
 inline constexpr std::uint64_t kWorthThreads = std::uint64_t{16} << 20;
 
 }  // namespace criu::memory

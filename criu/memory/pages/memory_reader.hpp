@@ -12,16 +12,15 @@
 
 namespace criu::memory {
 
-/// Gathers pages of a process or a file. One per thread.
+/// Reads pages of a process or a file. Each thread needs its own.
 class MemoryReader {
 public:
     explicit MemoryReader(const DrainSource& source) noexcept : source_(source) {}
 
-    /// Reads the ranges, one behind the other; `into` has room for exactly them. `shared`: for each, whether its pages
+    /// Reads the ranges one after another; `into` has exactly their size. `shared`: for each range, true if its pages
     /// may be shared copy-on-write. Throws Error.
-    ///
-    /// process_vm_readv(2) is the fastest (6.3 against 4.5 GB/s), but it makes such pages the process' own first: the
-    /// kernel pins them for it. /proc/PID/mem leaves them as they are, and also reads what the process itself mayn't.
+    /// process_vm_readv(2) is fastest (6.3 against 4.5 GB/s), but it pins pages, so the kernel first breaks
+    /// copy-on-write sharing. /proc/PID/mem keeps pages shared, and reads memory without PROT_READ.
     void read(std::span<const kernel::RemoteRange> ranges, const std::vector<bool>& shared, std::span<std::byte> into);
 
 private:

@@ -17,14 +17,14 @@
 namespace criu::memory {
 namespace {
 
-/// What one thread reads and compares at once.
+/// Bytes that one thread reads and compares at once.
 constexpr std::uint64_t kCheckedSlice = std::uint64_t{1} << 20;
-/// Damaged pages of one object that are named; of the others it is said how many there are.
+/// Maximal number of damaged pages to name per object; others are only counted.
 constexpr std::uint64_t kMostNamed = 16;
-/// Objects whose files are open at once.
+/// Maximal number of objects with open files.
 constexpr std::size_t kMostObjects = 8;
 
-/// Pages of one object, while slices of it are compared.
+/// Check of one object, whose slices are being compared.
 class ObjectCheck {
 public:
     ObjectCheck(PageSource from, std::string name, const PageCheck::Damaged& damaged)
@@ -32,13 +32,13 @@ public:
     ObjectCheck(const ObjectCheck&) = delete;
     ObjectCheck& operator=(const ObjectCheck&) = delete;
 
-    /// All slices have been compared.
+    /// Reports the number of unnamed damages after all slices.
     void finish() const {
         if (bad_ > kMostNamed)
             damaged_(fmt::format("{}: {} more pages aren't what was written", name_, bad_ - kMostNamed));
     }
 
-    /// What there is to read, in slices, of layers that have checksums. `without` grows by what has none.
+    /// Returns the content of layers with checksums, in slices. Adds the bytes without checksums to `without`.
     std::vector<PageJob> slices(std::uint64_t& without) {
         std::vector<PageJob> slices;
         source_.forEach(0, source_.end(), [&](const PageJob& job) {

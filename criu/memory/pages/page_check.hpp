@@ -11,18 +11,18 @@ class ImageDir;
 
 namespace criu::memory {
 
-/// Compares all pages that a directory of images needs, those in its parents included, with their checksums, by all
-/// cores. Pages of parents that newer ones replace aren't looked at.
+/// Compares all pages that an images directory needs with their checksums, on all cores. It includes pages of
+/// parents, except replaced ones.
 class PageCheck {
 public:
-    /// What is called with each damage, in words, from any thread.
+    /// Receiver of a description of each damage, called from any thread.
     using Damaged = std::function<void(const std::string&)>;
 
-    /// Does it. `images` has its parents open. `checkStop` is called between pieces, from any thread, and throws if the
-    /// work is to end. Throws Error for what `damaged` isn't asked about.
+    /// Runs the check. `images` must have its parents open. `checkStop` is called between pieces, from any thread,
+    /// and throws to end the work. Throws Error for failures other than damages.
     PageCheck(const ImageDir& images, const Damaged& damaged, const std::function<void()>& checkStop);
 
-    /// Bytes of content that have checksums, and that have none.
+    /// Return the bytes of content with and without checksums.
     [[nodiscard]] std::uint64_t compared() const noexcept { return compared_; }
     [[nodiscard]] std::uint64_t without() const noexcept { return without_; }
 

@@ -16,7 +16,7 @@ PageConnection::PageConnection(UniqueFd socket, StopRequest& stop, std::chrono::
     : socket_(std::move(socket)), stop_(stop) {
     setPatience(patience);
     const int on = 1;
-    // Of a Unix socket this fails: nothing is gathered there.
+    // Fails for a Unix socket, which never delays data.
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
@@ -48,7 +48,7 @@ void PageConnection::endSecurity() {
     tls_.reset();
 }
 
-/// 0 if nothing could be sent without waiting; then it has waited.
+/// Sends some bytes. Returns 0 if it had to wait instead.
 std::size_t PageConnection::sendSome(std::span<const std::byte> bytes, bool moreFollows) {
     constexpr const char* kDeaf = "send pages: the other side takes nothing";
     if (tls_) {
@@ -73,7 +73,7 @@ void PageConnection::send(std::span<const std::byte> bytes, bool moreFollows) {
         bytes = bytes.subspan(sendSome(bytes, moreFollows));
 }
 
-/// 0 if the other side has closed the connection; waits until there is something.
+/// Receives some bytes, and waits for them. Returns 0 if the peer has closed the connection.
 std::size_t PageConnection::receiveSome(std::span<std::byte> bytes) {
     constexpr const char* kSilent = "receive pages: the other side sends nothing";
     for (;;) {

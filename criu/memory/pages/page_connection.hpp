@@ -18,40 +18,38 @@ namespace criu::memory {
 class PageTls;
 struct TlsSettings;
 
-/// One end of a stream socket between a sender of pages and a page server. Every wait for the other side ends: when
-/// that side has closed the connection, when a stop is requested, and when it let nothing go on for too long.
-///
-/// The file status of the socket isn't changed (a socket of --ps-socket is somebody else's as well); its small messages
-/// are sent at once. One thread may send while another one receives.
+/// One end of a stream socket between a sender of pages and a page server. Every wait ends if the peer closes the
+/// connection, a stop is requested, or the timeout expires.
+/// The file status flags of the socket stay unchanged, because other processes may share a --ps-socket. The socket
+/// sends small messages at once. One thread may send while another receives.
 class PageConnection {
 public:
-    /// `patience`: how long the other side may neither send what is waited for nor take what is sent; 0: as long as it
-    /// likes. `stop` outlives this object.
+    /// `patience`: timeout for a peer that neither sends nor receives; 0: none. `stop` must outlive this object.
     PageConnection(UniqueFd socket, StopRequest& stop, std::chrono::seconds patience) noexcept;
     ~PageConnection();
     PageConnection(PageConnection&&) noexcept;
     PageConnection& operator=(PageConnection&&) = delete;
 
-    /// From now on all is encrypted, and the other side is who its certificate says. Throws Error.
+    /// Starts TLS and verifies the peer's certificate. Throws Error.
     void secure(bool asServer, const TlsSettings& settings);
-    /// The end of that; the socket goes on. Nothing but this may be left to be received. Throws Error.
+    /// Ends TLS and keeps the socket. No other data may be pending. Throws Error.
     void endSecurity();
 
-    /// Sends all of it, at once or together with what follows. Throws Error: ETIMEDOUT if the other side takes nothing
+    /// Sends all bytes, at once or together with the next ones. Throws Error: ETIMEDOUT if the peer accepts nothing
     /// for too long, EINTR if a stop is requested.
     void send(std::span<const std::byte> bytes, bool moreFollows = false);
 
-    /// Receives exactly so much. False if the other side has closed the connection before the first byte. Throws Error
-    /// as send() does.
+    /// Receives exactly the size of `bytes`. Returns false if the peer closed the connection before the first byte.
+    /// Throws Error as send() does.
     [[nodiscard]] bool receive(std::span<std::byte> bytes);
 
-    /// As the constructor's.
+    /// Sets the timeout.
     void setPatience(std::chrono::seconds patience) noexcept;
 
-    /// Lets no call wait any longer: the other side has gone, as far as they can see. For any thread.
+    /// Makes all waiting and later calls fail as if the peer had closed. Any thread may call it.
     void interrupt() noexcept;
 
-    /// An answer: one number in the byte order of this machine. Throws Error, also if the connection is closed.
+    /// Receives an answer: one number in the machine's byte order. Throws Error, also if the connection is closed.
     template <typename Number>
     [[nodiscard]] Number receiveNumber() {
         Number number{};
@@ -69,7 +67,7 @@ private:
     UniqueFd socket_;
     StopRequest& stop_;
     std::optional<std::chrono::milliseconds> patience_;
-    std::unique_ptr<PageTls> tls_;  ///< null: nothing is encrypted
+    std::unique_ptr<PageTls> tls_;  ///< null: not encrypted
 };
 
 }  // namespace criu::memory

@@ -22,14 +22,14 @@ using kernel::PageIs;
 using kernel::PageRange;
 using Clock = std::chrono::steady_clock;
 
-/// Jobs are handed over whenever so much has come together, so that they are moved while more is being found.
+/// Maximal jobs and pages before they are passed on, so that copying starts while the search continues.
 constexpr std::size_t kJobsAtOnce = 4096;
 constexpr std::uint64_t kPagesAtOnce = 16384;
 
-/// A page table walk goes on through mappings of no interest up to this size: that is cheaper than another call.
+/// Size up to which a page table walk passes through skipped mappings: cheaper than another call.
 constexpr std::uint64_t kSmallDetour = std::uint64_t{16} << 20;
 
-/// A mapping from this size on is worth a walk by which the kernel isn't asked for pages of files.
+/// Size from which an anonymous mapping gets a separate walk without the File category.
 constexpr std::uint64_t kLargeAnonymous = std::uint64_t{1} << 20;
 
 bool isWhole(const VmaEntry& vma) {
@@ -44,18 +44,18 @@ bool hasPagesToDump(const VmaEntry& vma) {
     return (hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0) || is(vma, VmaStatus::AioRing);
 }
 
-/// Whether any page can be the process' own, by what smaps counted. It doesn't count huge pages.
+/// Returns true if a page may be private, by the counts of smaps, which exclude huge pages.
 bool isTouched(const kernel::Vma& vma) {
     return memory::isOfClones(vma) || vma.anonymous != 0 || vma.swap != 0 || vma.flags.has(kernel::VmFlag::HugeTlb);
 }
 
-/// Pages copied on write that a relative of the process still has in common with it; smaps shows only those that are
-/// in memory.
+/// Returns true if related processes may share copy-on-write pages. smaps shows sharing only for present pages, so
+/// swapped ones count too.
 bool hasSharedPages(const kernel::Vma& vma) {
     return vma.inCommon != 0 || vma.swap != 0;
 }
 
-/// Whether a mapping has no page tables that can be walked.
+/// Returns true if a mapping has no page tables that can be walked.
 bool isKernels(const VmaEntry& vma) {
     return is(vma, VmaStatus::Vvar) || is(vma, VmaStatus::Vsyscall) || is(vma, VmaStatus::Guard) ||
            is(vma, VmaStatus::Plugin);
@@ -65,7 +65,7 @@ std::chrono::microseconds since(Clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
 }
 
-/// About how many bytes a process has to dump.
+/// Returns an estimate of the bytes to dump.
 std::uint64_t expectedBytes(const DumpedMemory& memory) {
     std::uint64_t bytes = 0;
     for (const DumpedVma& vma : memory.vmas)
@@ -76,13 +76,13 @@ std::uint64_t expectedBytes(const DumpedMemory& memory) {
     return bytes;
 }
 
-/// Finds the pages of a stopped process.
+/// Search for the pages of a frozen process.
 class PageSearch {
 public:
-    /// Takes pages as they are found, ascending by address. It may change the list, which is emptied afterwards.
+    /// Receiver of found pages, ascending by address. It may change the list, which is cleared afterwards.
     using Taker = std::function<void(std::vector<DrainJob>&)>;
 
-    /// `stopWanted`: asked while something is waited for.
+    /// `stopWanted`: called during waits.
     PageSearch(const PageDumpTask& task, const DumpedMemory& memory, Taker taker, std::function<bool()> stopWanted)
         : task_(task),
           memory_(memory),
@@ -91,7 +91,7 @@ public:
           stopWanted_(std::move(stopWanted)),
           findsLittle_(usesParent()) {}
 
-    /// Nothing is done with what was found before all is. The walk itself is what is waited for then, as it is where a
+    /// Searches for callers that use the pages only afterwards. Several threads then walk the page tables, as when a
     /// parent has most of the pages.
     void runToEnd() {
         findsLittle_ = true;
@@ -124,7 +124,7 @@ public:
 private:
     [[nodiscard]] bool walksTables() const { return scanner_.mode() == kernel::PagemapScanner::Mode::Scan; }
 
-    /// Mappings of files and shared memory are looked at for guard regions only.
+    /// Returns true if the mapping is walked. Mappings of files and shared memory are walked for guard regions only.
     [[nodiscard]] bool isScanned(const DumpedVma& vma) const {
         const VmaEntry& entry = *vma.entry;
         if (isKernels(entry) || entry.end > taskSize())
@@ -140,12 +140,12 @@ private:
         return isAnonymous(vma) && vma.entry->end - vma.entry->start >= kLargeAnonymous;
     }
 
-    /// The number of the last mapping that the walk which begins at mapping `first` should include: if that is a large
-    /// anonymous one, others of the kind only, and none of these otherwise.
+    /// Returns the last mapping of the walk from mapping `first` on. A walk covers either only large anonymous
+    /// mappings or none of them.
     [[nodiscard]] std::size_t endOfWalk(std::size_t first) const {
         std::size_t last = first;
         if (!walksTables())
-            return last;  // each page costs, also where nothing is mapped
+            return last;  // each page costs time, even if unmapped
         const bool anonymous = isLargeAnonymous(memory_.vmas[first]);
         for (std::size_t next = first + 1; next < memory_.vmas.size(); ++next) {
             const VmaEntry& vma = *memory_.vmas[next].entry;
@@ -161,7 +161,7 @@ private:
         return last;
     }
 
-    /// One walk over the mappings with numbers `first` to `last`.
+    /// Walks the mappings with indices `first` to `last`.
     void scan(std::size_t first, std::size_t last) {
         kernel::PageQuery query =
             isLargeAnonymous(memory_.vmas[first]) ? kernel::kAnonymousPages : kernel::kPrivatePages;
@@ -218,15 +218,15 @@ private:
 
     [[nodiscard]] bool usesParent() const noexcept { return task_.tracking != nullptr && task_.parent != nullptr; }
 
-    /// A page of a file that was copied on write, and has been given up since, may have left a mark of protection that
-    /// looks like a swapped page.
+    /// Returns true if the page is unwritten. In file mappings a discarded copy-on-write page may leave a protection
+    /// mark that looks like a swapped page, so absent pages don't count.
     [[nodiscard]] bool isClean(const DumpedVma& vma, const PageRange& found) const {
         return !any(found.categories & PageIs::Written) &&
                (any(found.categories & PageIs::Present) || is(*vma.entry, VmaStatus::AnonPrivate)) &&
                task_.tracking->covers(vma.entry->start, vma.entry->end);
     }
 
-    /// What the parent hasn't got is dumped nevertheless.
+    /// Dumps pages that the parent lacks.
     void addFromParent(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
         task_.parent->forEach(start, end, [&](std::uint64_t from, std::uint64_t to, bool there) {
             if (!there)
@@ -244,8 +244,8 @@ private:
     }
 
     void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
-        // Pages that processes have in common come at once, so that they have them in common again.
-        // Clones have pages in common with strangers.
+        // Pages that processes share are eager, so that they stay shared. Pages of clones are shared with processes
+        // outside of the tree, which doesn't count.
         const bool late = canBeLazy(*vma.entry) && (vma.source->inCommon == 0 || isOfClones(vma));
         if (!late || task_.staying == nullptr)
             return addContent(vma, start, end, late ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present);
@@ -263,7 +263,7 @@ private:
 
     void addContent(const DumpedVma& vma, std::uint64_t start, std::uint64_t end, PageFlags flags) {
         waiting_ += (end - start) / kImagePageSize;
-        // What of clones isn't mapped yet can't be had through /proc/PID/mem, which waits for no userfaultfd.
+        // /proc/PID/mem doesn't wait for userfaultfd, so it can't read unmapped pages of clones.
         addJob({{start, end - start, flags}, hasSharedPages(*vma.source) && !isOfClones(vma)});
     }
 
@@ -284,9 +284,9 @@ private:
     kernel::PagemapScanner scanner_;
     Taker taker_;
     std::function<bool()> stopWanted_;
-    bool findsLittle_;  ///< beside the time that the walk takes
+    bool findsLittle_;  ///< little is copied during the walk, so several threads walk
     std::vector<DrainJob> jobs_;
-    std::uint64_t waiting_ = 0;  ///< pages of `jobs_` with content
+    std::uint64_t waiting_ = 0;  ///< pages with content in `jobs_`
     std::vector<Range> guards_;
     std::uint64_t scanned_ = 0;
     std::uint64_t inParent_ = 0;
@@ -302,7 +302,7 @@ DumpedVma guardEntry(const Range& range, Arena& arena) {
     return {&entry, nullptr};
 }
 
-/// Mappings of which a pre-dump takes nothing: those that are dumped whole, and those that can't be tracked.
+/// Returns true if a pre-dump skips the mapping: it is dumped completely, or can't be tracked.
 bool isLeftToDump(const DumpedVma& vma) {
     return isWhole(*vma.entry) || isOfClones(vma) || !hasPagesToDump(*vma.entry) ||
            (vma.entry->flags & MAP_HUGETLB) != 0;

@@ -20,46 +20,47 @@ namespace criu::memory {
 class LazyAreas;
 class WriteTracking;
 
-/// What dumpPages() did. Pages are of 4 KiB.
+/// Statistics of dumpPages(). Pages have 4 KiB.
 struct PageDumpResult {
-    std::uint64_t pagesScanned = 0;       ///< pages that the private mappings have room for
-    std::uint64_t pagesWritten = 0;       ///< that have content, pages of zeroes included
-    std::uint64_t pagesInParent = 0;      ///< that the parent dump has
-    std::uint64_t pagesLeftLazy = 0;      ///< that come later
-    std::chrono::microseconds finding{};  ///< looking at page tables; threads may copy meanwhile
-    std::chrono::microseconds moving{};   ///< copying what was left by then
+    std::uint64_t pagesScanned = 0;       ///< size of the private mappings
+    std::uint64_t pagesWritten = 0;       ///< pages with content, including zero pages
+    std::uint64_t pagesInParent = 0;      ///< pages left to the parent dump
+    std::uint64_t pagesLeftLazy = 0;      ///< pages left lazy
+    std::chrono::microseconds finding{};  ///< time for page table walks; threads may copy during it
+    std::chrono::microseconds moving{};   ///< time for the copy after the walks
 };
 
-/// A process whose pages were dumped before its mappings: these are without the names of their files.
+/// Process whose pages are dumped before its mappings. Its mappings have no file names.
 struct EarlyDump {
     DumpedMemory memory;
     PageDumpResult result;
 };
 
-/// Whose pages are dumped.
+/// Process to dump pages of.
 struct PageDumpTask {
     HostPid pid;
-    TreePid imageId;  ///< names the image
+    TreePid imageId;  ///< pid in image names
     const kernel::ProcPid& process;
     kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto;
-    /// What the process hasn't written to since the parent dump is left to that, if it has it. Null: nothing is.
+    /// Written pages since the parent dump, and the pages that the parent has. Clean pages that the parent has aren't
+    /// dumped. Null: all are dumped.
     const WriteTracking* tracking = nullptr;
     const ParentPages* parent = nullptr;
-    /// What may come late stays where it is: images say of it that it comes, and from elsewhere. Null: all is dumped.
+    /// Lazy areas, which stay in the process: images mark them as lazy. Null: all is dumped.
     const LazyAreas* staying = nullptr;
-    /// A clone of the process, whose `process` is, instead of the process itself: /proc/PID/mem of it. -1: none.
+    /// /proc/PID/mem of a stopped clone of `process`, read instead of the process; -1: none.
     int clone = -1;
 };
 
-/// Puts the private pages of one stopped process into a sink. Guard regions found on the way are added to `memory`.
+/// Writes the private pages of one frozen process to a sink. Adds guard regions to `memory`.
 PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
                          Arena& arena);
 
-/// The pages of one stopped process that a pre-dump takes, to be copied later: those that a process may write to
-/// without the page tables showing it, and those of huge pages, are left to the dump.
+/// Pages of one frozen process that a pre-dump copies later. Excludes huge pages and pages with untracked writes,
+/// which the final dump copies.
 struct FoundPages {
     std::vector<DrainJob> jobs;
-    std::uint64_t scanned = 0;   ///< pages that the mappings have room for
+    std::uint64_t scanned = 0;   ///< size of the mappings in pages
     std::uint64_t inParent = 0;  ///< pages that the parent dump has
 };
 [[nodiscard]] FoundPages findPages(const PageDumpTask& task, const DumpedMemory& memory);

@@ -23,45 +23,46 @@ namespace criu::memory {
 class Codec;
 enum class CodecKind : std::uint8_t;
 
-/// The name in an inventory's extensions for content in several files (PageStripes).
+/// Extension name in inventories for content in several files (PageStripes).
 inline constexpr const char* kStripedPages = "striped-pages";
-/// The name for content of files apart from their archive (MemoryObject::Kind::Files).
+/// Extension name for file contents outside of their archive (MemoryObject::Kind::Files).
 inline constexpr const char* kFilesPages = "tmpfs-files";
-/// The name for contents of device buffers in pages (MemoryObject::Kind::Device).
+/// Extension name for device buffer contents in pages (MemoryObject::Kind::Device).
 inline constexpr const char* kDevicePages = "device-pages";
 
-/// The name for compressed content.
+/// Extension name for compressed content.
 inline constexpr const char* kCompressedPages = "compressed-pages";
 
-/// Whether, and how, content is compressed.
+/// Compression of content.
 struct Compression {
-    /// See Codec::load().
+    /// Return settings for Codec::load().
     static Compression lz4(int acceleration, std::uint64_t block);
     static Compression zstd(int level, std::uint64_t block);
 
-    std::shared_ptr<const Codec> codec;  ///< null: it isn't
+    std::shared_ptr<const Codec> codec;  ///< null: no compression
     CodecKind kind{};
-    std::uint64_t block = std::uint64_t{256} << 10;  ///< bytes that are compressed together, a multiple of a page
+    std::uint64_t block = std::uint64_t{256} << 10;  ///< bytes that are compressed together, a multiple of the page
+                                                     ///< size
 };
 
-/// How many pages files an object with much content gets.
+/// Number of pages files for an object with much content.
 struct Striping {
-    unsigned files = 1;       ///< one: the form that CRIU 4.2 has
-    std::uint64_t least = 0;  ///< bytes of content below which one file does
-    bool extended = false;    ///< other forms that CRIU 4.2 hasn't got may be chosen as well
+    unsigned files = 1;       ///< 1: the format of CRIU 4.2
+    std::uint64_t least = 0;  ///< bytes of content that need more than one file
+    bool extended = false;    ///< other formats that CRIU 4.2 can't read are allowed too
 
-    /// As it pays off on this machine: a file for each core, up to what tmpfs and ext4 were seen to gain from, for
-    /// content that takes longer than opening files.
+    /// Returns the best setting for this machine: a file per core, up to the number that tmpfs and ext4 gain from,
+    /// for content that outweighs opening files.
     static Striping usual();
-    /// With that many files for all content that is enough for each of them to have a piece.
+    /// Returns a setting with this number of files for content of at least a stripe per file.
     static Striping asWished(unsigned files);
 };
 
-/// Writes pages as files of an image directory, see page_files.hpp. They are numbered from `first` on: one object
-/// stands for one dump.
+/// Sinks that write pages to an images directory (page_files.hpp). Pages files have numbers from `first` on. One
+/// object serves one dump.
 class FilePageSinks final : public PageSinks {
 public:
-    /// `images` outlives this object.
+    /// `images` must outlive this object.
     explicit FilePageSinks(const ImageDir& images, Striping striping = {}, std::uint32_t first = 1,
                            Compression compression = {}) noexcept
         : images_(images), striping_(striping), compression_(std::move(compression)), next_(first) {}
@@ -77,14 +78,14 @@ public:
 private:
     const ImageDir& images_;
     std::mutex aheadLock_;
-    std::map<MemoryObject, std::optional<ParentPages>> ahead_;  ///< what was read and not asked for yet
+    std::map<MemoryObject, std::optional<ParentPages>> ahead_;  ///< results of readParentAhead() until parentOf()
     const Striping striping_;
     const Compression compression_;
     std::atomic<std::uint32_t> next_;
     std::atomic<bool> striped_{false};
     std::atomic<bool> compressed_{false};
-    std::atomic<bool> files_{false};   ///< it was given some of MemoryObject::Kind::Files
-    std::atomic<bool> device_{false};  ///< or of MemoryObject::Kind::Device
+    std::atomic<bool> files_{false};   ///< files of a tmpfs were stored
+    std::atomic<bool> device_{false};  ///< device buffers were stored
 };
 
 }  // namespace criu::memory

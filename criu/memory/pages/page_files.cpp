@@ -21,10 +21,10 @@
 namespace criu::memory {
 namespace {
 
-/// Each piece of a stripe is written by one thread, in one go.
+/// Bytes of a stripe; one thread writes each in one call.
 constexpr std::uint64_t kStripe = kContentBlock;
 
-/// A pagemap and its pages files.
+/// Sink that writes a pagemap and its pages files.
 class FileSink final : public PageSink {
 public:
     FileSink(const ImageDir& images, const MemoryObject& object, PageStripes stripes)
@@ -76,12 +76,12 @@ private:
         else
             for (const PageRun& run : runs)
                 pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
-        // Pages of zeroes at the end are a hole, too; and stores through a mapping need the file to be there.
+        // Sets the final sizes: zero pages at the end are a hole, and stores through a mapping need the file size.
         for (std::size_t index = 0; index < files_.size(); ++index)
             files_[index]->resize(stripes_.sizeOf(index, contentSize));
     }
 
-    /// An entry has the checksums of its pages, so none is written before all of their content has come.
+    /// Adds entries when all content is complete, because an entry contains the checksums of its pages.
     void addSummed() {
         const std::vector<std::uint32_t> sums = sums_->take(contentSize());
         std::span<const std::uint32_t> rest = sums;
@@ -96,8 +96,8 @@ private:
     PagemapWriter pagemap_;
     PageStripes stripes_;
     std::vector<std::unique_ptr<PagesStore>> files_;
-    std::optional<PageSums> sums_;  ///< absent: no checksums are taken
-    std::vector<PageRun> runs_;     ///< with checksums: all that were added
+    std::optional<PageSums> sums_;  ///< unset: no checksums are computed
+    std::vector<PageRun> runs_;     ///< all added runs, if checksums are computed
 };
 
 class FileContent final : public PageContent {
@@ -177,7 +177,7 @@ private:
     const ImageDir& images_;
     const std::string name_;
     Pagemap pagemap_;
-    /// Null: it isn't compressed. Loaded here, since restored processes may have other files.
+    /// Null if uncompressed. Loaded early, because restored processes may see another file system.
     std::shared_ptr<const Codec> codec_;
     std::shared_ptr<const Checksum> checksum_;  ///< null: content isn't compared
 };
@@ -187,7 +187,7 @@ bool needsParent(std::span<const PagemapRange> ranges) {
                        [](const PagemapRange& range) { return has(range.flags, PageFlags::Parent); });
 }
 
-/// Whether there is content that every restore reads. Other content may never be asked for here.
+/// Returns true if every restore reads some of the content. Lazy content may never be read by this process.
 bool needsContent(std::span<const PagemapRange> ranges) {
     return std::any_of(ranges.begin(), ranges.end(), [](const PagemapRange& range) {
         return has(range.flags, PageFlags::Present) && !has(range.flags, PageFlags::Lazy);
@@ -266,10 +266,11 @@ std::optional<PageSource> FilePageSources::open(const MemoryObject& object) cons
             break;
         }
         end = fmt::format("{} has no parent", dir->name());
-        // Who reads them may be in a user namespace, and not allowed to put files into the directory.
+        // Fetches the files now: the reading process may be in a user namespace and unable to create files in the
+        // directory.
         for (const std::uint32_t number : pagemap->stripes().files)
             dir->fetch(imageName(ImageKind::Pages, number));
-        // A file that is lost or cut short is to be known before any process is made.
+        // Checks for missing and truncated files before any process is created.
         if (needsContent(pagemap->ranges()))
             (void)pagemap->openPages(*dir, O_RDONLY | O_CLOEXEC);
         layers.push_back(std::make_unique<FileLayer>(*dir, dir->name() + "/" + file, std::move(*pagemap), compares_));

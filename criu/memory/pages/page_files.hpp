@@ -9,15 +9,15 @@ namespace criu {
 class ImageDir;
 }
 
-/// Pages as files of an image directory, the form that CRIU 4.2 has: for each memory object a pagemap that says what
-/// pages there are, and a numbered file with the content of those that are present.
+/// Pages in an images directory, in the format of CRIU 4.2. Each memory object has a pagemap, which lists the pages,
+/// and a numbered pages file with the content of present pages.
 namespace criu::memory {
 
-/// Reads such files, in a directory and in those that its link "parent" leads to.
+/// Reads pages from an images directory and its parents.
 class FilePageSources final : public PageSources {
 public:
-    /// `images` outlives this object; if it has parents, they have been opened (ImageDir::openParents()). `compares`:
-    /// content that has checksums is compared with them as it is read.
+    /// `images` must outlive this object, and have its parents open (ImageDir::openParents()). `compares`: compares
+    /// content with its checksums, if it has any.
     explicit FilePageSources(const ImageDir& images, bool compares = true) noexcept
         : images_(images), compares_(compares) {}
 

@@ -13,13 +13,13 @@
 namespace criu::memory {
 namespace {
 
-/// One request: long enough to be efficient, short enough to spread evenly.
+/// Bytes per request: efficient, but small enough to balance threads.
 constexpr std::uint64_t kReadSlice = std::uint64_t{2} << 20;
 
-/// Gets pages for what is about to be read. One request for many costs a sixth less than a fault for each. Only an
-/// attempt: where it can't be done, reading faults them in, or fails with the reason.
+/// Populates pages before a read; one request costs a sixth less than faults. Ignores errors: the read then faults
+/// the pages in, or fails with the reason.
 void populate(std::span<const iovec> targets) noexcept {
-    constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (5.14)
+    constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (Linux 5.14)
     constexpr std::size_t kWorthwhile = std::size_t{32} << 10;
     for (const iovec& target : targets)
         if (target.iov_len >= kWorthwhile)
@@ -35,7 +35,7 @@ void requirePresent(const PageJob& job) {
 
 }  // namespace
 
-/// Pages whose content follows each other, read with one call that scatters them.
+/// Pages with consecutive content, which one call reads.
 struct PageReader::Batch {
     std::size_t layer = 0;
     std::uint64_t position = 0;

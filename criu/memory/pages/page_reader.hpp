@@ -13,26 +13,26 @@
 
 namespace criu::memory {
 
-/// Present pages that belong at an address of this process.
+/// Present pages with their address in this process.
 struct PlacedPages {
     PageJob job;
     std::uint64_t at = 0;
 };
 
-/// Reads pages of a source into this process' memory. What it opens for that is closed with it.
+/// Reads pages of a source into this process' memory. Closes the files that it opened.
 class PageReader {
 public:
-    /// `checkStop` is called between pieces, from any thread, and throws if the work is to end; may be empty.
+    /// `checkStop` is called between pieces, from any thread, and throws to end the work; may be empty.
     explicit PageReader(const PageSource& source, std::function<void()> checkStop = {}, ReadWatch watch = {});
 
-    /// Reads all of them. Large amounts are spread over threads, which have all ended when this returns. Throws Error,
-    /// also for pages that aren't present.
+    /// Reads all pages. Uses threads for large amounts, which have ended when it returns. Throws Error, also for
+    /// pages that aren't present.
     void read(std::span<const PlacedPages> pages);
 
-    /// From now on content is freed as soon as read(pages) has read it (--auto-dedup). Before the first read.
+    /// Frees storage of content that read(pages) has read (--auto-dedup). Must precede the first read.
     void freeWhatIsRead() noexcept { frees_ = true; }
 
-    /// Reads as much as `into` takes from the beginning of a job, in the calling thread. Throws Error.
+    /// Fills `into` from the beginning of a job, in the calling thread. Throws Error.
     void read(const PageJob& job, std::span<std::byte> into);
 
 private:
@@ -45,7 +45,7 @@ private:
     std::function<void()> checkStop_;
     ReadWatch watch_;
     bool frees_ = false;
-    std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null while nobody wanted it
+    std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null until needed
 };
 
 }  // namespace criu::memory

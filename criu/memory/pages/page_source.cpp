@@ -8,7 +8,7 @@
 namespace criu::memory {
 namespace {
 
-/// Ranges from the first one that ends behind `address` on.
+/// Returns the ranges from the first one that ends after `address`.
 std::span<const PagemapRange> rangesFrom(std::span<const PagemapRange> ranges, std::uint64_t address) {
     const auto first = std::upper_bound(ranges.begin(), ranges.end(), address,
                                         [](std::uint64_t at, const PagemapRange& range) { return at < range.end(); });
@@ -39,7 +39,7 @@ PageJob PageJob::from(std::uint64_t start) const noexcept {
 
 PageSource::PageSource(std::vector<std::unique_ptr<const PageLayer>> layers, std::string end)
     : layers_(std::move(layers)), end_(std::move(end)) {
-    // What is in a parent is looked for once now, so that a missing one is known before any process is made.
+    // Visits all pages of parents once, so that a missing one is found before any process is created.
     for (const PagemapRange& range : layers_.front()->ranges())
         if (has(range.flags, PageFlags::Parent))
             visitLayer(1, range.vaddr, range.end(), [](const PageJob&) {});

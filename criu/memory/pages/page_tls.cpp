@@ -13,7 +13,7 @@
 namespace criu::memory {
 namespace {
 
-// Where CRIU 4.2 looks.
+// Default paths of CRIU 4.2.
 constexpr const char* kAuthorities = "/etc/pki/CA/cacert.pem";
 constexpr const char* kRevocations = "/etc/pki/CA/cacrl.pem";
 constexpr const char* kCertificate = "/etc/pki/criu/cert.pem";

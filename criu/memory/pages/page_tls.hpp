@@ -9,41 +9,41 @@
 
 namespace criu::memory {
 
-/// Certificates of one side of a connection, in files (PEM).
+/// Certificate files (PEM) of one side of a connection.
 struct TlsSettings {
-    std::optional<std::string> authorities;  ///< who is trusted; absent: the usual file and what the system trusts
-    std::optional<std::string> revocations;  ///< absent: the usual file, if it is there
-    std::optional<std::string> certificate;  ///< absent: the usual file
-    std::optional<std::string> key;          ///< absent: the usual file
-    std::optional<std::string> peerName;     ///< what the other side's certificate has to be for; absent: anything
+    std::optional<std::string> authorities;  ///< trusted authorities; unset: the default file and the system's
+    std::optional<std::string> revocations;  ///< unset: the default file, if it exists
+    std::optional<std::string> certificate;  ///< unset: the default file
+    std::optional<std::string> key;          ///< unset: the default file
+    std::optional<std::string> peerName;     ///< required name in the peer's certificate; unset: any
 };
 
-/// TLS over a connected socket, as CRIU 4.2 has it: both sides show certificates (X.509) and check the other's. By
-/// GnuTLS, which is loaded when it is needed. No call waits.
+/// TLS over a connected socket, as in CRIU 4.2: both sides verify the other's X.509 certificate. Loads GnuTLS on
+/// demand. No call waits.
 class PageTls {
 public:
     enum class Side { Client, Server };
 
-    /// What a call has done. What it couldn't do because it would have had to wait: `events` of poll(2) say for what.
+    /// Result of a call. If it would have to wait, `events` is the poll(2) mask to wait for.
     struct Step {
         std::size_t bytes = 0;
         short events = 0;
-        bool closed = false;  ///< the other side has ended the session
+        bool closed = false;  ///< the peer has ended the session
     };
 
-    /// `socket` stays the caller's, and open as long as this object. Throws Error.
+    /// `socket` is borrowed, and must stay open as long as this object. Throws Error.
     PageTls(int socket, Side side, const TlsSettings& settings);
     ~PageTls();
     PageTls(const PageTls&) = delete;
     PageTls& operator=(const PageTls&) = delete;
 
-    /// The beginning; to be called again until it doesn't want to wait. Throws Error, also if the other side's
-    /// certificate isn't good.
+    /// Performs the handshake. The caller repeats it until `events` is 0. Throws Error, also for a bad certificate of
+    /// the peer.
     [[nodiscard]] Step handshake();
-    /// One thread may send while another one receives. Throw Error.
+    /// Send and receive. One thread may send while another receives. Throw Error.
     [[nodiscard]] Step send(std::span<const std::byte> bytes);
     [[nodiscard]] Step receive(std::span<std::byte> bytes);
-    /// Says that nothing more will be sent.
+    /// Announces that no more data will be sent.
     void close() noexcept;
 
 private:

@@ -19,7 +19,7 @@
 namespace criu::memory {
 namespace {
 
-/// A file of an image directory.
+/// Pages file in an images directory.
 class FileStore final : public PagesStore {
 public:
     FileStore(UniqueFd file, std::string name) : name_(std::move(name)), file_(std::move(file)), writer_(file_.get()) {}
@@ -55,7 +55,7 @@ private:
     PagesWriter writer_;
 };
 
-/// A file that goes to an outlet as it is made.
+/// Pages file that goes to an outlet while it is written.
 class OutletStore final : public PagesStore {
 public:
     OutletStore(ImageOutlet& outlet, const std::string& name)
@@ -97,7 +97,7 @@ public:
 private:
     const std::unique_ptr<ImageOutlet::File> file_;
     const bool inOrder_;
-    SequencedExecution turns_;  ///< of those who write in order
+    SequencedExecution turns_;  ///< orders the writing threads
     std::mutex mutex_;
     std::uint64_t size_ = 0;
 };

@@ -15,13 +15,14 @@
 namespace criu::memory {
 namespace {
 
-/// The file is mapped as a whole, whatever its size will be: that takes addresses, but no memory.
+/// Size of the mapping of a file, whatever its final size. It uses addresses, but no memory.
 constexpr std::uint64_t kWindow = std::uint64_t{1} << 40;
 
-/// After this much the lock is tried again. More saves calls, less lets the cheaper way be taken more often.
+/// Bytes between attempts to take the lock. A larger step saves calls; a smaller one uses the cheaper write(2) more
+/// often.
 constexpr std::size_t kWriteStep = std::size_t{128} << 10;
 
-constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (5.14)
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (Linux 5.14)
 
 bool isTmpfs(int fd) noexcept {
     struct statfs system {};
@@ -77,13 +78,14 @@ bool PagesWriter::putMapped(std::uint64_t offset, std::span<const std::byte> byt
     if (!mappable_ || offset + bytes.size() > kWindow)
         return false;
     char* const at = window_.as<char>() + offset;
-    // A store into a page that can't be had kills; asked for this way it is an error, to be met again by write(2).
+    // A store to a page that can't be allocated raises SIGBUS. MADV_POPULATE_WRITE reports an error instead, which
+    // write(2) then repeats.
     if (::madvise(at, bytes.size(), kPopulateWrite) != 0) {
         mappable_ = false;
         return false;
     }
     std::memcpy(at, bytes.data(), bytes.size());
-    // The file keeps the pages; they mustn't count as ours.
+    // Unmaps the pages, which stay in the file, so that they don't count as criu's memory.
     ::madvise(at, bytes.size(), MADV_DONTNEED);
     return true;
 }

@@ -13,7 +13,7 @@
 
 namespace criu::memory {
 
-/// Calls `visit(offset, pages)` for each run of pages that aren't all zeroes. Returns how many bytes the others have.
+/// Calls `visit(offset, pages)` for each run of pages that aren't all zeroes. Returns the bytes of zero pages.
 template <typename Visit>
 std::uint64_t forEachNonZero(std::span<const std::byte> content, const Visit& visit) {
     std::uint64_t zeroes = 0;
@@ -33,21 +33,21 @@ std::uint64_t forEachNonZero(std::span<const std::byte> content, const Visit& vi
     return zeroes;
 }
 
-/// Puts blocks into a pages file, pages of zeroes left out. Several threads may write at once, to different places.
-///
-/// write(2) to one file goes through one lock, which on tmpfs is what limits many threads: 3.5 GB/s on a machine with
-/// 16 cores, where stores into a shared mapping reach 6. The latter cost twice the work, though (2.3 against 1.2 GB per
-/// second of one core). So a thread writes while no other does, and else copies through a mapping, bit by bit until
-/// the lock is free. File systems with a disk below are better off with write(2) alone.
+/// Writes blocks to a pages file without zero pages. Several threads may write to different offsets at once.
+/// write(2) to one file takes one lock, which limits many threads on tmpfs: 3.5 GB/s on 16 cores, where stores into a
+/// shared mapping reach 6 GB/s. But stores take twice the work (1.2 against 2.3 GB per second of one core).
+/// So a thread calls write(2) if the lock is free, and otherwise copies through the mapping step by step until it is.
+/// On file systems with a disk, write(2) alone is faster.
 class PagesWriter {
 public:
-    /// The file must be large enough for what is written: it is extended by its owner (ftruncate).
+    /// The owner of the file must extend it (ftruncate(2)) before writes.
     explicit PagesWriter(int fd) noexcept : fd_(fd) {}
 
-    /// More than one thread is going to write.
+    /// Announces that several threads will write.
     void share() noexcept;
 
-    /// Both are multiples of kImagePageSize. Returns the bytes left out; their place must be a hole. Throws Error.
+    /// Writes whole pages; `offset` and size are multiples of kImagePageSize. Returns the omitted bytes, whose file
+    /// range must be a hole. Throws Error.
     std::uint64_t write(std::uint64_t offset, std::span<const std::byte> content);
 
 private:
@@ -56,7 +56,7 @@ private:
     bool putMapped(std::uint64_t offset, std::span<const std::byte> bytes) noexcept;
 
     int fd_;
-    bool shared_ = false;  ///< take turns
+    bool shared_ = false;  ///< taken by threads that call write(2)
     std::mutex turn_;
     Mapping window_;
     std::atomic<bool> mappable_{false};

@@ -37,7 +37,7 @@ void ParentPages::forEach(std::uint64_t start, std::uint64_t end,
     for (const PagemapRange& range : pagemap_->from(start)) {
         if (range.vaddr >= end)
             break;
-        // Pages that were to come later are in no image.
+        // Images lack the content of lazy pages.
         if (!has(range.flags, PageFlags::Present) && !has(range.flags, PageFlags::Parent))
             continue;
         const std::uint64_t from = std::max(range.vaddr, start);

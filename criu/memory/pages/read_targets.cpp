@@ -10,8 +10,8 @@
 namespace criu::memory {
 namespace {
 
-/// Removes up to `bytes` bytes of targets from the front, and hands each piece to `use`. A target that has more is left
-/// with its rest.
+/// Removes up to `bytes` bytes from the front of the targets, and passes each piece to `use`. A larger target keeps
+/// its rest.
 template <typename Use>
 void removeFront(std::span<iovec>& targets, std::uint64_t bytes, const Use& use) {
     while (!targets.empty() && bytes != 0) {

@@ -7,17 +7,17 @@
 #include <span>
 #include <vector>
 
-/// Reading a file into several places of memory at once.
+/// Scatter reads from a file into memory.
 namespace criu::memory {
 
-/// Reads from `offset` on into the targets, one behind the other, which are used up. Throws Error, also if the file
-/// ends before they are full.
+/// Reads from `offset` on into the targets, one after another, and consumes them. Throws Error, also if the file ends
+/// before.
 void readFrom(int file, std::uint64_t offset, std::span<iovec> targets);
 
-/// Takes targets of `bytes` bytes altogether from the front. One that has more is cut in two.
+/// Takes targets of `bytes` bytes in total from the front. Splits a larger target.
 [[nodiscard]] std::vector<iovec> takeFront(std::span<iovec>& targets, std::uint64_t bytes);
 
-/// What they have room for together.
+/// Returns the total size of the targets.
 [[nodiscard]] std::uint64_t sizeOf(std::span<const iovec> targets) noexcept;
 
 }  // namespace criu::memory

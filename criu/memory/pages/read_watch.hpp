@@ -7,11 +7,11 @@
 
 namespace criu::memory {
 
-/// Who is notified while pages, or contents of devices, are read into memory or saved; all may be empty.
+/// Functions that are notified while pages or device contents are read or saved; all may be empty.
 struct ReadWatch {
-    /// Before anything is moved: how many bytes it will be.
+    /// Called before the work with the total bytes.
     std::function<void(std::uint64_t bytes)> expected = nullptr;
-    /// With when a piece was begun, and its bytes, from the thread that has just moved it.
+    /// Called with the start time and the bytes of a piece, from the thread that moved it.
     std::function<void(std::chrono::steady_clock::time_point begin, std::uint64_t bytes)> piece = nullptr;
 };
 

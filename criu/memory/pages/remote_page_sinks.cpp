@@ -11,8 +11,7 @@
 
 namespace criu::memory {
 
-/// Blocks are sent in the order of their positions, since the server appends what it gets: one that comes too early
-/// waits.
+/// Sink that sends blocks in order of positions, because the server appends them. A block that comes too early waits.
 class RemotePageSinks::Sink final : public PageSink {
 public:
     Sink(RemotePageSinks& owner, const MemoryObject& object) : owner_(owner), object_(objectNumber(object)) {
@@ -22,7 +21,7 @@ public:
 
     std::uint64_t write(const PageBlock& block) override {
         turns_.run(block.position, block.bytes.size(), [&] { sendBlock(block.bytes); });
-        return 0;  // pages of zeroes are sent, too
+        return 0;  // zero pages are sent too
     }
 
     void finish() override {
@@ -42,13 +41,13 @@ private:
         runs_.insert(runs_.end(), runs.begin(), runs.end());
     }
 
-    /// Runs without content that come before the next one with some.
+    /// Sends runs without content that precede the next run with content.
     void sendWithoutContent() {
         for (; !runs_.empty() && !has(runs_.front().flags, PageFlags::Present); runs_.pop_front())
             owner_.send(message(runs_.front(), runs_.front().bytes));
     }
 
-    /// It's this block's turn, so nobody else sends; runs may be added meanwhile.
+    /// Sends a block. Only the block in order sends, while other threads may add runs.
     void sendBlock(std::span<const std::byte> content) {
         while (!content.empty()) {
             const PageMessage header = nextRun(content.size());
@@ -58,7 +57,7 @@ private:
         }
     }
 
-    /// What precedes the next content: of one run, at most `most` bytes.
+    /// Returns the header of the next content, of one run and at most `most` bytes.
     PageMessage nextRun(std::size_t most) {
         const std::lock_guard lock(mutex_);
         sendWithoutContent();
@@ -80,10 +79,10 @@ private:
     const std::uint64_t object_;
     SequencedExecution turns_;
     std::mutex mutex_;
-    std::deque<PageRun> runs_;  ///< not sent yet
+    std::deque<PageRun> runs_;  ///< unsent runs
 };
 
-/// Blocks go at once, whoever has them: the server knows from their positions where they belong.
+/// Sink that sends blocks at once from any thread; their positions tell the server where they belong.
 class RemotePageSinks::StreamedSink final : public PageSink {
 public:
     StreamedSink(RemotePageSinks& owner, const MemoryObject& object, std::uint64_t expected)
@@ -97,10 +96,10 @@ public:
 
     std::uint64_t write(const PageBlock& block) override {
         owner_.streams_->send(object_, block.position, block.bytes);
-        return 0;  // pages of zeroes are sent, too
+        return 0;  // zero pages are sent too
     }
 
-    void finish() override {}  // the server waits for the content before the next object, and at the end
+    void finish() override {}  // the server waits for the content before the next object and at the end
 
 private:
     void append(std::span<const PageRun> runs, std::uint64_t) override {

@@ -15,13 +15,14 @@ namespace criu::memory {
 
 class ContentSenders;
 
-/// Sends pages to a page server, CRIU 4.2's or ours. One connection has one order, so objects come one after the other:
-/// open() waits until the sink before has gone. A server of ours may take content by further connections, in any order.
+/// Sends pages to a page server, of CRIU 4.2 or of this criu. One connection transfers one object after another:
+/// open() waits until the previous sink is destroyed. A server of this criu may accept content over other
+/// connections, in any order.
 class RemotePageSinks final : public PageSinks {
 public:
-    /// `reused`: the connection goes on after finish(), for further dumps.
+    /// `reused`: keeps the connection after finish(), for other dumps.
     RemotePageSinks(PageConnection server, bool reused);
-    /// With connections for content, which have joined.
+    /// `streams`: content connections that have joined.
     RemotePageSinks(PageConnection server, std::vector<PageConnection> streams);
     ~RemotePageSinks() override;
 
@@ -42,12 +43,12 @@ private:
 
     PageConnection server_;
     bool reused_;
-    std::unique_ptr<ContentSenders> streams_;  ///< null: there is one connection
+    std::unique_ptr<ContentSenders> streams_;  ///< null: only one connection
     std::atomic<bool> striped_{false};         ///< content of an object is in several files
-    std::mutex talking_;                       ///< for a message with its pages, or with its answer
+    std::mutex talking_;                       ///< held for a message with its pages or its answer
     std::mutex turns_;
     std::condition_variable free_;
-    bool taken_ = false;  ///< there is a sink
+    bool taken_ = false;  ///< a sink exists
 };
 
 }  // namespace criu::memory

@@ -10,15 +10,15 @@
 
 namespace criu::memory {
 
-/// Asks a dump, or a page server that has images, for pages, in CRIU 4.2's protocol. Several requests may be under way:
-/// they are answered in the order in which they were sent.
+/// Requests pages from a dump, or from a page server with images, by CRIU 4.2's protocol. Several requests may be
+/// pending; answers come in their order.
 class RemotePages final : public PageSupplier {
 public:
     explicit RemotePages(PageConnection server) noexcept : server_(std::move(server)) {}
 
     void fetch(const MemoryObject& object, std::uint64_t address, std::span<std::byte> into) override;
 
-    /// No more pages are needed: the other side is told so. Throws Error.
+    /// Informs the peer that no more pages are needed. Throws Error.
     void finish();
 
 private:

@@ -7,8 +7,8 @@
 
 namespace criu::memory {
 
-/// Whether all of it, which is at least one byte, is zero. Mostly the first byte tells; otherwise each byte is compared
-/// with the one before it.
+/// Returns true if all bytes are zero; `bytes` must not be empty. Mostly the first byte decides. Otherwise memcmp()
+/// compares each byte with its predecessor.
 [[nodiscard]] inline bool isZero(std::span<const std::byte> bytes) noexcept {
     return bytes.front() == std::byte{} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }

@@ -22,8 +22,8 @@ namespace {
 
 class RestoredMemfd final : public files::RestoredFile {
 public:
-    /// `original`: takes the description that memfd_create(2) made instead of opening the memory anew. One does, if any
-    /// is open for writing: unlike those that were opened later, it doesn't keep the memfd from being executed.
+    /// `original`: uses the open file description of memfd_create(2), instead of opening the memfd again. Needed if
+    /// any descriptor is open for writing: later opened ones would keep the memfd from being executed.
     RestoredMemfd(const MemfdFileEntry& entry, const Segments& segments, bool original)
         : entry_(entry), segments_(segments), original_(original) {}
 
@@ -87,7 +87,7 @@ public:
 
 private:
     const Segments& segments_;
-    std::set<std::uint64_t> originals_;  ///< inodes whose first description is spoken for
+    std::set<std::uint64_t> originals_;  ///< inodes whose first open file description is in use
 };
 
 }  // namespace

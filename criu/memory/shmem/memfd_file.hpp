@@ -7,8 +7,8 @@ namespace criu::memory {
 class Segments;
 class SegmentsDump;
 
-/// Descriptors of memfds. A dump gathers their memory in `segments`, a restore has made it there. Both outlive the
-/// halves.
+/// Fd kind of memfds. The dump half records their memory in `segments`; the restore half uses the memory created
+/// there. Both `segments` must outlive the halves.
 std::unique_ptr<files::FileKindDump> makeMemfdDump(SegmentsDump& segments);
 std::unique_ptr<files::FileKindRestore> makeMemfdRestore(const Segments& segments);
 

@@ -8,17 +8,17 @@
 
 namespace criu::memory {
 
-/// What pages of a checkpoint belong to.
+/// Memory object that pages of a checkpoint belong to.
 struct MemoryObject {
     enum class Kind {
-        Process,  ///< the private memory of a process; pages are found by address
-        Shared,   ///< a segment of shared memory, a memfd; pages are found by offset
-        Files,    ///< the files of a tmpfs; each has a range of addresses, which a list in the images gives it
-        Device,   ///< buffers of a device; the images of its driver say which addresses are whose
+        Process,  ///< private memory of a process; pages have addresses
+        Shared,   ///< shared memory segment or memfd; pages have offsets
+        Files,    ///< files of a tmpfs; a list in the images assigns each a range of addresses
+        Device,   ///< buffers of a device; the device's images assign the addresses
     };
     Kind kind = Kind::Process;
-    std::uint64_t id = 0;  ///< the process' pid as it sees itself; the number of the shared memory, of the file system,
-                           ///< or of the device's buffers, in the images
+    std::uint64_t id = 0;  ///< pid in the process' own pid namespace; for other kinds the image number of the shared
+                           ///< memory, file system or device buffers
 
     static constexpr MemoryObject process(TreePid pid) noexcept {
         return {Kind::Process, static_cast<std::uint64_t>(pid.value)};

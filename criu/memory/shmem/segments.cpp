@@ -26,10 +26,11 @@ namespace {
 
 constexpr std::string_view kAnonymous = "/dev/zero";
 constexpr std::string_view kAnonymousHuge = "/anon_hugepage";
-constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;  // MFD_HUGE_MASK << MFD_HUGE_SHIFT, the same bits as mmap's
-constexpr std::uint32_t kFutureWrite = 0x10;          // F_SEAL_FUTURE_WRITE (5.1)
+constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;  // MFD_HUGE_MASK << MFD_HUGE_SHIFT, equal to the bits of mmap(2)
+constexpr std::uint32_t kFutureWrite = 0x10;          // F_SEAL_FUTURE_WRITE (Linux 5.1)
 
-/// Shared anonymous memory as a file: mapping it shows "/dev/zero (deleted)", as mmap(MAP_SHARED | MAP_ANONYMOUS) does.
+/// Creates shared anonymous memory and opens it as a file. Mappings show "/dev/zero (deleted)", as with
+/// mmap(MAP_SHARED | MAP_ANONYMOUS).
 UniqueFd makeAnonymous(std::uint64_t size, int extraFlags = MAP_NORESERVE) {
     const int flags = MAP_SHARED | MAP_ANONYMOUS | extraFlags;
     void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -42,7 +43,7 @@ UniqueFd makeAnonymous(std::uint64_t size, int extraFlags = MAP_NORESERVE) {
 }
 
 UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
-    // A memfd that was made without MFD_ALLOW_SEALING has just one seal, F_SEAL_SEAL (memfd_create(2)).
+    // A memfd without MFD_ALLOW_SEALING has exactly F_SEAL_SEAL (memfd_create(2)).
     unsigned flags = MFD_CLOEXEC;
     if (inode.seals != F_SEAL_SEAL)
         flags |= MFD_ALLOW_SEALING;
@@ -53,9 +54,9 @@ UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
     return fd;
 }
 
-/// Whatever memory the inode stands for: in images only the name distinguishes memfds from anonymous memory.
+/// Creates the memory of an inode. In images, only the name distinguishes memfds from anonymous memory.
 UniqueFd makeInode(const MemfdInodeEntry& inode, const model::IdMap& ids) {
-    // Old images have the name as links show it.
+    // Old images contain the name in the format of /proc links.
     std::string_view name = inode.name;
     constexpr std::string_view kPrefix = "/memfd:";
     if (name.starts_with(kPrefix))
@@ -139,7 +140,8 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images, c
                          vma->start, id);
                 inodeOfFile_[vma->shmid] = inode;
                 Segment& segment = byInode_[inode];
-                // F_SEAL_FUTURE_WRITE leaves mappings writable that were made before it (fcntl(2), Linux 5.1).
+                // F_SEAL_FUTURE_WRITE keeps earlier mappings writable (fcntl(2), Linux 5.1), so it is set after they
+                // are made.
                 if (mapsForWriting(*vma) && (segment.memfd->seals & kFutureWrite) != 0)
                     segment.sealLate = true;
             } else if (is(*vma, VmaStatus::AnonShared) && !is(*vma, VmaStatus::SysvIpc)) {
@@ -164,7 +166,7 @@ void Segments::create(const model::IdMap& ids, kernel::FdStore& store, const std
         segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeInode(*segment.memfd, ids));
         if (segment.sealLate)
             continue;
-        // A write seal is refused as soon as a process has the memfd mapped, so these can't be filled later.
+        // The kernel refuses a write seal on a mapped memfd. So criu fills and seals it before a process maps it.
         if (segment.size != 0 && (segment.memfd->seals & (F_SEAL_WRITE | kFutureWrite)) != 0) {
             sealedBytes_ += fill(segment, checkStop, {});
             segment.filled = true;

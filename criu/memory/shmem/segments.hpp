@@ -28,38 +28,38 @@ class IdMap;
 struct ProcessTree;
 }  // namespace criu::model
 
-/// Memory that several processes may map: shared anonymous memory and memfds.
+/// Segments that several processes may map: shared anonymous memory and memfds.
 namespace criu::memory {
 struct ReadWatch;
 
-/// Restore half. The master makes every segment before the first process is created; all inherit the descriptors.
-/// Contents are filled by the master's threads while processes are being built.
+/// Restore half. The coordinator creates every segment before the first process, so that all processes inherit the
+/// descriptors. Its threads fill the contents while processes are being restored.
 class Segments {
 public:
-    /// Finds the segments that the tree's mappings and files use, and what there is of their contents; `pages` outlives
-    /// this object. `memfdOf`: inode id of a memfd's file id, 0 if the file isn't one.
+    /// Finds the segments that the tree's mappings and files use, and their contents. `pages` must outlive this
+    /// object. `memfdOf`: returns the inode id for the file id of a memfd, 0 for other files.
     void collect(const model::ProcessTree& tree, const ImageDir& images, const PageSources& pages,
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
-    /// From now on content is freed as soon as it has been read (--auto-dedup). Before create().
+    /// Frees storage of content once it is read (--auto-dedup). Must precede create().
     void freeWhatIsRead() noexcept { frees_ = true; }
 
-    /// How many there are: descriptors that create() makes.
+    /// Returns the number of segments, which is the number of descriptors of create().
     [[nodiscard]] std::size_t count() const noexcept { return byShmid_.size() + byInode_.size(); }
 
-    /// Creates them, empty but for write-sealed memfds. Descriptors are inherited through `store`. `checkStop` is
-    /// called between pieces of content and throws if the work is to end; may be empty.
+    /// Creates all segments. Fills only write-sealed memfds. Adds the descriptors to `store` for inheritance.
+    /// `checkStop` is called between pieces of content and throws to end the work; may be empty.
     void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});
 
-    /// Reads the contents of the others; may be called while processes are being restored. Returns bytes read in all.
+    /// Fills the other segments, also while processes are being restored. Returns the total of bytes read.
     std::uint64_t fill(const std::function<void()>& checkStop, const ReadWatch& watch);
 
-    /// Sets seals that mustn't be there before the last process has mapped its memory. When all have, and after fill().
+    /// Sets the remaining seals. Must follow fill() and the last mapping by a process.
     void finish() const;
 
-    /// For mapping; stays ours. Throws Error for a segment that isn't known.
+    /// Returns a borrowed descriptor for mapping. Throws Error for an unknown segment.
     [[nodiscard]] int descriptorFor(const VmaEntry& vma) const;
-    /// The memfd of an inode id; throws Error if there is none.
+    /// Returns the memfd of an inode id. Throws Error if unknown.
     [[nodiscard]] int memfd(std::uint64_t inodeId) const;
 
 private:
@@ -68,9 +68,9 @@ private:
         std::uint64_t size = 0;
         UniqueFd fd;
         std::optional<PageSource> content;
-        const MemfdInodeEntry* memfd = nullptr;  ///< null for plain shared memory
+        const MemfdInodeEntry* memfd = nullptr;  ///< null for shared anonymous memory
         bool filled = false;
-        bool sealLate = false;  ///< some process maps it for writing, which the seals wouldn't let it do again
+        bool sealLate = false;  ///< a process maps it for writing, so seals must follow the mapping
     };
     static void seal(const Segment& segment);
     [[nodiscard]] std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop,
@@ -82,15 +82,16 @@ private:
     std::vector<Record<MemfdInodeEntry>> inodes_;
     std::map<std::uint64_t, Segment> byShmid_;
     std::map<std::uint64_t, Segment> byInode_;
-    std::map<std::uint64_t, std::uint64_t> inodeOfFile_;  ///< memfd file id to inode id
+    std::map<std::uint64_t, std::uint64_t> inodeOfFile_;  ///< from memfd file id to inode id
 };
 
-/// Fills memory of this process with the content of shared memory `shmid`; `pages` may be null if there is none. What
-/// isn't in the images is left as it is. Returns bytes read. Throws Error, also if there is content beyond `memory` up
-/// to the end of its last page, which must be mapped as well. `frees`: storage of what was read is freed.
+/// Fills memory of this process with the content of segment `shmid`; a null `pages` means no content. Leaves absent
+/// pages unchanged. Returns the bytes read. `frees`: frees storage of read content.
+/// Content may reach to the end of the last page of `memory`, which must be mapped. Throws Error, also if content
+/// lies beyond `memory`.
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
                                 const std::function<void()>& checkStop, const ReadWatch& watch, bool frees);
-/// The same, which nobody is told of, and which leaves the storage as it is.
+/// Fills memory without notifications, and frees no storage.
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
                                 const std::function<void()>& checkStop);
 

@@ -31,14 +31,15 @@ namespace {
 constexpr unsigned kMemfdHugeShift = 26;  // MFD_HUGE_SHIFT
 constexpr std::string_view kMemfdPrefix = "/memfd:";
 
-/// Jobs are handed over whenever so many have come together.
+/// Number of jobs that are passed to the drainer at once.
 constexpr std::size_t kSegmentJobsAtOnce = 4096;
 
 std::string linkOf(int fd) {
     return kernel::ProcDir().self().readLink(fmt::format("fd/{}", fd));
 }
 
-/// What images call a segment: the name given to memfd_create(2), or what the kernel calls anonymous memory.
+/// Returns the name of a segment in images: the argument of memfd_create(2), or the kernel's name for anonymous
+/// memory.
 std::string nameOf(std::string_view link) {
     if (link.ends_with(kernel::kDeletedMark))
         link.remove_suffix(kernel::kDeletedMark.size());
@@ -68,7 +69,8 @@ VmaDumpRules SegmentsDump::rules() const noexcept {
 }
 
 std::uint32_t SegmentsDump::chooseShmid(ino_t inode) {
-    // Inode numbers name the images, but each kind of huge page has a file system and so a numbering of its own.
+    // Inode numbers become image numbers. Each huge page size has a separate file system, so inode numbers may
+    // collide.
     auto shmid = static_cast<std::uint32_t>(inode);
     while (shmid == 0 || !shmids_.insert(shmid).second)
         ++shmid;
@@ -129,7 +131,7 @@ bool SegmentsDump::claims(const files::OpenFd& file) const {
         return false;
     if (file.stat.st_dev == device_)
         return true;
-    // Memfds of huge pages are on a file system for their page size; others may hold files of such a name, too.
+    // Memfds of huge pages are on a hugetlbfs of their page size. Other file systems may have files of such a name.
     struct statfs system {};
     return file.link.starts_with(kMemfdPrefix) && ::fstatfs(file.copy.get(), &system) == 0 &&
            system.f_type == HUGETLBFS_MAGIC && file.stat.st_nlink == 0;
@@ -140,7 +142,7 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& 
     if (known != byInode_.end())
         return static_cast<std::uint32_t>(known->second + 1);
     std::string path = fmt::format("/proc/{}/fd/{}", file.pid, file.fd);
-    // Refuses now what write() couldn't read. A descriptor of O_PATH doesn't tell seals either (fcntl(2)).
+    // Refuses here a memfd that write() couldn't read. An O_PATH descriptor can't query seals either (fcntl(2)).
     const files::FileCopy content = file.isReadable() ? files::FileCopy() : files::openContent(file, images);
     const std::size_t index = add(content ? content.get() : file.copy.get(), std::move(path), file.isReadable());
     if (file.fd < 0)
@@ -149,7 +151,7 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& 
     return static_cast<std::uint32_t>(index + 1);
 }
 
-/// What a file takes in memory.
+/// Returns the allocated size of a file.
 static std::uint64_t bytesOf(int fd) {
     struct stat status {};
     sys(::fstat(fd, &status), "stat shared memory");
@@ -168,7 +170,7 @@ std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t sh
     const ErrorContext context([&] { return std::string(name); });
     forEachData(fd, size, [&](std::uint64_t data, std::uint64_t hole) {
         const std::uint64_t start = data & ~(machinePageSize() - 1);
-        // A file of huge pages goes on to the end of its last one.
+        // The content of a hugetlbfs file extends to the end of its last huge page.
         const std::uint64_t end = std::min(pageAlignUp(hole), pageAlignUp(size));
         jobs.push_back({{start, end - start, PageFlags::Present}});
         if (jobs.size() >= kSegmentJobsAtOnce)
@@ -195,7 +197,7 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks,
             UniqueFd opened;
             const auto rights = segment.readable ? nullptr : images.takeRights();
             if (!segment.kept) {
-                // That somebody reads it is nothing that the process should see.
+                // O_NOATIME hides the read from the process.
                 opened.reset(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));
                 if (!opened)
                     opened.reset(sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name,
@@ -233,7 +235,7 @@ UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma
 }
 
 int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {
-    // The link's own permissions show how it was opened.
+    // The permissions of the link show the access mode of the open.
     struct stat link {};
     const std::string name = mapFilesName(vma);
     sys(::fstatat(process.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW), "look at {}/{}", process.path(), name);
@@ -244,7 +246,7 @@ bool ProcMappedFiles::plain(const kernel::ProcPid& process, const kernel::Vma& v
     struct stat file {};
     const std::string name = mapFilesName(vma);
     sys(::fstatat(process.fd(), name.c_str(), &file, 0), "look at the file behind {}/{}", process.path(), name);
-    // The kernel gives /dev/zero this number everywhere (Documentation/admin-guide/devices.txt).
+    // The kernel assigns /dev/zero this number on all machines (Documentation/admin-guide/devices.txt).
     return S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 5));
 }
 

@@ -45,48 +45,51 @@ struct SegmentsDumpResult {
     std::chrono::microseconds moving{};
 };
 
-/// Dump half of shared anonymous memory and memfds, which are the same to the kernel, and to images: each is an inode
-/// of its internal tmpfs (or hugetlbfs). Gathers what all processes of a tree map and have open; the content is written
-/// once per inode. Processes stay stopped, and keep what they have mapped and open, until write().
+/// Dump half of segments: shared anonymous memory and memfds. The kernel and images treat both as inodes of the
+/// internal tmpfs, or of hugetlbfs.
+/// Collects segments that all processes of a tree map and have open, and writes the content once per inode. Processes
+/// must stay frozen until write().
 class SegmentsDump {
 public:
     SegmentsDump();
 
-    /// Rules with the device numbers of this machine.
+    /// Returns rules with the device numbers of this machine.
     [[nodiscard]] VmaDumpRules rules() const noexcept;
 
-    /// For a mapping. The entry that is made for the first one has no descriptor; others use the same.
+    /// Returns the file id for a mapping. The first call for a segment creates an entry without a descriptor; later
+    /// calls reuse it.
     FileId fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump);
 
-    /// The same, for whoever keeps entries himself. `fresh` is null if the entry was made earlier; it lives as long as
-    /// this object.
+    /// Result of find(), for callers that store entries themselves. `fresh` is null if the entry exists already; it
+    /// lives as long as this object.
     struct Mapped {
         FileId id;
         FileEntry* fresh = nullptr;
     };
     Mapped find(const kernel::ProcPid& process, const kernel::Vma& vma, const std::function<FileId()>& nextId);
 
-    /// Whether a descriptor is one of a memfd or of shared memory.
+    /// Returns true if a descriptor refers to a memfd or shared memory.
     [[nodiscard]] bool claims(const files::OpenFd& file) const;
-    /// For a descriptor: the inode id. `images` are those of write().
+    /// Returns the inode id for a descriptor. `images` must be those of write().
     std::uint32_t inodeFor(const files::OpenFd& file, const ImageDir& images);
 
-    /// A number that names images of others' contents: no segment gets it. Before write().
+    /// Reserves an image number that is in use for other content. Must precede write().
     void reserve(std::uint32_t shmid) { shmids_.insert(shmid); }
 
-    /// Writes contents and memfd.img. After all processes and files were seen.
+    /// Writes contents and memfd.img. Must follow all processes and files.
     SegmentsDumpResult write(const ImageDir& images, PageSinks& sinks, const model::IdMap& owners, Drainer& drainer);
 
 private:
     struct Segment {
         std::string name;
-        std::string path;       ///< leads to it through a process; it can be opened again while that is stopped
-        UniqueFd kept;          ///< instead of the path, for files that have no descriptor number
-        bool readable = false;  ///< by the process of the path; otherwise the client has to have the right to read it
+        std::string path;       ///< path through a process; it can be opened as long as the process is frozen
+        UniqueFd kept;          ///< replaces `path` for files without a descriptor number
+        bool readable = false;  ///< readable through the process of `path`; otherwise the client needs permission to
+                                ///< read it
         struct stat stat {};
         std::uint32_t seals = 0;
-        std::uint32_t hugeFlag = 0;  ///< MFD_HUGETLB and the page size; 0 for small pages
-        FileId mappedAs;             ///< 0 while no mapping was seen
+        std::uint32_t hugeFlag = 0;  ///< MFD_HUGETLB and the page size; 0 for ordinary pages
+        FileId mappedAs;             ///< 0 until a mapping is found
 
         [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(stat.st_size); }
     };
@@ -97,17 +100,17 @@ private:
 
     Arena arena_;
     dev_t device_ = 0;
-    std::vector<Segment> segments_;  ///< inode ids are their positions, counted from 1
+    std::vector<Segment> segments_;  ///< an inode id is an index in it plus 1
     std::map<Key, std::size_t> byInode_;
     std::set<std::uint32_t> shmids_;
 };
 
-/// Writes what a file of shared memory holds, as MemoryObject::shared(shmid); `name` is for messages. Returns pages
-/// written. Throws Error.
+/// Writes the content of a shared memory file as MemoryObject::shared(shmid). `name` is for messages. Returns the
+/// number of pages written. Throws Error.
 std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
                                  PageSinks& sinks, Drainer& drainer);
 
-/// The file behind a mapping, through /proc/PID/map_files; only paths are left to the heir.
+/// Files behind mappings, through /proc/PID/map_files. Subclasses add fileFor().
 class ProcMappedFiles : public MappedFileDump {
 public:
     ProcMappedFiles(const kernel::ProcPid& process, SegmentsDump& segments, files::FileDump& dump) noexcept
@@ -117,7 +120,7 @@ public:
     int accessOf(const kernel::Vma& vma) override { return access(process_, vma); }
     bool isPlain(const kernel::Vma& vma) override { return plain(process_, vma); }
 
-    /// What the two answer.
+    /// Implement accessOf() and isPlain().
     [[nodiscard]] static int access(const kernel::ProcPid& process, const kernel::Vma& vma);
     [[nodiscard]] static bool plain(const kernel::ProcPid& process, const kernel::Vma& vma);
     /// Opens the file of a mapping (O_PATH, O_RDONLY …). Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.

@@ -23,34 +23,35 @@ namespace criu::model {
 class IdMap;
 }
 
-/// System V shared memory (shmget(2)) that processes have attached, in the IPC namespace that criu is in as well.
-/// Segments outlive processes, so a restore may find one still there, with nobody attached; otherwise it is made again
-/// with the same id and key. Mappings refer to segments by id, which /proc/PID/maps shows as inode number.
+/// System V shared memory (shmget(2)) of processes in criu's IPC namespace. Segments outlive processes. So a restore
+/// may find a segment that no process has attached; otherwise it creates it with the dumped id and key.
+/// Mappings name segments by id, which /proc/PID/maps shows as inode number.
 namespace criu::memory {
 
-/// What is behind a mapping of System V shared memory in /proc/PID/maps.
+/// Returns true for the name of a System V shared memory mapping in /proc/PID/maps.
 [[nodiscard]] bool isSysvShm(const std::string& name);
 
-/// Dump half. A segment that somebody outside of the tree has attached as well is refused: its content wouldn't be the
-/// tree's alone.
+/// Dump half. Refuses a segment that a process outside of the tree has attached too, because that process could
+/// change its content.
 class SysvShmDump {
 public:
-    /// For every mapping of a segment.
+    /// Counts a mapping of a segment. Needed for every mapping.
     void add(const VmaEntry& vma) { ++attached_[static_cast<int>(vma.shmid)]; }
 
-    /// Ids of the segments: they name contents, as the numbers of other shared memory do.
+    /// Returns the ids of the segments, which share image numbers with other shared memory.
     [[nodiscard]] std::vector<std::uint32_t> ids() const;
 
-    /// Throws Error for segments in use outside of the tree. Writes nothing if there are none. Returns pages written.
+    /// Writes the image, if there are segments. Returns the number of pages written. Throws Error for segments in use
+    /// outside of the tree.
     std::uint64_t write(const ImageDir& images, PageSinks& sinks, std::uint32_t namespaceId, const model::IdMap& ids,
                         Drainer& drainer) const;
 
 private:
-    std::map<int, std::uint64_t> attached_;  ///< how often, by id
+    std::map<int, std::uint64_t> attached_;  ///< number of attaches by id
 };
 
-/// Restore half, in criu itself before any process is made. Segments that it has created are removed by the destructor
-/// unless commit() was called.
+/// Restore half, which runs in the coordinator before any process exists. The destructor removes segments that it
+/// created, unless commit() was called.
 class SysvShmRestore {
 public:
     explicit SysvShmRestore(Log& log) : log_(log) {}
@@ -58,11 +59,11 @@ public:
     SysvShmRestore(const SysvShmRestore&) = delete;
     SysvShmRestore& operator=(const SysvShmRestore&) = delete;
 
-    /// Reads the image and makes all segments, contents included.
+    /// Reads the image and creates all segments with their contents.
     void create(const ImageDir& images, const PageSources& pages, std::uint32_t namespaceId, const model::IdMap& ids,
                 const std::function<void()>& checkStop = {});
 
-    /// The processes have them: those that had been marked for removal are marked again.
+    /// Keeps the segments, which the processes have attached. Marks those for removal that were dumped so.
     void commit() noexcept;
 
 private:
@@ -71,7 +72,7 @@ private:
     std::vector<int> removalMarked_;
 };
 
-/// Attaches what `vma` maps of its segment at `place`, which must be free. Returns its protection.
+/// Attaches the part of a segment that `vma` maps at `place`, which must be free. Returns the protection.
 int attachSysvShm(const VmaEntry& vma, std::uint64_t place);
 
 }  // namespace criu::memory

@@ -15,13 +15,13 @@
 namespace criu::memory {
 namespace {
 
-/// What the child writes to the pipe before the code. The parent reads when the child has ended, so all of it has to
-/// fit into the pipe; where pipes are too small for that (fs.pipe-user-pages-soft), writing fails.
+/// Header that the child writes to the pipe before the code. The parent reads after the child has ended, so the pipe
+/// must hold everything. If pipes are too small (fs.pipe-user-pages-soft), the write fails.
 struct Found {
     std::uint64_t codeStart = 0;
     std::uint64_t codeSize = 0;
     std::uint32_t areas = 0;
-    Range data[4];  ///< each a mapping of its own, which can only be moved alone
+    Range data[4];  ///< each is a separate mapping, and mremap(2) moves only one
 };
 constexpr std::uint64_t kMostCode = 32768;
 
@@ -30,7 +30,7 @@ void unmap(const Range& range) {
         sys(::munmap(reinterpret_cast<void*>(range.start), range.size()), "unmap the vDSO");
 }
 
-/// In the child: maps the vDSO and writes where its parts lie, and its code, to the pipe.
+/// Maps the vDSO in the child, and writes its layout and code to the pipe.
 bool describe(int pipe) {
     const VdsoLayout own = VdsoLayout::ofSelf();
     unmap(own.code);

@@ -12,28 +12,28 @@
 
 namespace criu::memory {
 
-/// The vDSO that this kernel gives 32-bit programs. A 64-bit process can ask for it once it has none.
+/// vDSO of this kernel for 32-bit programs. A 64-bit process can map it after it has unmapped its own.
 struct CompatVdso {
-    VdsoLayout layout;  ///< lowest address 0
+    VdsoLayout layout;  ///< relative to the lowest address
     std::vector<std::byte> code;
 
-    /// Looks at it in a child. Throws Error if the kernel has none.
+    /// Reads it in a child. Throws Error if the kernel has none.
     static CompatVdso ofKernel();
 
     [[nodiscard]] std::uint64_t size() const noexcept;
 };
 
-/// Architecture: maps it into the calling process, which must have no vDSO, where the kernel likes. False if the kernel
-/// has none or can't do it.
+/// Architecture: maps it into the calling process, which must have no vDSO, at an address of the kernel's choice.
+/// Returns false if the kernel can't.
 bool mapCompatVdso() noexcept;
 
-/// Architecture: what a kernel needs to have it, for the user who meets one that hasn't.
+/// Architecture: returns the hint for users whose kernel lacks it.
 std::string_view compatVdsoHint() noexcept;
 
-/// Architecture: adds the step by which a process without a vDSO maps it, its lowest address at `at`.
+/// Architecture: adds the step that maps it in a process without a vDSO, with its lowest address at `at`.
 void addMapCompatVdso(std::uint64_t at, pie::StepList& steps);
 
-/// Architecture: where the kernel's vDSO may lie in a 32-bit task.
+/// Architecture: returns the range in which the kernel's vDSO may lie in a 32-bit task.
 Range compatVdsoRange() noexcept;
 
 }  // namespace criu::memory

@@ -23,14 +23,15 @@
 namespace criu::memory {
 namespace {
 
-/// Where room is looked for when there is none near the vDSO's old place.
+/// Start of the search for free addresses if none are near the dumped vDSO.
 constexpr std::uint64_t kVdsoScratchBase = 0x100000000;
 
 void sortByAddress(std::vector<Range>& ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
 }
 
-/// The sizes of all data mappings together, because images merge neighbours that are several mappings to the kernel.
+/// Returns the total size of all data mappings. Images merge adjacent mappings, so the numbers of mappings may
+/// differ.
 std::uint64_t totalSize(const std::vector<Range>& ranges) {
     std::uint64_t sum = 0;
     for (const Range& range : ranges)
@@ -38,7 +39,7 @@ std::uint64_t totalSize(const std::vector<Range>& ranges) {
     return sum;
 }
 
-/// The dumped code; empty if the images don't have it as a whole.
+/// Returns the dumped code; empty if the images lack a part of it.
 std::vector<std::byte> dumpedCode(Range at, const PageSource& pages) {
     const std::vector<PageJob> jobs = pages.jobs(at.start, at.end);
     if (!std::all_of(jobs.begin(), jobs.end(), [](const PageJob& job) { return job.present(); }))
@@ -55,7 +56,7 @@ std::span<const std::byte> codeOf(const VdsoLayout& here) {
     return {reinterpret_cast<const std::byte*>(here.code.start), here.code.size()};
 }
 
-/// Whether the data mappings lie where the code expects them.
+/// Returns true if the data mappings have the addresses that the code expects.
 bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
     if (here.code.size() != wanted.code.size() || totalSize(here.data) != totalSize(wanted.data))
         return false;
@@ -63,7 +64,7 @@ bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
            here.data.front().start - here.code.start == wanted.data.front().start - wanted.code.start;
 }
 
-/// A thread that goes on in the midst of what was replaced would find other code.
+/// Refuses a thread whose instruction pointer is within replaced code: it would continue in other code.
 void refuseWithin(const model::Task& task, const VdsoLayout& wanted, const std::vector<VdsoRedirection>& replaced) {
     for (const VdsoRedirection& function : replaced) {
         const Range range{wanted.code.start + function.offset, wanted.code.start + function.offset + function.size};
@@ -204,7 +205,7 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
         return *hole;
     };
 
-    // The vDSO that the kernel has mapped may stay where it is unless it is in the way.
+    // The kernel's vDSO stays at its address, unless dumped mappings need it.
     std::uint64_t presentAt = here.code.start;
     Range whole = here.code;
     for (const Range& range : here.data)

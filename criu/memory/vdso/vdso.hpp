@@ -10,17 +10,18 @@
 #include "criu/model/process_tree.hpp"
 #include "criu/pie/program_builder.hpp"
 
-/// The vDSO: code the kernel lends every process, and its data pages ([vvar], and [vvar_vclock] since 6.13).
+/// The vDSO: code that the kernel maps into every process, and its data pages ([vvar], and [vvar_vclock] since Linux
+/// 6.13).
 namespace criu::memory {
 
-/// Where the kernel's mappings lie in a process.
+/// Addresses of the kernel's vDSO mappings in a process.
 struct VdsoLayout {
-    Range code;               ///< empty if there is none
-    std::vector<Range> data;  ///< by address; several mappings may follow each other
+    Range code;               ///< empty if the process has no vDSO
+    std::vector<Range> data;  ///< ascending; mappings may be adjacent
 
-    /// Of the calling process.
+    /// Returns the layout of the calling process.
     static VdsoLayout ofSelf();
-    /// As the image has it; neighbouring data mappings are one there.
+    /// Returns the layout in the image, where adjacent data mappings are merged.
     static VdsoLayout ofImage(const MmEntry& mm);
 
     [[nodiscard]] RangeSet ranges() const;
@@ -28,26 +29,25 @@ struct VdsoLayout {
 
 struct CompatVdso;
 
-/// Gives a restored process its vDSO. If the kernel's is the same, byte for byte, as when the process was dumped, it is
-/// moved to where it was then: every address the process may hold into it stays right. Else the dumped code is put
-/// there as ordinary memory that leads into the kernel's (vdso_proxy.hpp), which stays wherever there is room.
-///
-/// A 32-bit task gets the kernel's vDSO for such, mapped anew when the other one is gone.
+/// Plan for the vDSO of a restored process. If the kernel's vDSO has the dumped bytes, criu moves it to the dumped
+/// address, so that pointers into it stay valid.
+/// Otherwise the dumped code becomes a vDSO proxy at that address: ordinary memory that jumps into the kernel's vDSO
+/// (vdso_proxy.hpp).
+/// A 32-bit task gets a new mapping of the kernel's 32-bit vDSO after the 64-bit one is unmapped.
 class VdsoMove {
 public:
-    /// For a process that is being restored: this one, which has its vDSO as `here` says. Throws Error if the image's
-    /// vDSO is unusable. `compat`: the kernel's vDSO for 32-bit tasks, if it is one.
+    /// Plans for this process, which is being restored, and has its vDSO at `here`. `compat`: the kernel's 32-bit
+    /// vDSO if `task` is a 32-bit task. Throws Error if the image's vDSO is unusable.
     static VdsoMove plan(const model::Task& task, const PageSource& pages, const VdsoLayout& here,
                          const CompatVdso* compat);
 
-    /// Present places, to be kept while the rest of criu's memory goes.
+    /// Returns the current ranges, which must stay mapped while criu's other memory is unmapped.
     [[nodiscard]] const RangeSet& present() const noexcept { return present_; }
 
-    /// Where all of it is when the steps are done.
+    /// Returns all ranges after the steps.
     [[nodiscard]] RangeSet finalPlaces() const;
 
-    /// `parking`: free room for the whole vDSO, used when old and new place overlap, and for a new one; see
-    /// parkingSize().
+    /// Adds the steps. `parking`: parking room of parkingSize() bytes, for overlapping moves and for a new vDSO.
     void addSteps(std::uint64_t parking, pie::StepList& steps) const;
     [[nodiscard]] std::uint64_t parkingSize() const noexcept;
 
@@ -65,12 +65,13 @@ private:
     void proxy(const model::Task& task, const VdsoLayout& here, const VdsoLayout& wanted, std::vector<std::byte> code);
 
     std::vector<Piece> pieces_;
-    Piece compatOld_;               ///< a 32-bit task's dumped code, redirected
-    std::uint64_t compatSize_ = 0;  ///< of a 32-bit task's vDSO, in which the pieces are offsets; 0 for others
+    Piece compatOld_;               ///< proxy code of a 32-bit task
+    std::uint64_t compatSize_ = 0;  ///< size of a 32-bit task's vDSO, and then pieces_ has offsets in it; 0 for other
+                                    ///< tasks
     RangeSet present_;
-    Mapping proxyCode_;             ///< of the dumped vDSO, redirected; moved to its place as one of the pieces
-    Mapping reserved_;              ///< keeps others away from where the kernel's vDSO will be
-    std::vector<Range> emptyData_;  ///< the dumped vDSO's data, which there are none of
+    Mapping proxyCode_;             ///< vDSO proxy, which is one of pieces_
+    Mapping reserved_;              ///< reserves the future addresses of the kernel's vDSO
+    std::vector<Range> emptyData_;  ///< data ranges of the dumped vDSO that get zero pages
 };
 
 }  // namespace criu::memory

@@ -9,7 +9,7 @@
 namespace criu::memory {
 namespace {
 
-/// `jump(code, offset, target)` writes one and returns its size.
+/// Redirects functions. `jump(code, offset, target)` writes one jump and returns its size.
 template <typename Jump>
 std::vector<VdsoRedirection> redirect(std::span<std::byte> old, std::span<const std::byte> present,
                                       std::uint64_t presentAt, Jump&& jump) {

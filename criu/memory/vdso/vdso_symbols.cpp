@@ -13,7 +13,7 @@
 namespace criu::memory {
 namespace {
 
-/// Checked access to the image by offset.
+/// Bounds-checked access to the image by offset.
 class Image {
 public:
     explicit Image(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
@@ -46,7 +46,7 @@ private:
     std::span<const std::byte> bytes_;
 };
 
-/// The structures of 64-bit files, and those of 32-bit ones.
+/// ELF structures of 64-bit files (Native) and 32-bit files.
 struct Native {
     using Header = Elf64_Ehdr;
     using Segment = Elf64_Phdr;
@@ -62,15 +62,15 @@ struct Compat {
     using BloomWord = std::uint32_t;
 };
 
-/// Offsets of the tables that symbols need.
+/// Offsets of the tables for symbols.
 struct Tables {
     std::uint64_t symbols = 0;
     std::uint64_t names = 0;
-    std::uint64_t hash = 0;     ///< 0 if there is none
-    std::uint64_t gnuHash = 0;  ///< 0 if there is none
+    std::uint64_t hash = 0;     ///< 0 if missing
+    std::uint64_t gnuHash = 0;  ///< 0 if missing
 };
 
-/// What to take off an address to get an offset.
+/// Returns the difference between addresses and offsets.
 template <typename Elf>
 std::uint64_t biasOf(const Image& image, const typename Elf::Header& header,
                      std::optional<typename Elf::Segment>& dynamic) {
@@ -117,7 +117,7 @@ Tables findTables(const Image& image, std::uint64_t bias, const typename Elf::Se
     return tables;
 }
 
-/// The symbol table has no length of its own; the hash tables say how many symbols there are.
+/// Returns the number of symbols, from the hash tables: the symbol table has no length.
 std::uint32_t countSymbols(const Image& image, const Tables& tables, std::size_t bloomWord) {
     if (tables.hash != 0)
         return image.at<std::uint32_t>(tables.hash + 4);  // nchain
@@ -133,7 +133,7 @@ std::uint32_t countSymbols(const Image& image, const Tables& tables, std::size_t
         last = std::max(last, image.at<std::uint32_t>(bucketsAt + std::uint64_t{4} * bucket));
     if (last < first)
         return first;  // no symbol is exported
-    // The last chain ends where a hash has its lowest bit set.
+    // The last entry of a chain has its lowest bit set.
     const std::uint64_t chainsAt = bucketsAt + std::uint64_t{4} * buckets;
     while ((image.at<std::uint32_t>(chainsAt + std::uint64_t{4} * (last - first)) & 1U) == 0)
         ++last;

@@ -3,15 +3,15 @@
 
 #include <string_view>
 
-/// What the kernel's interfaces call by another name, or number in another way, on each processor.
+/// Names and numbers of kernel interfaces that differ between processors.
 namespace criu::kernel {
 
-/// Lines of /proc/PID/status that list the control-flow protections of a thread: those switched on, and those that it
-/// can't switch any more. Empty where the kernel has no such lines.
+/// Keys of /proc/PID/status for enabled and locked control-flow protections of a thread. Empty where the kernel has
+/// no such lines.
 inline constexpr std::string_view kProtectionLine = "x86_Thread_features";
 inline constexpr std::string_view kLockedProtectionLine = "x86_Thread_features_locked";
 
-/// O_LARGEFILE as the kernel counts it; libc's is 0 for 64-bit programs.
+/// O_LARGEFILE of the kernel; libc defines it as 0 for 64-bit programs.
 inline constexpr int kLargeFile = 0100000;
 
 }  // namespace criu::kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Probes of what only this processor has.
+// Probes of features of this processor.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -23,17 +23,18 @@ namespace {
 constexpr int kMapVdso32 = 0x2002;  // ARCH_MAP_VDSO_… of <asm/prctl.h>
 constexpr int kMapVdso64 = 0x2003;
 
-/// A process can have one vDSO: a kernel that knows the request says so, others find it invalid.
+/// Returns true if the kernel knows the request: EEXIST, because a process can have only one vDSO. Other kernels
+/// return EINVAL.
 bool knowsVdsoRequest(int request) {
     return ::syscall(SYS_arch_prctl, request, 0) < 0 && errno == EEXIST;
 }
 
-/// mmap2 as a 32-bit program calls it. Kills the process on a kernel without 32-bit emulation.
+/// Calls mmap2 as a 32-bit program does. A kernel without 32-bit emulation kills the process.
 std::uint64_t mapBy32BitCall(std::uint32_t size) {
     constexpr std::uint64_t mmap2 = 192;
     std::uint64_t result = mmap2;
-    // The stack below rsp is the compiler's, so it has to be stepped over before rbp, the sixth argument, is saved
-    // there.
+    // The compiler uses the red zone below rsp. So the code skips it before it saves rbp, which holds the sixth
+    // argument.
     asm volatile(
         "lea -128(%%rsp), %%rsp\n\t"
         "push %%rbp\n\t"
@@ -66,17 +67,18 @@ bool mapVdso() {
 bool compatTasks() {
     if (!knowsVdsoRequest(kMapVdso32))
         return false;
-    // Kernels before 4.12 choose an address a 32-bit program can't reach.
+    // Kernels before 4.12 choose an address that a 32-bit program can't reach.
     return inChild([] {
         const std::uint64_t address = mapBy32BitCall(machinePageSize());
-        constexpr std::uint64_t errorsFrom = 0xfffff000;  // as 32-bit calls return them
+        constexpr std::uint64_t errorsFrom = 0xfffff000;  // errors of 32-bit calls begin here
         return address != 0 && address < errorsFrom &&
                ::munmap(reinterpret_cast<void*>(address), machinePageSize()) == 0;
     });
 }
 
 bool shadowStack() {
-    // Switched on and off again with no return in between, since no return address is on the new shadow stack.
+    // Enables and disables the shadow stack without a return in between, because the new shadow stack has no return
+    // address.
     return inChild([] {
         constexpr std::int64_t enable = 0x5001;  // ARCH_SHSTK_… of <asm/prctl.h>, Linux 6.6
         constexpr std::int64_t disable = 0x5002;
@@ -99,7 +101,7 @@ bool shadowStack() {
 
 bool breakpoints() {
     TracedChild child([] { breakHere(); });
-    constexpr std::uint64_t executeAtFirst = 1;  // DR7: address 0 enabled, its kind "execute", length 1
+    constexpr std::uint64_t executeAtFirst = 1;  // DR7: address 0 enabled, type "execute", length 1
     return setDebugRegister(child.pid(), 0, reinterpret_cast<std::uint64_t>(&breakHere)) &&
            setDebugRegister(child.pid(), 7, executeAtFirst) && child.resumeUntilStop() == SIGTRAP;
 }

@@ -14,23 +14,23 @@
 namespace criu::memory {
 namespace {
 
-/// What functions start with that indirect calls may lead to, where branches are tracked (ENDBR64).
+/// ENDBR64: first instruction of functions that indirect calls may reach under indirect branch tracking.
 constexpr std::array<std::byte, 4> kLandingPad{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
 
-/// The same in 32-bit code (ENDBR32).
+/// ENDBR32, the same instruction of 32-bit code.
 constexpr std::array<std::byte, 4> kCompatLandingPad{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e},
                                                      std::byte{0xfb}};
 
-/// jmp of 32-bit code: by the distance that follows.
+/// jmp of 32-bit code, followed by the distance.
 constexpr std::byte kCompatJump{0xe9};
 
-/// Bytes at the beginning of a function that have to stay.
+/// Returns the number of bytes at the beginning of a function that must stay.
 std::size_t paddingOf(std::span<const std::byte> function, std::span<const std::byte> pad) {
     const bool padded = function.size() >= pad.size() && std::equal(pad.begin(), pad.end(), function.begin());
     return padded ? pad.size() : 0;
 }
 
-/// jmp *0(%rip): to the address that follows. Touches no register.
+/// jmp *0(%rip): jumps to the address that follows. Changes no register.
 constexpr std::array<std::byte, 6> kJump{std::byte{0xff}, std::byte{0x25}};
 
 }  // namespace
@@ -70,8 +70,8 @@ void addMapCompatVdso(std::uint64_t at, pie::StepList& steps) {
 }
 
 Range compatVdsoRange() noexcept {
-    // Above the first MiB, which emulators of real mode use, and below IA32_PAGE_OFFSET of Linux, where the memory of
-    // 32-bit tasks ends.
+    // Begins above the first MiB, which real-mode emulators use. Ends at the kernel's IA32_PAGE_OFFSET, the limit of
+    // 32-bit tasks.
     return {0x100000, 0xffffe000};
 }
 
