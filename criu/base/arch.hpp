@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-// The only place in criu/ that chooses a processor. CRIU_ARCH_HEADER(base/arch/CRIU_ARCH/machine.hpp) is that header of
-// the processor's folder; scripts/check-layers lists the files that each of these folders has.
+// The only selection of a processor in criu/. CRIU_ARCH_HEADER(base/arch/CRIU_ARCH/machine.hpp) includes that header
+// from the processor's folder. scripts/check-layers lists the files that each of these folders must have.
 #if defined(__x86_64__)
 #define CRIU_ARCH x86
 #elif defined(__aarch64__)

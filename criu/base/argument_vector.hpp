@@ -7,7 +7,7 @@
 
 namespace criu {
 
-/// Words in the form that execve(2) and its kin want: pointers to them, the last of which is null.
+/// Arguments in the form of execve(2): pointers to strings, with a null pointer at the end.
 class ArgumentVector {
 public:
     explicit ArgumentVector(std::vector<std::string> words) : words_(std::move(words)) {
@@ -21,7 +21,7 @@ public:
 
     [[nodiscard]] int count() const noexcept { return static_cast<int>(words_.size()); }
     [[nodiscard]] char* const* data() const noexcept { return pointers_.data(); }
-    /// For getopt(3), which changes the order of the pointers.
+    /// Returns the pointers for getopt(3), which changes their order.
     [[nodiscard]] char** data() noexcept { return pointers_.data(); }
 
 private:

@@ -11,19 +11,20 @@
 
 namespace criu {
 
-/// Buffers of one size, as many as threads use at once: memory that was touched is used again.
+/// Buffers of one size, as many as threads use at the same time. Reuse saves page faults, because a returned buffer
+/// has its memory.
 class BufferPool {
 public:
     explicit BufferPool(std::size_t size) noexcept : size_(size) {}
 
-    /// Has a buffer for as long as it lives.
+    /// A buffer that this object holds until its destructor returns it to the pool.
     class Use {
     public:
         explicit Use(BufferPool& from) : from_(from), buffer_(from.take()) {}
         ~Use() { from_.giveBack(std::move(buffer_)); }
         Use(const Use&) = delete;
         Use& operator=(const Use&) = delete;
-        /// At most as many as the pool's buffers have. What is in them is what others have left there.
+        /// Returns the first `bytes` bytes, at most the pool's buffer size. Their content is left from earlier uses.
         [[nodiscard]] std::span<std::byte> first(std::size_t bytes) noexcept { return buffer_.bytes().first(bytes); }
 
     private:
@@ -46,7 +47,7 @@ private:
     }
     void giveBack(Mapping buffer) noexcept {
         const std::lock_guard lock(mutex_);
-        free_.push_back(std::move(buffer));  // room was reserved
+        free_.push_back(std::move(buffer));  // the constructor of Use reserved room
     }
 
     const std::size_t size_;

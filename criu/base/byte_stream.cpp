@@ -18,7 +18,7 @@
 namespace criu {
 namespace {
 
-/// What a pipe holds as long as nobody takes anything out: more means fewer changes between the processes at its ends.
+/// Capacity of a pipe in bytes. A larger pipe causes fewer context switches between the processes at its ends.
 constexpr int kPipeSize = 1 << 20;
 
 }  // namespace
@@ -36,12 +36,12 @@ ByteStream::ByteStream(UniqueFd fd, StopRequest& stop, std::chrono::seconds pati
     if (!S_ISFIFO(status.st_mode))
         return;
     kind_ = Kind::Pipe;
-    ::fcntl(fd_.get(), F_SETPIPE_SZ, kPipeSize);  // may be more than the user is allowed
+    ::fcntl(fd_.get(), F_SETPIPE_SZ, kPipeSize);  // the kernel refuses sizes above pipe-max-size
     const int access = ::fcntl(fd_.get(), F_GETFL) & O_ACCMODE;
     if (access == O_RDONLY)
         return;
-    // O_NONBLOCK is a matter of the open file, which others may have as well: so a second one is opened. Where that
-    // can't be, writes are small enough for what poll(2) promises: room for PIPE_BUF bytes.
+    // The kernel stores O_NONBLOCK in the open file description, which other processes may share; so criu opens the
+    // pipe again. If that fails, each write is at most PIPE_BUF bytes: poll(2) promises room for so many.
     UniqueFd own(::open(fmt::format("/proc/self/fd/{}", fd_.get()).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     if (own)
         fd_ = std::move(own);

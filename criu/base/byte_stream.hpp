@@ -13,25 +13,26 @@ namespace criu {
 
 class StopRequest;
 
-/// One direction of a pipe, a socket or a file that others have the other end of. Every wait for them ends: when they
-/// have closed it, when a stop is requested, and when they let nothing go on for too long. For one thread at a time.
+/// One direction of a pipe, a socket or a file that another process has the other end of. Each wait ends when that
+/// process closes its end, when a stop is requested, or after `patience`. Only one thread may use an object at a
+/// time.
 class ByteStream {
 public:
-    /// `patience`: how long the other side may neither take nor send anything; 0: as long as it likes. `name` appears
-    /// in messages. `stop` outlives this object. Throws Error for terminals, which nobody means.
+    /// Takes the descriptor over. `patience` limits a wait in which the other side takes or sends nothing; 0 means
+    /// no limit. `name` appears in messages. `stop` must outlive this object. Throws Error for terminals, since a
+    /// user passes one only by mistake.
     ByteStream(UniqueFd fd, StopRequest& stop, std::chrono::seconds patience, std::string name);
 
-    /// Writes all of it. Throws Error: EPIPE if nobody is there to read it, ETIMEDOUT, EINTR.
+    /// Writes all bytes. Throws Error: EPIPE if the other end is closed, ETIMEDOUT, EINTR.
     void write(std::span<const std::byte> bytes);
 
-    /// Reads as much as comes, at most until `into` is full; less only at the end of the stream. Throws Error as
-    /// write() does.
+    /// Reads until `into` is full or the stream ends, and returns the number of bytes. Throws Error as write() does.
     [[nodiscard]] std::size_t read(std::span<std::byte> into);
 
-    /// Whether everything written was taken out again, as far as the kernel knows: always true for anything but pipes.
+    /// True if the reader has taken all written bytes out of a pipe (FIONREAD). Always true for other files.
     [[nodiscard]] bool isDrained() const noexcept;
 
-    /// No more is written: closes it. Throws Error, such as one of a full disk that shows now.
+    /// Closes the descriptor after the last write. Throws Error, for instance if the disk is full.
     void close();
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -47,7 +48,7 @@ private:
     std::optional<std::chrono::milliseconds> patience_;
     std::string name_;
     Kind kind_ = Kind::Other;
-    std::size_t most_;  ///< for one call of write(2), so that it doesn't wait by itself
+    std::size_t most_;  ///< bytes of one call of write(2), so that it doesn't block
 };
 
 }  // namespace criu

@@ -8,7 +8,7 @@
 
 namespace criu {
 
-/// Closes all descriptors of this process but those of its standard streams and these.
+/// Closes all descriptors of this process except the standard streams and `spared`.
 inline void closeAllExcept(std::vector<int> spared) {
     std::sort(spared.begin(), spared.end());
     unsigned first = STDERR_FILENO + 1;

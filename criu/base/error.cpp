@@ -4,7 +4,7 @@
 namespace criu {
 
 std::string_view sourceName(const std::source_location& where) noexcept {
-    return where.file_name();  // the build makes it relative (-fmacro-prefix-map)
+    return where.file_name();  // -fmacro-prefix-map makes it relative
 }
 
 }  // namespace criu

@@ -14,7 +14,7 @@
 
 namespace criu {
 
-/// A format string that remembers where it was written, so that errors and log lines name their origin
+/// A format string with the source location where it was written, so that errors and log lines name their origin
 /// without macros. Converts implicitly from a string literal.
 template <typename... Args>
 struct LocatedFormat {
@@ -33,8 +33,9 @@ using compel::ErrorContext;
 using compel::NoOuterContexts;
 using compel::rethrow;
 
-/// An error of criu: a compel::Error that knows where it was made, for the log. Thrown where the failure is seen,
-/// caught where a phase ends, logged there once. Whoever wants failures of ptrace, too, catches compel::Error.
+/// An error of criu: a compel::Error with a source location for the log. A function throws it where it sees the
+/// failure; the end of a phase catches and logs it once. Code that also handles failures of ptrace(2) catches
+/// compel::Error.
 class Error : public compel::Error {
 public:
     explicit Error(int code, std::string attempted, std::source_location where = std::source_location::current())
@@ -51,7 +52,7 @@ private:
     std::source_location where_;
 };
 
-/// Throws an Error that is not about a system call.
+/// Throws an Error without an errno value.
 template <typename... Args>
 [[noreturn]] void fail(Located<Args...> format, Args&&... args) {
     throw Error(0, fmt::format(format.text, std::forward<Args>(args)...), format.where);
@@ -70,7 +71,7 @@ template <typename... Args>
     throw Error(code, fmt::format(format.text, std::forward<Args>(args)...), format.where);
 }
 
-/// Passes a system call's result through; negative results become an Error with errno.
+/// Returns the result of a system call, or throws Error with errno if the result is negative.
 /// `sys(::open(p, O_RDONLY), "open {}", p)`
 template <typename R, typename... Args>
 R sys(R result, Located<Args...> format, Args&&... args) {
@@ -79,14 +80,14 @@ R sys(R result, Located<Args...> format, Args&&... args) {
     return result;
 }
 
-/// Runs `body` with a context, for what is an expression. Statements have an ErrorContext of their own instead.
+/// Runs `body` with an error context, for use in an expression. Statements use ErrorContext instead.
 template <typename Describe, typename Body>
 decltype(auto) inContext(Describe&& describe, Body&& body) {
     const ErrorContext context(std::forward<Describe>(describe));
     return std::forward<Body>(body)();
 }
 
-/// Path of a source file relative to the source tree's root, as log lines show it.
+/// Returns the path of a source file relative to the root of the source tree, as log lines show it.
 std::string_view sourceName(const std::source_location& where) noexcept;
 
 }  // namespace criu

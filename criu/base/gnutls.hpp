@@ -11,19 +11,20 @@
 
 namespace criu::crypto {
 
-/// What all that is done by GnuTLS has in common. Throws Error if it isn't installed.
+/// Functions of GnuTLS that all users of the library need. Throws Error if GnuTLS isn't installed.
 struct GnuTls {
     SharedLibrary library{"libgnutls.so.30", "libgnutls30"};
     decltype(&::gnutls_strerror) describe = library["gnutls_strerror"];
-    decltype(&::gnutls_free) freeMemory = library["gnutls_free"];  // a variable of the library, which holds a function
+    decltype(&::gnutls_free) freeMemory = library["gnutls_free"];  // a variable of the library that holds a function
 
-    /// Throws Error if this is one; `what` failed.
+    /// Throws Error if `result` is an error code. The message says that `what` failed.
     void require(int result, std::string_view what) const;
-    /// What is wrong with a certificate, in words.
+    /// Returns the defects of a certificate in words.
     [[nodiscard]] std::string describeStatus(unsigned status) const;
 };
 
-/// Bytes that GnuTLS is given, and doesn't change. Throws Error if it can't take so many.
+/// Returns a reference to bytes for GnuTLS, which only reads them. Throws Error if the length exceeds GnuTLS' type
+/// for it.
 [[nodiscard]] gnutls_datum_t datumOf(Bytes bytes);
 
 }  // namespace criu::crypto

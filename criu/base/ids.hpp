@@ -11,7 +11,7 @@
 
 namespace criu {
 
-/// A number that means one thing only. Tag is any type used nowhere else.
+/// A number with one meaning. Tag is a type that no other StrongId uses.
 template <typename Tag, typename Number>
 struct StrongId {
     Number value{};
@@ -19,19 +19,20 @@ struct StrongId {
     constexpr StrongId() noexcept = default;
     explicit constexpr StrongId(Number number) noexcept : value(number) {}
     friend constexpr auto operator<=>(StrongId, StrongId) noexcept = default;
-    /// False for zero, which stands for nothing.
+    /// False for zero, which means none.
     explicit constexpr operator bool() const noexcept { return value != Number{}; }
 };
 
-/// Identifies one open file description in a set of images (files.img, one counter over all kinds, from 1).
+/// Identifies one open file description in a set of images: files.img counts from 1 over all fd kinds.
 using FileId = StrongId<struct FileIdTag, std::uint32_t>;
 
-/// A process, thread, process group or session as the pid namespace of the tree's root calls it, and so images and
-/// plans do; processes of a restore give these numbers to system calls there, those in namespaces below what
-/// model::NestedPids says. criu translates by engine::PidMap (restore) or model::TreePids (dump). Zero: none.
+/// Id of a process, thread, process group or session in the pid namespace of the tree's root. Images and plans store
+/// these. A restored process passes them to system calls in that namespace; for nested pid namespaces,
+/// model::NestedPids has the ids. engine::PidMap (restore) and model::TreePids (dump) translate. Zero means none.
 using TreePid = StrongId<struct TreePidTag, pid_t>;
 
-/// The same as criu's own pid namespace calls it: what criu may give to ptrace(2), kill(2) and /proc. Zero: none.
+/// Id of a process, thread, process group or session in criu's pid namespace. criu passes only these to ptrace(2),
+/// kill(2) and /proc. Zero means none.
 using HostPid = StrongId<struct HostPidTag, pid_t>;
 
 }  // namespace criu

@@ -12,14 +12,14 @@
 namespace criu::crypto {
 namespace {
 
-/// Of libgcrypt's own memory for secrets. What it computes with an RSA key of 16384 bits is some 30 KiB.
+/// Size of libgcrypt's locked memory for secrets. Computation with an RSA key of 16384 bits needs about 30 KiB.
 constexpr int kSecureMemory = 128 << 10;
 
-/// A curve by libgcrypt's name, and the bytes of one coordinate or scalar.
+/// Name of a curve in libgcrypt, and the bytes of one coordinate or scalar.
 struct Curve {
     const char* name;
     std::size_t size;
-    std::byte highest;  ///< what the first byte of a scalar may have
+    std::byte highest;  ///< bits that the first byte of a scalar may have
 };
 
 Curve curveOf(KeyType type) noexcept {
@@ -57,14 +57,15 @@ struct KeyAgreement::Library {
     decltype(&::gcry_pk_decrypt) decrypt = library["gcry_pk_decrypt"];
 
     Library() {
-        // 1.9 is the first with gcry_ecc_mul_point(). A process sets the library up once.
+        // gcry_ecc_mul_point() exists since libgcrypt 1.9. A process initializes the library once.
         static std::once_flag once;
         std::call_once(once, [this] {
             if (checkVersion("1.9.0") == nullptr)
                 fail("libgcrypt is older than 1.9");
             if (control(GCRYCTL_INITIALIZATION_FINISHED_P) != 0)
                 return;
-            // It would drop the rights of a program with the setuid bit, and print what it thinks of RLIMIT_MEMLOCK.
+            // Otherwise libgcrypt drops the privileges of a setuid program, and prints warnings about
+            // RLIMIT_MEMLOCK.
             control(GCRYCTL_DISABLE_PRIV_DROP, 0);
             control(GCRYCTL_SUSPEND_SECMEM_WARN, 0);
             control(GCRYCTL_INIT_SECMEM, kSecureMemory, 0);
@@ -77,7 +78,8 @@ struct KeyAgreement::Library {
             fail("{}: {}", what, describe(result));
     }
 
-    /// A copy of secret bytes that libgcrypt knows to be secret, as all is that it makes of them: it wipes that.
+    /// A copy of secret bytes in libgcrypt's secure memory. libgcrypt wipes this memory and all results of secret
+    /// input.
     class Secret {
     public:
         Secret(const Library& library, Bytes bytes)
@@ -97,7 +99,7 @@ struct KeyAgreement::Library {
     };
 };
 
-/// One of libgcrypt's expressions.
+/// An S-expression of libgcrypt.
 class KeyAgreement::Expression {
 public:
     explicit Expression(const Library& library) noexcept : library_(library) {}
@@ -109,7 +111,7 @@ public:
     Expression(const Expression&) = delete;
     Expression& operator=(const Expression&) = delete;
 
-    /// Passes what stands behind a name to `take`; an Error if nothing does.
+    /// Passes the value of the element `name` to `take`. Throws Error if there is none.
     template <typename Take>
     void with(const char* name, const Take& take) const {
         Expression found(library_);
@@ -133,7 +135,7 @@ int lengthOf(Bytes bytes) noexcept {
     return static_cast<int>(bytes.size());
 }
 
-/// A copy, with zeroes in front if it is shorter.
+/// Copies bytes to the end of `into`, and fills the rest with leading zeroes.
 template <typename Into>
 void copyToEnd(Bytes from, Into&& into) {
     if (from.size() > into.size())
@@ -141,7 +143,7 @@ void copyToEnd(Bytes from, Into&& into) {
     std::copy(from.begin(), from.end(), into.begin() + static_cast<std::ptrdiff_t>(into.size() - from.size()));
 }
 
-/// What both sides of ECDH have in common is the first coordinate of a point (SEC 1, 3.3.1).
+/// Returns the first coordinate of a point, the shared secret of ECDH (SEC 1, 3.3.1).
 SecretBytes firstCoordinate(Bytes point, const Curve& curve) {
     if (!isPoint(point, curve))
         fail("a point of libgcrypt has another form than expected");
@@ -214,8 +216,8 @@ KeyAgreement::Agreed KeyAgreement::agreeOnCurve(const PublicKey& with) const {
     const Curve curve = curveOf(with.type);
     if (!isPoint(with.bytes, curve))
         fail("a key isn't a point of {}", curve.name);
-    // That a random number of this size isn't a scalar less than the curve's order has at most the probability 2^-32
-    // (P-256), and is harmless: its remainder is used.
+    // A random number of this size exceeds the curve's order with a probability of at most 2^-32 (P-256). This is
+    // harmless: libgcrypt uses the remainder.
     const SecretBytes scalar(curve.size);
     randomize(scalar.bytes());
     scalar.bytes().front() &= curve.highest;
@@ -242,7 +244,7 @@ std::optional<SecretBytes> KeyAgreement::recoverOnCurve(const SecretKey& own, By
                          static_cast<const void*>(own.own.bytes.data()), lengthOf(own.secret.bytes()), number.data());
     const Expression data(*library_, "(enc-val(ecdh(e %b)))", lengthOf(share), static_cast<const void*>(share.data()));
     Expression result(*library_);
-    // A share that isn't on the curve is refused by the library (ecc_decrypt_raw looks at that since 1.8).
+    // libgcrypt refuses a share that isn't on the curve (ecc_decrypt_raw() checks this since 1.8).
     if (library_->decrypt(&result.value, data.value, key.value) != 0)
         return std::nullopt;
     SecretBytes shared(curve.size);
@@ -262,7 +264,7 @@ KeyAgreement::Agreed KeyAgreement::agreeRsa(const PublicKey& with) const {
     Expression result(*library_);
     library_->require(library_->encrypt(&result.value, data.value, key.value), "encrypt with an RSA key");
     result.with("a", [&](Bytes number) {
-        // A number whose highest bit is set may come with a zero in front of it.
+        // libgcrypt may put a zero in front of a number whose highest bit is set.
         copyToEnd(number.size() > agreed.share.size() && number.front() == std::byte{} ? number.subspan(1) : number,
                   agreed.share);
     });

@@ -8,11 +8,11 @@
 
 #include "criu/base/crypto.hpp"
 
-/// How a secret comes to be known to whoever made it and to the owner of a key pair, and to nobody else. By libgcrypt,
-/// which is loaded when the first object is made; GnuTLS 3.7 offers neither RSA-OAEP nor the use of one key in ECDH.
+/// Key agreement: makes a secret that only its maker and the owner of a key pair can compute. Uses libgcrypt, which
+/// the first object loads: GnuTLS 3.7 has neither RSA-OAEP nor ECDH with a single key.
 namespace criu::crypto {
 
-/// What a key pair is that something can be encrypted with. The numbers stand in images.
+/// Type of a key pair for encryption. Images contain the numbers.
 enum class KeyType : std::uint32_t {
     X25519 = 0,  ///< RFC 7748
     P256 = 1,    ///< ECDH (SEC 1) on the curves of FIPS 186
@@ -21,17 +21,17 @@ enum class KeyType : std::uint32_t {
     Rsa = 4,  ///< RSA-OAEP with SHA-256 (RFC 8017), of 2048 to 16384 bits
 };
 
-/// Bytes of a scalar, and of a point's coordinate, of a type that isn't RSA.
+/// Returns the bytes of a scalar or a point's coordinate for a type other than RSA.
 [[nodiscard]] constexpr std::size_t scalarSize(KeyType type) noexcept {
     return type == KeyType::P384 ? 48 : type == KeyType::P521 ? 66 : kKeySize;
 }
 
-/// In front of a point's coordinates, if both are there (SEC 1, 2.3.3).
+/// Prefix of a point with both coordinates (SEC 1, 2.3.3).
 inline constexpr std::byte kUncompressed{4};
 
 struct PublicKey {
     KeyType type = KeyType::X25519;
-    std::vector<std::byte> bytes;     ///< X25519: 32; a curve's point, uncompressed; RSA: the modulus, no zero in front
+    std::vector<std::byte> bytes;     ///< X25519: 32; a curve: uncompressed point; RSA: modulus without leading zeroes
     std::vector<std::byte> exponent;  ///< RSA only
 
     bool operator==(const PublicKey&) const = default;
@@ -42,7 +42,7 @@ struct SecretKey {
     SecretBytes secret;  ///< X25519 and curves: the scalar; RSA: the exponent
 };
 
-/// Several threads may use one object.
+/// Key agreement of libgcrypt. Several threads may use one object.
 class KeyAgreement {
 public:
     /// Throws Error if libgcrypt isn't installed.
@@ -51,19 +51,19 @@ public:
     KeyAgreement(const KeyAgreement&) = delete;
     KeyAgreement& operator=(const KeyAgreement&) = delete;
 
-    /// X25519: of 32 random bytes.
+    /// Computes the X25519 public key of 32 random bytes.
     [[nodiscard]] PublicKey publicOf(Bytes secret) const;
 
     struct Agreed {
-        std::vector<std::byte> share;  ///< what everybody may see
-        SecretBytes secret;            ///< what only the owner of the other key finds with it
+        std::vector<std::byte> share;  ///< public part, for the owner of the key
+        SecretBytes secret;            ///< only the maker and the owner of the key can compute it
     };
-    /// A new secret. Throws Error, also for a public key that no secret belongs to.
+    /// Makes a new secret. Throws Error, also for a public key that has no secret key.
     [[nodiscard]] Agreed agree(const PublicKey& with) const;
 
-    /// The secret that somebody has made for this key; nothing for a share that can't be for it. A share that was
-    /// made for another key of the same type may lead to some other secret. Throws Error for a share that would make
-    /// the secret known to all.
+    /// Recovers the secret that agree() made for this key. Returns nothing if the share has the wrong form for the
+    /// key. A share for another key of the same type may lead to a wrong secret. Throws Error for a share whose
+    /// secret anyone could compute.
     [[nodiscard]] std::optional<SecretBytes> recover(const SecretKey& own, Bytes share) const;
 
 private:

@@ -22,7 +22,7 @@ void writeAll(int fd, std::string_view text) noexcept {
         if (written <= 0) {
             if (written < 0 && errno == EINTR)
                 continue;
-            return;  // nowhere left to report it
+            return;  // no other place can take the message
         }
         text.remove_prefix(static_cast<std::size_t>(written));
     }
@@ -43,7 +43,7 @@ Log::~Log() {
 void Log::stage(std::string_view name) noexcept {
     endStages();
     try {
-        if (pidPrefix_ == 0)  // a line for each restored process would drown the others
+        if (pidPrefix_ == 0)  // one line a restored process would hide the others
             info("Stage: {}", name);
         stage_ = name;
         stageBegan_ = elapsed();
@@ -118,7 +118,7 @@ void Log::repeatCause() const noexcept {
             writeAll(STDERR_FILENO,
                      fmt::format("All messages: {}\n", printable({path, static_cast<std::size_t>(length)})));
     } catch (const std::exception&) {
-        // Out of memory: the log has it.
+        // Out of memory: the log already has the cause.
     }
 }
 
@@ -181,7 +181,7 @@ void Log::line(LogLevel level, const std::source_location* where, std::string_vi
         fmt::format_to(to, "{}\n", text);
         emit({out.data(), out.size()});
     } catch (const std::exception&) {
-        // Out of memory: the bare text is better than nothing.
+        // Out of memory: prints the text without its prefix.
         emit(isPrintable(text) ? text : "Error: no memory to print a message");
         emit("\n");
     }

@@ -14,13 +14,12 @@
 namespace criu {
 class Trace;
 
-/// Levels as -v counts them: a message is written when its level is at most the log's.
+/// Levels of option -v. criu writes a message if its level is at most the log's level.
 enum class LogLevel : int { Message = 0, Error = 1, Warning = 2, Info = 3, Debug = 4 };
 
-/// Where a run's messages go. Line shape (container runtimes search for it):
-/// "(SS.UUUUUU) [PID: ]Error (file:line): text". Lines are written with one write(2), so processes forked from the
-/// run may share the file (it is opened with O_APPEND). Messages before open() are kept, and written to the file
-/// when it opens, or to stderr by flushEarly().
+/// Log of a run. Lines have the form "(SS.UUUUUU) [PID: ]Error (file:line): text", for which container runtimes
+/// search. Each line is one write(2) to a file with O_APPEND, so forked processes share the file. Messages before
+/// open() are stored; open() writes them to the file, or flushEarly() to stderr.
 class Log {
 public:
     Log();
@@ -33,13 +32,13 @@ public:
     [[nodiscard]] LogLevel level() const noexcept { return level_; }
     [[nodiscard]] bool enabled(LogLevel level) const noexcept { return level <= level_; }
 
-    /// Opens the log file (truncated, mode 0600) and writes what was kept so far. `path` "-" means stdout; empty
+    /// Opens the log file (truncated, mode 0600) and writes the stored messages. `path` "-" means stdout; empty
     /// means stderr.
     void open(const std::string& path);
-    /// The same with a file that has been made by its caller.
+    /// Uses a file that the caller has opened, and writes the stored messages.
     void openAs(UniqueFd file);
 
-    /// Exchanges the log's descriptor for what `mover` makes of it: to keep numbers free for restored files.
+    /// Replaces the log's descriptor by the result of `mover`, which frees its number for restored files.
     template <typename Mover>
     void move(Mover&& mover) {
         if (fd_)
@@ -47,44 +46,45 @@ public:
     }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
-    /// Writes kept early messages to stderr when no file was opened. Called once at exit.
+    /// Writes stored messages to stderr if no file was opened. main() calls it once at exit.
     void flushEarly() noexcept;
 
-    /// From now on lines carry this pid (used in restored tasks). 0 removes it.
+    /// Puts this pid into all later lines, for restored processes. 0 removes it.
     void setPidPrefix(int pid) noexcept { pidPrefix_ = pid; }
 
-    /// For whoever started a command with a log file and looks at the terminal: why it failed, and where the log is, on
-    /// standard error. Does nothing if that is the log, if messages aren't wanted at all, or if nothing went wrong.
+    /// Prints the cause of a failure and the log's path to stderr, for a user with a log file. Does nothing if
+    /// stderr is the log, if messages are off, or if there was no error.
     void repeatCause() const noexcept;
 
-    /// A part of the work of this process begins, and the one before ends: a line of the log, and a span of the trace.
+    /// Begins a stage of this process' work and ends the previous one: a line of the log, and a span of the trace.
     void stage(std::string_view name) noexcept;
-    /// The last of them ends.
+    /// Ends the last stage.
     void endStages() noexcept;
-    /// In a process that was forked: it has no part of the work yet, and this name in the trace.
+    /// Names a forked process in the trace, and forgets the stage that it inherited.
     void beginProcess(std::string_view name) noexcept;
-    /// In whatever thread: a span of the trace that ends now.
+    /// Adds a span that ends now to the trace. Any thread may call it.
     void noteWork(std::string_view what, std::chrono::steady_clock::time_point begin,
                   std::optional<std::uint64_t> bytes = {}) const noexcept;
-    /// The timeline of the run, with spans of other things as well.
+    /// Returns the timeline of the run.
     [[nodiscard]] Trace& trace() noexcept { return *trace_; }
     [[nodiscard]] bool isTraced() const noexcept;
 
-    /// Time since the log was started.
+    /// Returns the time since the start of the log.
     [[nodiscard]] std::chrono::microseconds elapsed() const noexcept;
-    /// So much has passed, whatever the clock says: it was changed.
+    /// Sets the time since the start of the log, after a change of the clock.
     void setElapsed(std::chrono::microseconds passed) noexcept;
 
-    /// Why a run failed, as far as it was logged.
+    /// Cause of a failed run, as far as criu logged it.
     struct Cause {
         int code = 0;      ///< errno; 0 if no system call failed
-        std::string text;  ///< with contexts; "" if nothing went wrong
+        std::string text;  ///< with contexts; empty without a failure
     };
-    /// What failure() or noteCause() was first given; without either, the first error written. What a client is told.
+    /// Returns the first cause that failure() or noteCause() got; without one, the first error line. The service
+    /// sends it to the client.
     [[nodiscard]] const Cause& cause() const noexcept { return cause_.text.empty() ? firstError_ : cause_; }
-    /// Takes over what another process of the run has logged as its failure.
+    /// Takes over the cause that another process of the run logged.
     void noteCause(Cause cause) noexcept;
-    /// Another run begins, which has nothing to do with errors so far.
+    /// Forgets all errors, because another run begins.
     void forgetCause() noexcept;
 
     template <typename... Args>
@@ -107,12 +107,12 @@ public:
             line(LogLevel::Debug, nullptr, fmt::format(format.text, std::forward<Args>(args)...));
     }
 
-    /// The one place where an Error becomes a log line.
+    /// Logs an Error and notes it as the cause. No other function turns an Error into a log line.
     void failure(const Error& error);
-    /// Same for an exception of another library.
+    /// Logs an exception of another library and notes it as the cause.
     void failure(const std::exception& error);
 
-    /// Writes one line of a given level, e.g. text that came from a restored task.
+    /// Writes one line with a given level, for instance text of a restored process.
     void line(LogLevel level, const std::source_location* where, std::string_view text) noexcept;
 
 private:
@@ -123,20 +123,20 @@ private:
     LogLevel level_ = LogLevel::Warning;
     int pidPrefix_ = 0;
     bool opened_ = false;
-    bool isFile_ = false;  ///< one with a name
+    bool isFile_ = false;  ///< a file with a path
     UniqueFd fd_;
     std::string early_;
     Cause firstError_;
     Cause cause_;
     std::unique_ptr<Trace> trace_;
-    std::string stage_;  ///< that the trace is about
+    std::string stage_;  ///< stage of the present span of the trace
     std::chrono::microseconds stageBegan_{};
 };
 
-/// Adds what the calling thread does while this lives to the trace of the run.
+/// A span of the run's trace, for work of the calling thread. It lasts as long as this object.
 class TracedWork {
 public:
-    /// Both outlive this object.
+    /// Begins the span. `log` and `what` must outlive this object.
     TracedWork(const Log& log, std::string_view what) noexcept
         : log_(log), what_(what), begin_(std::chrono::steady_clock::now()) {}
     ~TracedWork() { log_.noteWork(what_, begin_); }

@@ -11,7 +11,7 @@
 
 namespace criu {
 
-/// Bytes of the whole pages of this machine that `bytes` need.
+/// Rounds `bytes` up to whole pages of this machine.
 inline std::size_t pageAlignUp(std::size_t bytes) noexcept {
     return (bytes + machinePageSize() - 1) & ~(machinePageSize() - 1);
 }

@@ -11,7 +11,7 @@
 
 namespace criu {
 
-/// Owner of a range made by mmap(2); unmapped on destruction.
+/// A range of mmap(2), which the destructor unmaps.
 class Mapping {
 public:
     Mapping() noexcept = default;
@@ -30,7 +30,7 @@ public:
             ::munmap(start_, size_);
     }
 
-    /// Fresh zeroed memory, private or (for talk with children) shared.
+    /// Maps new zeroed memory: private, or shared for communication with children. Throws Error.
     static Mapping anonymous(std::size_t size, int extraFlags = MAP_PRIVATE) {
         void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | extraFlags, -1, 0);
         if (at == MAP_FAILED)

@@ -21,8 +21,8 @@
 namespace criu {
 namespace {
 
-/// Whether the ids of this process are those of a user namespace that isn't the first: then what has no number there is
-/// shown as the overflow id, and belongs to nobody of the tree.
+/// True if this process is in a user namespace other than the initial one. The kernel then shows users without a
+/// mapped uid as the overflow uid, and they own no process of the tree.
 bool hasOwnUsers() {
     constexpr std::string_view kAll = "4294967295";
     const UniqueFd file(::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
@@ -38,15 +38,15 @@ bool isTrusted(uid_t user, Trusted trusted) {
            (user == kOverflow && hasOwnUsers());
 }
 
-/// Whether only the trusted can have put an entry into a directory, or something else in its place.
+/// True if only trusted users can have created or replaced an entry of a directory.
 bool isControlled(const struct stat& directory, const struct stat& entry, Trusted trusted) {
     if (!isTrusted(directory.st_uid, trusted))
         return false;
     const bool group = (directory.st_mode & S_IWGRP) != 0 && directory.st_gid != 0;
     if (!group && (directory.st_mode & S_IWOTH) == 0)
         return true;
-    // Of what they don't own others can neither exchange nor remove anything there. A link can't be a further name of
-    // a link that somebody else has made: then it had two.
+    // In a sticky directory, other users can't replace or remove entries that they don't own. A link count of 1
+    // excludes a hard link to a symbolic link of another user.
     return (directory.st_mode & S_ISVTX) != 0 && isTrusted(entry.st_uid, trusted) &&
            (S_ISDIR(entry.st_mode) || entry.st_nlink == 1);
 }
@@ -70,7 +70,7 @@ std::string targetOf(int link, const struct stat& status) {
     return target;
 }
 
-/// The components of a path in the order in which the last is to be taken next.
+/// Appends the components of a path, the last first: the caller takes them from the end.
 void pushComponents(std::string_view path, std::vector<std::string>& left) {
     while (!path.empty()) {
         const std::size_t slash = path.rfind('/');
@@ -87,9 +87,10 @@ UniqueFd openRoot() {
     return UniqueFd(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
 }
 
-/// Goes a path component by component. `controlled` becomes false when somebody else has a say in where it leads.
+/// Resolves a path component by component. Sets `controlled` to false if an untrusted user could replace a component.
+/// Throws Error for a symbolic link of an untrusted user.
 UniqueFd walk(int base, const std::string& path, Trusted trusted, bool& controlled) {
-    constexpr int kMostLinks = 40;  // as many as the kernel follows
+    constexpr int kMostLinks = 40;  // limit of the kernel (MAXSYMLINKS)
     std::vector<std::string> left;
     pushComponents(path, left);
     UniqueFd at =
@@ -116,7 +117,7 @@ UniqueFd walk(int base, const std::string& path, Trusted trusted, bool& controll
                     at = openRoot();
                 continue;
             }
-            // Those of /proc lead to the very file, whatever their text says.
+            // Links of /proc lead directly to the file, independent of their text.
             next.reset(sys(::openat(at.get(), name.c_str(), O_PATH | O_CLOEXEC), "open {} of {}", name, path));
         }
         at = std::move(next);
@@ -185,7 +186,7 @@ void changeOwner(int fd, uid_t user, gid_t group) {
 }
 
 void changeMode(int fd, mode_t mode) {
-    // fchmod(2) doesn't take descriptors of O_PATH. This link leads to the file itself, even if that is a link.
+    // fchmod(2) refuses O_PATH descriptors. This link leads to the file itself, even if the file is a link.
     const std::string self = fmt::format("/proc/self/fd/{}", fd);
     sys(::chmod(self.c_str(), mode & 07777), "set mode {:#o}", mode & 07777);
 }
@@ -201,7 +202,7 @@ UniqueFd openBelow(int directory, const std::string& path, int flags) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    constexpr int kTries = 100;  // the kernel gives up with EAGAIN when something was renamed meanwhile
+    constexpr int kTries = 100;  // the kernel returns EAGAIN after a concurrent rename
     for (int tries = 1;; ++tries) {
         UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof(how))));
         if (fd)

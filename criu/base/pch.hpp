@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Precompiled: the standard headers that nearly every source uses.
+// Precompiled header: standard headers that most sources use.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 
 #include <fmt/format.h>
 
-// libfmt 9 exports this function. Compiling it again in each batch took up to a quarter of the batch's time. Clang
+// Declares a function that libfmt 9 exports. Its instantiation took up to a quarter of a batch's compile time. Clang
 // mangles its name differently.
 #if FMT_VERSION >= 90000 && FMT_VERSION < 100000 && !defined(FMT_HEADER_ONLY) && !defined(__clang__)
 extern template void fmt::v9::detail::vformat_to<char>(buffer<char>&, string_view, format_args, locale_ref);

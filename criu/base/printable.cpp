@@ -10,12 +10,13 @@
 namespace criu {
 namespace {
 
-/// How many bytes of `text`, which isn't empty, make up a printable character; 0 if the first doesn't begin one.
+/// Returns the length in bytes of the first printable character of a non-empty text; 0 if there is none.
 std::size_t printableBytes(std::string_view text) noexcept {
     const auto first = static_cast<unsigned char>(text.front());
     if (first < 0x80)
         return first >= 0x20 && first != 0x7f ? 1 : 0;
-    // The lead bytes of UTF-8 and the least character that needs as many bytes: longer forms of others aren't valid.
+    // Lead bytes of UTF-8, and the smallest character of each length: a longer form of a smaller character is
+    // invalid.
     struct Form {
         unsigned char mask;
         unsigned char lead;

@@ -6,12 +6,12 @@
 
 namespace criu {
 
-/// Whether a terminal and whoever reads lines take the text as it is: valid UTF-8 without control characters (those
-/// below 0x20, 0x7f, and 0x80 to 0x9f, which begin escape sequences as well).
+/// True if the text is valid UTF-8 without control characters (below 0x20, 0x7f, and 0x80 to 0x9f). Control
+/// characters break log lines, and those from 0x80 on also begin escape sequences.
 [[nodiscard]] bool isPrintable(std::string_view text) noexcept;
 
-/// The text with each byte of what isn't printable as \xNN. Names of files and processes are chosen by whoever is
-/// dumped: they mustn't add lines to a log, nor send commands to the terminal of who reads it.
+/// Returns the text with \xNN for each byte that isn't printable. Tasks choose the names of their files: a name must
+/// not add lines to a log or send escape sequences to a terminal.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace criu

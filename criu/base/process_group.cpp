@@ -7,8 +7,8 @@
 namespace criu {
 
 void becomeProcessGroupLeader() noexcept {
-    // Outside of the terminal's foreground group a process is stopped where it writes to one with `stty tostop`, and
-    // whoever waits for it would wait for ever.
+    // With `stty tostop`, the kernel stops a process outside of the foreground group that writes to the terminal. A
+    // process that waits for it would hang.
     ::signal(SIGTTOU, SIG_IGN);
     (void)::setpgid(0, 0);
 }

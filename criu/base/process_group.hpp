@@ -3,9 +3,9 @@
 
 namespace criu {
 
-/// The calling process, a child, becomes a process group of its own. Whoever kills a whole job by its process group (a
-/// shell's `kill -9 %1`, `timeout -s KILL`) reaches its parent only, which it outlives to undo or to complete what
-/// others depend on. Signals of the terminal don't reach it either: the parent passes them on.
+/// Makes the calling child leader of a new process group. A signal to the job's process group (`kill -9 %1` in a
+/// shell, `timeout -s KILL`) then ends only its parent. The child survives to revert or complete its work. Signals
+/// of the terminal don't reach it either; the parent passes them on.
 void becomeProcessGroupLeader() noexcept;
 
 }  // namespace criu

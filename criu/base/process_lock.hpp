@@ -5,8 +5,7 @@
 
 namespace criu {
 
-/// Lets one process at a time do something, of those that inherited the lock by fork: what one changes for a moment
-/// another one mustn't see.
+/// Lock between processes that inherited it by fork. It hides short changes by one process from the others.
 class ProcessLock {
 public:
     ProcessLock();

@@ -3,15 +3,15 @@
 
 #include <string>
 
-/// What ps(1) shows of a process of criu's: which of the several that a dump or restore consists of it is. By libbsd.
+/// Titles of criu's processes for ps(1), which tell the processes of a dump or restore apart. Uses libbsd.
 namespace criu {
 
-/// Makes room for titles: they take the place of arguments and environment, which are copied. Once, at the beginning of
-/// main(), while there is one thread.
+/// Makes room for titles: copies the arguments and the environment, whose memory the titles take. main() calls it
+/// once, at its beginning, while the process has one thread.
 void reserveProcessTitle(int argc, char* argv[]);
 
-/// The calling process is shown as "criu: TITLE" from here on. Does nothing unless there is room. Its name (comm), by
-/// which it may be looked for, stays.
+/// Shows the calling process as "criu: TITLE". Does nothing without room for titles. Doesn't change comm, because
+/// users search for it.
 void setProcessTitle(const std::string& title) noexcept;
 
 }  // namespace criu

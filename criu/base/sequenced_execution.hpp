@@ -10,14 +10,14 @@
 
 namespace criu {
 
-/// Brings what several threads have of one sequence into its order: each part knows its position, and one that comes
-/// too early waits until all before it were done. Whoever has a part must have taken it after those before it were
-/// taken by others who go on, or else everybody waits for nobody.
+/// Runs work of several threads in the order of positions. Work that comes too early waits for all work before it. A
+/// thread must take its position after all lower positions were taken by running threads. Otherwise all threads
+/// deadlock.
 class SequencedExecution {
 public:
-    /// Calls `work` when all before `position` is done; nobody else's work runs meanwhile. `size`: what the part adds
-    /// to the position. Throws what `work` throws; all that wait, or come later, then throw the same if it is an Error.
-    /// Throws Error with ECANCELED after abandon().
+    /// Calls `work` after all work before `position`; no other thread's work runs at the same time. `size` is the
+    /// number of positions that the work covers. Rethrows exceptions of `work`; waiting and later calls throw the
+    /// same Error. Throws Error with ECANCELED after abandon().
     template <typename Work>
     void run(std::uint64_t position, std::uint64_t size, Work&& work) {
         begin(position);
@@ -33,7 +33,7 @@ public:
         pass(size);
     }
 
-    /// A part won't come: nobody waits for it any longer.
+    /// Ends all waits, because one part of the sequence won't come.
     void abandon() noexcept {
         const std::lock_guard lock(mutex_);
         abandoned_ = true;

@@ -8,7 +8,7 @@
 namespace criu {
 namespace {
 
-// A library may have registered functions of its own that run at the end of a process or thread: it isn't unloaded.
+// Doesn't unload the library: it may have registered functions that run at the end of a process or thread.
 constexpr int kFlags = RTLD_LOCAL | RTLD_NODELETE;
 
 }  // namespace

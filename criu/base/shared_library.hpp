@@ -6,20 +6,20 @@
 
 namespace criu {
 
-/// A shared library that is loaded when it is needed (dlopen(3)), for what few runs use: a library that is linked in is
-/// loaded by every run, with all the libraries below it. Its symbols are visible through this object only. It stays
-/// loaded until the process ends, so that symbols outlive this object, and a second object of it costs next to nothing.
+/// A shared library that criu loads on demand (dlopen(3)). A linked library would be loaded by every run, with all
+/// its dependencies. Only this object sees its symbols. The library stays loaded until the process ends, so symbols
+/// stay valid and a second object is cheap.
 ///
-/// Paths of a process in another mount namespace lead to other files. What restored processes need of a library has to
-/// be loaded before they are created.
+/// In another mount namespace, the library's path may lead to another file. So criu loads libraries for restored
+/// processes before it creates these processes.
 class SharedLibrary {
 public:
     enum class Binding {
-        Lazy,  ///< a function that the library needs and that isn't there ends the process when it is called
-        Now,   ///< is an error
+        Lazy,  ///< a function missing in a dependency ends the process when called
+        Now,   ///< a missing function is an error
     };
 
-    /// An address that becomes a pointer of the type it is assigned to.
+    /// Address that converts to any pointer type.
     class Symbol {
     public:
         explicit Symbol(void* address) noexcept : address_(address) {}
@@ -32,16 +32,16 @@ public:
         void* address_;
     };
 
-    /// `file`: a name that the dynamic linker looks up ("libarchive.so.13"), or a path. `package`: what Debian calls
-    /// the package it is in, for the message, or empty. Throws Error.
+    /// Loads the library. `file` is a name for the dynamic linker ("libarchive.so.13") or a path. `package` is the
+    /// Debian package for the message, or empty. Throws Error.
     explicit SharedLibrary(std::string file, std::string_view package = {}, Binding binding = Binding::Lazy);
 
-    /// Whether such a library can be loaded; then it is.
+    /// True if the library can be loaded. Loads it.
     [[nodiscard]] static bool isInstalled(const char* file) noexcept;
 
     /// Throws Error if the library lacks the symbol.
     [[nodiscard]] Symbol operator[](const char* name) const;
-    /// Null if the library lacks it.
+    /// Returns null if the library lacks the symbol.
     [[nodiscard]] Symbol find(const char* name) const noexcept;
 
 private:

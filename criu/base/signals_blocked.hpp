@@ -6,8 +6,8 @@
 
 namespace criu {
 
-/// While it lives, the calling thread takes no signals. New threads have the mask of their maker: signals are for the
-/// main thread, which knows how to undo things.
+/// Blocks all signals of the calling thread during its lifetime. New threads inherit the mask, so only the main
+/// thread takes signals, because only it can roll back.
 class SignalsBlocked {
 public:
     SignalsBlocked() noexcept {

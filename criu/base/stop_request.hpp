@@ -10,9 +10,9 @@
 
 namespace criu {
 
-/// The user's wish to stop: SIGINT, SIGTERM, SIGHUP or SIGQUIT. While an object lives these signals are blocked and
-/// only noted, so work ends at points where everything can be undone. Signals that were ignored stay ignored. Made
-/// in the main thread before any other thread starts; one object at a time.
+/// The user's request to stop: SIGINT, SIGTERM, SIGHUP or SIGQUIT. An object blocks these signals and only notes
+/// them, so work ends at points where criu can roll back. Ignored signals stay ignored. The main thread creates the
+/// object before all other threads; only one may exist.
 class StopRequest {
 public:
     StopRequest();
@@ -20,29 +20,29 @@ public:
     StopRequest(const StopRequest&) = delete;
     StopRequest& operator=(const StopRequest&) = delete;
 
-    /// Whether a stop was asked for. Any thread may ask; costs a system call until the answer is yes.
+    /// True if a stop was requested. Any thread may call it. Costs a system call until it returns true.
     [[nodiscard]] bool requested() noexcept;
 
-    /// Throws Error (EINTR) naming the signal if a stop was asked for; in any thread. From then on fd() is quiet,
-    /// whatever other signals come, so that undoing isn't disturbed, while requested() goes on to say yes.
+    /// Throws Error (EINTR) with the signal's name if a stop was requested; any thread may call it. Afterwards fd()
+    /// is quiet, so that further signals don't disturb the rollback, and requested() stays true.
     void throwIfRequested();
 
-    /// Becomes readable with the request: for poll(2) beside other descriptors. Not to be read. -1, which poll(2)
-    /// passes over, once throwIfRequested() has thrown.
+    /// Returns a descriptor for poll(2) that becomes readable with the request. Callers must not read it. Returns
+    /// -1, which poll(2) ignores, after throwIfRequested() has thrown.
     [[nodiscard]] int fd() const noexcept { return signal_.load(std::memory_order_relaxed) == 0 ? fd_.get() : -1; }
 
-    /// The mask from before, for children that are to run programs.
+    /// Returns the original signal mask, for children that execute programs.
     [[nodiscard]] const sigset_t& inheritedMask() const noexcept { return inherited_; }
 
-    /// In a child of the process that watches, which doesn't: requested() says no from then on, and the descriptor,
-    /// whose number will be another file's, is left to the caller.
+    /// Ends the watch in a child without closing the descriptor: the caller reuses its number. requested() then
+    /// returns false.
     void forget() noexcept { (void)fd_.release(); }
 
-    /// Ends the watch early: swallows what is pending and puts the old mask back.
+    /// Ends the watch early: discards pending signals and restores the original mask.
     void release() noexcept;
 
-    /// Leaves the signals blocked when this object goes. For programs that are about to exit: their outcome is
-    /// certain, and a late signal mustn't make a success look like a failure.
+    /// Keeps the signals blocked after the destructor. For programs that are about to exit: a late signal must not
+    /// turn a success into a failure.
     void stayBlocked() noexcept { staysBlocked_ = true; }
 
 private:

@@ -27,7 +27,7 @@ ThreadPool::ThreadPool(unsigned threads) {
         for (unsigned i = 0; i < threads; ++i)
             workers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-        // The limit of processes is reached: fewer threads do the same work.
+        // RLIMIT_NPROC is reached: fewer threads do the same work.
         if (workers_.empty())
             throw;
     }

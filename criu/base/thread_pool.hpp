@@ -12,12 +12,12 @@
 
 namespace criu {
 
-/// Cores this process may run on (sched_getaffinity), at least 1.
+/// Returns the number of cores that this process may run on (sched_getaffinity(2)), at least 1.
 unsigned availableCores() noexcept;
 
-/// Worker threads that run jobs in submission order. The first exception of a job is kept, the jobs not yet
-/// started are dropped, and wait() throws it. The destructor drops what hasn't started and joins: no thread outlives
-/// the pool, so a fork after it is safe.
+/// Worker threads that run jobs in submission order. After the first exception the pool drops all jobs that haven't
+/// started, and wait() throws the exception. The destructor drops such jobs too and joins all threads, so a later
+/// fork(2) is safe.
 class ThreadPool {
 public:
     explicit ThreadPool(unsigned threads);
@@ -27,7 +27,7 @@ public:
 
     void submit(std::function<void()> job);
 
-    /// Blocks until all submitted jobs have ended; throws what the first failed job threw.
+    /// Waits until all submitted jobs have ended. Throws the first exception of a job.
     void wait();
 
     [[nodiscard]] unsigned threads() const noexcept { return static_cast<unsigned>(workers_.size()); }

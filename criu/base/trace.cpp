@@ -12,7 +12,7 @@
 namespace criu {
 namespace {
 
-/// As a string of JSON.
+/// Returns the text as a JSON string.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : printable(text)) {
@@ -45,7 +45,7 @@ void Trace::nameProcess(std::string_view name) const noexcept {
             "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"tid\":{0},\"args\":{{\"name\":{1}}}}},\n",
             ::getpid(), quoted(name)));
     } catch (const std::exception&) {
-        // Out of memory: the picture lacks a name.
+        // Out of memory: the timeline lacks a name.
     }
 }
 
@@ -61,7 +61,7 @@ void Trace::span(std::string_view what, Time begin, Time end, std::optional<std:
         fmt::format_to(std::back_inserter(out), "}},\n");
         write({out.data(), out.size()});
     } catch (const std::exception&) {
-        // Out of memory: the picture lacks a span.
+        // Out of memory: the timeline lacks a span.
     }
 }
 
@@ -72,12 +72,12 @@ void Trace::moment(std::string_view what, Time at) const noexcept {
         write(fmt::format("{{\"ph\":\"i\",\"s\":\"g\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{}}},\n", quoted(what),
                           ::getpid(), ::gettid(), at.count()));
     } catch (const std::exception&) {
-        // Out of memory: the picture lacks a moment.
+        // Out of memory: the timeline lacks a point in time.
     }
 }
 
 void Trace::write(std::string_view event) const noexcept {
-    // A disk that is full is no reason to fail: the picture is worth less than the work.
+    // Ignores errors such as a full disk: the run matters more than its timeline.
     [[maybe_unused]] const ssize_t written = ::write(fd_.get(), event.data(), event.size());
 }
 

@@ -11,10 +11,10 @@
 
 namespace criu {
 
-/// A timeline of a run in a file, for Perfetto (https://ui.perfetto.dev) and what else reads the JSON array of the
-/// Trace Event Format. Every line is one event, written with one write(2), so that processes and threads of the run
-/// share the file; whoever has opened it completes the array when the object goes. Does nothing until open(). Times are
-/// since the run was started, which is the same clock in all its processes (Log::elapsed()).
+/// A timeline of a run in a file, for Perfetto (https://ui.perfetto.dev) and other readers of the Trace Event
+/// Format's JSON array. Each line is one event and one write(2), so processes and threads of the run share the file.
+/// The process that opened it completes the array in the destructor. Does nothing before open(). Times count from
+/// the start of the run (Log::elapsed()).
 class Trace {
 public:
     using Time = std::chrono::microseconds;
@@ -24,18 +24,18 @@ public:
     Trace(const Trace&) = delete;
     Trace& operator=(const Trace&) = delete;
 
-    /// Makes the file (truncated, mode 0600). Throws Error.
+    /// Creates the file (truncated, mode 0600). Throws Error.
     void open(const std::string& path);
     [[nodiscard]] bool isOn() const noexcept { return static_cast<bool>(fd_); }
 
-    /// What the calling process is called in the picture.
+    /// Names the calling process in the timeline.
     void nameProcess(std::string_view name) const noexcept;
-    /// Something that the calling thread did from `begin` to `end`, with how many bytes.
+    /// Adds work of the calling thread from `begin` to `end`, with its number of bytes.
     void span(std::string_view what, Time begin, Time end, std::optional<std::uint64_t> bytes = {}) const noexcept;
-    /// A moment.
+    /// Adds a point in time.
     void moment(std::string_view what, Time at) const noexcept;
 
-    /// Exchanges the descriptor for what `mover` makes of it: to keep numbers free for restored files.
+    /// Replaces the descriptor by the result of `mover`, which frees its number for restored files.
     template <typename Mover>
     void move(Mover&& mover) {
         if (fd_)

@@ -10,12 +10,12 @@
 
 namespace criu {
 
-/// pread(2) and pwrite(2) of all of it, however many calls that takes. Throw Error, also where the file ends too early.
+/// Call pread(2) or pwrite(2) until all bytes are transferred. Throw Error, also if the file ends too early.
 void readAt(int fd, std::span<std::byte> into, std::uint64_t offset);
 void writeAt(int fd, std::span<const std::byte> from, std::uint64_t offset);
 
-/// close(2) of a file that was written: network file systems, and those with quotas, say as late as that what they
-/// couldn't store. The descriptor is gone even then. Throws Error.
+/// Closes a written file and throws Error if close(2) fails: network file systems and quotas report lost data that
+/// late. Closes the descriptor in any case.
 void closeWritten(UniqueFd file, std::string_view name);
 
 }  // namespace criu

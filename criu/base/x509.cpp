@@ -18,8 +18,8 @@ namespace {
 constexpr unsigned kFewestRsaBits = 2048;
 constexpr unsigned kMostRsaBits = 16384;
 
-/// What precedes the 32 bytes of a key in SubjectPublicKeyInfo and PKCS #8 (RFC 8410); the last byte of the curve's
-/// identifier is 0x6e for X25519 and 0x70 for Ed25519.
+/// Prefix of a 32-byte key in SubjectPublicKeyInfo and PKCS #8 (RFC 8410). The last byte of the curve's identifier
+/// is 0x6e for X25519 and 0x70 for Ed25519.
 constexpr std::array<unsigned char, 12> kX25519Public{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
                                                       0x2b, 0x65, 0x6e, 0x03, 0x21, 0x00};
 constexpr std::array<unsigned char, 12> kEd25519Public{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
@@ -51,7 +51,7 @@ KeyType typeOf(gnutls_ecc_curve_t curve) {
     }
 }
 
-/// Appends a number of this size, with zeroes in front of it.
+/// Appends a number with this size, padded with leading zeroes.
 void append(std::vector<std::byte>& to, Bytes number, std::size_t size) {
     if (number.size() > size)
         fail("a number of the key has {} bytes instead of {}", number.size(), size);
@@ -99,7 +99,7 @@ struct X509::Library : GnuTls {
     decltype(&::gnutls_x509_trust_list_verify_crt2) verifyChain = library["gnutls_x509_trust_list_verify_crt2"];
 };
 
-/// Bytes that GnuTLS has allocated; they are wiped.
+/// Bytes that GnuTLS allocated. The destructor wipes and frees them.
 class X509::Datum {
 public:
     explicit Datum(const Library& library) noexcept : library_(library) {}
@@ -119,7 +119,7 @@ private:
     const Library& library_;
 };
 
-/// An object that GnuTLS has made. Freed with this one.
+/// A GnuTLS object, which the destructor frees.
 template <typename T>
 class X509::Handle {
 public:
@@ -135,14 +135,14 @@ public:
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
 
-    /// Fills it with what `take` reads from bytes; `what` they aren't if it can't.
+    /// Fills the object from bytes by the GnuTLS function `take`. Throws Error with message `what` if that fails.
     template <typename Take, typename... Options>
     void import(Bytes bytes, std::string_view what, Take take, Options... options) const {
         const gnutls_datum_t datum = datumOf(bytes);
         library_.require(take(value, &datum, GNUTLS_X509_FMT_DER, options...), what);
     }
 
-    /// Somebody else frees it.
+    /// Gives up ownership to a GnuTLS list.
     void release() noexcept { value = nullptr; }
 
     T value = nullptr;
@@ -161,7 +161,7 @@ public:
         import(der, "it isn't a certificate", library.importCertificate);
     }
 
-    /// A certificate that doesn't say what it is for is for everything.
+    /// Throws Error unless the key usage allows `needed`. A certificate without a key usage allows everything.
     void requireUsage(unsigned needed) const {
         unsigned usage = 0;
         unsigned critical = 0;
@@ -188,7 +188,7 @@ public:
         return {out.bytes().begin(), out.bytes().end()};
     }
 
-    /// Of the signatures that it makes. An Error if it makes none.
+    /// Returns the algorithm of signatures that this key makes. Throws Error if it can't sign.
     [[nodiscard]] gnutls_sign_algorithm_t signature() const {
         unsigned bits = 0;
         const int algorithm = library_.algorithmOf(value, &bits);
@@ -240,7 +240,7 @@ public:
     TrustList(const TrustList&) = delete;
     TrustList& operator=(const TrustList&) = delete;
 
-    /// The list owns what it has taken.
+    /// The list owns an added certificate.
     void addTrusted(Bytes der) const {
         Certificate certificate(library_, der);
         if (library_.addTrusted(value, &certificate.value, 1, 0) != 1)

@@ -15,14 +15,15 @@ using options::OptionRow;
 using options::optionTable;
 using options::Setting;
 
-// What getopt_long returns for a long option: its place in the table, shifted to tell the no-form, above all letters.
+// Value of getopt_long(3) for a long option: above all letters, two values for each row of the table, with and
+// without "no-".
 constexpr int kLongBase = 1 << 10;
 
 constexpr int longCode(std::size_t row, bool negated) noexcept {
     return kLongBase + static_cast<int>(row) * 2 + (negated ? 1 : 0);
 }
 
-/// The table in getopt_long's terms.
+/// The option table in the form of getopt_long(3).
 struct Grammar {
     std::vector<std::string> names;
     std::vector<option> longOptions;
@@ -48,7 +49,7 @@ struct Grammar {
     }
 };
 
-/// The row and form that getopt_long's return value or optopt stands for.
+/// Returns the row and form for a return value of getopt_long(3) or for optopt.
 Setting settingOf(int code) {
     if (code >= kLongBase) {
         const auto index = static_cast<std::size_t>(code - kLongBase);
@@ -60,7 +61,7 @@ Setting settingOf(int code) {
     fail("unknown option -{}", static_cast<char>(code));
 }
 
-/// Says why getopt_long refused `word`.
+/// Throws Error with the reason why getopt_long(3) refused `word`.
 [[noreturn]] void refuse(int code, int option, std::string_view word) {
     if (code == ':')
         fail("{} needs an argument", settingOf(option).describe());
@@ -89,7 +90,7 @@ Arguments readArguments(std::span<const std::string> arguments) {
 
     Arguments result;
     const int count = words.count();
-    optind = 0;  // starts afresh (getopt(3), glibc)
+    optind = 0;  // glibc resets getopt(3) then
     for (;;) {
         const int code = ::getopt_long(count, argv, grammar.letters.c_str(), grammar.longOptions.data(), nullptr);
         if (code == -1)

@@ -9,16 +9,16 @@
 
 namespace criu::cli {
 
-/// A command line taken apart, nothing applied yet.
+/// A parsed command line.
 struct Arguments {
     std::vector<options::Setting> settings;  ///< in the order given
-    std::vector<std::string> words;          ///< what is not an option, in order; all behind "--" are words
+    std::vector<std::string> words;          ///< words that aren't options, in order; all words after "--"
 };
 
-/// Reads options as getopt_long(3) does: anywhere among the words, --name=value or --name value, long names cut
-/// short while they stay unambiguous, short ones in bundles. `arguments` doesn't hold the program's name. Throws
-/// Error for unknown or ambiguous options and for arguments missing or too many. Not to be called by two threads at
-/// once, as getopt_long has a state of its own.
+/// Parses options like getopt_long(3): anywhere among the words, --name=value or --name value, unambiguous prefixes
+/// of long names, bundles of short ones. `arguments` lacks the program's name. Throws Error for unknown or ambiguous
+/// options, and for missing or extra arguments. Only one thread may call it at a time: getopt_long(3) has global
+/// state.
 Arguments readArguments(std::span<const std::string> arguments);
 
 }  // namespace criu::cli

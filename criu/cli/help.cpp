@@ -19,7 +19,7 @@ using options::Support;
 constexpr std::size_t kTextColumn = 34;
 constexpr std::size_t kWidth = 100;
 
-/// "-D, --images-dir DIR"
+/// Returns for example "-D, --images-dir DIR".
 std::string heading(const OptionRow& row) {
     std::string text = row.letter != 0 ? fmt::format("  -{}, ", row.letter) : std::string("      ");
     text += "--";
@@ -33,7 +33,7 @@ std::string heading(const OptionRow& row) {
     return text;
 }
 
-/// Appends words from kTextColumn on, wrapped.
+/// Appends words, wrapped, at column kTextColumn.
 void appendWrapped(std::string& out, std::string_view text) {
     std::size_t column = kTextColumn;
     while (!text.empty()) {
@@ -64,7 +64,7 @@ std::string_view remark(Support support) {
     return "";
 }
 
-/// `left` and, from kTextColumn on, `text`.
+/// Appends `left`, and `text` at column kTextColumn.
 void appendEntry(std::string& out, std::string_view left, std::string_view text, Support support) {
     out += left;
     if (left.size() + 2 > kTextColumn)

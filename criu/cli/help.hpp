@@ -8,7 +8,7 @@
 
 namespace criu::cli {
 
-/// The text of --help: every option, or those of one command.
+/// Returns the text of --help, for all options or for those of one command.
 std::string helpText(std::optional<options::Command> command);
 
 }  // namespace criu::cli

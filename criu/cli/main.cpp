@@ -32,7 +32,7 @@ using namespace criu;
 constexpr int kFailure = 1;
 constexpr int kRemovedCommand = 255;
 
-/// Descriptors 0 to 2 must be taken, else files opened later would be read and written as standard streams.
+/// Opens descriptors 0 to 2 if they are closed. Otherwise files opened later would be used as standard streams.
 void fillStandardStreams() {
     int fd;
     do {
@@ -41,18 +41,19 @@ void fillStandardStreams() {
     ::close(fd);
 }
 
-/// Before criu opens files of its own, one of which could be taken for what the user meant.
+/// Throws Error unless the descriptors of --inherit-fd are open. Must come before criu opens files, which could get
+/// one of these numbers.
 void requireOpen(const std::vector<model::InheritFd>& given) {
     for (const model::InheritFd& inherit : given)
         sys(::fcntl(inherit.fd, F_GETFD), "--inherit-fd fd[{}]:{}", inherit.fd, inherit.name);
 }
 
-/// Writes to standard output; a reader gone early is no failure of criu's.
+/// Writes to standard output. Ignores errors, because the reader may have closed it.
 void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// Remembers which process the restored root is.
+/// Stores the pid of the restored root.
 class RootNote final : public model::StageListener {
 public:
     int reached(const model::StageEvent& event) override {
@@ -62,8 +63,9 @@ public:
     HostPid root;
 };
 
-/// Replaces criu by the command given with --exec-cmd or in a request, which learns who `root` is, its child from now
-/// on, as action scripts do: so 4.2 tells it, and virtual machines with checkpoints (CRaC) rely on it.
+/// Executes the command of --exec-cmd or of a request in place of criu, as the parent of the restored root. The
+/// root's pid is in CRTOOLS_INIT_PID, as for action scripts. CRIU 4.2 does the same, and virtual machines with
+/// checkpoints (CRaC) rely on it.
 [[noreturn]] void become(const std::vector<std::string>& command, HostPid root) {
     const ArgumentVector arguments(command);
     sys(::setenv("CRTOOLS_INIT_PID", std::to_string(root.value).c_str(), 1), "set CRTOOLS_INIT_PID");
@@ -80,7 +82,7 @@ device::Subsystems builtInDevices() {
     return devices;
 }
 
-/// The socket that `swrk` has been given, which nothing that criu executes is to have.
+/// Moves the socket of `swrk` to a close-on-exec descriptor, so that programs executed by criu don't inherit it.
 UniqueFd takeSocket(int number) {
     UniqueFd socket(sys(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), "socket of the client"));
     if (number > STDERR_FILENO)
@@ -88,8 +90,8 @@ UniqueFd takeSocket(int number) {
     return socket;
 }
 
-/// What a client's process is to become writes to the log of the request: its streams are those of criu, which has none
-/// of its own then.
+/// Points the standard streams of a client's exec_cmd at the log of the request. Does nothing if criu logs to its
+/// own streams.
 void writeToLog(const Log& log) {
     if (log.fd() < 0)
         return;
@@ -114,7 +116,7 @@ int serveRequests(const options::Invocation& invocation, Log& log, StopRequest& 
 int run(std::vector<std::string> words, Log& log) {
     cli::Arguments arguments = cli::readArguments(words);
 
-    // Asked for on the command line, these come before anything that files may hold.
+    // --help and --version on the command line take precedence over all configuration files.
     model::Options asked;
     options::applySettings(arguments.settings, asked);
     if (asked.helpWanted) {
@@ -147,11 +149,11 @@ int run(std::vector<std::string> words, Log& log) {
     invocation.command = options::takeCommand(arguments.words);
     options::validate(invocation, std::move(arguments.words));
 
-    // Whoever ignores the ends of its children hands that down, and nobody could be waited for here.
+    // An ignored SIGCHLD is inherited across execve(2), and criu couldn't wait for its children then.
     ::signal(SIGCHLD, SIG_DFL);
-    // Pipes and sockets that lose their reader are errors to report, not reasons to die.
+    // A write to a closed pipe or socket becomes an error (EPIPE) instead of a fatal signal.
     ::signal(SIGPIPE, SIG_IGN);
-    // So are files that may not grow (RLIMIT_FSIZE): EFBIG.
+    // A write beyond RLIMIT_FSIZE becomes an error (EFBIG) instead of a fatal signal.
     ::signal(SIGXFSZ, SIG_IGN);
     StopRequest stop;
     if (invocation.command == options::Command::Swrk || invocation.command == options::Command::Service) {

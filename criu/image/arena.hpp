@@ -15,19 +15,19 @@
 
 namespace criu {
 
-/// Memory for composing messages: what it hands out lives until the arena is cleared or destroyed, and needs no
-/// freeing. Not for use by several threads at once; one per thread is cheap.
+/// Memory for composing messages. Allocations live until the arena is cleared or destroyed. Only one thread may use
+/// an arena at a time; an arena for each thread is cheap.
 class Arena {
 public:
     Arena() : memory_(std::make_unique<std::pmr::monotonic_buffer_resource>(kFirstBlock)) {}
 
-    /// An initialised message: required fields zero, optional ones absent, lists empty.
+    /// Makes an initialised message: required fields are zero, optional ones absent, lists empty.
     template <Message T>
     T* make() {
         return initialise(allocate<T>(1));
     }
 
-    /// `count` initialised messages and the array of pointers that a repeated field takes:
+    /// Makes `count` initialised messages and the array of pointers for a repeated field:
     /// `mm->n_vmas = n; mm->vmas = arena.messages<VmaEntry>(n);`
     template <Message T>
     T** messages(std::size_t count) {
@@ -38,7 +38,7 @@ public:
         return pointers;
     }
 
-    /// A zeroed array, null when empty. Also for arrays of pointers: array<char*>(2).
+    /// Makes a zeroed array, for pointers too: array<char*>(2). Returns null if `count` is 0.
     template <typename T>
     requires std::is_trivially_copyable_v<T> T* array(std::size_t count) {
         if (count == 0)
@@ -48,7 +48,7 @@ public:
         return elements;
     }
 
-    /// A copy of the elements, for repeated numbers.
+    /// Copies numbers for a repeated field.
     template <typename T>
     requires std::is_trivially_copyable_v<T> T* copy(std::span<const T> elements) {
         T* const copied = elements.empty() ? nullptr : allocate<T>(elements.size());
@@ -56,7 +56,7 @@ public:
         return copied;
     }
 
-    /// A zero-terminated copy.
+    /// Makes a zero-terminated copy.
     char* string(std::string_view text) {
         char* const copied = allocate<char>(text.size() + 1);
         std::copy(text.begin(), text.end(), copied);
@@ -64,14 +64,14 @@ public:
         return copied;
     }
 
-    /// A copy as the value of a bytes field.
+    /// Copies the value of a bytes field.
     ProtobufCBinaryData bytes(std::span<const std::byte> content) {
         ProtobufCBinaryData field{content.size(), nullptr};
         field.data = reinterpret_cast<std::uint8_t*>(copy(content));
         return field;
     }
 
-    /// Takes back everything handed out so far.
+    /// Frees all allocations.
     void clear() noexcept { memory_->release(); }
 
 private:

@@ -51,7 +51,7 @@ constexpr const ProtobufCMessageDescriptor* of() noexcept {
 using enum ImageKind;
 using enum Framing;
 
-// Only code points at this table; it holds no state.
+// Table without state; only code refers to it.
 constexpr auto kCatalogue = std::to_array<ImageInfo>({
     {Inventory, "inventory.img", "INVENTORY", 0x58313116, TypeMagic, of<InventoryEntry>()},
     {Checksums, "checksums-{}.img", "CHECKSUMS", 0x4c1d5e28, Common, of<ChecksumsHead>()},

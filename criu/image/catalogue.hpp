@@ -10,7 +10,7 @@
 
 namespace criu {
 
-/// Every kind of file a checkpoint may consist of. Names are those of the files, not of the messages in them.
+/// Every kind of file in a checkpoint. The names are those of the files, not of their messages.
 enum class ImageKind : std::uint8_t {
     Inventory,
     Checksums,
@@ -82,7 +82,7 @@ enum class ImageKind : std::uint8_t {
     Nftables,
     Conntrack,
     ConntrackExpect,
-    // parts of a process that older versions kept in files of their own: read, never written
+    // parts of a process that older versions stored in files of their own: criu reads them and never writes them
     Creds,
     Sigacts,
     Vmas,
@@ -94,7 +94,7 @@ enum class ImageKind : std::uint8_t {
     InotifyWd,
     FanotifyMark,
     EventpollTfd,
-    // open files by type, from before files.img: read, never written
+    // open files by type, from versions before files.img: criu reads them and never writes them
     RegFiles,
     Inetsk,
     NsFiles,
@@ -114,45 +114,45 @@ enum class ImageKind : std::uint8_t {
     Tty,
 };
 
-/// What stands in front of the first record.
+/// Form of the bytes before the first record.
 enum class Framing : std::uint8_t {
-    Raw,        ///< Nothing, and no records either: the file is another program's format, or page contents.
+    Raw,        ///< No magic and no records: a format of another program, or page contents.
     TypeMagic,  ///< The kind's magic only (inventory).
     Common,     ///< kCommonMagic, then the kind's magic.
-    Service,    ///< kServiceMagic, then the kind's magic. Such files live in the work directory.
+    Service,    ///< kServiceMagic, then the kind's magic. Such files are in the work directory.
 };
 
 inline constexpr std::uint32_t kCommonMagic = 0x54564319;
 inline constexpr std::uint32_t kServiceMagic = 0x55105940;
 
-/// inventory_entry.img_version: old images have no magic in front of the kind's one.
+/// Version in inventory_entry.img_version. In old images, no common magic precedes the kind's.
 enum class ImageVersion : std::uint32_t { V1 = 1, V1_1 = 2 };
 
-/// Of checkpoints that CRIU 4.2 can't read, which says so when it meets the number: in all but what the inventory's
-/// extensions name they are as V1_1.
+/// Version of checkpoints that CRIU 4.2 can't read and refuses by this number. They differ from V1_1 only in the
+/// extensions that the inventory names.
 inline constexpr std::uint32_t kExtendedVersion = 4200;
 
-/// The facts about one kind of image.
+/// Properties of one kind of image.
 struct ImageInfo {
     ImageKind kind;
-    std::string_view name;  ///< fmt template of the file name, with one {} or {:x} when files are numbered.
-    std::string_view tag;   ///< The name of the magic in crit's JSON, "" for raw files.
+    std::string_view name;  ///< fmt template of the file name; numbered files have one {} or {:x}.
+    std::string_view tag;   ///< Name of the magic in crit's JSON, "" for raw files.
     std::uint32_t magic;    ///< 0 for raw files.
     Framing framing;
-    const ProtobufCMessageDescriptor* record;  ///< Message of the (first) record, null for raw files.
+    const ProtobufCMessageDescriptor* record;  ///< Message of the first record, null for raw files.
     bool legacy = false;                       ///< Only old images have it.
 
     [[nodiscard]] constexpr bool numbered() const noexcept { return name.find('{') != std::string_view::npos; }
 };
 
-/// The row of a kind.
+/// Returns the properties of a kind.
 const ImageInfo& imageInfo(ImageKind kind) noexcept;
 
-/// All rows, in the order of the enumerators.
+/// Returns all kinds in the order of the enumerators.
 std::span<const ImageInfo> imageCatalogue() noexcept;
 
-/// File name of an image. `id` is what the kind is numbered by (virtual pid or tid, files id, namespace id, pages id,
-/// inode …); 0 for kinds that have only one file.
+/// Returns the file name of an image. `id` is the number of the kind: pid or tid in the tree, files id, namespace
+/// id, pages id, inode. It is 0 for kinds with only one file.
 std::string imageName(ImageKind kind, std::uint64_t id = 0);
 
 }  // namespace criu

@@ -11,24 +11,24 @@
 
 namespace criu {
 
-/// Images have a checksum for each piece of this many bytes: those of pages and those of other files are alike.
+/// Bytes of an image that one checksum covers, for pages and all other files.
 inline constexpr std::size_t kChecksumPiece = 4096;
 
-/// The number by which images call the one kind of checksums there is (Checksum).
+/// Number of the only kind of checksums in images (Checksum).
 inline constexpr std::uint32_t kXxh3Checksum = 1;
 
-/// Checksums against damage, not against forgers: the lower half of XXH3 with 64 bits, by libxxhash, which is loaded
-/// with the first object. It is as fast as memory (20 GB/s for each core, 65 for what is in its cache; crc32c by the
-/// processor's instruction was seen to reach 12). Several threads may use one at once.
+/// Checksum against damage, not against forgery: the lower half of 64-bit XXH3. The first object loads libxxhash.
+/// XXH3 is as fast as memory: measured 20 GB/s for each core, and 65 for cached data; crc32c by the processor's
+/// instruction reached 12. Several threads may use one object.
 class Checksum {
 public:
-    /// Throws Error if the library isn't installed.
+    /// Throws Error if libxxhash isn't installed.
     Checksum();
 
     [[nodiscard]] std::uint32_t of(std::span<const std::byte> bytes) const noexcept {
         return static_cast<std::uint32_t>(hash_(bytes.data(), bytes.size()));
     }
-    /// All 64 bits, which depend on a seed as well.
+    /// Returns the 64-bit checksum with a seed.
     [[nodiscard]] std::uint64_t seeded(std::span<const std::byte> bytes, std::uint64_t seed) const noexcept {
         return seeded_(bytes.data(), bytes.size(), seed);
     }
@@ -39,7 +39,7 @@ private:
     std::uint64_t (*seeded_)(const void*, std::size_t, std::uint64_t);
 };
 
-/// What a file was when it was written.
+/// Size and checksums of a file at the time of its writing.
 struct FileSum {
     std::string name;
     std::uint64_t size = 0;             ///< bytes
@@ -48,20 +48,20 @@ struct FileSum {
     friend bool operator==(const FileSum&, const FileSum&) = default;
 };
 
-/// Makes a FileSum of bytes that come bit by bit.
+/// Builds a FileSum from consecutive bytes.
 class FileSumming {
 public:
-    /// `checksum` outlives this object.
+    /// `checksum` must outlive this object.
     explicit FileSumming(const Checksum& checksum) noexcept : checksum_(checksum) {}
 
     void add(std::span<const std::byte> bytes);
-    /// All bytes have come. The object is used up.
+    /// Returns the result after all bytes. Makes the object unusable.
     [[nodiscard]] FileSum finish(std::string name);
 
 private:
     const Checksum& checksum_;
     FileSum sum_;
-    std::vector<std::byte> rest_;  ///< the beginning of a piece
+    std::vector<std::byte> rest_;  ///< beginning of the next piece
 };
 
 }  // namespace criu

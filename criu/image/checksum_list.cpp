@@ -25,19 +25,19 @@ namespace {
 
 using CheckStop = std::function<void()>;
 
-/// What is read at once.
+/// Bytes of one read(2).
 constexpr std::size_t kReadBuffer = std::size_t{1} << 20;
-/// Files, and bytes of them, from which on several threads are worth it.
+/// Number of files, and of bytes, from which on several threads are faster.
 constexpr std::size_t kManyFiles = 256;
 constexpr std::uint64_t kManyBytes = std::uint64_t{16} << 20;
 
-/// Reads all of a file and hands it on piece by piece: each is kReadBuffer bytes long, but the last.
+/// Reads a file and passes it to `use` in pieces of kReadBuffer bytes; the last piece may be shorter.
 template <typename Use>
 void readAll(int file, const std::string& name, const CheckStop& checkStop, Use&& use) {
     struct stat status {};
     sys(::fstat(file, &status), "{}: fstat", name);
     const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
-    // One byte more shows the end in the first read.
+    // One byte more lets the first read show the end of the file.
     std::vector<std::byte> buffer(std::min(size + 1, kReadBuffer));
     for (;;) {
         checkStop();
@@ -57,7 +57,7 @@ void readAll(int file, const std::string& name, const CheckStop& checkStop, Use&
     }
 }
 
-/// Calls `work` with each number below `count`, by all cores if that is worth it.
+/// Calls `work` with each number below `count`, on all cores if `many` is set.
 void forEach(std::size_t count, bool many, const std::function<void(std::size_t)>& work) {
     if (!many || count < 2 || availableCores() < 2) {
         for (std::size_t index = 0; index < count; ++index)
@@ -84,8 +84,8 @@ FileSum sumOf(const ImageDir& images, const Checksum& checksum, const std::strin
     return summing.finish(name);
 }
 
-/// Whether a file is listed by a dump: what it has written for a restore, but not pages, and not the inventory, which
-/// is written last. `drivers`: files of other names are theirs.
+/// True if a dump lists the file. Lists exclude pages, and the inventory, which the dump writes last. Files with
+/// other names belong to device drivers (`drivers`).
 bool isListed(const std::string& name, bool drivers) {
     const auto kind = imageKindOf(name);
     if (!kind)
@@ -103,8 +103,8 @@ bool isListed(const std::string& name, bool drivers) {
     }
 }
 
-/// What the files of a dump are. Those that this process hasn't written by itself (archives, files of other programs
-/// and of drivers) are read.
+/// Returns the sums of a dump's files. Reads files that this process didn't write itself: archives, files of other
+/// programs and of drivers.
 std::vector<FileSum> sumsOfDump(const ImageDir& images, const WrittenSums& written, bool drivers,
                                 const CheckStop& checkStop) {
     std::vector<std::string> names = namesIn(images);
@@ -134,7 +134,7 @@ ChecksumsEntry entryOf(const FileSum& file) {
     return entry;
 }
 
-/// The checksum of a list: of name, a zero byte, size and checksums of each file, one behind the other.
+/// Returns the checksum of a list. Its input is name, zero byte, size and checksums of each file.
 std::uint32_t sumOf(std::span<const FileSum> files, const Checksum& checksum) {
     std::vector<std::byte> all;
     const auto append = [&all](const void* data, std::size_t size) {
@@ -149,7 +149,7 @@ std::uint32_t sumOf(std::span<const FileSum> files, const Checksum& checksum) {
     return checksum.of(all);
 }
 
-/// A list, which is taken apart with the same care as all images. Throws Error for one that is damaged.
+/// Reads a list and checks it like all images. Throws Error if it is damaged.
 std::vector<FileSum> readList(ImageReader list, const Checksum& checksum) {
     const auto head = list.one<ChecksumsHead>();
     if (head->kind != kXxh3Checksum)
@@ -169,7 +169,7 @@ std::vector<FileSum> readList(ImageReader list, const Checksum& checksum) {
     return files;
 }
 
-/// Compares one file with what it was, and says what is wrong; "" if nothing is.
+/// Compares one file with its sum. Returns the damage in words, or "" without damage.
 std::string damageOf(const ImageDir& images, const FileSum& file, const Checksum& checksum,
                      const CheckStop& checkStop) {
     const std::string name = fmt::format("{}/{}", images.name(), file.name);
@@ -193,7 +193,7 @@ std::string damageOf(const ImageDir& images, const FileSum& file, const Checksum
     return damage;
 }
 
-/// The list that the inventory says there is has to be there.
+/// Throws Error if a list is missing that the inventory names.
 void requireList(const ImageDir& images) {
     auto image = images.openRead(ImageKind::Inventory);
     if (!image)

@@ -10,34 +10,34 @@
 #include "criu/image/checksum.hpp"
 #include "images/inventory.fwd.hpp"
 
-/// Lists of what the files of a directory of images were when they were written (ImageKind::Checksums). The content of
-/// pages files isn't in them: pagemaps have checksums of it.
+/// Lists of checksums of all files in an images directory (ImageKind::Checksums). They exclude the content of pages
+/// files, because pagemaps have its checksums.
 namespace criu {
 
 class ImageDir;
 
-/// Who writes a list; the number of its file.
+/// Writer of a list; the number of its file.
 enum class ChecksumList : std::uint32_t { OfDump = 1, OfPageServer = 2 };
 
-/// Writes a list. The directory takes checksums (ImageDir::takeChecksums()). Throws Error.
+/// Writes a list. Requires ImageDir::takeChecksums(). Throws Error.
 void writeChecksums(const ImageDir& images, ChecksumList list, std::span<const FileSum> files);
 
-/// Writes the inventory, the last image of a dump. If the directory takes checksums, the list of all others is written
-/// before it, with that of the inventory itself. `checkStop` is called between files, from any thread, and throws if
-/// the work is to end. Throws Error.
+/// Writes the inventory, the last image of a dump. If the directory takes checksums, it first writes a list of all
+/// images including the inventory. Any thread calls `checkStop` between files; it throws to end the work. Throws
+/// Error.
 void completeImages(const ImageDir& images, InventoryEntry& inventory, const std::function<void()>& checkStop);
 
-/// Compares a directory's files with its lists.
+/// Comparison of a directory's files with its lists.
 class ChecksumCheck {
 public:
-    /// What is called with each damage, in words, from any thread. It may throw, and so end the check.
+    /// Callback that gets each damage in words. Any thread calls it. It may throw to end the check.
     using Damaged = std::function<void(const std::string&)>;
 
-    /// Does it, with all cores if there is much to read. `checkStop`: as above. Throws Error for what `damaged` isn't
-    /// asked about: files that can't be read.
+    /// Compares the files, with all cores if they are large. Any thread calls `checkStop`, which throws to end the
+    /// check. Throws Error if it can't read a file.
     ChecksumCheck(const ImageDir& images, const Damaged& damaged, const std::function<void()>& checkStop);
 
-    /// Files that lists name; 0 if there are no lists.
+    /// Number of files that the lists name; 0 without lists.
     [[nodiscard]] std::size_t files() const noexcept { return files_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -46,8 +46,8 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-/// Compares the files of a directory, and of all its opened parents, with their lists. Throws Error at the first
-/// damage; does nothing where there are no lists.
+/// Compares the files of a directory and of all its opened parents with their lists. Throws Error at the first
+/// damage. Does nothing for directories without lists.
 void requireUndamaged(const ImageDir& images, const std::function<void()>& checkStop);
 
 }  // namespace criu

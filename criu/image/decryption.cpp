@@ -63,7 +63,7 @@ void requireHead(const OpenEncrypted& opened, const std::string& what) {
         damaged(what, head.size(), 0);
 }
 
-/// The list as one image in memory.
+/// Decrypts the list of files to one image in memory.
 UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key, const std::string& what) {
     const OpenEncrypted opened = openEncrypted(images, kind, encrypted::kListFile, what);
     requireHead(opened, what);
@@ -88,7 +88,8 @@ UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key,
     return list;
 }
 
-/// Threads decrypt blocks in any order: of two that overlap, either could be what remains.
+/// Throws Error if blocks overlap: threads decrypt blocks in any order, so the content of an overlap would be
+/// undefined.
 void requireNoVmaOverlap(const EncryptedFileEntry& entry) {
     std::vector<std::size_t> order(entry.n_sizes);
     std::iota(order.begin(), order.end(), std::size_t{});
@@ -114,9 +115,8 @@ void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::les
     requireNoVmaOverlap(entry);
 }
 
-/// What lies there must have been written by the dump: all images, and no others. But `criu cpuinfo dump` may have put
-/// its file there, before or since, which a restore of encrypted images doesn't look at; and of two sets in one
-/// directory each is looked at by itself.
+/// Throws Error if the directory has images that the dump didn't write. Exceptions are the file of `criu cpuinfo
+/// dump`, which a restore of encrypted images doesn't read, and the files of another encrypted set.
 void requireNoOthers(const ImageDir& images, std::size_t files, const EncryptedSet& set, const DumpKey& key) {
     std::set<std::string> known{imageName(ImageKind::Inventory), imageName(set.head), imageName(ImageKind::Signature),
                                 imageName(ImageKind::Cpuinfo)};
@@ -133,7 +133,7 @@ void requireNoOthers(const ImageDir& images, std::size_t files, const EncryptedS
             fail("{}/{}: it isn't of this dump, whose images are encrypted", images.name(), name);
 }
 
-/// Blocks that lie behind each other in an encrypted file.
+/// Consecutive blocks of an encrypted file.
 struct Part {
     std::size_t first = 0;
     std::size_t count = 0;
@@ -141,7 +141,7 @@ struct Part {
     std::size_t bytes = 0;
 };
 
-/// All blocks, in parts that a buffer holds. At least one part, even if there are no blocks.
+/// Splits all blocks into parts that fit a buffer. Returns at least one part, even without blocks.
 std::vector<Part> partsOf(const EncryptedFileEntry& entry) {
     std::vector<Part> all{{0, 0, encrypted::head().size(), 0}};
     for (std::size_t i = 0; i < entry.n_sizes; ++i) {
@@ -154,10 +154,10 @@ std::vector<Part> partsOf(const EncryptedFileEntry& entry) {
     return all;
 }
 
-/// One file on its way, while blocks of it are decrypted.
+/// A file while threads decrypt its blocks.
 class Decrypting {
 public:
-    /// `wanted`: it will be decrypted.
+    /// `wanted` is true if the file will be decrypted.
     Decrypting(const ImageDir& images, ImageKind kind, const DumpKey& key, const ImageDir* into, std::uint64_t number,
                const EncryptedFileEntry& entry, bool wanted)
         : images_(images),
@@ -172,12 +172,12 @@ public:
 
     [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
 
-    /// Whether it is there, as long as it was written.
+    /// Throws Error unless the file exists and has its recorded size.
     void look() {
         std::call_once(opened_, [this] { open(); });
     }
 
-    /// By any thread.
+    /// Decrypts a part of the file. Any thread may call it.
     void decrypt(const Part& part, std::span<std::byte> sealed, std::span<std::byte> plain,
                  const CheckStop& checkStop) {
         look();
@@ -257,7 +257,7 @@ DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const
 
     BufferPool sealed(kEncryptedBlock + kTagSize);
     BufferPool plain(kEncryptedBlock);
-    ThreadPool pool(availableCores());  // last: its threads use the others
+    ThreadPool pool(availableCores());  // last member: its threads use the others
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const bool wanted = part == DecryptedPart::All || isRecord(entries[i]->name);
         const auto file =

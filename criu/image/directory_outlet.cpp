@@ -37,7 +37,7 @@ DirectoryOutlet::~DirectoryOutlet() {
         for (const auto& [name, inode] : made_)
             (void)removeIfSame(directory_.fd(), name.c_str(), inode);
     } catch (const std::exception&) {
-        return;  // whose directory it is can't be entered any more; without an inventory nothing there is complete
+        return;  // the rights of the directory's client don't suffice; without an inventory the images are invalid
     }
 }
 

@@ -13,11 +13,11 @@ namespace criu {
 
 class ImageDir;
 
-/// Images that go into a directory after all, having been changed on their way. Unless finish() was called, what was
-/// made there goes again with this object.
+/// Outlet for images that are converted and stay in a directory. Without finish(), the destructor removes all files
+/// that it made.
 class DirectoryOutlet final : public ImageOutlet {
 public:
-    /// `directory` outlives this object.
+    /// `directory` must outlive this object.
     explicit DirectoryOutlet(const ImageDir& directory) noexcept : directory_(directory) {}
     ~DirectoryOutlet() override;
 

@@ -13,12 +13,12 @@
 
 namespace criu {
 
-/// Encrypts images on their way to another outlet: encrypted-N.img are the files, encrypted-0.img lists them,
-/// encryption.img has the key for each recipient, and the inventory says no more than that. Another set has other
-/// names, and no inventory. Threads that write encrypt what they write.
+/// Encrypts images on their way to another outlet. encrypted-N.img are the files, encrypted-0.img lists them,
+/// encryption.img has the key for each recipient. The inventory contains only the version and the extension. Another
+/// set has other names and no inventory. Each writing thread encrypts its own data.
 class EncryptingOutlet final : public ImageOutlet {
 public:
-    /// `to` takes bytes in any order. Throws Error if the libraries for it aren't installed.
+    /// `to` must take bytes in any order. Throws Error if a library isn't installed.
     EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients,
                      std::unique_ptr<const DumpKey> key = std::make_unique<const DumpKey>(),
                      const EncryptedSet& set = kDumpSet);
@@ -33,16 +33,16 @@ public:
 private:
     class EncryptedFile;
 
-    /// A piece of a file, where it begins in it.
+    /// A piece of a file and its offset.
     struct Block {
         std::uint64_t offset = 0;
         std::uint32_t size = 0;
     };
-    /// What the list says of a file.
+    /// Entry of a file in the list.
     struct Listed {
         std::string name;
         std::uint64_t size = 0;
-        std::vector<Block> blocks;  ///< in the order in which they lie in the encrypted file
+        std::vector<Block> blocks;  ///< in the order of the encrypted file
         bool complete = false;
     };
 

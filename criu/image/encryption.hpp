@@ -14,83 +14,82 @@
 #include "criu/base/key_agreement.hpp"
 #include "criu/image/catalogue.hpp"
 
-/// The keys of encrypted images (Documentation/images.md): a dump has a key of its own, which encryption.img has once
-/// for each recipient, and each file has one that follows from it.
+/// Keys of encrypted images (Documentation/images.md). Each dump has a key, which encryption.img contains once for
+/// each recipient. Keys of files are derived from it.
 namespace criu {
 
 class ImageDir;
 
-/// Files of encrypted images, each set with a key of its own. There may be two of them in one directory.
+/// Names of encrypted images that share a key. A directory may have two such sets.
 struct EncryptedSet {
-    ImageKind head;   ///< who may decrypt it
-    ImageKind files;  ///< of which number 0 lists the others
+    ImageKind head;   ///< keys for the recipients
+    ImageKind files;  ///< encrypted files; number 0 lists the others
 };
 
-/// What a dump writes.
+/// Images that a dump writes.
 inline constexpr EncryptedSet kDumpSet{ImageKind::Encryption, ImageKind::Encrypted};
-/// What a page server writes of a dump. Its key follows from the dump's.
+/// Images that a page server writes for a dump. Their key is derived from the dump's.
 inline constexpr EncryptedSet kPagesSet{ImageKind::PagesEncryption, ImageKind::EncryptedPages};
 
-/// What the inventory of encrypted images has in its extensions; it is the only file that isn't encrypted.
+/// Extension in the inventory of encrypted images. The inventory is the only file that isn't encrypted.
 inline constexpr std::string_view kEncrypted = "encrypted";
 
-/// What is encrypted together, but for the last of what is written at once.
+/// Bytes of a block. The last block of a write may be shorter.
 inline constexpr std::size_t kEncryptedBlock = std::size_t{1} << 20;
 
-/// What encrypted images are known by in those that build on them. Only who has their key can make it, and it says
-/// nothing of the key.
+/// Id by which images refer to the encrypted images that they build on. Only the owner of their key can compute it,
+/// and it doesn't reveal the key.
 using EncryptedId = std::array<std::byte, 32>;
 
-/// How images belong to others.
+/// Encryption links of images.
 struct EncryptionLinks {
-    std::optional<EncryptedId> parent;  ///< of what they build on
-    bool pagesApart = false;            ///< a page server has their pages: they are in another set
-    bool builtUpon = false;             ///< a next dump may build on them; not said in images
+    std::optional<EncryptedId> parent;  ///< id of the parent images
+    bool pagesApart = false;            ///< a page server stores the pages, in another set
+    bool builtUpon = false;             ///< a later dump may build on them; images don't contain this
 
     [[nodiscard]] bool any() const noexcept { return parent || pagesApart || builtUpon; }
 };
 
-/// Whether a file has what a dump reads of images that it builds on: the inventory, or what pages there are.
+/// True if a file is one of the records: the inventory, or a pagemap.
 [[nodiscard]] bool isRecord(std::string_view name) noexcept;
 
-/// The key of one dump, or of a page server's part of it. What has bonds has another one for records, which follows
-/// from it: who has only that can read what a next dump needs, but no page. Several threads may use one object.
+/// Key of one dump, or of a page server's part of it. A dump with encryption links derives another key for records:
+/// it decrypts the records that the next dump reads, but no page. Several threads may use one object.
 class DumpKey {
 public:
     static constexpr std::size_t kKeptSize = 16 + crypto::kKeySize;
     using Kept = std::span<const std::byte, kKeptSize>;
     using Keep = std::span<std::byte, kKeptSize>;
 
-    /// A new one.
+    /// Makes a new key.
     explicit DumpKey(const EncryptionLinks& bonds = {});
-    /// One that keepPages() has made, for images that are yet to be written.
+    /// Takes over a key that keepPages() stored, for images that will be written.
     DumpKey(Kept whole, const std::optional<EncryptedId>& parent);
-    /// That of encrypted images, if one of the identities is of a recipient. Throws Error if none is, and for images
-    /// that aren't as they were written.
+    /// Decrypts the key of encrypted images. Throws Error if no identity fits a recipient, or if the images are
+    /// damaged.
     DumpKey(const ImageDir& images, std::span<const crypto::SecretKey> identities, const EncryptedSet& set = kDumpSet);
-    /// For their records only: what somebody has kept, of which isKept() is true. Throws Error for images that aren't
-    /// as they were written.
+    /// Takes over a stored key of records, for which isKept() is true. Throws Error if the images are damaged.
     DumpKey(const ImageDir& images, Kept records, const EncryptedSet& set = kDumpSet);
 
-    /// Whether what was kept says that it is of these images. Throws Error.
+    /// True if the stored key of records belongs to these images. Throws Error.
     [[nodiscard]] static bool isKept(const ImageDir& images, Kept records, const EncryptedSet& set = kDumpSet);
-    /// All that the next dump needs, of images that have bonds.
+    /// Stores the key that the next dump needs, for images with encryption links.
     void keepRecords(Keep into) const;
-    /// The whole key of what a page server writes of this dump, and what the next dump needs of that.
+    /// Store the complete key of a page server's images of this dump, and the key of their records.
     void keepPages(Keep into) const;
     void keepRecordsOfPages(Keep into) const;
 
-    /// All of encryption.img, or of the file of another set. Throws Error.
+    /// Returns the content of encryption.img, or of the corresponding file of another set. Throws Error.
     [[nodiscard]] std::vector<std::byte> head(std::span<const crypto::PublicKey> recipients,
                                               const EncryptedSet& set = kDumpSet) const;
 
-    /// The key of one file, by the number that is in its name; `record`: of one with records, as the list of all is.
+    /// Returns the key of a file by the number in its name. `record` is true for records and the list of files.
     /// Throws Error for other files if only the key of records is known.
     [[nodiscard]] crypto::SecretBytes ofFile(std::uint64_t file, bool record = false) const;
 
-    /// What these images are known by, if they have bonds.
+    /// Returns the id of images with encryption links.
     [[nodiscard]] EncryptedId id() const;
-    /// What the part of a page server is known by.
+    /// Returns the id of the page server's part.
     [[nodiscard]] EncryptedId idOfPages() const;
     [[nodiscard]] const EncryptionLinks& bonds() const noexcept { return bonds_; }
 
@@ -107,30 +106,29 @@ private:
     crypto::Symmetric symmetric_;
     crypto::KeyAgreement agreement_;
     std::array<std::byte, 16> id_{};
-    std::optional<crypto::SecretBytes> key_;      ///< absent: only that of records is known
-    std::optional<crypto::SecretBytes> records_;  ///< absent: the images have no bonds
+    std::optional<crypto::SecretBytes> key_;      ///< absent: only the key of records is known
+    std::optional<crypto::SecretBytes> records_;  ///< absent: the images have no encryption links
     EncryptionLinks bonds_;
 };
 
-/// Whether a directory has encrypted images, or parts of such.
+/// True if a directory has encrypted images, or parts of them.
 [[nodiscard]] bool areEncrypted(const ImageDir& images);
 
-/// What was decrypted.
+/// Amount of decrypted files.
 struct DecryptedAmounts {
     std::size_t files = 0;
     std::uint64_t bytes = 0;
 };
 
-/// What of encrypted images is decrypted.
+/// Part of encrypted images to decrypt.
 enum class DecryptedPart {
     All,
-    Records,  ///< what the next dump reads: the inventory and what pages there are, but not the pages
+    Records,  ///< images that the next dump reads: the inventory and pagemaps, without pages
 };
 
-/// Decrypts images of a directory into another one (null: only looks whether that can be done), by all cores. Throws
-/// Error, which names file and offset, unless all are there as one dump has written them, and nothing else; of what
-/// isn't decrypted it is seen only whether it has its size. `checkStop` is called between blocks, from any thread, and
-/// throws if the work is to end.
+/// Decrypts images of a directory into another one with all cores; null only checks. Throws Error, which names file
+/// and offset, unless the directory has exactly the undamaged images of one dump. For files that it doesn't decrypt,
+/// it checks only the size. Any thread calls `checkStop` between blocks; it throws to end the work.
 DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
                                const std::function<void()>& checkStop, DecryptedPart part = DecryptedPart::All,
                                const EncryptedSet& set = kDumpSet);

@@ -23,24 +23,24 @@ using crypto::PublicKey;
 using crypto::SecretBytes;
 using crypto::SecretKey;
 
-/// All recipients have X25519 keys.
+/// Version of a head in which all recipients have X25519 keys.
 constexpr std::uint32_t kFirstVersion = 1;
-/// Recipients of all kinds.
+/// Version with recipients of all key types.
 constexpr std::uint32_t kVersion = 2;
-/// These, and images that have bonds.
+/// Version with recipients of all key types and with encryption links.
 constexpr std::uint32_t kBondsVersion = 3;
 constexpr std::size_t kWrappedSize = kKeySize + kTagSize;
-/// More than anybody has; each costs a multiplication on a curve.
+/// Limit of recipients: each one costs a multiplication on a curve.
 constexpr std::size_t kMostRecipients = 256;
 
-/// One entry of encryption.img.
+/// An entry of encryption.img.
 struct Recipient {
     KeyType type = KeyType::X25519;
     std::vector<std::byte> share;
     std::array<std::byte, kWrappedSize> wrapped{};
 };
 
-/// What the key of an entry is for.
+/// Returns the purpose of the key that seals an entry.
 std::string_view purposeOf(KeyType type) noexcept {
     switch (type) {
         case KeyType::X25519:
@@ -80,7 +80,7 @@ void append(std::vector<std::byte>& to, std::uint32_t number) {
     append(to, std::as_bytes(std::span(&number, 1)));
 }
 
-/// The key that a recipient's entry is sealed with.
+/// Returns the key that seals a recipient's entry.
 SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& shared, Bytes share,
                         const PublicKey& recipient) {
     std::vector<std::byte> salt;
@@ -92,7 +92,7 @@ SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& s
     return key;
 }
 
-/// What the MAC of a head is of.
+/// Returns the input for the MAC of a head.
 std::vector<std::byte> authenticated(Bytes id, const EncryptionLinks& bonds, std::span<const Recipient> recipients,
                                      std::uint32_t version) {
     std::vector<std::byte> all(id.size() + (version == kBondsVersion ? sizeof(EncryptedId) + 1 : 0));
@@ -125,7 +125,7 @@ Recipient recipientIn(const EncryptionRecipient& entry, std::uint32_t version, c
     return recipient;
 }
 
-/// Whether this entry is for one of the keys; then what it wraps is put into `key`.
+/// True if the entry is for one of the identities. Decrypts the dump key into `key` then.
 bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symmetric, const Recipient& entry,
             std::span<const SecretKey> identities, Bytes id, std::span<std::byte> key) {
     return std::any_of(identities.begin(), identities.end(), [&](const SecretKey& identity) {
@@ -139,7 +139,7 @@ bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symm
 
 }  // namespace
 
-/// encryption.img, or that of another set, as far as it can be read without a key.
+/// The parts of encryption.img, or of another set's head, that criu reads without a key.
 struct DumpKey::Head {
     Head(const ImageDir& images, const EncryptedSet& set) {
         ImageReader image = images.openRequired(set.head);
@@ -230,7 +230,7 @@ SecretBytes DumpKey::macKey(std::uint32_t version) const {
     return made;
 }
 
-/// Whoever has made a head has had the key.
+/// Throws Error unless the owner of the key made the head.
 void DumpKey::requireMade(const Head& head) const {
     if (head.id != id_ || !symmetric_.isMac(macKey(head.version).bytes(),
                                             authenticated(id_, head.bonds, head.recipients, head.version), head.mac))

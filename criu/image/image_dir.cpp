@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kParentLink = "parent";
 constexpr mode_t kImageMode = 0600;
 
-// A fifo would be waited for when it is opened or read, and a device may have no end.
+// Prevents criu from waiting when it opens or reads a fifo. Excludes devices too, because some have no end.
 constexpr int kWithoutWaiting = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 UniqueFd requireRegular(const ImageDir& dir, const std::string& name, UniqueFd fd) {
@@ -33,7 +33,7 @@ UniqueFd requireRegular(const ImageDir& dir, const std::string& name, UniqueFd f
     return fd;
 }
 
-// As openExisting(), where a client may have put a link.
+// Opens an existing file like openExisting(), where a client may have put a link.
 UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
     const auto rights = dir.takeRights();
     UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_NOFOLLOW | kWithoutWaiting));
@@ -44,7 +44,7 @@ UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
     return fd;
 }
 
-// Opens an existing file; an empty owner when it doesn't exist.
+// Opens an existing file; returns an invalid descriptor if it doesn't exist.
 UniqueFd openExisting(const ImageDir& dir, const std::string& name, int flags) {
     if (dir.isLimited())
         return openOfClient(dir, name, flags);

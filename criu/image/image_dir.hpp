@@ -23,74 +23,73 @@ class ImageOutlet;
 class ImageSupply;
 class WrittenSums;
 
-/// A directory of images, held by descriptor, so that it stays the same whatever happens to working directory, root and
-/// mounts. Const members may be called by several threads at once. Files are named by kind and number (imageName()).
+/// An images directory. It is open by descriptor, so changes of working directory, root and mounts don't affect it.
+/// Several threads may call const members at the same time. imageName() names files by kind and number.
 class ImageDir {
 public:
-    /// Opens a directory.
+    /// Opens a directory. Throws Error.
     static ImageDir open(const std::string& path);
 
-    /// Takes over a descriptor of a directory, e.g. from an RPC client. `name` appears in messages only.
+    /// Takes over a descriptor of a directory, for instance of an RPC client. `name` appears only in messages.
     ImageDir(UniqueFd directory, std::string name);
 
-    /// The dump that this one is an increment of: the directory behind the link "parent"; nothing if there is no link.
+    /// Opens the parent images through the link "parent"; nothing without a link.
     [[nodiscard]] std::optional<ImageDir> openParent() const;
 
-    /// Opens the parent, the parent's parent and so on, and holds them from then on: what the links say may mean
-    /// something else to a process with another root. Does nothing if they are open. Throws Error if a link leads
-    /// nowhere or back.
+    /// Opens all parents in turn and holds them, because their links may lead elsewhere for a process with another
+    /// root. Does nothing if they are open. Throws Error if a link is broken or leads to a directory of the chain.
     void openParents();
-    /// The parent that openParents() has found, or null. Help and version are those of this directory.
+    /// Returns the parent of openParents(), or null. Usernsd and version are those of this directory.
     [[nodiscard]] const ImageDir* parent() const noexcept { return parent_.get(); }
 
-    /// Takes this directory for the parent, instead of what a link leads to.
+    /// Uses this directory as the parent instead of the target of the link.
     void adoptParent(ImageDir parent) { parent_ = std::make_unique<ImageDir>(std::move(parent)); }
 
-    /// Makes the link "parent" with the given text, relative to this directory. An existing one is replaced.
+    /// Creates or replaces the link "parent" with this text, relative to this directory.
     void linkParent(const std::string& target) const;
-    /// Removes that link, if there is one: of an earlier dump. Throws Error.
+    /// Removes the link "parent" of an earlier dump, if it exists. Throws Error.
     void unlinkParent() const;
 
     [[nodiscard]] bool exists(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Removes a file; false if there was none.
+    /// Removes a file; returns false if there was none.
     bool unlink(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Opens an image and checks its header; nothing if the file is missing.
+    /// Opens an image and checks its header; returns nothing if the file is missing.
     [[nodiscard]] std::optional<ImageReader> openRead(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Same, for images that a dump can't be without: missing is an Error.
+    /// Opens an image and checks its header. Throws Error if the file is missing.
     [[nodiscard]] ImageReader openRequired(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Makes an image (mode 0600), in place of an earlier dump's, and puts its header in front.
+    /// Creates an image (mode 0600) with its header, and replaces one of an earlier dump.
     [[nodiscard]] ImageWriter create(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Makes a file without header, in place of an earlier one, open for reading and writing.
+    /// Creates a file without header for reading and writing, and replaces an earlier one.
     [[nodiscard]] UniqueFd createRaw(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Opens a file without header. `flags` are open(2)'s: O_RDONLY, O_RDWR (punching holes), O_DIRECT ….
+    /// Opens a file without header. `flags` are those of open(2): O_RDONLY, O_RDWR (to punch holes), O_DIRECT.
     [[nodiscard]] std::optional<UniqueFd> openRaw(ImageKind kind, std::uint64_t id, int flags) const;
 
-    /// The same for files whose names no ImageKind has: those of drivers and their contents.
+    /// Create and open files whose names belong to no ImageKind: files of device drivers and their contents.
     [[nodiscard]] UniqueFd createNamed(const std::string& name) const;
     [[nodiscard]] std::optional<UniqueFd> openNamed(const std::string& name, int flags) const;
 
-    /// From here on checksums are taken of all files that are created here. Throws Error if there is no library for
-    /// that.
+    /// Takes checksums of all files created from now on. Throws Error if libxxhash isn't installed.
     void takeChecksums();
-    /// Those that were taken; null if none are.
+    /// Returns the checksums of created files; null if none are taken.
     [[nodiscard]] WrittenSums* sums() const noexcept { return sums_.get(); }
 
-    /// From here on names in the directory are looked up, made and removed with these rights, which are fewer than
-    /// criu's: those of a client, who may have put anything there. Only regular files are read then, and none through a
-    /// link. Set before parents are opened.
+    /// Uses these rights, the client's, for all later lookups, creations and removals in the directory. The client
+    /// may have put any file there, so criu then reads only regular files and follows no links. Must precede
+    /// openParents().
     void limitTo(const kernel::FileRights& rights);
-    /// For whoever makes and opens files there by fd(): has the rights of limitTo() while what it returns lives. Null
-    /// if criu's own count.
+    /// Applies the rights of limitTo() while the result lives, for code that uses fd(). Returns null if criu's own
+    /// rights apply.
     [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
     [[nodiscard]] bool isLimited() const noexcept { return rights_ != nullptr; }
 
-    /// For processes that may not read there: whom they ask then. Outlives this object.
+    /// Uses the usernsd to open files for processes that may not read the directory. `usernsd` must outlive this
+    /// object.
     void setUsernsd(const kernel::Usernsd& usernsd) noexcept {
         usernsd_ = &usernsd;
         if (parent_)
@@ -98,17 +97,18 @@ public:
     }
     [[nodiscard]] const kernel::Usernsd* usernsd() const noexcept { return usernsd_; }
 
-    /// Where large files go instead of into this directory, whose small ones are sent there at the end (sendImages());
-    /// null: all stay. Outlives this object.
+    /// Writes large files to this outlet instead of the directory; sendImages() sends the small ones at the end.
+    /// Null: all files stay. The outlet must outlive this object.
     void setOutlet(ImageOutlet* outlet) noexcept { outlet_ = outlet; }
     [[nodiscard]] ImageOutlet* outlet() const noexcept { return outlet_; }
 
-    /// Asked for each file before it is looked up here; null: what isn't there doesn't exist. Outlives this object.
+    /// Fetches each file from this supply before a lookup; null means that all files are present. The supply must
+    /// outlive this object.
     void setSupply(const ImageSupply* supply) noexcept { supply_ = supply; }
-    /// Has the supply bring a file that is going to be opened by somebody else.
+    /// Fetches a file from the supply for code that opens the file itself.
     void fetch(const std::string& file) const;
 
-    /// What inventory.img says; files of V1 have no common magic. Set before threads start.
+    /// Sets the version of inventory.img: files of V1 have no common magic. Must precede the start of threads.
     void setVersion(ImageVersion version) noexcept {
         version_ = version;
         if (parent_)
@@ -116,7 +116,7 @@ public:
     }
     [[nodiscard]] ImageVersion version() const noexcept { return version_; }
 
-    /// Exchanges the descriptors of the directory and its parents for what `mover` makes of them: to keep numbers free
+    /// Replaces the descriptors of the directory and its parents by results of `mover`, which frees their numbers
     /// for restored files.
     template <typename Mover>
     void move(Mover&& mover) {

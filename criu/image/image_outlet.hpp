@@ -11,21 +11,20 @@ namespace criu {
 
 class ImageDir;
 
-/// Where a dump's images go that don't stay in a directory: another program, another machine. Files that are large
-/// (contents of memory) go there while they are made; small ones are made in a directory (Spool) and go when the dump
-/// is complete.
+/// Destination of images that don't stay in a directory: another program or machine. Large files (contents of
+/// memory) go there at once. Small ones are first made in a directory (Spool) and sent when the dump is complete.
 class ImageOutlet {
 public:
-    /// A file on its way.
+    /// A file in transit.
     class File {
     public:
         virtual ~File() = default;
         File(const File&) = delete;
         File& operator=(const File&) = delete;
-        /// Several threads may write at once, to different places; but see inOrder(). What isn't written is zeroes.
-        /// Throws Error.
+        /// Writes bytes at an offset. Several threads may write different ranges at the same time unless inOrder()
+        /// is true. Unwritten ranges are zeroes. Throws Error.
         virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-        /// All was written; the file is that long. Without it the file is incomplete. Throws Error.
+        /// Completes the file with this size. Throws Error. Without this call the file is incomplete.
         virtual void finish(std::uint64_t size) = 0;
 
     protected:
@@ -36,23 +35,24 @@ public:
     ImageOutlet(const ImageOutlet&) = delete;
     ImageOutlet& operator=(const ImageOutlet&) = delete;
 
-    /// Begins a file; for any thread. Throws Error. The file must not outlive this object.
+    /// Begins a file. Any thread may call it. The file must not outlive this object. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<File> create(const std::string& name) = 0;
 
-    /// Whether a file's bytes have to be written by one thread at a time, from the first to the last.
+    /// True if one thread at a time has to write a file, from the first byte to the last.
     [[nodiscard]] virtual bool inOrder() const noexcept = 0;
 
-    /// All files are finished: returns when the other side has the whole. Without it nothing is complete. Throws Error.
+    /// Completes the images after all files, and waits until the receiver has them. Throws Error. Without this call
+    /// the images are incomplete.
     virtual void finish() = 0;
 
 protected:
     ImageOutlet() = default;
 };
 
-/// What of a directory is sent.
+/// Files of a directory to send.
 enum class Sent {
-    All,     ///< it has nothing but images
-    Images,  ///< other things lie there, too: what is named as images are (*.img)
+    All,     ///< all: the directory has only images
+    Images,  ///< only files with names of images (*.img)
 };
 
 /// Sends the files of a directory, the inventory last. Throws Error.

@@ -38,7 +38,7 @@ std::optional<std::chrono::milliseconds> limitOf(const StreamerConnection& conne
                                            : std::nullopt;
 }
 
-/// Pauses between two looks at something that no descriptor tells of; false when the patience is at its end.
+/// Polls for a condition that no descriptor reports. wait() returns false after the connection's patience.
 class Patience {
 public:
     explicit Patience(const StreamerConnection& connection) : connection_(connection) {}
@@ -63,7 +63,7 @@ UniqueFd connectTo(const ImageDir& images, const char* name, const StreamerConne
     Patience patience(connection);
     while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
         if (errno == EAGAIN && patience.wait())
-            continue;  // others stand in front of the queue
+            continue;  // the queue of the socket is full
         Error error(errno, fmt::format("connect to the image streamer at {}/{}", images.name(), name));
         error.addHint("criu-image-streamer has to be started before criu --stream");
         throw error;
@@ -77,7 +77,7 @@ std::pair<UniqueFd, UniqueFd> makePipe() {
     return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// What criu and the streamer say to each other.
+/// Messages between criu and the streamer.
 class Conversation {
 public:
     Conversation(UniqueFd connected, const StreamerConnection& how) : connection(how), socket(std::move(connected)) {}
@@ -90,7 +90,7 @@ public:
         std::vector<std::byte> bytes(sizeof(size) + size);
         std::copy_n(reinterpret_cast<const std::byte*>(&size), sizeof(size), bytes.data());
         ::protobuf_c_message_pack(&entry.base, reinterpret_cast<std::uint8_t*>(bytes.data() + sizeof(size)));
-        // So few bytes are taken as a whole as soon as there is any room.
+        // The kernel takes such a small message completely once the socket has room.
         await(POLLOUT);
         kernel::sendMessage(socket.get(), bytes, -1);
     }
@@ -106,7 +106,7 @@ public:
         return decode<ImgStreamerReplyEntry>(bytes)->exists != 0;
     }
 
-    /// Hands over one end of a pipe.
+    /// Passes one end of a pipe to the streamer.
     void pass(UniqueFd end) const {
         const std::byte mark{};
         await(POLLOUT);
@@ -148,7 +148,7 @@ public:
     Link(UniqueFd socket, const StreamerConnection& connection) : talk(std::move(socket), connection) {}
     std::mutex turn;
     Conversation talk;
-    std::list<ByteStream> written;  ///< pipes whose last bytes the streamer may not have taken yet
+    std::list<ByteStream> written;  ///< pipes whose last bytes the streamer may not have read
 };
 
 class StreamerOutlet::Pipe final : public ImageOutlet::File {
@@ -203,7 +203,7 @@ std::unique_ptr<ImageOutlet::File> StreamerOutlet::create(const std::string& nam
         *link_, ByteStream(std::move(writing), connection.stop, connection.patience, "the image streamer's " + name));
 }
 
-/// The protocol has no answer, so what can be known is whether everything was taken by a streamer that is still there.
+/// Waits until the pipes are empty while the streamer is alive: the protocol has no acknowledgement.
 void StreamerOutlet::finish() {
     Patience patience(link_->talk.connection);
     for (ByteStream& pipe : link_->written) {
@@ -247,7 +247,7 @@ void StreamerSupply::fetch(const std::string& name) const {
     if (!link_->talk.socket)
         return;
     const ProcessLock::Held turn(turn_);
-    // A process in a user namespace may not look there. criu has looked before for what such a one opens.
+    // EACCES: a process in a user namespace may not search the directory. criu has fetched its files before.
     if (::faccessat(into_->fd(), name.c_str(), F_OK, 0) == 0 || errno == EACCES)
         return;
     const ErrorContext context([&] { return name; });
@@ -272,7 +272,7 @@ void StreamerSupply::receive(UniqueFd pipe, const std::string& name) const {
         if (got < buffer.size())
             break;
     }
-    // The end of a pipe looks the same whether all was written or the streamer has died.
+    // A pipe reports the same end of file for a complete file and for a dead streamer.
     if (!link_->talk.isAlive())
         fail("the image streamer has gone, so the file may be incomplete");
     closeWritten(std::move(file), name);

@@ -14,18 +14,18 @@ namespace criu {
 class ImageDir;
 class StopRequest;
 
-/// The other side of --stream: criu-image-streamer, a program that listens at a socket in the images directory. For
-/// each file criu names it, and hands over one end of a pipe. Every wait for it ends: when it is gone, when a stop is
-/// requested, and when it does nothing for `patience` (0: as long as it likes).
+/// Connection with criu-image-streamer for --stream. The program listens at a socket in the images directory. For
+/// each file, criu sends the name and one end of a pipe. A wait ends when the program ends, when a stop is
+/// requested, or after `patience` without progress (0: no limit).
 struct StreamerConnection {
     StopRequest& stop;
     std::chrono::seconds patience;
 };
 
-/// Takes the images of a dump; connects to streamer-capture.sock.
+/// Outlet to the streamer for a dump; connects to streamer-capture.sock.
 class StreamerOutlet final : public ImageOutlet {
 public:
-    /// Throws Error if nobody listens there.
+    /// Throws Error if no streamer listens.
     StreamerOutlet(const ImageDir& images, const StreamerConnection& connection);
     ~StreamerOutlet() override;
 
@@ -40,24 +40,25 @@ private:
     std::unique_ptr<Link> link_;
 };
 
-/// Has the images of a restore; connects to streamer-serve.sock. Each can be had once, and is kept from then on.
+/// Supply from the streamer for a restore; connects to streamer-serve.sock. The streamer sends each file only once,
+/// so criu stores it.
 class StreamerSupply final : public ImageSupply {
 public:
-    /// `images`: where the socket is. Throws Error if nobody listens there.
+    /// `images` is the directory of the socket. Throws Error if no streamer listens.
     StreamerSupply(const ImageDir& images, const StreamerConnection& connection);
     ~StreamerSupply() override;
 
-    /// Where files are put, which outlives this object. Before the first fetch().
+    /// Sets the destination of files, which must outlive this object. Must precede the first fetch().
     void setDirectory(const ImageDir& into) noexcept { into_ = &into; }
 
     void fetch(const std::string& name) const override;
 
-    /// The descriptor of the connection becomes what `mover` makes of it.
+    /// Replaces the descriptor of the connection by the result of `mover`.
     template <typename Mover>
     void move(Mover&& mover) {
         setSocket(mover(takeSocket()));
     }
-    /// No more files are wanted; fetch() finds nothing from now on. For the calling process only.
+    /// Closes the connection for the calling process. fetch() finds no files afterwards.
     void close() noexcept;
 
 private:

@@ -5,15 +5,15 @@
 
 namespace criu {
 
-/// Where images come from that aren't in their directory yet.
+/// Origin of images that aren't in their directory yet.
 class ImageSupply {
 public:
     virtual ~ImageSupply() = default;
     ImageSupply(const ImageSupply&) = delete;
     ImageSupply& operator=(const ImageSupply&) = delete;
 
-    /// Puts a file into the directory, if it isn't there and there is one. For any thread, and for processes that were
-    /// forked. Throws Error.
+    /// Puts a file into the directory unless it is there or doesn't exist. Any thread and any forked process may
+    /// call it. Throws Error.
     virtual void fetch(const std::string& name) const = 0;
 
 protected:

@@ -28,7 +28,7 @@ using crypto::SecretKey;
 
 constexpr std::size_t kLargestFile = 1U << 20;
 
-/// Collects bits from the highest on, and puts out bytes.
+/// Collects bits, the highest first, into bytes.
 class BitSink {
 public:
     explicit BitSink(std::span<std::byte> into) noexcept : into_(into) {}
@@ -36,7 +36,7 @@ public:
     BitSink(const BitSink&) = delete;
     BitSink& operator=(const BitSink&) = delete;
 
-    /// False if there is no room for more.
+    /// Appends bits. Returns false if the buffer is full.
     bool add(unsigned value, unsigned count) noexcept {
         constexpr unsigned kByte = 8;
         bits_ = bits_ << count | value;
@@ -51,7 +51,7 @@ public:
         return true;
     }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// What is left over has to be zeroes.
+    /// True if the remaining bits are zeroes.
     [[nodiscard]] bool endsClean() const noexcept { return bits_ == 0; }
 
 private:
@@ -61,7 +61,7 @@ private:
     unsigned have_ = 0;
 };
 
-/// The checksum of Bech32 (BIP 173), step by step.
+/// Checksum of Bech32 (BIP 173).
 class Bech32Sum {
 public:
     void add(unsigned value) noexcept {
@@ -78,7 +78,7 @@ private:
     std::uint32_t sum_ = 1;
 };
 
-/// A key that age writes in Bech32 with this prefix, all letters small or all large. False if it isn't one.
+/// Decodes a key of age: Bech32 with this prefix, in lower or upper case. Returns false for other text.
 bool decodeAge(std::string_view text, std::string_view prefix, std::span<std::byte> key) {
     constexpr std::string_view kSmall = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     constexpr std::string_view kLarge = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L";
@@ -120,7 +120,7 @@ std::string_view nextLine(std::string_view& text) {
 constexpr std::string_view kBegin = "-----BEGIN ";
 constexpr std::string_view kDashes = "-----";
 
-/// A PEM block, whose first line was read: all of it, that line included.
+/// Returns a PEM block including its first line, which the caller has read.
 std::string_view pemBlock(std::string_view first, std::string_view& text, std::string_view label) {
     const std::string end = fmt::format("-----END {}-----", label);
     const std::size_t at = text.find(end);
@@ -135,15 +135,15 @@ constexpr bool isSecretLabel(std::string_view label) noexcept {
     return label == "PRIVATE KEY" || label == "RSA PRIVATE KEY" || label == "EC PRIVATE KEY";
 }
 
-/// What a text consists of.
+/// Callbacks for the parts of a text.
 struct Sections {
-    /// By label, in what it holds.
+    /// Gets each PEM block's label and decoded content.
     std::function<void(std::string_view label, crypto::Bytes der)> block;
-    /// A line that isn't in a block; null: there are none that mean something. False if this one doesn't.
+    /// Gets each line outside of blocks, and returns false if it is invalid. Null: such lines are ignored.
     std::function<bool(std::string_view line)> line;
 };
 
-/// A line of age, right or mistyped.
+/// True for a line that begins like a key of age, valid or not.
 bool isForAge(std::string_view line) noexcept {
     constexpr std::string_view kPrefix = "age";
     return std::equal(kPrefix.begin(), kPrefix.end(), line.begin(),
@@ -151,8 +151,8 @@ bool isForAge(std::string_view line) noexcept {
                       [](char a, char b) { return a == (b | 0x20); });
 }
 
-/// Takes a text apart. Text that stands between PEM blocks is for people (RFC 7468, 2), but a text without blocks has
-/// keys in its lines.
+/// Calls `sections` for each part of a text. Text between PEM blocks is a comment (RFC 7468, 2); without blocks,
+/// each line is a key.
 void forEachSection(const crypto::X509& x509, std::string_view text, const Sections& sections) {
     const bool hasBlocks = text.starts_with(kBegin) || text.find(fmt::format("\n{}", kBegin)) != text.npos;
     const char* const start = text.data();
@@ -164,7 +164,7 @@ void forEachSection(const crypto::X509& x509, std::string_view text, const Secti
             const std::string label(line.substr(kBegin.size(), line.size() - kBegin.size() - kDashes.size()));
             const std::string_view block = pemBlock(line, text, label);
             if (label == "ENCRYPTED PRIVATE KEY" || block.find("\nProc-Type: 4,ENCRYPTED") != block.npos)
-                fail("the key needs a passphrase, and criu asks nobody (openssl pkey takes it away)");
+                fail("the key needs a passphrase, and criu has no prompt for it; remove it with openssl pkey");
             if (label != "EC PARAMETERS") {
                 const SecretBytes der = x509.decodePem(block, label);
                 sections.block(label, der.bytes());
@@ -180,7 +180,7 @@ void forEachSection(const crypto::X509& x509, std::string_view text, const Secti
     fail("a PEM block isn't {}", what);
 }
 
-/// At least one key: of PEM blocks, as far as `ofBlock` finds one there, and of age's lines with this prefix.
+/// Returns at least one key: from PEM blocks by `ofBlock`, and from lines of age with this prefix by `ofAge`.
 template <typename Key, typename OfBlock, typename OfAge>
 std::vector<Key> keysIn(const crypto::X509& x509, std::string_view text, std::string_view prefix,
                         const OfBlock& ofBlock, const OfAge& ofAge) {
@@ -202,7 +202,7 @@ std::vector<Key> keysIn(const crypto::X509& x509, std::string_view text, std::st
     return keys;
 }
 
-/// Reads all of it. Whoever writes into a pipe is waited for.
+/// Reads a file completely, or waits for the writer of a pipe.
 SecretBytes readAll(UniqueFd file, std::size_t& size, StopRequest& stop) {
     constexpr std::chrono::seconds kPatience{30};
     SecretBytes content(kLargestFile + 1);

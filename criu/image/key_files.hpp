@@ -9,46 +9,46 @@
 #include "criu/base/key_agreement.hpp"
 #include "criu/base/x509.hpp"
 
-/// Files of keys, as other programs write them: `openssl genpkey`, certificates of a PKI (PEM), and age-keygen (one key
-/// a line). What stands between PEM blocks is passed over, but for lines of age. None of these functions puts any of a
-/// key into a message. All throw Error.
+/// Key files in formats of other programs: `openssl genpkey`, certificates of a PKI (PEM), and age-keygen (one key a
+/// line). Functions ignore text between PEM blocks, except lines of age. No message contains any part of a key. All
+/// functions throw Error.
 namespace criu {
 
 class StopRequest;
 
-/// Whoever signs.
+/// Key and certificates that sign images.
 struct Signer {
     crypto::SecretBytes key;                ///< in DER
-    std::vector<crypto::Der> certificates;  ///< of the key, and those between it and an authority; may be none
+    std::vector<crypto::Der> certificates;  ///< the key's, and those of the chain to an authority; may be empty
 };
 
-/// Whose signatures are taken.
+/// Keys and authorities whose signatures criu accepts.
 struct Signers {
-    std::vector<crypto::Der> keys;          ///< as X509::signerOf() has them
-    std::vector<crypto::Der> certificates;  ///< of signers, or of authorities that say who is one
+    std::vector<crypto::Der> keys;          ///< in the form of X509::signerOf()
+    std::vector<crypto::Der> certificates;  ///< certificates of signers, or of authorities that certify signers
     std::vector<crypto::Der> revocations;
 
     [[nodiscard]] bool empty() const noexcept { return keys.empty() && certificates.empty(); }
 };
 
-/// At least one that something is encrypted for: public keys, certificates, "age1…".
+/// Parses at least one recipient: public keys, certificates, "age1…".
 [[nodiscard]] std::vector<crypto::PublicKey> parseRecipients(std::string_view text);
 
-/// At least one that something was encrypted for: secret keys, "AGE-SECRET-KEY-1…". Certificates are passed over.
+/// Parses at least one identity: secret keys, "AGE-SECRET-KEY-1…". Ignores certificates.
 [[nodiscard]] std::vector<crypto::SecretKey> parseIdentities(std::string_view text);
 
-/// One secret key, and perhaps certificates, of which the first has to be the key's.
+/// Parses one secret key, and optional certificates; the first one must be the key's.
 [[nodiscard]] Signer parseSigner(std::string_view text);
 
-/// At least one public key or certificate.
+/// Parses at least one public key or certificate.
 [[nodiscard]] Signers parseSigners(std::string_view text);
 
-/// Of a file.
+/// Read keys from a file.
 [[nodiscard]] std::vector<crypto::PublicKey> readRecipients(const std::string& path, StopRequest& stop);
 [[nodiscard]] Signers readSigners(const std::string& path, StopRequest& stop);
 
-/// Of a file, which must be this user's or root's, and which nobody else may read, or of what is open under a number,
-/// such as a pipe.
+/// Read secret keys from a file, or from an open descriptor such as a pipe. The file must belong to this user or
+/// root, and other users must not be able to read it.
 [[nodiscard]] std::vector<crypto::SecretKey> readIdentities(const std::string& place, StopRequest& stop);
 [[nodiscard]] Signer readSigner(const std::string& place, StopRequest& stop);
 

@@ -10,14 +10,14 @@
 
 namespace criu {
 
-/// The kind of image that a file of this name is; nothing for other names.
+/// Returns the kind of the image with this file name; nothing for other names.
 [[nodiscard]] std::optional<ImageKind> imageKindOf(std::string_view file);
 
-/// Removes what an earlier dump has left in a directory, the inventory first: without that a directory is recognisably
-/// no checkpoint. What commands other than dump write there stays, and so do statistics. Throws Error.
+/// Removes images of an earlier dump, the inventory first: without it, the directory isn't a valid checkpoint. Keeps
+/// statistics and files of commands other than dump. Throws Error.
 void removeOldImages(const ImageDir& images);
 
-/// Names of all that is in the directory. Throws Error.
+/// Returns the names of all entries of the directory. Throws Error.
 [[nodiscard]] std::vector<std::string> namesIn(const ImageDir& images);
 
 }  // namespace criu

@@ -17,9 +17,9 @@ namespace criu {
 namespace {
 
 constexpr std::uint32_t kKnownFlags = 7;
-/// What a block may hold: a reader takes memory for it.
+/// Maximum bytes of a block: a reader allocates so much memory.
 constexpr std::uint64_t kLargestBlock = std::uint64_t{4} << 20;
-/// Pages of an entry with checksums: entries don't get larger than a reader likes to take.
+/// Maximum pages of an entry with checksums, which limits the reader's memory for an entry.
 constexpr std::uint64_t kMostSummed = std::uint64_t{1} << 18;
 
 PageFlags flagsOf(const PagemapEntry& entry) {
@@ -36,7 +36,7 @@ std::uint64_t pagesOf(const PagemapEntry& entry) noexcept {
     return entry.has_nr_pages != 0 ? entry.nr_pages : entry.compat_nr_pages;
 }
 
-// What every range must be, read or written. `from` is the end of the range before it.
+// Throws Error unless a range is valid, for reading and writing. `from` is the end of the previous range.
 void checkRange(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t from) {
     if (vaddr % kImagePageSize != 0)
         fail("range at {:#x} isn't page aligned", vaddr);
@@ -142,7 +142,7 @@ void Pagemap::appendBlocks(const PagemapRange& range, const BlockSizes* blocks) 
     }
 }
 
-/// Sums can't overflow: what is stored is at most as much as the content, which was checked.
+/// Appends a block. Sums can't overflow: stored sizes don't exceed the content, whose size was checked.
 void Pagemap::appendBlock(std::uint64_t bytes, std::uint64_t stored) {
     StoredBlock block{0, bytes, 0, stored};
     if (!blocks_.empty()) {
@@ -227,7 +227,7 @@ PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes, std::
     file_.write(head);
 }
 
-/// What every range must be.
+/// Checks a range and makes it the pending one.
 void PagemapWriter::begin(const PagemapRange& range, std::span<const std::uint32_t> checksums) {
     const ErrorContext context([&] { return file_.name(); });
     checkRange(range.vaddr, range.pages, range.flags, pending_.pages != 0 ? pending_.end() : end_);

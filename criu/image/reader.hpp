@@ -16,17 +16,17 @@
 
 namespace criu {
 
-/// Reads an image from its start: magics, then records, each a 32-bit size and a protobuf message, with payload behind
-/// some of them. Small files take one read(2). Content is not trusted: every inconsistency is an Error that names
-/// file, record and offset, and memory use is bounded by the file's size (kMaxRecordSize for pipes).
-/// Errors leave the reader unusable. One reader belongs to one thread; different readers are independent.
+/// Reader of an image: magics, then records (a 32-bit size and a protobuf message), with payload after some of them.
+/// Reads a small file by one read(2). Treats content as untrusted: throws Error, which names file, record and
+/// offset, for each inconsistency. The file's size limits the memory (kMaxRecordSize for pipes). An error makes the
+/// reader unusable. Only one thread may use a reader.
 class ImageReader {
 public:
-    /// Takes over `fd`, positioned at the start of a regular file or the read end of a pipe (streamed images), and
-    /// checks the magics of `kind`. For raw kinds nothing is checked and only payload can be read.
+    /// Takes over `fd`, at the start of a regular file or the read end of a pipe (streamed images), and checks the
+    /// magics of `kind`. For raw kinds, it checks nothing and only reads payload.
     ImageReader(UniqueFd fd, ImageKind kind, std::string name, ImageVersion version = ImageVersion::V1_1);
 
-    /// The next record, or nothing at the end of the file.
+    /// Reads the next record; returns nothing at the end of the file.
     template <Message T>
     std::optional<Record<T>> next() {
         AnyRecord record = nextOf(*MessageTraits<T>::descriptor);
@@ -35,10 +35,11 @@ public:
         return Record<T>(reinterpret_cast<T*>(record.release()));
     }
 
-    /// Same, for a message type that is known at run time only (imageInfo().record); null at the end of the file.
+    /// Reads the next record of a message type that is known only at run time (imageInfo().record). Returns null at
+    /// the end of the file.
     AnyRecord nextOf(const ProtobufCMessageDescriptor& descriptor);
 
-    /// The next record; an Error when there is none.
+    /// Reads the next record; throws Error at the end of the file.
     template <Message T>
     Record<T> one() {
         auto record = next<T>();
@@ -47,7 +48,7 @@ public:
         return std::move(*record);
     }
 
-    /// The file's only record: nothing may be behind it.
+    /// Reads the only record; throws Error if more data follows.
     template <Message T>
     Record<T> only() {
         Record<T> record = one<T>();
@@ -55,7 +56,7 @@ public:
         return record;
     }
 
-    /// All remaining records.
+    /// Reads all remaining records.
     template <Message T>
     std::vector<Record<T>> all() {
         std::vector<Record<T>> records;
@@ -64,19 +65,19 @@ public:
         return records;
     }
 
-    /// Fills `target` with the bytes that follow.
+    /// Fills `target` with the following bytes.
     void readPayload(std::span<std::byte> target);
-    /// The `size` bytes that follow; memory is taken only for what is there.
+    /// Reads `size` bytes. Allocates only memory for bytes that the file has.
     std::vector<std::byte> payload(std::uint64_t size);
-    /// Moves over `size` bytes of payload, all of which must exist.
+    /// Skips `size` bytes of payload; throws Error if the file has less.
     void skipPayload(std::uint64_t size);
-    /// Everything up to the end, at most `limit` bytes.
+    /// Reads all bytes up to the end, at most `limit`.
     std::vector<std::byte> rest(std::size_t limit);
-    /// Error unless everything was read.
+    /// Throws Error unless the whole file was read.
     void expectEnd();
 
-    /// Where the next record or payload begins, in bytes from the start of the file. A regular file's payload may be
-    /// read there with pread(fd()); then move over it with skipPayload().
+    /// Returns the file offset of the next record or payload. Payload of a regular file can be read there by
+    /// pread(2) on fd(), followed by skipPayload().
     [[nodiscard]] std::uint64_t offset() const noexcept { return bufferOffset_ + begin_; }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -99,8 +100,8 @@ private:
     std::optional<std::uint64_t> fileSize_;  // none: a pipe
     std::unique_ptr<std::byte[]> buffer_;
     std::size_t capacity_ = 0;
-    std::size_t begin_ = 0;           // of unread bytes in buffer_
-    std::size_t end_ = 0;             // of valid bytes in buffer_
+    std::size_t begin_ = 0;           // first unread byte in buffer_
+    std::size_t end_ = 0;             // end of valid bytes in buffer_
     std::uint64_t bufferOffset_ = 0;  // file offset of buffer_[0]
     std::uint64_t record_ = 0;        // records read so far
 };

@@ -10,9 +10,8 @@
 namespace criu {
 namespace {
 
-// protobuf-c decodes nested messages by recursion without a limit, and turns a string with a zero byte into a shorter
-// one. So the structure is walked once before it is decoded. Whatever this walk can't make sense of is left to the
-// decoder, which rejects it.
+// Check of a message's structure before protobuf-c decodes it. protobuf-c recurses into nested messages without
+// limit, and truncates a string at a zero byte. The decoder itself rejects data that this check can't parse.
 class StructureCheck {
 public:
     void check(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes, unsigned depth) const {
@@ -63,8 +62,8 @@ private:
         return ::protobuf_c_message_descriptor_get_field(&descriptor, static_cast<unsigned>(number));
     }
 
-    /// No enumeration of ours has negative numbers, so its C type need not be able to hold one: reading such a field is
-    /// undefined. Unknown numbers that aren't negative are left to whoever reads the field.
+    /// Throws Error for a negative enumerator. Our enumerations have none, so the C type may be unable to hold one,
+    /// and reading it is undefined behaviour. The reader of a field handles unknown non-negative numbers.
     static void checkNumber(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number, std::uint64_t value) {
         if (static_cast<std::uint32_t>(value) <= INT32_MAX)
             return;
@@ -85,7 +84,7 @@ private:
                  std::find(value.begin(), value.end(), std::byte{0}) != value.end())
             fail("{}.{} holds a zero byte", descriptor.name, field->name);
         else if (field->type == PROTOBUF_C_TYPE_ENUM)
-            for (std::uint64_t element = 0; takeVarint(value, element);)  // a packed field
+            for (std::uint64_t element = 0; takeVarint(value, element);)  // packed field
                 checkNumber(descriptor, number, element);
     }
 

@@ -23,7 +23,7 @@ struct MessageDeleter {
 /// Owner of a decoded message of any type.
 using AnyRecord = std::unique_ptr<ProtobufCMessage, MessageDeleter>;
 
-/// Owner of a decoded message and all it points to. Never null.
+/// Owner of a decoded message and all its data. Never null.
 template <Message T>
 class Record {
 public:
@@ -41,17 +41,17 @@ private:
     std::unique_ptr<T, MessageDeleter> message_;
 };
 
-/// Decodes one message. Throws Error when the bytes aren't a valid one, when it nests deeper than kMaxRecordNesting, or
-/// when a string in it holds a zero byte. Never null.
+/// Decodes one message. Throws Error if the bytes are invalid, nest deeper than kMaxRecordNesting, or contain a
+/// string with a zero byte. Never returns null.
 AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes);
 
-/// Same, typed: for messages outside of image files (RPC, GPU images).
+/// Decodes a message of type T, for data other than image files (RPC, GPU images).
 template <Message T>
 Record<T> decode(std::span<const std::byte> bytes) {
     return Record<T>(reinterpret_cast<T*>(decodeMessage(*MessageTraits<T>::descriptor, bytes).release()));
 }
 
-/// Bytes that `message` takes encoded. Throws Error when a required field is unset.
+/// Returns the encoded size of a message in bytes. Throws Error if a required field is unset.
 std::size_t encodedSize(const ProtobufCMessage& message);
 
 template <Message T>
@@ -60,7 +60,7 @@ const ProtobufCMessage& asBase(const T& message) noexcept {
     return message.base;
 }
 
-/// View of the elements of a repeated field: `list(mm->vmas, mm->n_vmas)`.
+/// Returns a view of a repeated field: `list(mm->vmas, mm->n_vmas)`.
 template <typename T>
 std::span<T> list(T* elements, std::size_t count) noexcept {
     return {elements, elements == nullptr ? 0 : count};
@@ -69,7 +69,7 @@ std::span<T> list(T* elements, std::size_t count) noexcept {
 inline std::span<const std::byte> bytesOf(const ProtobufCBinaryData& field) noexcept {
     return std::as_bytes(std::span(field.data, field.len));
 }
-/// A field of a message that is written: the bytes stay the caller's.
+/// Makes a field for a message to be written. The caller keeps ownership of the bytes.
 inline ProtobufCBinaryData fieldOf(std::span<const std::byte> bytes) noexcept {
     return {bytes.size(), const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};
 }

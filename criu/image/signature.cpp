@@ -28,21 +28,21 @@ namespace {
 using CheckStop = std::function<void()>;
 using crypto::Hash;
 
-/// By an Ed25519 key, without certificates.
+/// Version of a signature with an Ed25519 key and without certificates.
 constexpr std::uint32_t kFirstSignature = 1;
 constexpr std::uint32_t kSignatureVersion = 2;
-/// More than any chain has; each that hostile images have costs a little time.
+/// Limit of certificates, since each one costs time.
 constexpr std::size_t kMostCertificates = 16;
-/// Of which each has a hash, so that several threads work on one file.
+/// Bytes of a hash, so that several threads can work on one file.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 struct HashedFile {
     std::string name;
     std::uint64_t size = 0;
-    std::vector<Hash> pieces;  ///< of each kPiece bytes
+    std::vector<Hash> pieces;  ///< hash of each kPiece bytes
 };
 
-/// Names of what is signed, in their order.
+/// Returns the sorted names of files that a signature covers.
 std::vector<std::string> signedNames(const ImageDir& images) {
     std::vector<std::string> names = namesIn(images);
     const std::string own = imageName(ImageKind::Signature);
@@ -51,7 +51,7 @@ std::vector<std::string> signedNames(const ImageDir& images) {
     return names;
 }
 
-/// A file that lies there.
+/// A file of the directory.
 struct PresentFile {
     std::string name;
     std::uint64_t size = 0;
@@ -70,10 +70,10 @@ PresentFile presentFile(const ImageDir& images, const std::string& name) {
     return {name, static_cast<std::uint64_t>(status.st_size)};
 }
 
-/// A file while threads read pieces of it. It is opened by the first of them, and closed after the last.
+/// A file while threads read it in pieces. The first thread opens it, and the last one closes it.
 class Reading {
 public:
-    /// `into`: where a copy is made; null: nowhere.
+    /// `into` is the directory for a copy; null: no copy.
     Reading(const ImageDir& images, const PresentFile& file, const ImageDir* into)
         : images_(images), into_(into), file_(file) {}
 
@@ -86,7 +86,7 @@ public:
         return bytes;
     }
 
-    /// Puts a piece into the copy, whose size is the file's from the beginning on: zeroes needn't be written.
+    /// Writes a piece into the copy. Skips zeroes, because the copy has the size of the file from the beginning.
     void store(std::size_t number, std::span<const std::byte> bytes) const {
         if (into_ == nullptr ||
             std::all_of(bytes.begin(), bytes.end(), [](std::byte each) { return each == std::byte{}; }))
@@ -120,15 +120,15 @@ private:
     UniqueFd to_;
 };
 
-/// Gets a piece of a file, both by number, and its hash. Called by any thread.
+/// Callback for the hash of a piece. Any thread calls it.
 using TakePiece = std::function<void(std::size_t file, std::size_t number, const Hash& hash)>;
 
-/// Reads all pieces of all files once, with all cores. What `take` doesn't throw at is copied into `into`.
+/// Reads all pieces of all files once, with all cores. Copies a piece into `into` unless `take` throws.
 void hashAll(const ImageDir& images, std::span<const PresentFile> files, const ImageDir* into,
              const CheckStop& checkStop, const TakePiece& take) {
     const crypto::Symmetric symmetric;
     BufferPool buffers(kPiece);
-    ThreadPool pool(availableCores());  // last: its threads use the others
+    ThreadPool pool(availableCores());  // last object: its threads use the others
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (files[i].pieces() == 0 && into != nullptr)
             (void)into->createNamed(files[i].name);
@@ -145,8 +145,8 @@ void hashAll(const ImageDir& images, std::span<const PresentFile> files, const I
     pool.wait();
 }
 
-/// The bytes that are signed. From version 2 on the signer's key is among them, so that nobody can put a key of theirs
-/// beside a signature that fits both.
+/// Returns the signed bytes. From version 2 on they contain the signer's key, so an attacker can't add another key
+/// for which the signature is valid too.
 std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& signer,
                                    const std::optional<SignedId>& parent, std::span<const HashedFile> files) {
     std::vector<std::byte> all;
@@ -173,7 +173,7 @@ std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& sig
     return all;
 }
 
-/// The signer's key as X509::signerOf() has it.
+/// Returns the signer's key in the form of X509::signerOf().
 crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
     if (entry.version != kFirstSignature) {
         const crypto::Bytes given = bytesOf(entry.signer);
@@ -187,8 +187,8 @@ crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
     return crypto::X509::ed25519(bytesOf(entry.signer));
 }
 
-/// The certificates that come with the signature, if the first of them is the signer's, or else the one among those
-/// that the user trusts which is.
+/// Returns the certificates of the signature if the first one is the signer's. Otherwise returns the signer's
+/// certificate among the trusted ones.
 std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry& entry, const crypto::Der& signer,
                                  std::span<const crypto::Der> trusted) {
     const auto isSigners = [&](const crypto::Der& certificate) {
@@ -202,7 +202,7 @@ std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry&
     if (!chain.empty() && isSigners(chain.front()))
         return chain;
     chain.clear();
-    // Certificates of authorities may say that they are for other uses, and needn't be looked at any further.
+    // Ignores certificates of authorities that don't allow signatures.
     const auto own = std::find_if(trusted.begin(), trusted.end(), [&](const crypto::Der& each) {
         try {
             return isSigners(each);
@@ -233,7 +233,7 @@ struct Statement {
     std::vector<HashedFile> files;
 };
 
-/// What the signature says, which is verified.
+/// Reads the signature and verifies it.
 Statement readSigned(const ImageDir& images, const Signers& signers) {
     const std::string name = fmt::format("{}/{}", images.name(), imageName(ImageKind::Signature));
     auto image = images.openRead(ImageKind::Signature);
@@ -270,8 +270,8 @@ Statement readSigned(const ImageDir& images, const Signers& signers) {
     return {{crypto::Symmetric().hash(said), parent}, std::move(files)};
 }
 
-/// The files that lie there, which must be those that were signed, as long as they were. Nothing is read of a file that
-/// has another size: it may be one of exabytes, all of them a hole.
+/// Returns the files of the directory. Throws Error unless they have the names and sizes of the signed files. Reads
+/// no file of another size: it may be a hole of exabytes.
 std::vector<PresentFile> requireSameFiles(const ImageDir& images, std::span<const HashedFile> expected) {
     const std::vector<std::string> names = signedNames(images);
     std::vector<PresentFile> present;

@@ -6,36 +6,34 @@
 
 #include "criu/image/key_files.hpp"
 
-/// Signatures of all images of a directory (Documentation/images.md).
+/// Signatures over all images of a directory (Documentation/images.md).
 namespace criu {
 
 class ImageDir;
 
-/// Names what was signed: SHA-256 of that.
+/// Id of signed images: SHA-256 of the signed bytes.
 using SignedId = crypto::Hash;
 
-/// Reads all images there, with all cores, and writes signature.img. `parent`: of the dump that these build on.
-/// `checkStop` is called between pieces, from any thread, and throws if the work is to end. Throws Error.
+/// Hashes all images with all cores and writes signature.img. `parent` is the id of the images that these build on.
+/// Any thread calls `checkStop` between pieces; it throws to end the work. Throws Error.
 void signImages(const ImageDir& images, const Signer& signer, const std::optional<SignedId>& parent,
                 const std::function<void()>& checkStop);
 
-/// What is looked at of images that a dump builds on.
+/// Part of the parent images to verify.
 enum class SignedPart {
     All,
-    Records,  ///< what the next dump reads: the inventory and what pages there are, but not the pages; of encrypted
-              ///< images what their key is proved by
+    Records,  ///< records (the inventory and pagemaps), or the head of encrypted images, without pages
 };
 
 /// One dump of a chain.
 struct SignedLink {
     SignedId id{};
-    std::optional<SignedId> parent;  ///< of the dump that it builds on
+    std::optional<SignedId> parent;  ///< id of the images that it builds on
 };
 
-/// Reads the images there once, with all cores. Throws Error, which names file and offset, unless all are as one of the
-/// signers has signed them, and no others are there; a signer that an authority says to be one has to be one now.
-/// `into` gets a copy of what was read (null: nothing does), without the signature: whoever uses that has what was
-/// signed, even if somebody changes the images meanwhile.
+/// Reads the images once, with all cores. Throws Error, which names file and offset, unless one of the signers
+/// signed exactly these images. A signer with a certificate must be valid now. `into` gets a copy of the verified
+/// data without the signature (null: no copy). A restore from the copy is safe against later changes of the images.
 SignedLink requireSigned(const ImageDir& images, const Signers& signers, const ImageDir* into,
                          const std::function<void()>& checkStop, SignedPart part = SignedPart::All);
 

@@ -9,12 +9,12 @@
 
 namespace criu {
 
-/// A directory in memory that nobody else sees, for images on their way: a tmpfs that is mounted nowhere, and gone with
-/// the last descriptor of it, however criu ends. `limit`: bytes that it may hold; by default the kernel's own limit,
-/// half of the machine's memory. `name`: in messages. Needs Linux 5.2 and CAP_SYS_ADMIN. Throws Error.
+/// Makes a spool: a tmpfs without a mount point, for images in transit. The kernel frees it with the last
+/// descriptor, however criu ends. `limit` is its maximum size in bytes; the kernel's default is half of the
+/// machine's memory. `name` appears in messages. Needs Linux 5.2 and CAP_SYS_ADMIN. Throws Error.
 [[nodiscard]] ImageDir makeSpool(std::optional<std::uint64_t> limit, std::string name = "the stream");
 
-/// Removes all files of such a directory, whose memory is free when nobody has them open any more.
+/// Removes all files of a spool. The kernel frees the memory when all of them are closed.
 void emptySpool(const ImageDir& spool) noexcept;
 
 }  // namespace criu

@@ -27,7 +27,7 @@ namespace {
 using stream::RecordHead;
 using stream::RecordType;
 
-/// How streams begin that were compressed behind criu's back, and what undoes that.
+/// Magic of a compressed stream, and the program that decompresses it, for the error message.
 struct Packed {
     std::string_view magic;
     std::string_view program;
@@ -40,7 +40,7 @@ public:
     Receiver(ByteStream& in, const ImageDir& into)
         : in_(in), into_(into), payload_(std::make_unique_for_overwrite<std::byte[]>(stream::kMostPayload)) {}
 
-    /// What an incomplete stream has brought goes again.
+    /// Removes the files of an incomplete stream.
     ~Receiver() {
         for (const auto& [name, inode] : made_)
             (void)removeIfSame(into_.fd(), name.c_str(), inode);
@@ -59,7 +59,7 @@ public:
 private:
     struct Open {
         UniqueFd fd;
-        std::uint64_t end = 0;  ///< of what came
+        std::uint64_t end = 0;  ///< end of the received content
         std::string name;
     };
 
@@ -68,7 +68,7 @@ private:
         const auto bytes = std::as_writable_bytes(std::span(&head, 1));
         const std::size_t got = in_.read(bytes);
         if (got == 0)
-            fail("{} ends before anything has come: whoever should have written it has failed", in_.name());
+            fail("{} ends before anything has come: its writer has failed", in_.name());
         refusePacked({reinterpret_cast<const char*>(&head), got});
         if (got < sizeof(head.magic) || head.magic != stream::kMagic)
             fail("{} isn't a stream of images", in_.name());
@@ -93,7 +93,7 @@ private:
         }
     }
 
-    /// False after the last one.
+    /// Reads one record; returns false after the last.
     bool readRecord() {
         RecordHead head;
         readAll(std::as_writable_bytes(std::span(&head, 1)));
@@ -109,7 +109,7 @@ private:
         readAll(payload);
         if (sums_.of(payload, id_) != head.payloadChecksum)
             damaged("the checksum of what a record carries is wrong");
-        offset_ = start;  // errors are about the whole record
+        offset_ = start;  // errors name the offset of the record
         const bool more = take(head, payload);
         offset_ = start + sizeof(head) + head.size;
         return more;
@@ -195,7 +195,7 @@ private:
     }
 
     [[noreturn]] void truncated(std::uint64_t end) const {
-        fail("{} ends too early, at offset {}: whoever wrote it has failed, or was cut off", in_.name(), end);
+        fail("{} ends too early, at offset {}: its writer has failed or lost the connection", in_.name(), end);
     }
 
     [[noreturn]] void damaged(std::string_view what) const {
@@ -207,7 +207,7 @@ private:
     const stream::Sums sums_;
     const std::unique_ptr<std::byte[]> payload_;
     std::uint64_t id_ = 0;
-    std::uint64_t offset_ = 0;  ///< of what is read next
+    std::uint64_t offset_ = 0;  ///< offset of the next read
     std::uint64_t records_ = 0;
     std::uint32_t files_ = 0;
     std::map<std::uint32_t, Open> open_;

@@ -8,17 +8,17 @@ namespace criu {
 class ByteStream;
 class ImageDir;
 
-/// What a stream had.
+/// Amount of received data.
 struct StreamAmounts {
     std::uint32_t files = 0;
-    std::uint64_t bytes = 0;  ///< of the stream itself
+    std::uint64_t bytes = 0;  ///< bytes of the stream itself
 };
 
-/// Reads a stream (stream_format) to its end record and puts its files into a directory, in place of files of the same
-/// names. Bytes behind the end are left in the stream.
+/// Reads a stream (stream_format) up to its end record. Puts the files into a directory and replaces files with
+/// equal names. Leaves bytes after the end record in the stream.
 ///
-/// Nothing of it is believed before its checksum was verified. Throws Error, which names the offset in the stream, for
-/// one that is damaged, ends too early, or isn't one at all; then the files that had begun are removed again.
+/// Uses no data before it has verified the checksum. Throws Error, which names the offset, if the stream is damaged,
+/// incomplete or of another format, and removes the files that it began.
 StreamAmounts receiveStream(ByteStream& in, const ImageDir& into);
 
 }  // namespace criu

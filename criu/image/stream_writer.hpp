@@ -15,11 +15,11 @@
 
 namespace criu {
 
-/// Writes images as one stream (stream_format). Threads write blocks of several files as they have them; nothing is
-/// kept here, so what is under way is what the writers themselves hold.
+/// Writer of images as one stream (stream_format). Threads write blocks of several files in any order. The writer
+/// has no buffer.
 class StreamWriter final : public ImageOutlet {
 public:
-    /// Writes the head.
+    /// Writes the header.
     explicit StreamWriter(ByteStream out);
 
     [[nodiscard]] std::unique_ptr<File> create(const std::string& name) override;
@@ -40,7 +40,7 @@ private:
     std::uint64_t records_ = 0;
     std::uint32_t files_ = 0;
     std::uint32_t unfinished_ = 0;
-    std::optional<Error> failure_;  ///< of a write: a record is there in part, and nothing may follow
+    std::optional<Error> failure_;  ///< a failed write left a partial record, so nothing may follow
 };
 
 }  // namespace criu

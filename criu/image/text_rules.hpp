@@ -3,41 +3,39 @@
 
 #include <string_view>
 
-/// What texts of images may hold that become names of files, commands, or input of other programs. Each rule is a list
-/// of what is allowed: whatever a dump of this program or of CRIU 4.2 writes passes, and nothing with which a damaged
-/// or forged image could reach beyond the one name or number that the text stands for.
+/// Rules for texts of images that become names of files, commands, or input of other programs. Each rule is a list
+/// of allowed characters. Texts of criu and of CRIU 4.2 pass. A damaged or forged text can't reach beyond the single
+/// name or number.
 namespace criu {
 
-/// The id of a dump: hexadecimal digits and dashes, 36 bytes at most. It is part of the name of a table in nft's
-/// commands.
+/// True for the id of a dump: hexadecimal digits and dashes, at most 36 bytes. It becomes part of a table name in
+/// commands of nft.
 [[nodiscard]] bool isRunId(std::string_view text) noexcept;
 
-/// A name that the kernel takes for a network device (dev_valid_name()): 1 to 15 bytes other than blanks, '/' and ':',
-/// not
-/// "." or "..". Control characters, which the kernel would take, are none.
+/// True for a name that the kernel accepts for a network device (dev_valid_name()): 1 to 15 bytes without blanks,
+/// '/' and ':', except "." and "..". Excludes control characters, which the kernel accepts.
 [[nodiscard]] bool isDeviceName(std::string_view text) noexcept;
 
-/// What a device is made as, if it has nothing of its own but what all devices have. The kernel may load a module of
-/// this name.
+/// True for the kind of a network device that has only the attributes of all devices. The kernel may load a module
+/// with this name.
 [[nodiscard]] bool isPlainDeviceKind(std::string_view text) noexcept;
 
-/// A controller of cgroups, "name=" and a name as the kernel takes it for a hierarchy without controllers
-/// (cgroup1_parse_param()), or "" for the unified hierarchy. `known`: whether the kernel has a controller of that name.
+/// True for a cgroup controller, for "" (the unified hierarchy), or for "name=" and a hierarchy name
+/// (cgroup1_parse_param()). `known` returns true if the kernel has a controller.
 template <typename Known>
 [[nodiscard]] bool isController(std::string_view text, Known&& known);
 
-/// The path of a cgroup below the root of its hierarchy: names between single slashes, one of which may be in front; ""
-/// and
-/// "/" are the root.
+/// True for the path of a cgroup below the root of its hierarchy: names with single slashes, one of which may be in
+/// front. "" and "/" are the root.
 [[nodiscard]] bool isGroupPath(std::string_view text) noexcept;
 
-/// One or more such names: what a group is called below another.
+/// True for one or more names of cgroups with single slashes, relative to another cgroup.
 [[nodiscard]] bool isGroupBelow(std::string_view text) noexcept;
 
-/// A value of a setting of the network, as text: numbers, an address, or blanks between such.
+/// True for the value of a network sysctl as text: numbers or addresses with blanks.
 [[nodiscard]] bool isSettingValue(std::string_view text) noexcept;
 
-/// The name of a hierarchy without controllers, behind "name=".
+/// True for the name of a hierarchy without controllers, after "name=".
 [[nodiscard]] bool isHierarchyName(std::string_view text) noexcept;
 
 template <typename Known>

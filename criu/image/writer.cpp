@@ -91,7 +91,7 @@ void ImageWriter::zeros(std::size_t count) {
 
 int ImageWriter::flush() {
     writeOut();
-    summing_.reset();  // what comes between isn't seen here
+    summing_.reset();  // the writer doesn't see the caller's writes
     return fd_.get();
 }
 

@@ -17,43 +17,42 @@ namespace criu {
 class FileSumming;
 class WrittenSums;
 
-/// All bytes of an image that has one record. Error when a required field is unset.
+/// Returns an image with one record as bytes. Throws Error if a required field is unset.
 [[nodiscard]] std::vector<std::byte> imageOf(ImageKind kind, const ProtobufCMessage& record);
 
-/// Writes an image: magics, then records and payload. Output is buffered, so that a small image takes one write(2).
-/// Nothing is known to be written before finish() returned; a writer destroyed without it leaves an incomplete file,
-/// as happens when an exception passes by. One writer belongs to one thread; different writers are independent.
+/// Writer of an image: magics, then records and payload. It buffers output, so that a small image takes one
+/// write(2). The file is complete only after finish(); without it, for instance after an exception, the file is
+/// incomplete. Only one thread may use a writer.
 class ImageWriter {
 public:
-    /// Takes over `fd`, an empty file or the write end of a pipe. Raw kinds get no header and take payload only.
+    /// Takes over `fd`, an empty file or the write end of a pipe. Raw kinds have no header and only payload.
     ImageWriter(UniqueFd fd, ImageKind kind, std::string name);
     ~ImageWriter();
     ImageWriter(ImageWriter&&) noexcept;
     ImageWriter& operator=(ImageWriter&&) noexcept;
 
-    /// Puts the file's checksums there when it is finished, unless flush() has handed out its descriptor. Before
-    /// anything is written.
+    /// Adds the file's checksums to `sums` in finish(), unless flush() was called. Must precede all writes.
     void sumInto(std::shared_ptr<WrittenSums> sums);
 
-    /// Appends a record. Error when a required field is unset.
+    /// Appends a record. Throws Error if a required field is unset.
     template <Message T>
     void write(const T& message) {
         writeAny(asBase(message));
     }
-    /// Same, for a message whose type is known at run time only.
+    /// Appends a record of a message type that is known only at run time.
     void writeAny(const ProtobufCMessage& message);
 
-    /// Appends bytes as they are.
+    /// Appends bytes without change.
     void payload(std::span<const std::byte> bytes);
 
-    /// Appends zero bytes, e.g. to fill up to an alignment.
+    /// Appends zero bytes, for instance for alignment.
     void zeros(std::size_t count);
 
-    /// Writes out what is buffered, and returns the descriptor: bytes written to it at its current position (write,
-    /// splice, copy_file_range) follow what was appended so far.
+    /// Writes the buffer and returns the descriptor. The caller may then write at its current position (write,
+    /// splice, copy_file_range), and later appends follow.
     int flush();
 
-    /// Flushes and closes. Errors of both are thrown: a full disk shows here.
+    /// Writes the buffer and closes the file. Throws Error for failures of both, for instance a full disk.
     void finish();
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -65,7 +64,7 @@ private:
     UniqueFd fd_;
     std::string name_;
     std::vector<std::byte> buffer_;
-    std::shared_ptr<WrittenSums> sums_;  ///< null: nobody wants checksums
+    std::shared_ptr<WrittenSums> sums_;  ///< null: no checksums are taken
     std::unique_ptr<FileSumming> summing_;
 };
 

@@ -11,15 +11,15 @@
 
 namespace criu {
 
-/// What the files are that this process has written into a directory, so that nothing has to be read again for its
-/// checksum. Several threads may use it at once.
+/// Checksums of the files that this process wrote into a directory, so that criu needn't read them again. Several
+/// threads may use one object.
 class WrittenSums {
 public:
     [[nodiscard]] const Checksum& checksum() const noexcept { return checksum_; }
 
-    /// A file has been written. It replaces an earlier one of the same name.
+    /// Adds a written file, and replaces an earlier one with this name.
     void add(FileSum file);
-    /// A file is gone, or its content isn't known any more.
+    /// Forgets a file that was removed or changed.
     void forget(const std::string& name);
     [[nodiscard]] std::optional<FileSum> find(const std::string& name) const;
     [[nodiscard]] std::vector<FileSum> all() const;

@@ -8,21 +8,21 @@
 
 namespace criu::model {
 
-/// The session and the process group of criu, into which a job of a shell is restored (--shell-job), by the numbers
-/// that plans use.
+/// Shell job session: session and process group of criu, which a shell job joins (--shell-job). Ids are those of
+/// birth plans.
 struct ShellJobSession {
     TreePid session;
     TreePid group;
 
-    /// The tree is restored in criu's own pid namespace: numbers mean the same in both.
+    /// For a tree in criu's pid namespace, where ids are the same for both.
     static ShellJobSession sameNamespace(TreePid session, TreePid group) { return {session, group}; }
-    /// The tree gets a pid namespace of its own. There the kernel shows session and group of criu as 0, whatever their
-    /// numbers are outside (pid_namespaces(7)); a process of the tree may well have the same numbers.
+    /// For a tree in its own pid namespace. There the kernel shows criu's session and group as 0
+    /// (pid_namespaces(7)), and a process of the tree may have the same ids.
     static ShellJobSession ownNamespace() { return {BirthPlan::kExternalSession, TreePid()}; }
 };
 
-/// What the plan of births needs to know of a tree. If its root doesn't lead its session, the members of that session,
-/// and those of the root's group, come to `outer`; throws Error unless it is a `shellJob`.
+/// Returns the input of the birth plan for a tree. If the root doesn't lead its session, members of its session and
+/// group join `outer`. Throws Error then unless `shellJob` is set.
 [[nodiscard]] std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSession& outer, bool shellJob);
 
 }  // namespace criu::model

@@ -11,13 +11,13 @@
 namespace criu::model {
 namespace {
 
-/// Makes the plan. Processes are found by their pid, sessions and groups by that of their leader.
+/// Planner of births. Processes are identified by pid, sessions and groups by the pid of their leader.
 ///
-/// What the kernel's rules leave possible: a process gets into a session only by being created by somebody in it, and
-/// to another parent only upwards, to an ancestor. So a process whose parent never was in its session was adopted: it
-/// descends from the session's leader, and that once was below that parent. If it isn't there now it, or an ancestor
-/// that it has come with, was adopted by somebody further up since. The planner first finds below whom everybody must
-/// be born, from which follows who is adopted.
+/// The kernel lets a process enter a session only by birth from a member, and reparents only to an ancestor. So a
+/// process whose parent never was in its session was reparented: it descends from the session's leader, which was
+/// once below that parent. If the leader isn't below the parent now, the leader or one of its ancestors was later
+/// reparented further up. The planner first finds below which process each one must be born. Reparenting follows
+/// from this.
 class BirthPlanner {
 public:
     BirthPlanner(std::span<const BirthFacts> processes, TreePid outerSid) : outerSid_(outerSid) {
@@ -50,13 +50,13 @@ private:
         return births_.back();
     }
 
-    /// Session a planned process is in once it has done all its own calls.
+    /// Returns the session of a planned process after all its own calls.
     TreePid finalSession(TreePid pid) { return birth(pid).leadsSession ? pid : bornIn_.at(pid); }
 
     bool isInSession(TreePid pid, TreePid sid) { return finalSession(pid) == sid || bornIn_.at(pid) == sid; }
 
-    /// Makes `creator` clone `child`, whose session must be `sid`, at the right side of the creator's setsid.
-    /// False if the creator is never in that session.
+    /// Makes `creator` clone `child`, whose session must be `sid`, before or after the creator's setsid(2). Returns
+    /// false if the creator is never in that session.
     bool assign(TreePid creator, TreePid child, TreePid sid) {
         Birth& who = birth(creator);
         if (finalSession(creator) == sid)
@@ -85,7 +85,8 @@ private:
         return found != facts_.end() && found->second.sid == pid;
     }
 
-    /// The session that a leader must be born in, because it had children there before it began its own; 0: any.
+    /// Returns the session that a leader must be born in, because it had children there before its setsid(2); 0:
+    /// any.
     TreePid birthSession(TreePid leader) {
         if (const auto known = birthSessions_.find(leader); known != birthSessions_.end())
             return known->second;
@@ -97,7 +98,7 @@ private:
         return birthSessions_[leader] = TreePid();
     }
 
-    /// The session that a process must be born in; 0: any.
+    /// Returns the session that a process must be born in; 0: any.
     TreePid wantedSession(TreePid pid) { return leads(pid) ? birthSession(pid) : facts_.at(pid).sid; }
 
     [[nodiscard]] bool isUnder(TreePid pid, TreePid ancestor) const {
@@ -112,7 +113,7 @@ private:
         return found == below_.end() ? TreePid() : found->second;
     }
 
-    /// Of `pid` and its ancestors the one whose parent is the nearest common ancestor of `pid` and `other`.
+    /// Returns `pid` or its ancestor whose parent is the nearest common ancestor of `pid` and `other`.
     [[nodiscard]] TreePid branchOf(TreePid pid, TreePid other) const {
         while (birthParent(pid) && !isUnder(other, birthParent(pid)))
             pid = birthParent(pid);
@@ -121,15 +122,15 @@ private:
 
     bool entersSession(TreePid pid, TreePid sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
 
-    /// Makes sure that the place below which a process is born has a member of the session that it must be born in:
-    /// only that member can create it.
+    /// Ensures that a member of the required session exists below the process' birth parent: only a member can
+    /// create the process.
     void require(TreePid pid) {
         const TreePid sid = wantedSession(pid);
         const TreePid place = birthParent(pid);
         if (!sid || sid == outerSid_ || !place || entersSession(place, sid))
             return;
         if (!below_.contains(sid)) {
-            below_[sid] = place;  // its leader is gone
+            below_[sid] = place;  // the session's leader has ended
             return;
         }
         if (isUnder(sid, place))
@@ -138,8 +139,8 @@ private:
             below_[sid] = place;
             return;
         }
-        // The leader, with the ancestors that it was adopted together with, was once below that place. If the leader is
-        // gone it is the reverse: the process was below where the leader's helper will be.
+        // The leader was once below that birth parent, with the ancestors that were reparented together with it. If
+        // the leader has ended, the process was below the place of the leader's helper instead.
         const TreePid leaders = branchOf(sid, place);
         const TreePid others = branchOf(place, sid);
         if (!facts_.contains(sid) && leaders != sid && others > leaders && !isUnder(sid, others))
@@ -155,8 +156,8 @@ private:
         require(branch);
     }
 
-    /// Whether a session of which `leader` has a child was begun by a descendant of `leader`, so that the child was
-    /// adopted. If not, the child is older than the leader's own session.
+    /// True if a descendant of `leader` began this session, of which `leader` has a child; the child was reparented
+    /// then. Otherwise the child is older than the session that `leader` leads.
     bool isStartedByDescendant(TreePid sid, TreePid leader) {
         if (sid == outerSid_)
             return false;
@@ -167,10 +168,10 @@ private:
             if (parent && facts_.at(parent).sid == sid)
                 return false;
         }
-        return sid > leader;  // pids are given in ascending order
+        return sid > leader;  // the kernel assigns pids in ascending order
     }
 
-    /// Plans a process of the image, after what it depends on.
+    /// Plans a process of the images after the processes that it depends on.
     void ensure(TreePid pid) {
         if (isPlanned(pid))
             return;
@@ -211,7 +212,7 @@ private:
         add(std::move(next), outerSid_);
     }
 
-    /// The leader of a session, be it alive or gone.
+    /// Plans the leader of a session, or a helper for an ended one.
     void ensureSession(TreePid sid) {
         if (isPlanned(sid) || sid == outerSid_)
             return;
@@ -228,14 +229,14 @@ private:
             addLeader(sid, beginning);
     }
 
-    /// A process that is born into a session.
+    /// Plans a process that is born into session `sid`.
     void place(Birth next, TreePid sid) {
         const TreePid pid = next.pid;
         if (assign(next.parent, pid, sid)) {
             add(std::move(next), sid);
             return;
         }
-        // A child of the same parent that is in the session clones a sibling directly.
+        // A child of the same parent in the session clones the process with CLONE_PARENT.
         for (std::size_t i = 0; i < births_.size(); ++i) {
             if (births_[i].parent != next.parent || births_[i].reparented)
                 continue;
@@ -250,15 +251,15 @@ private:
         adopt(std::move(next), next.parent, sid);
     }
 
-    /// Plans a process whose parent in the end is an ancestor of the one that it is born below: it will be adopted.
+    /// Plans a process that is born below `below`, a descendant of its final parent. The kernel reparents it later.
     void placeBelow(Birth next, TreePid below, TreePid sid) {
         if (sid && !isInSession(below, sid))
             ensureSession(sid);
         adopt(std::move(next), below, sid ? sid : finalSession(below));
     }
 
-    /// A member of the session that is `below` a process, or that itself, clones a helper; the helper clones `next`
-    /// and ends.
+    /// Makes a member of session `sid` clone a helper; the helper clones `next` and ends. The member is `below` or a
+    /// descendant.
     void adopt(Birth next, TreePid below, TreePid sid) {
         for (std::size_t i = 0; i < births_.size(); ++i) {
             const TreePid member = births_[i].pid;
@@ -275,8 +276,8 @@ private:
              sid);
     }
 
-    /// Whether a process is `ancestor`, or was created by it or one of its descendants, whoever is its parent in the
-    /// end.
+    /// True if a process is `ancestor`, or if `ancestor` or one of its descendants created it. Final parents don't
+    /// matter.
     bool isBelow(TreePid pid, TreePid ancestor) {
         for (TreePid at = pid; at; at = creatorSession(at))
             if (at == ancestor)
@@ -284,13 +285,13 @@ private:
         return false;
     }
 
-    /// The parent that a process has when it is created, before anybody adopts it.
+    /// Returns the parent of a process at its birth, before reparenting.
     TreePid creatorSession(TreePid pid) {
         const Birth& who = birth(pid);
         return who.reparented ? who.creator : who.parent;
     }
 
-    /// A helper with a free pid: it only exists to hand its child over.
+    /// Adds a helper with any pid, which only creates a child and ends.
     TreePid addReparentHelper(TreePid member, TreePid sid) {
         Birth helper;
         lastSpare_ = TreePid(lastSpare_.value - 1);
@@ -302,7 +303,7 @@ private:
         return helper.pid;
     }
 
-    /// A helper with the pid of a session's leader that is gone.
+    /// Adds a helper with the pid of an ended session leader.
     void addLeader(TreePid sid, TreePid parent) {
         Birth helper;
         helper.pid = helper.pgid = sid;
@@ -313,14 +314,14 @@ private:
         add(helper, finalSession(parent));
     }
 
-    /// Groups whose leader is gone get a helper with the leader's pid, in the session of the members.
+    /// Adds a helper with the pid of an ended group leader, in the session of the members.
     void ensureGroupLeader(const BirthFacts& facts) {
         const TreePid pgid = facts.pgid;
         if (!pgid || isPlanned(pgid))
             return;
         const Birth& root = births_.front();
         if (!root.leadsSession && facts.sid == outerSid_ && facts_.at(root.pid).pgid == pgid)
-            return;  // the caller's own group, adopted with its session
+            return;  // the group of criu, which the root inherits with its session
         for (TreePid pid = facts.pid; pid; pid = parentOf(pid)) {
             if (finalSession(pid) != facts.sid)
                 continue;
@@ -339,8 +340,8 @@ private:
     TreePid lastSpare_;
     std::map<TreePid, BirthFacts> facts_;
     std::map<TreePid, std::vector<TreePid>> children_;
-    std::map<TreePid, TreePid> birthSessions_;  ///< those worked out so far
-    std::map<TreePid, TreePid> below_;          ///< the member of the tree that a process is born below
+    std::map<TreePid, TreePid> birthSessions_;  ///< results so far
+    std::map<TreePid, TreePid> below_;          ///< process of the tree below which a process is born
     std::map<TreePid, std::size_t> index_;
     std::map<TreePid, TreePid> bornIn_;
     std::set<TreePid> begun_;

@@ -12,40 +12,41 @@
 
 namespace criu::model {
 
-/// What the plan needs to know of one process of the image.
+/// Input of the birth plan for one process of the images.
 struct BirthFacts {
     TreePid pid;
     TreePid ppid;  ///< 0 for the root
-    TreePid pgid;  ///< 0: the group's leader was outside of the tree's pid namespace
+    TreePid pgid;  ///< 0: the leader of the group was outside of the tree's pid namespace
     TreePid sid;
 };
 
-/// One process that a restore creates: a process of the image, or a helper that lives only until all process
-/// groups are joined (it carries the pid of a session or group leader that is gone).
+/// One process that a restore creates: a process of the images, or a helper. A helper lives until all processes have
+/// joined their groups. It may have the pid of an ended session or group leader.
 struct Birth {
-    TreePid pid;      ///< negative: a helper whose pid doesn't matter
-    TreePid parent;   ///< whose child it is afterwards; 0 for the root
-    TreePid creator;  ///< who calls clone; differs from `parent` where CLONE_PARENT or adoption is needed
+    TreePid pid;      ///< negative: a helper with any pid
+    TreePid parent;   ///< the final parent; 0 for the root
+    TreePid creator;  ///< calls clone3(2); differs from `parent` with CLONE_PARENT or reparenting
     TreePid pgid;
     bool helper = false;
-    bool leadsSession = false;           ///< calls setsid itself
-    bool viaCloneParent = false;         ///< created by a sibling with CLONE_PARENT
-    bool reparented = false;             ///< created by a helper whose end hands it to `parent`
-    std::vector<TreePid> beforeSession;  ///< created by it before its setsid: they stay in the session it was born in
-    std::vector<TreePid> afterSession;   ///< created by it afterwards, in this order
+    bool leadsSession = false;           ///< calls setsid(2)
+    bool viaCloneParent = false;         ///< a sibling creates it with CLONE_PARENT
+    bool reparented = false;             ///< a helper creates it and ends, so the kernel reparents it to `parent`
+    std::vector<TreePid> beforeSession;  ///< children it creates before its setsid(2), in its first session
+    std::vector<TreePid> afterSession;   ///< children it creates after its setsid(2), in this order
 };
 
-/// Who clones whom, so that everybody ends up with the right parent and session. Kernel rules behind it: a process is
-/// born into the session and group of the one that clones it (with CLONE_PARENT too) and can only leave for a session
-/// of its own.
+/// Birth plan: says which process clones which, so that each gets its parent, session and group. A new process gets
+/// the session and group of its creator, also with CLONE_PARENT (copy_process()). It can leave the session only by
+/// setsid(2).
 class BirthPlan {
 public:
-    /// Stands for a session that no process of the tree can lead, because its leader is in another pid namespace. Zero
-    /// would mean any session.
+    /// Stands for a session whose leader is in another pid namespace, so that no process of the tree can lead it.
+    /// Zero would mean any session.
     static constexpr TreePid kExternalSession{std::numeric_limits<pid_t>::min()};
 
-    /// `processes`: parents before children, root first. `outerSid`: the session that the restoring criu is in, which
-    /// the root is born into and stays in if it doesn't lead a session; kExternalSession if the tree gets a pid
+    /// Makes the plan. `processes` has parents before children, the root first. `outerSid` is criu's session: a root
+    /// that doesn't lead a session is born into it and stays there. It is kExternalSession if the tree gets its own
+    /// pid namespace. Throws Error that names a process whose session can't be created.
     /// namespace of its own. Throws Error naming the process whose session can't be made.
     static BirthPlan make(std::span<const BirthFacts> processes, TreePid outerSid);
 
@@ -54,16 +55,15 @@ public:
     [[nodiscard]] std::span<const Birth> all() const { return births_; }
     [[nodiscard]] std::size_t helpers() const;
 
-    /// The processes that adopt orphans, in the order of their turns, which begin when all processes are born. An
-    /// orphan goes to its nearest ancestor that is a child subreaper (prctl(2), PR_SET_CHILD_SUBREAPER; Linux 3.4), so
-    /// in each turn exactly one process is one. The deepest adopters have their turns first: an orphan that has to go
-    /// past one of them, to an adopter further up, does so in a later turn, in which the first is no subreaper any
-    /// more.
+    /// Returns the processes that take subreaper turns, in order. Turns begin when all processes are born. The
+    /// kernel reparents an orphan to its nearest ancestor that is a child subreaper (prctl(2),
+    /// PR_SET_CHILD_SUBREAPER; Linux 3.4), so each turn has exactly one subreaper. The deepest ones come first: an
+    /// orphan for an ancestor further up must pass them in a later turn.
     [[nodiscard]] std::span<const TreePid> subreaperTurns() const { return subreaperTurns_; }
-    /// The number of a process' turn; nothing for those that don't adopt.
+    /// Returns the number of a process' subreaper turn; nothing if it has none.
     [[nodiscard]] std::optional<std::size_t> turnOf(TreePid adopter) const;
-    /// The turn in which a helper has to end, so that its child is adopted by whoever has that turn. Nothing: no child
-    /// of it is to be adopted, and it may end when the turns of the helpers that it created are over.
+    /// Returns the subreaper turn in which a helper must end, so that the right process gets its child. Returns
+    /// nothing for a helper without such a child: it may end after the turns of the helpers that it created.
     [[nodiscard]] std::optional<std::size_t> endOf(const Birth& helper) const;
 
 private:

@@ -11,7 +11,7 @@
 namespace criu::model {
 namespace {
 
-/// The nearest process that two have come from, by who creates whom.
+/// Finds the nearest common creator of two processes.
 class Creators {
 public:
     explicit Creators(const BirthPlan& births) : births_(births) {}
@@ -63,7 +63,7 @@ public:
             late_[file] = files_[file].late || std::any_of(needs_[file].begin(), needs_[file].end(),
                                                            [this](std::size_t needed) { return late_[needed]; });
         placeLate();
-        // Who needs a file is placed before the file is.
+        // Files that need another file are placed before it.
         for (auto file = order_.rbegin(); file != order_.rend(); ++file)
             if (!late_[*file])
                 place(*file);
@@ -72,7 +72,7 @@ public:
         return std::move(openings_);
     }
 
-    /// All files, each behind those that it needs, otherwise in the given order.
+    /// Returns all files. Each one follows the files that it needs; otherwise they keep the given order.
     [[nodiscard]] std::span<const std::size_t> order() const { return order_; }
 
 private:
@@ -141,9 +141,9 @@ private:
     }
 
     void placeLate() {
-        // Late files that need each other are opened by the same process.
+        // Late files that need each other have one opener.
         boost::disjoint_sets_with_storage<> sets(files_.size());
-        std::unordered_map<std::size_t, TreePid> sessions;  ///< that openers of sets must be in
+        std::unordered_map<std::size_t, TreePid> sessions;  ///< session that a set's opener must be in
         std::unordered_map<std::size_t, TreePid> openers;
         for (const std::size_t file : order_)
             for (const std::size_t needed : needs_[file])
@@ -169,7 +169,7 @@ private:
                 continue;
             const std::size_t set = sets.find_set(file);
             if (!openers.contains(set))
-                for (const FileUser& process : processes_)  // nobody who uses it, but somebody who can
+                for (const FileUser& process : processes_)  // no user can open it, but another process can
                     if (suits(process, set) && (!openers.contains(set) || process.pid == process.sid))
                         openers[set] = process.pid;
             if (!openers.contains(set))
@@ -196,12 +196,13 @@ private:
         opening.controller = controllerOf(file);
         if (const auto session = files_[file].session; session && opening.controller == *session) {
             add(*session);
-            inherited = true;  // it must be there when the session begins
+            inherited = true;  // must exist when the session begins
         }
         opening.stage = inherited ? FileStage::BeforeChildren : FileStage::AfterChildren;
     }
 
-    /// The session's leader. If that isn't of the tree: the root, where it is put into criu's session in its stead.
+    /// Returns the leader of the terminal's session. If the leader isn't in the tree, returns the root, which joins
+    /// criu's session.
     [[nodiscard]] TreePid controllerOf(std::size_t file) const {
         const std::optional<TreePid> session = files_[file].session;
         if (!session)
@@ -218,7 +219,8 @@ private:
             opening.completer = users_[file].front();
             return;
         }
-        // In flight only. Whatever needs it has it where it is opened; of what isn't late, its users have it, too.
+        // The file is only in flight. The process that needs it has it where it is opened; if it isn't late, its
+        // users have it too.
         const FileOpening& user = openings_[neededBy_[file].front()];
         opening.completer = user.stage == FileStage::Late ? user.opener : user.completer;
     }

@@ -16,54 +16,55 @@
 
 namespace criu::model {
 
-/// What the plan needs to know of one thing that is opened: an open file description, or several that are made
-/// together.
+/// Input of the file plan for one open: an open file description, or several that are made together.
 struct FileFacts {
-    std::vector<FileId> ids;          ///< the descriptions it makes
-    std::vector<FileId> needs;        ///< must be open in the same process before; its own don't count
-    bool late = false;                ///< can be opened only when all processes exist
-    bool early = false;               ///< should be open before its opener creates children
-    std::optional<TreePid> session;   ///< of a terminal: the session that it controls
-    bool opensOnlyInSession = false;  ///< and that only a process of that session can open it; for late ones
+    std::vector<FileId> ids;          ///< descriptions that the open makes
+    std::vector<FileId> needs;        ///< must be open in the same process before; its own ids don't count
+    bool late = false;                ///< opens only when all processes exist
+    bool early = false;               ///< opens before its opener creates children, if possible
+    std::optional<TreePid> session;   ///< for a terminal: session that it controls
+    bool opensOnlyInSession = false;  ///< for late files: only a process of `session` can open it
 };
 
-/// A living process of the image. Of those that share a descriptor table only the first has it.
+/// A living process of the images. Only the first process of a shared descriptor table has the table.
 struct FileUser {
     TreePid pid;
     TreePid sid;
     bool hasTable = false;
-    std::vector<FileId> files;  ///< by ascending descriptors
+    std::vector<FileId> files;  ///< in the order of descriptors
 };
 
-/// When a process opens a file.
+/// Time at which a process opens a file.
 enum class FileStage : std::uint8_t {
-    BeforeChildren,  ///< before it creates any: they inherit the file
+    BeforeChildren,  ///< before it creates children, which inherit the file
     AfterChildren,   ///< when it fills its own table
-    Late,            ///< when all processes exist and have placed all else
+    Late,            ///< when all processes exist and have placed all other files
 };
 
-/// Who does what for one thing.
+/// Roles of processes for one open.
 struct FileOpening {
     TreePid opener;
     FileStage stage = FileStage::AfterChildren;
-    TreePid completer;   ///< its first user, or who needs it first; has it when all are placed
-    TreePid controller;  ///< of a terminal: who makes it control the session; 0: nobody
+    TreePid completer;   ///< first user, or first process that needs it; has it when all files are placed
+    TreePid controller;  ///< for a terminal: process that makes it control the session; 0: none
 };
 
-/// Who opens what. A file that one process uses is opened there. One that several use is opened by their nearest common
-/// creator, before it creates them: fork is what passes descriptions on. What can be opened only when all processes
-/// exist is opened by one of its users, from which the others fetch it; so is what needs such a file.
+/// File plan: says which process opens which file. A single user opens its file itself. Several users get it by fork
+/// from their nearest common creator, which opens it before it creates them. One of its users opens a late file, and
+/// all others fetch it; the same holds for files that need a late file.
 class FilePlan {
 public:
-    /// `processes`: the root first; those of one table in the order of the image. `births` has them all. Throws Error
-    /// if files need each other in a circle, if one is needed that isn't among `files`, or if no process can open one.
+    /// Makes the plan. `processes` has the root first, and users of one table in the order of the images. `births`
+    /// has all of them. Throws Error if files need each other in a circle, if a needed file isn't among `files`, or
+    /// if no process can open a file.
     static FilePlan make(std::span<const FileFacts> files, std::span<const FileUser> processes,
                          const BirthPlan& births);
 
-    /// By index into what make() was given.
+    /// Returns the roles for a file, by its index in the input of make().
     [[nodiscard]] const FileOpening& of(std::size_t file) const { return openings_[file]; }
 
-    /// What a process (a helper, too) opens at a stage: indices, each behind those that it needs.
+    /// Returns the indices of files that a process or helper opens at a stage; each one follows the files that it
+    /// needs.
     [[nodiscard]] std::span<const std::size_t> openedBy(TreePid pid, FileStage stage) const;
     [[nodiscard]] std::span<const std::size_t> completedBy(TreePid pid) const;
     [[nodiscard]] std::span<const std::size_t> controlledBy(TreePid pid) const;

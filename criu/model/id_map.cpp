@@ -123,7 +123,8 @@ std::optional<UserNsPosition> UserNsPosition::ofImage(const ImageDir& images, st
 }
 
 IdMap IdMap::seenFrom(const IdMap& above) const {
-    // The kernel takes only what one line of the map above has as a whole (map_write() in kernel/user_namespace.c).
+    // The kernel accepts an extent only if one extent of the parent's map contains it completely (map_write() in
+    // kernel/user_namespace.c).
     IdMap map = *this;
     for (IdExtent& extent : map.users_)
         extent.outer = above.needInnerUid(extent.outer, "a user namespace");

@@ -7,18 +7,19 @@
 #include "criu/model/id_map.hpp"
 #include "images/ipc-desc.fwd.hpp"
 
-/// Owner, creator and mode of System V IPC objects (shared memory, semaphores, messages), which images say alike.
+/// Owner, creator and mode of System V IPC objects: shared memory, semaphores and messages have the same form in
+/// images.
 namespace criu::model {
 
-/// Key, owner, creator and mode, for images.
+/// Returns key, owner, creator and mode for images.
 [[nodiscard]] IpcDescEntry describeIpc(int id, const ipc_perm& permissions) noexcept;
 
-/// Change owner and creator from outer to inner ids (IdMap), and back. Whoever has no id in the tree's user namespace
-/// becomes criu's effective user or group on the way back.
+/// Change owner and creator from outer to inner ids (IdMap), and back. On the way back, unmapped ids become criu's
+/// effective uid or gid.
 void toInside(IpcDescEntry& desc, const IdMap& ids) noexcept;
 void toOutside(IpcDescEntry& desc, const IdMap& ids) noexcept;
 
-/// Throws Error if the numbers can't be those of an object; `what` names the kind.
+/// Throws Error if the numbers can't be those of an object. `what` names the kind.
 void requireIpcDesc(const IpcDescEntry& desc, const char* what);
 
 }  // namespace criu::model

@@ -14,8 +14,8 @@ bool contains(const std::vector<TreePid>& all, TreePid one) {
     return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// Whether a process is in its group from birth on: its creator led the group before, or was born into it as well. Who
-/// leads no group but the one that it is born into leaves that only when all are born.
+/// True if a process is in its group from birth: its creator led the group before, or was born into it too. A
+/// process that leads no other group leaves its birth group only when all are born.
 bool isBornIntoGroup(const BirthPlan& plan, const Birth& born) {
     for (const Birth* at = &born; at->creator; at = &plan.of(at->creator)) {
         const Birth& creator = plan.of(at->creator);
@@ -24,7 +24,7 @@ bool isBornIntoGroup(const BirthPlan& plan, const Birth& born) {
         if (creator.leadsSession || creator.pgid != born.pgid)
             return false;
     }
-    return true;  // the root itself came in it, from criu
+    return true;  // the root got the group from criu
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ TreePid NestedPids::firstOf(const Space& space) noexcept {
 }
 
 const NestedPids::Space* NestedPids::placeOf(const BirthPlan& plan, TreePid process) const {
-    // A helper that has no number of its own is where its creator is.
+    // A helper without a number of its own is in the namespace of its creator.
     while (process < TreePid())
         process = plan.of(process).creator;
     return of(process);
@@ -101,7 +101,7 @@ bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
     if (!birth.creator || place == ofCreator || isFirst(birth.pid) || birth.helper || birth.reparented ||
         birth.viaCloneParent)
         return false;
-    // The creator waits for the first process of the namespace, and creates all others before.
+    // The creator waits for the first process of the namespace, and creates all other children before.
     const Birth& creator = plan.of(birth.creator);
     if (!contains(creator.afterSession, birth.pid))
         return false;
@@ -114,7 +114,7 @@ bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
 void NestedPids::require(const BirthPlan& plan) const {
     if (empty())
         return;
-    // Who puts others into a namespace waits for its first process.
+    // A process that puts children into a namespace waits for its first process.
     for (const auto& space : spaces_)
         if (const TreePid first = firstOf(*space); !first || of(first) != space.get() || plan.of(first).helper)
             fail("pid namespace {} has no first process", space->id);
@@ -127,10 +127,10 @@ void NestedPids::require(const BirthPlan& plan) const {
                             !birth.reparented && !birth.viaCloneParent;
         if (isFirst(birth.pid) ? !begins : place != ofCreator && !isPutInside(plan, birth))
             fail("process {} would have to be created from another pid namespace than it is in", birth.pid);
-        // copy_process() in kernel/fork.c: the first process of a namespace has no siblings.
+        // copy_process() in kernel/fork.c: the first process of a namespace can't have siblings.
         if (birth.viaCloneParent && isFirst(birth.creator))
             fail("process {} would have to be created as a sibling of the first process of a pid namespace", birth.pid);
-        // find_new_reaper() in kernel/exit.c: orphans stay in the namespace of who has left them.
+        // find_new_reaper() in kernel/exit.c: an orphan stays in the pid namespace of its ended parent.
         if (birth.reparented && placeOf(plan, birth.parent) != ofCreator)
             fail("process {} would have to be adopted in another pid namespace", birth.pid);
         if (birth.pgid && !birth.helper && numberIn(place, birth.pgid) == 0 && !isBornIntoGroup(plan, birth))

@@ -14,59 +14,59 @@ namespace criu::model {
 struct Birth;
 class BirthPlan;
 
-/// A pid namespace below the one that the root of a tree is in.
+/// A nested pid namespace.
 struct NestedPidNs {
-    std::uint32_t id;                            ///< dump: its inode; restore: its number in images
+    std::uint32_t id;                            ///< dump: its inode; restore: its namespace id in images
     const NestedPidNs* parent;                   ///< null: the namespace of the tree's root
-    unsigned depth;                              ///< how many namespaces are between it and that one, plus one
-    std::unordered_map<TreePid, pid_t> numbers;  ///< of all that can be seen from it
+    unsigned depth;                              ///< 1 for a child of the root's namespace, and so on
+    std::unordered_map<TreePid, pid_t> numbers;  ///< number of each process that is visible in it
 };
 
-/// All pid namespaces below the one that the root of a tree is in, and what processes, threads, process groups and
-/// sessions are called there. Whoever is in such a namespace has a number in it, and one in each namespace above, up to
-/// that of the root, which is its TreePid.
+/// Nested pid namespaces, and the numbers of processes, threads, process groups and sessions in them. A process in
+/// such a namespace has a number there and in each namespace above, up to the root's namespace. Its number in the
+/// root's namespace is its TreePid.
 class NestedPids {
 public:
     using Space = NestedPidNs;
 
-    /// Those of a tree that has none.
+    /// Returns the object of a tree without nested pid namespaces.
     [[nodiscard]] static const NestedPids& none() noexcept;
     [[nodiscard]] bool empty() const noexcept { return spaces_.empty(); }
     [[nodiscard]] const std::vector<std::unique_ptr<Space>>& all() const noexcept { return spaces_; }
-    /// Null: there is none with this id.
+    /// Returns the namespace with this id, or null.
     [[nodiscard]] Space* find(std::uint32_t id) const noexcept;
 
-    /// `parent`: null for the namespace of the tree's root. The result lives as long as this object.
+    /// Adds a namespace. `parent` is null for a child of the root's namespace. The result lives as long as this
+    /// object.
     Space& add(std::uint32_t id, const Space* parent);
-    /// Somebody is seen from a namespace by this number. Throws Error if it's known by another number there. That
-    /// nobody else has the number is for the caller to know: the kernel sees to it on a dump, who reads images checks
-    /// it.
+    /// Notes the number of a process in a namespace. Throws Error if it has another number there. The caller ensures
+    /// that numbers are unique: the kernel does for a dump, and a reader of images checks it.
     void note(Space& space, TreePid who, pid_t number);
 
-    /// Where somebody is: the deepest namespace that sees it. Null: in that of the tree's root.
+    /// Returns the deepest namespace in which a process is visible; null: the root's namespace.
     [[nodiscard]] const Space* of(TreePid who) const noexcept;
-    /// What somebody is called in a namespace (null: that of the tree's root); zero if it can't be seen from there.
+    /// Returns the number of a process in a namespace (null: the root's); zero if it isn't visible there.
     [[nodiscard]] static pid_t numberIn(const Space* space, TreePid who) noexcept;
-    /// All numbers of somebody, in the order that clone3(2) wants: its own first, that of the tree's root last.
+    /// Returns all numbers of a process in the order of clone3(2): from its own namespace up to the root's.
     [[nodiscard]] std::vector<pid_t> numbersOf(TreePid who) const;
-    /// Whether a process is the first one of a namespace.
+    /// True if a process is the first of a namespace.
     [[nodiscard]] bool isFirst(TreePid who) const noexcept;
-    /// The first process of a namespace; zero if it isn't known.
+    /// Returns the first process of a namespace; zero if it isn't known.
     [[nodiscard]] static TreePid firstOf(const Space& space) noexcept;
 
-    /// Throws Error, with the process, if a plan can't be carried out: a process gets into a namespace only by being
-    /// created by one that is there, as its first one, or from above; and it can join no process group that it doesn't
-    /// see, but only be born into it. Each namespace has its first process among them.
+    /// Throws Error that names a process if the plan is impossible. A process enters a namespace only by birth: from
+    /// a member, as its first process, or from above. It can be born into a process group that its namespace doesn't
+    /// see, but can't join it later. Each namespace needs its first process.
     void require(const BirthPlan& plan) const;
 
-    /// Whether the creator of a process puts it into a namespace below its own that others are in already (setns(2)).
+    /// True if the creator puts a process into a namespace below its own that already has processes (setns(2)).
     [[nodiscard]] bool isPutInside(const BirthPlan& plan, const Birth& birth) const;
 
 private:
     [[nodiscard]] const Space* placeOf(const BirthPlan& plan, TreePid process) const;
 
     std::vector<std::unique_ptr<Space>> spaces_;
-    std::unordered_map<TreePid, const Space*> places_;  ///< the deepest for each
+    std::unordered_map<TreePid, const Space*> places_;  ///< deepest namespace of each process
 };
 
 }  // namespace criu::model

@@ -13,12 +13,11 @@
 
 namespace criu::model {
 
-/// What is compared between the CPU a tree was dumped on and the one it is restored on. Numbers are those of the RPC
-/// field cpu_cap.
+/// Parts of the CPU to compare between dump and restore. Values are those of the RPC field cpu_cap.
 enum class CpuCap : std::uint32_t {
     Fpu = 1,    ///< floating point state must be restorable
     Cpu = 2,    ///< every feature must be the same
-    Ins = 4,    ///< every instruction set the image names must exist here
+    Ins = 4,    ///< each instruction set in the images must exist here
     Image = 8,  ///< write cpuinfo.img on dump, compare with it on restore
 };
 
@@ -39,45 +38,46 @@ struct CpuCaps {
     friend constexpr bool operator==(CpuCaps, CpuCaps) noexcept = default;
 };
 
-/// How far cgroups are dumped and rebuilt.
+/// Extent of the dump and restore of cgroups.
 enum class CgroupMode : std::uint8_t {
     Ignore,  ///< neither dumped nor restored
-    None,    ///< restored tasks must find their cgroups in place
-    Props,   ///< groups must exist, their properties are set
-    Soft,    ///< missing groups are made, properties set only on those made
-    Full,    ///< missing groups are made, all properties set
-    Strict,  ///< groups must not exist yet
+    None,    ///< cgroups of restored tasks must exist
+    Props,   ///< cgroups must exist; criu sets their properties
+    Soft,    ///< criu creates missing cgroups and sets properties only of these
+    Full,    ///< criu creates missing cgroups and sets all properties
+    Strict,  ///< cgroups must not exist
 };
 
-/// What drops packets of a dumped tree's connections, so that nobody answers them, from the dump to the restore.
+/// Method of the network lock. It drops packets of dumped connections from dump to restore, so that the kernel
+/// doesn't answer them.
 enum class NetworkLock : std::uint8_t { Iptables, Nftables, Skip };
 
-/// How pages are compressed.
+/// Codec of pages.
 enum class PageCodec : std::uint8_t { None, Lz4, Zstd };
 
-/// Who copies memory in a pre-dump: the parasite with vmsplice, or criu with process_vm_readv.
+/// Method by which a pre-dump copies memory: vmsplice(2) in the task, or process_vm_readv(2) in criu.
 enum class PreDumpMode : std::uint8_t { Splice, Read };
 
-/// What must be unchanged in a regular file between dump and restore.
+/// Properties of a regular file that must be equal at dump and restore.
 enum class FileValidation : std::uint8_t {
-    FileSize,  ///< its size
-    BuildId,   ///< the ELF build id if there is one, and its size
+    FileSize,  ///< size
+    BuildId,   ///< size, and the ELF build id if the file has one
 };
 
-/// What tasks do when the command has done its work.
+/// State of tasks after the command (CRIU: final_state).
 enum class FinalState : std::uint8_t {
     Default,  ///< killed after a dump, running after a restore
     Stopped,  ///< --leave-stopped
     Running,  ///< --leave-running
 };
 
-/// A resource outside the tree that the dump refers to by name and the restore is given anew.
+/// Type of an external resource: the images name it, and the restore receives it.
 enum class ExternalType : std::uint8_t { Mount, Device, File, Pipe, Tty, Unix, Net, Pid, Veth, Macvlan, Netdev };
 
-/// --external TYPE[ID][:VALUE]. What ID and VALUE mean depends on type and direction:
+/// --external TYPE[ID][:VALUE]. The meaning of ID and VALUE depends on type and direction:
 /// mnt  dump [mount point]:name (an empty mount point with :m and :s finds them), restore [name]:host path;
 /// dev  dump [major/minor]:name, restore [name]:path;     file dump [mount id:inode], hex;
-/// pipe [inode], decimal, also written pipe:[inode] as links of /proc/PID/fd are;
+/// pipe [inode], decimal; pipe:[inode] as in links of /proc/PID/fd is equivalent;
 /// tty  [rdev:dev], hex;                                  unix dump [inode], decimal;
 /// net, pid  dump [inode]:name, inode decimal;            veth restore [name inside]:name outside[@bridge];
 /// macvlan  restore [name inside]:parent device;          netdev restore [name inside]:name of an existing device.
@@ -88,7 +88,7 @@ struct External {
     friend bool operator==(const External&, const External&) = default;
 };
 
-/// --inherit-fd fd[N]:NAME: descriptor `fd` of criu stands for the file `name` ("pipe:[INO]", "socket:[INO]",
+/// --inherit-fd fd[N]:NAME: descriptor `fd` of criu replaces the file `name` ("pipe:[INO]", "socket:[INO]",
 /// "tty[RDEV:DEV]", "file[MNTID:INO]", "/memfd:NAME", "rel/path", or the name of an external namespace).
 struct InheritFd {
     int fd = -1;
@@ -96,15 +96,15 @@ struct InheritFd {
     friend bool operator==(const InheritFd&, const InheritFd&) = default;
 };
 
-/// --inherit-fd debug[N]:TEXT: text written to descriptor `fd` when the restore begins, to mark it in an output
-/// stream.
+/// --inherit-fd debug[N]:TEXT: criu writes the text to descriptor `fd` when the restore begins, as a mark in an
+/// output stream.
 struct InheritMark {
     int fd = -1;
     std::string text;
     friend bool operator==(const InheritMark&, const InheritMark&) = default;
 };
 
-/// --ext-mount-map KEY:VALUE. Dump: key is a mount point, value its name; restore: key is the name, value a path.
+/// --ext-mount-map KEY:VALUE. Dump: key is a mount point, value its name. Restore: key is the name, value a path.
 struct ExtMount {
     std::string key;
     std::string value;
@@ -113,16 +113,16 @@ struct ExtMount {
 
 enum class JoinNsKind : std::uint8_t { Ipc, Net, Time, User, Uts, Mnt };
 
-/// --join-ns KIND:TARGET[,UID,GID]: restored tasks are put into an existing namespace.
+/// --join-ns KIND:TARGET[,UID,GID]: restored tasks join an existing namespace.
 struct JoinNs {
     JoinNsKind kind{};
     std::string target;  ///< a pid in decimal, or the path of a namespace file
     std::optional<uid_t> uid;
-    std::optional<gid_t> gid;  ///< user namespaces only: ids to take there
+    std::optional<gid_t> gid;  ///< for user namespaces: ids of the tasks there
     friend bool operator==(const JoinNs&, const JoinNs&) = default;
 };
 
-/// --cgroup-root [CONTROLLER:]PATH; an empty controller means all that have no entry of their own.
+/// --cgroup-root [CONTROLLER:]PATH. An empty controller means all controllers without their own entry.
 struct CgroupRoot {
     std::string controller;
     std::string path;
@@ -145,32 +145,30 @@ struct LsmProfile {
     friend bool operator==(const LsmProfile&, const LsmProfile&) = default;
 };
 
-/// --gpu-map OLD=NEW: a GPU of the images and the one that takes its place, as its driver calls them.
+/// --gpu-map OLD=NEW: a GPU of the images and its replacement, by names of the driver.
 struct GpuMapping {
     std::string from;
     std::string to;
     friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
 };
 
-/// What is compared between a GPU of the images and one that may take its place. Absent: what the environment says, or
-/// yes.
+/// Checks of a GPU that replaces one of the images. An absent value means the environment's, or true.
 struct GpuChecks {
     std::optional<bool> firmware;      ///< not older
     std::optional<bool> sdmaFirmware;  ///< not older
     std::optional<bool> caches;        ///< not fewer
-    std::optional<bool> gws;           ///< not fewer entries of global wave synchronisation
+    std::optional<bool> gws;           ///< not fewer entries for global wave synchronisation
     std::optional<bool> vram;          ///< not less
-    std::optional<bool> numa;          ///< GPUs that shared a CPU node still do
-    std::optional<bool> capability;    ///< the same bits
+    std::optional<bool> numa;          ///< GPUs that shared a NUMA node still share one
+    std::optional<bool> capability;    ///< equal capability bits
 };
 
-/// Everything a user can choose, from the command line, configuration files or a request. Plain values, checked for
-/// form when they were read; whether a file or process exists is seen by who uses it. Options not given hold what
-/// their absence means.
+/// All options from the command line, configuration files or a request. The values have been checked for their form;
+/// later users check that files and processes exist. Absent options have their defaults.
 struct Options {
-    // What to work on
+    // Input and output
     std::optional<HostPid> tree;                ///< root of the tree to dump
-    std::string imagesDir = ".";                ///< as given; relative to the directory criu was started in
+    std::string imagesDir = ".";                ///< as given; relative to the initial working directory of criu
     std::optional<std::string> workDir;         ///< absent: the images directory
     std::optional<std::string> previousImages;  ///< parent images, relative to the images directory
     FinalState finalState = FinalState::Default;
@@ -178,15 +176,15 @@ struct Options {
     bool restoreSibling = false;
     std::optional<std::string> pidFile;  ///< relative to the work directory; must not exist
     bool shellJob = false;
-    bool orphanPtsMaster = false;  ///< requests only: the client takes masters of terminals that the tree hasn't got
+    bool orphanPtsMaster = false;            ///< requests only: the client takes orphan masters
     std::vector<std::string> actionScripts;  ///< in the order given
     bool execCommandWanted = false;          ///< --exec-cmd
-    std::vector<std::string> execCommand;    ///< words behind "--"; empty without --exec-cmd
-    std::chrono::seconds timeout{10};        ///< to freeze the tree, for others to go on; 0: no limit
-    bool timeoutGiven = false;               ///< the user has chosen it
+    std::vector<std::string> execCommand;    ///< words after "--"; empty without --exec-cmd
+    std::chrono::seconds timeout{10};        ///< to freeze the tree, and for peers to make progress; 0: no limit
+    bool timeoutGiven = false;               ///< the user has set `timeout`
     std::optional<std::string> freezeCgroup;
-    std::vector<int> closeFds;          ///< closed when the options have been read
-    int statusFd = -1;                  ///< one NUL byte is written here when a server is ready
+    std::vector<int> closeFds;          ///< closed after the options are read
+    int statusFd = -1;                  ///< criu writes one NUL byte here when a server is ready
     std::optional<std::string> libDir;  ///< plugins; absent: $CRIU_LIBS_DIR, then the built-in path
     bool unprivileged = false;
 
@@ -194,7 +192,7 @@ struct Options {
     std::string logFile;  ///< "" standard error, "-" standard output, else a file
     LogLevel verbosity = LogLevel::Warning;
     bool quiet = false;   ///< no progress line
-    bool logPid = false;  ///< a log file of its own for each restored task
+    bool logPid = false;  ///< each restored task has its own log file
     bool displayStats = false;
     std::optional<std::string> traceFile;  ///< --trace; relative to the work directory
 
@@ -202,26 +200,26 @@ struct Options {
     bool trackMemory = false;
     bool autoDedup = false;
     bool lazyPages = false;
-    bool mapPages = false;               ///< memory is mapped of a file that clones of the images have in common
+    bool mapPages = false;               ///< memory is mapped from a file that all clones of the images share
     bool newPidNamespace = false;        ///< a tree that had no pid namespace of its own gets one
-    bool background = false;             ///< memory is written when the tree runs again
-    std::uint64_t backgroundMemory = 0;  ///< bytes that this may take meanwhile; 0: any number
+    bool background = false;             ///< memory is written after the tree is resumed
+    std::uint64_t backgroundMemory = 0;  ///< limit of a memory snapshot in bytes; 0: none
     PreDumpMode preDumpMode = PreDumpMode::Splice;
-    bool stream = false;                        ///< images go to, or come from, criu-image-streamer
-    std::optional<std::string> streamTo;        ///< --stream-to: "-", a descriptor's number, or a path
-    std::optional<std::string> streamFrom;      ///< --stream-from: the same
+    bool stream = false;                        ///< images go to or come from criu-image-streamer
+    std::optional<std::string> streamTo;        ///< --stream-to: "-", a descriptor number, or a path
+    std::optional<std::string> streamFrom;      ///< --stream-from: "-", a descriptor number, or a path
     std::optional<std::uint64_t> streamMemory;  ///< --stream-memory: bytes; absent: half of the machine's memory
     bool allowUprobes = false;
-    std::optional<unsigned> pagesFiles;  ///< --pages-files: of each object; absent: as pays off
+    std::optional<unsigned> pagesFiles;  ///< --pages-files: for each memory object; absent: criu chooses
     PageCodec compress = PageCodec::None;
-    std::uint64_t compressBlock = 256U << 10;  ///< bytes that are compressed together
+    std::uint64_t compressBlock = 256U << 10;  ///< bytes of a compressed block
     int compressLevel = 1;                     ///< see memory::Codec::load()
-    std::optional<bool> checksum;              ///< absent: images get none, and those that are there are compared
+    std::optional<bool> checksum;              ///< absent: the dump writes none, and the restore compares existing ones
     std::vector<std::string> encrypt;          ///< --encrypt: public keys of age, or files of public keys
-    std::optional<std::string> decrypt;        ///< --decrypt: a file of secret keys, or the number of a descriptor
-    std::optional<std::string> sign;           ///< --sign: the same, of one key
+    std::optional<std::string> decrypt;        ///< --decrypt: a file of secret keys, or a descriptor number
+    std::optional<std::string> sign;           ///< --sign: a file with one secret key, or a descriptor number
     std::optional<std::string> signedBy;       ///< --signed-by: a file of public keys
-    bool compat = false;                       ///< --compat 4.2: images in no form that this version can't read
+    bool compat = false;                       ///< --compat 4.2: only images that CRIU 4.2 can read
 
     // Files
     std::uint64_t ghostLimit = 1U << 20;  ///< bytes
@@ -236,12 +234,12 @@ struct Options {
     std::vector<External> externals;
     std::vector<InheritFd> inheritFds;
     std::vector<InheritMark> inheritMarks;
-    bool allowLoss = false;  ///< pipes that led out of the tree and aren't given have nobody at the other end
+    bool allowLoss = false;  ///< external pipes without a replacement are restored with a closed other end
 
     // Mounts and namespaces
     std::optional<std::string> root;
     std::vector<std::string> skipMounts;
-    std::vector<std::string> enabledFilesystems;  ///< "all" may be among them
+    std::vector<std::string> enabledFilesystems;  ///< may contain "all"
     bool externalSharing = false;
     bool externalMasters = false;
     std::vector<ExtMount> extMounts;
@@ -253,13 +251,13 @@ struct Options {
     bool weakSysctls = false;
 
     // Devices
-    std::vector<std::string> disabledDevices;  ///< --no-device: subsystems and plugins that aren't asked
+    std::vector<std::string> disabledDevices;  ///< --no-device: unused subsystems and plugins
     std::vector<GpuMapping> gpuMap;
-    /// How long the work that processes have given to CUDA devices may take before they are stopped.
+    /// Limit of the wait for work of processes on CUDA devices, before criu freezes them.
     std::chrono::seconds cudaTimeout{60};
     GpuChecks gpuChecks;
-    std::optional<std::uint64_t> gpuBufferLimit;  ///< bytes of each GPU's copy buffer; absent: the environment, or any
-    bool gpuParallel = true;                      ///< GPU memory is restored by criu while processes are
+    std::optional<std::uint64_t> gpuBufferLimit;  ///< bytes of each GPU's copy buffer; absent: environment, or no limit
+    bool gpuParallel = true;                      ///< criu restores GPU memory in parallel with processes
 
     // Sockets
     bool tcpEstablished = false;
@@ -267,8 +265,8 @@ struct Options {
     bool tcpClose = false;
     bool extUnixSockets = false;
     std::vector<std::uint32_t> extUnixInodes;  ///< with extUnixSockets; empty: any
-    /// Requests only: inode of criu's end of the connection with its client, 0 if there is none. What the tree has
-    /// connected to it is restored with the answer to the request waiting in it.
+    /// Requests only: inode of criu's end of the client's connection, 0 for none. A restore recreates the tree's end of
+    /// this connection with the reply waiting in it.
     std::uint32_t serviceSocket = 0;
     std::optional<NetworkLock> networkLock;  ///< absent: iptables on dump, the image's value on restore
 
@@ -290,7 +288,7 @@ struct Options {
     std::optional<std::string> address;
     std::optional<std::uint16_t> port;  ///< absent: any free port
     int pageServerSocket = -1;
-    unsigned connections = 1;  ///< --connections: with a page server; above 1 as many for content, and one to agree
+    unsigned connections = 1;  ///< --connections to a page server; above 1, so many for content and one for control
     bool tls = false;
     bool tlsVerifyName = true;
     std::optional<std::string> tlsCaCertificate;  ///< absent: /etc/pki/CA/cacert.pem if it exists
@@ -303,13 +301,13 @@ struct Options {
     bool checkExtra = false;
     bool checkExperimental = false;
 
-    // About options and images themselves
+    // Options and images themselves
     bool deprecatedImages = false;
     std::optional<std::string> configFile;
     bool noDefaultConfig = false;
     bool helpWanted = false;
     bool versionWanted = false;
-    int fault = 0;  ///< $CRIU_FAULT: where tests want a failure or a fallback, 0 for nowhere
+    int fault = 0;  ///< $CRIU_FAULT: point where tests inject a failure or a fallback; 0 for none
 };
 
 }  // namespace criu::model

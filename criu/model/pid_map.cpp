@@ -11,7 +11,7 @@
 namespace criu::engine {
 namespace {
 
-/// Processes may end while they are looked at.
+/// Ignores errors of a process that ends at the same time.
 template <typename Look>
 void ignoreEnded(Look&& look) {
     try {
@@ -31,7 +31,7 @@ void PidMap::learnLevel(const kernel::ProcDir& proc, kernel::ProcBuffer& buffer)
     });
 }
 
-/// Processes in namespaces below have further numbers, which only they themselves use.
+/// Returns the TreePid from NSpid. Processes of nested pid namespaces have further numbers, which only they use.
 TreePid PidMap::inside(const kernel::TaskStatus& status) const {
     return TreePid(level_ < status.nsPid.size() ? status.nsPid[level_] : status.pid);
 }

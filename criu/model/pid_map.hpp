@@ -14,28 +14,27 @@ struct TaskStatus;
 
 namespace criu::engine {
 
-/// How processes of a restored tree are called: inside of its pid namespace, as images and the processes themselves
-/// have it, and outside, as criu has it. One and the same unless the tree has a pid namespace of its own.
+/// Map between TreePid and HostPid of restored processes. Both are equal unless the tree has its own pid namespace.
 class PidMap {
 public:
     PidMap() = default;
-    /// `init`: the first process of the tree's own namespace, as criu calls it.
+    /// `init` is the first process of the tree's own pid namespace.
     explicit PidMap(HostPid init) : init_(init) {}
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return static_cast<bool>(init_); }
 
-    /// Looks in `proc`, which is of criu's pid namespace, at all processes below the first one. One that is given to
-    /// another parent meanwhile may be missed.
+    /// Reads the ids of all processes below the first one from `proc`, which belongs to criu's pid namespace. Can
+    /// miss a process that the kernel reparents at the same time.
     void refresh(const kernel::ProcDir& proc = kernel::ProcDir());
-    /// Looks at all processes there are; misses none that lives all the while.
+    /// Reads the ids of all processes of the system. Misses no process that lives during the whole call.
     void refreshByAll();
 
-    /// Nothing if there is no such process.
+    /// Returns nothing if there is no such process.
     [[nodiscard]] std::optional<HostPid> tryOutside(TreePid inside) const;
     /// Throws Error if there is no such process.
     [[nodiscard]] HostPid outside(TreePid inside) const;
 
-    /// What a thread of a process is called inside, when they have been looked at. `process` is /proc/PID of it.
+    /// Returns the TreePid of a thread, after refresh(). `process` is /proc/PID of its process.
     [[nodiscard]] TreePid insideOf(const kernel::ProcPid& process, HostPid tid) const;
 
 private:
@@ -44,8 +43,8 @@ private:
     [[nodiscard]] TreePid inside(const kernel::TaskStatus& status) const;
 
     HostPid init_;
-    std::size_t level_ = 0;                         ///< how deep its namespace is below criu's
-    std::unordered_map<TreePid, HostPid> outside_;  ///< by the number inside
+    std::size_t level_ = 0;                         ///< depth of the tree's namespace below criu's
+    std::unordered_map<TreePid, HostPid> outside_;  ///< by TreePid
 };
 
 }  // namespace criu::engine

@@ -29,7 +29,7 @@ struct Thread {
     std::optional<Record<CoreEntry>> core;
 };
 
-/// One descriptor of a table and the open file description it refers to.
+/// One descriptor of a table and its open file description.
 struct FdSlot {
     int fd = -1;
     bool closeOnExec = false;
@@ -37,14 +37,14 @@ struct FdSlot {
     FileId file;
 };
 
-/// A table of descriptors, used by one process or shared by several (CLONE_FILES).
+/// A descriptor table of one process, or of several that share it (CLONE_FILES).
 struct FdTable {
     std::uint32_t id = 0;
-    std::vector<FdSlot> slots;   ///< by ascending fd
+    std::vector<FdSlot> slots;   ///< in the order of descriptors
     std::vector<TreePid> users;  ///< processes, parents before children
 };
 
-/// One process of the image. A dead one (zombie) has no memory, files or ids.
+/// One process of the images. A zombie has no memory, files or ids.
 struct Task {
     TreePid pid;
     TreePid ppid;  ///< 0 for the root of the tree
@@ -70,10 +70,10 @@ struct ProcessTree {
     std::vector<std::unique_ptr<Task>> tasks;
     std::unordered_map<TreePid, Task*> byPid;
     std::unordered_map<std::uint32_t, std::shared_ptr<FdTable>> fdTables;
-    std::shared_ptr<const NestedPids> nestedPids;  ///< null: there are none
+    std::shared_ptr<const NestedPids> nestedPids;  ///< null: none exist
 
     [[nodiscard]] Task& root() const { return *tasks.front(); }
-    /// The pid namespaces below that of the root. Defined with NestedPids.
+    /// Returns the nested pid namespaces. The definition is in nested_pids.cpp.
     [[nodiscard]] const NestedPids& nested() const noexcept;
 };
 

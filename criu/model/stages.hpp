@@ -13,25 +13,23 @@
 
 namespace criu::model {
 
-/// Points of a command at which others are told, and may object. In the order in which they come, with what an
-/// objection does:
+/// Stages of a command at which criu notifies listeners, in order, with the effect of an objection:
 ///
-///     dump     PreDump            nothing is stopped yet; fails the dump
-///              QueryExtFiles      the tree stands still; listeners may name what is outside of it; fails the dump
-///              NetworkLock        the tree has a network namespace of its own, which is about to be locked; fails it
-///              PostDump           the images are complete; the tree goes on, and the dump ends with the status
-///              NetworkUnlock      after NetworkLock, if the tree goes on, also after a failure; is only logged
-///     restore  PreRestore         nothing has been made yet; fails the restore
-///              SetupNamespaces    the root exists, its namespaces are empty; fails it
-///              PostSetupNamespaces  they are filled; fails it
-///              PostRestore        all processes stand still, ready to run; fails it
-///              NetworkUnlock      the tree has a network namespace of its own; is only logged, as are the next two
-///              PreResume          processes run from now on
-///              PostResume         they run
+///     dump     PreDump            before tasks are frozen; fails the dump
+///              QueryExtFiles      the tree is frozen, listeners may name external resources; fails the dump
+///              NetworkLock        before criu locks a private network namespace of the tree; fails the dump
+///              PostDump           the images are complete; resumes the tree, and the dump ends with the status
+///              NetworkUnlock      after NetworkLock, if the tree is resumed, also after a failure; is only logged
+///     restore  PreRestore         before criu creates anything; fails the restore
+///              SetupNamespaces    the root exists, its namespaces are empty; fails the restore
+///              PostSetupNamespaces  the namespaces are filled; fails the restore
+///              PostRestore        all processes are complete and stopped; fails the restore
+///              NetworkUnlock      the tree has a private network namespace; is only logged, like the next two
+///              PreResume          before processes run
+///              PostResume         processes run
 ///
-/// PreStream, StatusReady (a server listens) and OrphanPtsMaster are further names that clients of CRIU know. Dump and
-/// restore don't come by them; a master is offered by takeOrphanMaster(), and what is outside is asked for by
-/// nameExternals().
+/// PreStream, StatusReady (a server listens) and OrphanPtsMaster are further names of CRIU's protocol. Dump and restore
+/// don't reach them: takeOrphanMaster() offers a master, and nameExternals() asks for external resources.
 enum class Stage : std::uint8_t {
     PreStream,
     PreDump,
@@ -49,62 +47,61 @@ enum class Stage : std::uint8_t {
     QueryExtFiles,
 };
 
-/// As programs and clients know it, e.g. "post-dump".
+/// Returns the name in scripts and requests, for instance "post-dump".
 std::string_view stageName(Stage stage) noexcept;
 
-/// What a listener is told.
+/// Data of a notification.
 struct StageEvent {
     Stage stage{};
-    HostPid root;            ///< of the tree; none as long as it doesn't exist
-    int imagesDir = -1;      ///< descriptor of the images directory, open while the listener is told
-    std::uint16_t port = 0;  ///< where a server listens, at StatusReady; 0 if it doesn't listen at a port
+    HostPid root;            ///< root of the tree; none before it exists
+    int imagesDir = -1;      ///< descriptor of the images directory, open during the notification
+    std::uint16_t port = 0;  ///< port of a server at StatusReady; 0 without a port
 };
 
-/// Whoever wants to be told of stages: the user's programs, a client of the service, a driver.
+/// Listener for stages: the user's programs, a client of the service, or a device subsystem.
 class StageListener {
 public:
     virtual ~StageListener() = default;
 
-    /// Returns 0 to go on, or any other status (that of a program) to object. Throws Error if it can't be told, or the
-    /// user wants a stop meanwhile.
+    /// Handles a stage. Returns 0 to continue, or another status (of a program) to object. Throws Error if the
+    /// notification fails or the user requests a stop.
     virtual int reached(const StageEvent& event) = 0;
 
-    /// Offers the master of a pseudoterminal that a restore has made since nobody in the tree has one
-    /// (Options::orphanPtsMaster), before the tree runs. Returns whether it has been taken out of `master`. Throws
-    /// Error to fail the restore.
+    /// Offers an orphan master that a restore made (Options::orphanPtsMaster), before the tree runs. Returns true if
+    /// the listener has taken it out of `master`. Throws Error to fail the restore.
     virtual bool takeOrphanMaster(UniqueFd& /*master*/) { return false; }
 
-    /// Whether nameExternals() is worth being called.
+    /// True if nameExternals() may return resources.
     [[nodiscard]] virtual bool namesExternals() const noexcept { return false; }
-    /// Stage QueryExtFiles: names resources outside of the tree, as arguments of --external. Throws Error to fail the
-    /// dump.
+    /// Returns names of external resources at stage QueryExtFiles, as arguments of --external. Throws Error to fail
+    /// the dump.
     virtual std::vector<std::string> nameExternals() { return {}; }
 };
 
-/// The listeners of a command, in the order in which they are told. They must outlive it.
+/// Listeners of a command in the order of notification. They must outlive this object.
 class StageListeners {
 public:
     StageListeners() = default;
     explicit StageListeners(std::vector<StageListener*> listeners) noexcept : listeners_(std::move(listeners)) {}
 
-    /// Adds those of another list behind the own.
+    /// Appends the listeners of another list.
     void append(const StageListeners& others);
 
     void setRoot(HostPid root) noexcept { root_ = root; }
     void setImagesDir(int fd) noexcept { imagesDir_ = fd; }
     void setPort(std::uint16_t port) noexcept { port_ = port; }
 
-    /// Tells all until one objects, and returns its status; 0 if nobody does. Of NetworkUnlock all are told in any
-    /// case: it takes back what they have done. Throws what a listener throws.
+    /// Notifies listeners until one objects, and returns its status; 0 without objection. Notifies all listeners of
+    /// NetworkUnlock in any case, because it reverts their actions. Rethrows exceptions of a listener.
     int notify(Stage stage);
 
-    /// Same, where an objection fails the command: throws Error.
+    /// Notifies listeners, and throws Error if one objects.
     void require(Stage stage);
 
-    /// Gives the master to the first who takes it; throws Error if nobody does.
+    /// Gives the master to the first listener that takes it; throws Error if none does.
     void handOverOrphanMaster(UniqueFd master);
 
-    /// Of all listeners. Both as in StageListener.
+    /// Combine the results of all listeners, as in StageListener.
     [[nodiscard]] bool namesExternals() const noexcept;
     std::vector<std::string> nameExternals();
 
@@ -115,7 +112,7 @@ private:
     std::uint16_t port_ = 0;
 };
 
-/// Throws the Error of an objection with a status other than 0.
+/// Throws Error for a status other than 0, which is an objection.
 void requireConsent(Stage stage, int status);
 
 }  // namespace criu::model

@@ -27,7 +27,7 @@ enum class Command : std::uint8_t {
 };
 inline constexpr unsigned kCommandCount = 15;
 
-/// The commands that something applies to.
+/// A set of commands.
 class CommandSet {
 public:
     constexpr CommandSet(std::initializer_list<Command> commands) noexcept {
@@ -45,16 +45,16 @@ private:
     unsigned bits_ = 0;
 };
 
-/// How a command is known to users.
+/// Name and help of a command.
 struct CommandRow {
     Command command;
-    std::string_view name;  ///< as typed, e.g. "cpuinfo dump"
-    bool built;             ///< refused otherwise
+    std::string_view name;  ///< as typed, for instance "cpuinfo dump"
+    bool built;             ///< false: the command is refused
     std::string_view usage;
     std::string_view help;
 };
 
-/// All commands, in the order of the enumerators.
+/// Returns all commands in the order of the enumerators.
 std::span<const CommandRow> commandTable() noexcept;
 
 /// The row of a command.

@@ -22,7 +22,7 @@ std::string_view skipBlanks(std::string_view text) noexcept {
     return text;
 }
 
-/// Takes a quoted value off the front of `text`, which starts with the quote.
+/// Removes a quoted value from the front of `text`, which starts with the quote, and returns it.
 std::string takeQuoted(std::string_view& text) {
     std::string value;
     for (std::size_t i = 1; i < text.size(); ++i) {
@@ -37,7 +37,7 @@ std::string takeQuoted(std::string_view& text) {
     fail("the closing quote is missing");
 }
 
-/// Takes a bare word off the front of `text`.
+/// Removes a word from the front of `text` and returns it.
 std::string takeWord(std::string_view& text) {
     const std::size_t length = std::min(text.find_first_of(" \t\r\v\f#"), text.size());
     std::string value(text.substr(0, length));
@@ -50,7 +50,7 @@ std::optional<std::string> environment(const char* name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// The last value an option has among settings.
+/// Returns the last setting of an option, or null.
 const Setting* lastOf(const std::vector<Setting>& settings, std::string_view name) noexcept {
     const Setting* found = nullptr;
     for (const Setting& setting : settings)
@@ -136,7 +136,8 @@ std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const Config
         try {
             settings = readConfigFile(file);
         } catch (const Error& error) {
-            // $HOME is often still that of whoever became another user, who may not look into it.
+            // After su(1) or sudo(8), $HOME may still be that of the other user, whose directory criu may not
+            // search.
             if (named || (error.code() != EPERM && error.code() != EACCES))
                 throw;
             if (error.code() == EPERM)

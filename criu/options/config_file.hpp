@@ -18,17 +18,17 @@ struct Statement {
     friend bool operator==(const Statement&, const Statement&) = default;
 };
 
-/// Reads one line (without its newline): NAME [VALUE] [# comment]. A value is one word, or text in double quotes in
-/// which \" stands for a quote. Nothing for blank lines and comments. Throws Error for anything else.
+/// Parses a line without its newline: NAME [VALUE] [# comment]. A value is one word, or text in double quotes, where
+/// \" stands for a quote. Returns nothing for blank lines and comments. Throws Error for other text.
 std::optional<Statement> parseConfigLine(std::string_view line);
 
-/// Reads a whole file's text. Errors start with "FILE:LINE: ".
+/// Parses the text of a file. Errors begin with "FILE:LINE: ".
 std::vector<Setting> parseConfigText(std::string_view text, const std::string& file);
 
-/// Reads a file; nothing when it doesn't exist. Throws Error when it can't be read or understood.
+/// Reads a file; returns nothing if it doesn't exist. Throws Error if criu can't read or parse it.
 std::optional<std::vector<Setting>> readConfigFile(const std::string& file);
 
-/// Surroundings that say which configuration files there are.
+/// Paths of configuration files.
 struct ConfigSources {
     std::string system = "/etc/criu/default.conf";
     std::optional<std::string> home;   ///< $HOME
@@ -37,9 +37,9 @@ struct ConfigSources {
     static ConfigSources fromEnvironment();
 };
 
-/// Everything that was set, weakest first: system file, home file, named file, --config file, `arguments`. Without the
-/// first two if arguments hold --config or --no-default-config. A file that the user named but doesn't exist is
-/// reported to the log and passed over.
+/// Returns all settings, the weakest first: system file, home file, named file, --config file, `arguments`. Omits
+/// the first two if arguments contain --config or --no-default-config. Warns in the log if a file that the user
+/// named doesn't exist.
 std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const ConfigSources& sources, Log& log);
 
 }  // namespace criu::options

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kFaultLimit = 138;
 
-/// --exec-cmd, whose command is behind "--" on a command line, and a field of its own in a request.
+/// Takes the command of --exec-cmd: the words after "--", or a field of a request.
 void takeExecCommand(Invocation& invocation, std::vector<std::string>& words) {
     model::Options& options = invocation.options;
     if (!options.execCommandWanted)
@@ -28,7 +28,7 @@ void takeExecCommand(Invocation& invocation, std::vector<std::string>& words) {
         fail("--exec-cmd needs a command behind --");
 }
 
-/// The word behind swrk.
+/// Takes the word after swrk.
 void takeRequestSocket(Invocation& invocation, std::vector<std::string>& words) {
     if (invocation.command != Command::Swrk)
         return;
@@ -40,7 +40,7 @@ void takeRequestSocket(Invocation& invocation, std::vector<std::string>& words) 
     words.clear();
 }
 
-/// The word behind explain and verify, which may also be given as --images-dir.
+/// Takes the word after explain or verify, an alternative to --images-dir.
 void takeDirectory(Invocation& invocation, std::vector<std::string>& words) {
     if ((invocation.command != Command::Explain && invocation.command != Command::Verify) || words.empty() ||
         words.front().empty())
@@ -96,7 +96,7 @@ void applyEnvironment(model::Options& options) {
         options.fault = static_cast<int>(parseNumber(fault, 1, kFaultLimit));
 }
 
-/// What --compress doesn't go with.
+/// Throws Error for options that exclude --compress.
 static void requireCompressible(const model::Options& options) {
     constexpr int kMostZstd = 19;
     if (options.compat)
@@ -111,7 +111,7 @@ static void requireCompressible(const model::Options& options) {
         fail("--compress-level {} is more than zstd has: {}", options.compressLevel, kMostZstd);
 }
 
-/// What --background doesn't go with.
+/// Throws Error for options that exclude --background.
 static void requireBackgroundFits(const model::Options& options) {
     if (options.finalState != model::FinalState::Running)
         fail("--background needs --leave-running: it is there for a tree that goes on");
@@ -123,7 +123,7 @@ static void requireBackgroundFits(const model::Options& options) {
         fail("--background and streams exclude each other: a stream has its memory before what comes after");
 }
 
-/// The other side of "stream pack" and "stream unpack" is a pipe if nothing else is named.
+/// Sets the missing end of "stream pack" and "stream unpack" to a standard stream.
 static void completeStream(Invocation& invocation) {
     model::Options& options = invocation.options;
     if (invocation.command == Command::StreamPack && !options.streamTo)
@@ -132,7 +132,8 @@ static void completeStream(Invocation& invocation) {
         options.streamFrom = "-";
 }
 
-/// A stream is read and written once, from its begin to its end, and has nothing but this checkpoint.
+/// Throws Error for options that exclude streams. criu reads and writes a stream once, from beginning to end, and it
+/// contains only this checkpoint.
 static void requireStreamable(const Invocation& invocation) {
     const model::Options& options = invocation.options;
     const bool writes = invocation.command == Command::Dump || invocation.command == Command::PreDump;
@@ -156,14 +157,16 @@ static void requireStreamable(const Invocation& invocation) {
         fail("--stream-to - excludes messages on standard output (--log-file -, --display-stats)");
 }
 
-/// Pages that nobody else is to see don't go over a network as they are, nor to whoever else comes first to a port.
+/// Throws Error if secret pages would cross a network without TLS, or go to any process that connects to a port
+/// first.
 static void requireEncryptedTransport(const model::Options& options, std::string_view what) {
     if (!options.tls && options.pageServerSocket < 0)
         fail("{} need --tls, or a connection of your own (--ps-socket): others could see the pages, or take them",
              what);
 }
 
-/// What --encrypt and --sign don't go with: what leaves images in another directory, or what others change later.
+/// Throws Error for options that exclude --encrypt and --sign: options that leave images in another directory, or
+/// that let another process change them later.
 static void requireSecrecyFits(const Invocation& invocation) {
     const model::Options& options = invocation.options;
     const bool dumps = invocation.command == Command::Dump || invocation.command == Command::PreDump;
@@ -206,7 +209,7 @@ static void requireSecrecyFits(const Invocation& invocation) {
             "--sign and --stream-to exclude each other: sign images in a directory, and send that by criu stream pack");
 }
 
-/// As CRIU 4.2 has it.
+/// Throws Error for commands that can't use --stream. CRIU 4.2 has the same rule.
 static void requireStreamCommand(const Invocation& invocation) {
     const Command command = invocation.command;
     if (!invocation.options.stream || command == Command::Dump || command == Command::PreDump ||
@@ -216,7 +219,7 @@ static void requireStreamCommand(const Invocation& invocation) {
     fail("--stream can't be used with {}", commandName(command));
 }
 
-/// What --map-pages doesn't go with.
+/// Throws Error for options that exclude --map-pages.
 static void requireMappable(const model::Options& options) {
     if (options.lazyPages)
         fail("--map-pages and --lazy-pages exclude each other: pages come from one place");

@@ -10,23 +10,23 @@
 
 namespace criu::options {
 
-/// What is to be done: a command with all options in effect, whoever gave them.
+/// A command with all options in effect.
 struct Invocation {
     Command command{};
     model::Options options;
-    std::vector<Setting> settings;  ///< what the options come from, in the order in which it was applied
-    int requestSocket = -1;         ///< swrk: the inherited descriptor that requests come by
+    std::vector<Setting> settings;  ///< source of the options, in order of application
+    int requestSocket = -1;         ///< swrk: inherited descriptor for requests
 };
 
-/// Takes the command off the front of `words` (with its action, for cpuinfo). Throws Error if there is none or it
-/// isn't known.
+/// Removes the command (with its action, for cpuinfo) from the front of `words` and returns it. Throws Error if it
+/// is missing or unknown.
 Command takeCommand(std::vector<std::string>& words);
 
-/// Stores what variables of the environment say: CRIU_DEPRECATED and CRIU_FAULT. Throws Error if it is malformed.
+/// Applies CRIU_DEPRECATED and CRIU_FAULT of the environment. Throws Error if a value is malformed.
 void applyEnvironment(model::Options& options);
 
-/// Checks that options fit the command and each other, and hands the words behind the command to whom they belong.
-/// Throws Error otherwise.
+/// Checks that options fit the command and each other, and assigns the words after the command. Throws Error
+/// otherwise.
 void validate(Invocation& invocation, std::vector<std::string> words);
 
 }  // namespace criu::options

@@ -11,8 +11,8 @@
 #include "criu/options/option_table.hpp"
 #include "criu/options/option_values.hpp"
 
-/// What a row of the option table does with the value that was given: each is one way of storing into one member of
-/// model::Options. All throw Error for a value that isn't allowed.
+/// Actions of the rows of the option table. Each one stores the value into one member of model::Options. All throw
+/// Error for an invalid value.
 namespace criu::options::action {
 
 using model::Options;
@@ -44,7 +44,7 @@ void text(Options& options, const Given& given) {
     options.*Member = std::string(*given.value);
 }
 
-/// A path that can't be empty.
+/// Stores a non-empty path.
 template <auto Member>
 void path(Options& options, const Given& given) {
     if (given.value->empty())
@@ -64,7 +64,7 @@ void number(Options& options, const Given& given) {
     options.*Member = static_cast<Number>(parseNumber(*given.value, Least, Most));
 }
 
-/// Stores what a parser of option_values.hpp makes of the text.
+/// Stores the result of a parser of option_values.hpp.
 template <auto Member, auto Parse>
 void parsed(Options& options, const Given& given) {
     options.*Member = Parse(*given.value);
@@ -82,7 +82,7 @@ void parsedInto(Options& options, const Given& given) {
 
 template <model::FinalState State>
 void finalState(Options& options, const Given& given) {
-    if (!given.negated)  // a request that doesn't ask for it says nothing of the others
+    if (!given.negated)  // a negated field of a request doesn't change another final state
         options.finalState = State;
 }
 

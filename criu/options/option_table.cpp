@@ -41,7 +41,7 @@ constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
 constexpr CommandSet PageEnds{Dump, PreDump, LazyPages, PageServer, Service};
 
-/// The part of an option that every client may give.
+/// Marks an option as allowed to all clients.
 constexpr RequestPart open(RequestPart part) noexcept {
     return part.allowedToClients();
 }

@@ -18,15 +18,15 @@ enum class Argument : std::uint8_t {
     Optional,  ///< attached only: -v4, --cpu-cap=fpu
 };
 
-/// Whether --no-NAME exists.
+/// Existence of the form --no-NAME.
 enum class NoForm : bool { Absent, Present };
 
-/// How far this build is with an option.
+/// Support for an option in this build.
 enum class Support : std::uint8_t {
     Built,
-    Moot,     ///< accepted: it tunes something that is refused, or can't occur yet, by itself
+    Moot,     ///< accepted without effect: criu refuses or can't meet the case that it tunes
     Missing,  ///< refused with the commands it applies to
-    Removed,  ///< refused always: gone from criu long ago
+    Removed,  ///< always refused: CRIU removed it long ago
 };
 
 enum class Section : std::uint8_t {
@@ -43,7 +43,7 @@ enum class Section : std::uint8_t {
     Probing
 };
 
-/// An option as it was given.
+/// An option with its value.
 struct Given {
     bool negated = false;
     std::optional<std::string_view> value;
@@ -51,32 +51,32 @@ struct Given {
 
 struct Request;
 
-/// Where an option stands in a request: the fields of criu_opts (images/rpc.proto) that belong to it.
+/// Fields of criu_opts (images/rpc.proto) that correspond to an option.
 class RequestPart {
 public:
-    /// Stores what a request says; it finds out itself whether the request says anything. Throws Error when that is
-    /// malformed, or not allowed to this client.
+    /// Stores the fields of a request if they are present. Throws Error if a field is malformed, or not allowed to
+    /// this client.
     using Read = void (*)(model::Options&, const Request&);
 
-    /// Requests don't have it.
+    /// For options without a field.
     constexpr RequestPart() noexcept = default;
-    /// A field that means what the option's argument means: a bool what NAME and no-NAME do; a number or a text, or
-    /// each of several texts, what NAME with this argument does.
+    /// For a field with the meaning of the option's argument. A bool means NAME or no-NAME; a number or text means
+    /// NAME with this argument; repeated texts mean NAME with each of them.
     constexpr RequestPart(const char* field) noexcept : fields_{field, {}} {}
-    /// Fields of another form.
+    /// For fields of another form.
     constexpr RequestPart(const char* field, Read function) noexcept : fields_{field, {}}, read_(function) {}
     constexpr RequestPart(const char* field, const char* other, Read function) noexcept
         : fields_{field, other}, read_(function) {}
 
-    /// Names; "" is none.
+    /// Returns the names of the fields; "" means none.
     [[nodiscard]] constexpr const std::array<std::string_view, 2>& fields() const noexcept { return fields_; }
-    /// Null: the only field means what the option's argument means.
+    /// Returns null if the only field has the meaning of the option's argument.
     [[nodiscard]] constexpr Read read() const noexcept { return read_; }
 
-    /// Clients with fewer rights than criu may give the option: all it says is about their own processes, and with it
-    /// criu does nothing that they couldn't do. It is about no path, no program and nothing that others have.
+    /// True if clients with fewer rights than criu may use the option. Such an option concerns only the client's own
+    /// processes, gives criu no action that the client couldn't do itself, and names no path or program.
     [[nodiscard]] constexpr bool forClients() const noexcept { return forClients_; }
-    /// The same part, with that.
+    /// Returns a copy that all clients may use.
     [[nodiscard]] constexpr RequestPart allowedToClients() const noexcept {
         RequestPart part = *this;
         part.forClients_ = true;
@@ -89,23 +89,23 @@ private:
     bool forClients_ = false;
 };
 
-/// One option. The same row serves the command line, configuration files, requests and help.
+/// Row of the option table: one option, for the command line, configuration files, requests and help.
 struct OptionRow {
     Section section;
     std::string_view name;  ///< long name without dashes
     char letter;            ///< short name, 0 if none
     Argument argument;
-    std::string_view placeholder;  ///< the argument in help texts
+    std::string_view placeholder;  ///< name of the argument in help texts
     NoForm noForm;
-    CommandSet commands;  ///< where it has an effect; elsewhere it is accepted without one
+    CommandSet commands;  ///< commands that use it; others accept and ignore it
     Support support;
     std::string_view help;
-    /// Stores the value; throws Error when it is malformed.
+    /// Stores the value. Throws Error if it is malformed.
     void (*apply)(model::Options&, const Given&);
     RequestPart request = {};
 };
 
-/// All options, ordered by section.
+/// Returns all options, ordered by section.
 std::span<const OptionRow> optionTable() noexcept;
 
 std::string_view sectionTitle(Section section) noexcept;

@@ -18,7 +18,7 @@ struct Word {
     Value value;
 };
 
-/// The value of a word in a closed list.
+/// Returns the value of a word in a closed list.
 template <typename Value, std::size_t N>
 Value oneOf(std::string_view text, const Word<Value> (&words)[N], std::string_view what) {
     for (const Word<Value>& word : words)
@@ -45,8 +45,8 @@ constexpr ExternalWord kExternalWords[] = {
     {"netdev", ExternalType::Netdev, true},
 };
 
-/// "WORD[INSIDE]REST" taken apart. The closing bracket is the first before a ':', else the text's last character,
-/// since paths may hold brackets.
+/// Parts of "WORD[INSIDE]REST". The closing bracket is the first one before a ':', otherwise the last character,
+/// because paths may contain brackets.
 struct Bracketed {
     std::string_view word;
     std::string_view inside;
@@ -117,7 +117,7 @@ LogLevel parseVerbosity(std::optional<std::string_view> text, LogLevel present) 
         const std::size_t more = text ? text->size() + 1 : 1;
         level = static_cast<int>(present) + static_cast<int>(std::min<std::size_t>(more, most));
     } else {
-        // "-verbosity=0", with one dash too few, was always taken for a level.
+        // CRIU takes "-verbosity=0", with one dash missing, for a level.
         std::string_view digits = *text;
         if (digits.starts_with("erbosity="))
             digits.remove_prefix(digits.find('=') + 1);
@@ -243,7 +243,7 @@ CgroupRoot parseCgroupRoot(std::string_view text) {
 
 External parseExternal(std::string_view text) {
     Bracketed parts = splitBrackets(text, "TYPE[ID] or TYPE[ID]:VALUE");
-    if (parts.word == "pipe:")  // as /proc/PID/fd and --inherit-fd call it
+    if (parts.word == "pipe:")  // form of /proc/PID/fd and --inherit-fd
         parts.word.remove_suffix(1);
     for (const ExternalWord& word : kExternalWords) {
         if (word.text != parts.word)
@@ -262,7 +262,7 @@ External parseExternal(std::string_view text) {
 }
 
 void addExternal(std::string_view text, Options& options) {
-    // LXC 5 repeats the value of --lsm-profile where a container's network has no devices. CRIU 4.2 takes any text.
+    // LXC 5 repeats the value of --lsm-profile if a container's network has no devices. CRIU 4.2 accepts any text.
     if (text.starts_with("apparmor:") || text.starts_with("selinux:"))
         return;
     options.externals.push_back(parseExternal(text));
@@ -305,7 +305,7 @@ void parseExtMount(std::string_view text, Options& options) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos || colon == 0)
         fail("'{}' is not of the form KEY:VALUE or auto", text);
-    // LXC gives "console:" where a container has no console.
+    // LXC gives "console:" for a container without a console.
     options.extMounts.push_back({std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))});
 }
 

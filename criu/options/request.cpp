@@ -26,7 +26,7 @@ const ProtobufCFieldDescriptor& fieldNamed(std::string_view name) {
     return *field;
 }
 
-/// A member of a message, found by the offset that its descriptor holds.
+/// Returns a member of a message at the offset of its descriptor.
 template <typename T>
 T memberAt(const ProtobufCMessage& message, std::size_t offset) noexcept {
     T value;
@@ -34,7 +34,7 @@ T memberAt(const ProtobufCMessage& message, std::size_t offset) noexcept {
     return value;
 }
 
-/// Whether a message says anything in a field. Empty texts say nothing.
+/// True if a field is present in a message. Empty texts count as absent.
 bool isPresent(const ProtobufCMessage& message, const ProtobufCFieldDescriptor& field) noexcept {
     if (field.label == PROTOBUF_C_LABEL_REQUIRED)
         return true;
@@ -49,7 +49,7 @@ bool isPresent(const ProtobufCMessage& message, const ProtobufCFieldDescriptor& 
     return memberAt<protobuf_c_boolean>(message, field.quantifier_offset) != 0;
 }
 
-/// The arguments that a field stands for: what NAME (or no-NAME) would be given on the command line.
+/// Returns the settings of a field: NAME or no-NAME, as on the command line.
 std::vector<Setting> settingsIn(const ProtobufCMessage& message, const ProtobufCFieldDescriptor& field,
                                 const OptionRow& row) {
     const Origin origin{fmt::format("criu_opts.{}", field.name), 0};
@@ -76,7 +76,7 @@ std::vector<Setting> settingsIn(const ProtobufCMessage& message, const ProtobufC
     }
 }
 
-/// What fields of a form of their own say: only that they are there.
+/// Returns a setting without value for present fields with a form of their own.
 std::vector<Setting> mentionsOf(const ProtobufCMessage& message, const OptionRow& row) {
     for (const std::string_view name : row.request.fields())
         if (!name.empty() && isPresent(message, fieldNamed(name)))

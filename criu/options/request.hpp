@@ -13,33 +13,32 @@
 
 namespace criu::options {
 
-/// What a client of the service asks for, as far as options go.
+/// Options of a client's request to the service.
 struct Request {
     const ::CriuOpts& opts;
     Command command;
-    /// Who asks. Its descriptors, which requests name by number, are reached at /proc/CLIENT/fd.
+    /// Pid of the client. Descriptor numbers in the request are those of /proc/CLIENT/fd.
     pid_t client;
-    /// The client has started this process (swrk), which is born with what the client opened for it.
+    /// True if the client started this process (swrk), which then inherits the client's descriptors.
     bool inherited;
 };
 
-/// A field of criu_opts that isn't an option, but something between client and service.
+/// A field of criu_opts that isn't an option, but concerns only client and service.
 struct RequestOnly {
     std::string_view field;
     std::string_view purpose;
-    RequestPart::Read read = nullptr;  ///< stores it if the engine is concerned
+    RequestPart::Read read = nullptr;  ///< stores the field if the engine uses it
 };
 
-/// Fields that no row of the option table names.
+/// Returns the fields that no row of the option table names.
 std::span<const RequestOnly> requestOnlyFields() noexcept;
 
-/// Stores what a request says on top of what `options` holds (from configuration files), field by field as the option
-/// table has it. What a request leaves out stays as it is; so does an option whose text it leaves empty. Returns what
-/// was said as settings, for the log and for refuseMissing(). Throws Error naming the field; the options are of no use
-/// then.
+/// Applies a request to `options`, which contain settings of configuration files, by the option table. Fields that
+/// are absent, and empty texts, change nothing. Returns the applied settings for the log and for refuseMissing().
+/// Throws Error that names the field; the options are invalid then.
 ///
-/// Not done here, because it takes more than the message: reading the file that config_file names (it comes after
-/// the request), and what requestOnlyFields() lists without a function.
+/// The caller reads the file of config_file after the request, and handles the fields of requestOnlyFields() without
+/// a function: these need more than the message.
 std::vector<Setting> applyRequest(const Request& request, model::Options& options);
 
 }  // namespace criu::options

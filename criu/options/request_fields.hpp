@@ -3,19 +3,19 @@
 
 #include "criu/options/request.hpp"
 
-/// Fields of criu_opts whose form differs from their option's argument. Each function stores what a request says, and
-/// leaves the options as they are if it says nothing; all throw Error for what is malformed or not allowed.
+/// Readers of criu_opts fields whose form differs from the option's argument. Each one stores a present field, and
+/// changes nothing for an absent one. All throw Error for a malformed or forbidden value.
 namespace criu::options {
 
 void readImagesDir(model::Options& options, const Request& request);
 void readWorkDir(model::Options& options, const Request& request);
-/// A request without a log gets criu.log, unless a configuration file has chosen one.
+/// Uses criu.log if neither the request nor a configuration file has a log.
 void readLogFile(model::Options& options, const Request& request);
-/// A request that names no level asks for the field's default, whatever a configuration file says.
+/// Uses the field's default if the request has no level, also if a configuration file has one.
 void readVerbosity(model::Options& options, const Request& request);
-/// Without a pid, or with 0, a client wants itself to be dumped.
+/// Uses the client's own pid for 0 or an absent pid.
 void readTree(model::Options& options, const Request& request);
-/// Who asks for both leave_running and leave_stopped gets stopped tasks.
+/// Uses leave_stopped if a request has both leave_running and leave_stopped.
 void readLeaveRunning(model::Options& options, const Request& request);
 void readRestoreSibling(model::Options& options, const Request& request);
 void readExecCommand(model::Options& options, const Request& request);
@@ -27,14 +27,14 @@ void readEmptyNs(model::Options& options, const Request& request);
 void readExtUnixSockets(model::Options& options, const Request& request);
 void readNetworkLock(model::Options& options, const Request& request);
 void readVethPairs(model::Options& options, const Request& request);
-/// manage_cgroups_mode counts, if both are there.
+/// Uses manage_cgroups_mode if a request has both fields.
 void readCgroupMode(model::Options& options, const Request& request);
 void readCgroupRoots(model::Options& options, const Request& request);
 void readPreDumpMode(model::Options& options, const Request& request);
-/// Address, port and descriptor of the page server. Pages are sent there, unless memory is moved on demand.
+/// Reads address, port and descriptor of the page server. Sends pages there unless lazy_pages is set.
 void readPageServer(model::Options& options, const Request& request);
 void readStreamTo(model::Options& options, const Request& request);
-/// Keys that nobody else is to see come by descriptors.
+/// Read keys. Secret keys come as descriptors.
 void readEncrypt(model::Options& options, const Request& request);
 void readDecrypt(model::Options& options, const Request& request);
 void readSign(model::Options& options, const Request& request);

@@ -9,7 +9,7 @@
 namespace criu::options {
 namespace {
 
-/// The last setting of each option, in table order; options set back by their no-form are left out.
+/// Returns the last setting of each option in table order, without options that a no-form reset.
 std::vector<const Setting*> inEffect(std::span<const Setting> settings) {
     std::map<const OptionRow*, const Setting*> last;
     for (const Setting& setting : settings)
@@ -21,13 +21,13 @@ std::vector<const Setting*> inEffect(std::span<const Setting> settings) {
     return result;
 }
 
-/// An option as a name says it, perhaps in its no-form.
+/// An option and its form with or without "no-".
 struct Named {
     const OptionRow* row;
     bool negated;
 };
 
-/// All names of the table with what they stand for, in its order.
+/// Calls `visit` for all names of the table in its order.
 template <typename Visit>
 void forEachName(Visit&& visit) {
     for (const OptionRow& row : optionTable()) {

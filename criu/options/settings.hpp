@@ -11,45 +11,44 @@
 
 namespace criu::options {
 
-/// Where an option was given: a line of a file, a field of a request ("criu_opts.FIELD", line 0), or the command line
-/// ("", line 0).
+/// Source of an option: a line of a file, a field of a request ("criu_opts.FIELD", line 0), or the command line ("",
+/// line 0).
 struct Origin {
     std::string file;
     unsigned line = 0;
-    /// "" for the command line, "FILE:LINE", or the field.
+    /// Returns "" for the command line, "FILE:LINE", or the field.
     [[nodiscard]] std::string describe() const;
 };
 
-/// One option as found in some source, not yet applied.
+/// An option from one source, not yet applied.
 struct Setting {
     const OptionRow* row = nullptr;
     bool negated = false;
     std::optional<std::string> value;
     Origin origin;
 
-    /// "--no-tcp-close", with the place in front if it isn't the command line.
+    /// Returns for instance "--no-tcp-close", after the source unless it is the command line.
     [[nodiscard]] std::string describe() const;
 };
 
-/// The names of options, with their no-forms and without dashes, that begin with `prefix`.
+/// Returns names of options and their no-forms, without dashes, that begin with `prefix`.
 std::vector<std::string> namesBeginningWith(std::string_view prefix);
 
-/// The setting written `name` or `name=value` without dashes, as in a file. Names may be cut short while they stay
-/// unambiguous. Throws Error for unknown or ambiguous names and for arguments missing or too many.
+/// Parses the setting `name` or `name=value` without dashes, as in a file. Accepts unambiguous prefixes of names.
+/// Throws Error for unknown or ambiguous names, and for missing or extra arguments.
 Setting readSetting(std::string_view name, std::optional<std::string> value, Origin origin);
 
-/// Applies settings in order; an Error names option and place.
+/// Applies settings in order. Throws Error that names option and source.
 void applySettings(std::span<const Setting> settings, model::Options& options);
 
-/// Throws Error if an option in effect isn't built yet and would matter to the command.
+/// Throws Error if an option in effect isn't built and matters for the command.
 void refuseMissing(std::span<const Setting> settings, Command command);
 
-/// Throws Error (EPERM) that names an option which `client` may not give (see RequestPart::forClients()), in whatever
-/// form. The owner of criu may give all; so may whoever writes criu's configuration files, so settings from lines of
-/// files don't count.
+/// Throws Error (EPERM) that names an option that `client` may not use (RequestPart::forClients()). The owner of
+/// criu may use all. Ignores settings of criu's configuration files, because their author may use all too.
 void requireAllowed(std::span<const Setting> settings, const model::Client& client);
 
-/// Settings of the command line or a request in effect that the command has no use for.
+/// Returns settings of the command line or a request that are in effect but that the command doesn't use.
 std::vector<const Setting*> withoutEffect(std::span<const Setting> settings, Command command);
 
 }  // namespace criu::options

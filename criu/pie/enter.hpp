@@ -7,15 +7,15 @@
 
 namespace criu::pie {
 
-/// The interpreter as code that can be put anywhere.
+/// Returns the interpreter as position-independent code.
 const compel::Blob& interpreterBlob() noexcept;
 
-/// Unregisters the calling thread's area of restartable sequences, which libc has registered: the kernel writes to it
-/// whenever it preempts the thread, and kills it if the area is gone. Throws Error.
+/// Unregisters the rseq area that libc registered for the calling thread. The kernel writes to this area after each
+/// preemption, and kills the thread if the area is unmapped. Throws Error.
 void dropRseq();
 
-/// Leaves this program for good: goes on at `entry` (the blob's start, in this process) with `program` as its argument
-/// and `stackTop` as its stack.
+/// Leaves this program and continues at `entry`, the start of the blob in this process. The blob gets `program` as
+/// its argument and `stackTop` as its stack.
 [[noreturn]] void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept;
 
 }  // namespace criu::pie

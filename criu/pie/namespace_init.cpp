@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kStack = 8192;
 
-/// Code, then one page of data, then the stack.
+/// Addresses of the init: code, then one page of data, then the stack up to `end`.
 struct Room {
     std::uint64_t code;
     std::uint64_t data;
@@ -40,8 +40,8 @@ Room makeRoom() {
     return {at, at + code, at + size};
 }
 
-/// What ps(1) shows lies in memory of the process, which is to be the init's own: all at once, since the kernel wants
-/// the capability CAP_SYS_RESOURCE for single addresses.
+/// Moves the command line that ps(1) shows into the init's memory. Sets all addresses by one call (PR_SET_MM_MAP):
+/// the kernel requires CAP_SYS_RESOURCE to set single ones.
 void showTitle(std::uint64_t at) {
     std::strcpy(reinterpret_cast<char*>(at), kNamespaceInitTitle);
     const std::uint64_t end = at + std::strlen(kNamespaceInitTitle) + 1;

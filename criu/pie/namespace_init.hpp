@@ -5,31 +5,31 @@
 
 #include <cstdint>
 
-/// The first process of a pid namespace that criu has made for a tree whose root isn't to be the first (restore
-/// --new-pidns). It is small: its memory is some pages, it has no descriptors, and it uses nothing of criu's.
+/// The namespace init: first process of a pid namespace that criu created for a tree whose root has another pid
+/// (restore --new-pidns). It has a few pages of memory, no descriptors, and no code or data of criu.
 namespace criu::pie {
 
-/// What it is told; lies in its own memory.
+/// Arguments of the init, in its own memory.
 struct NamespaceInit {
-    std::int32_t root = 0;     ///< its child, with which it ends
-    std::int32_t channel = 0;  ///< descriptor: a byte says that the restore has come through, its end that it has not
-    /// Memory that isn't the init's, as addresses: it is given up first.
+    std::int32_t root = 0;     ///< child of the init; the init exits when it ends
+    std::int32_t channel = 0;  ///< descriptor: a byte means that the restore succeeded, end of file that it failed
+    /// Addresses outside of the init's own memory, which it unmaps first.
     std::uint64_t belowEnd = 0;
     std::uint64_t aboveStart = 0;
     std::uint64_t aboveEnd = 0;
 };
 
-/// By the name, and the first words that ps(1) shows, dumps recognize it.
+/// Process name and first words of the command line, by which a dump recognizes the init.
 inline constexpr const char* kNamespaceInitName = "criu-init";
 inline constexpr const char* kNamespaceInitTitle = "criu: init of a restored tree";
 
-/// The calling process, which has one thread and whose signals are blocked, is such an init from here on:
-/// - it reaps whoever is given to it as an orphan, and ends with the exit status of `root` when that ends, with 128 and
-///   the signal's number if it was killed; by which the kernel ends all others of the namespace;
-/// - signals from outside of the namespace go on to `root`, except SIGCHLD, those of the terminal's control of jobs
-///   (SIGTTIN, SIGTTOU) and those that the kernel itself sends; signals from inside do nothing;
-/// - `channel` and its memory stay until the restore has come through; it ends if the other side is closed before.
-/// Throws Error if there is no memory for it.
+/// Turns the calling process into a namespace init. The process must have one thread and block all signals. The init
+/// - reaps orphans, and exits with the status of `root`, or with 128 plus the signal that killed `root`. The kernel
+///   then kills all other processes of the namespace (zap_pid_ns_processes());
+/// - forwards signals from outside of the namespace to `root`, except SIGCHLD, SIGTTIN, SIGTTOU and signals of the
+///   kernel. It ignores signals from inside;
+/// - keeps `channel` and its memory until the restore has succeeded, and exits if the other end closes before.
+/// Throws Error if it can't allocate its memory.
 [[noreturn]] void becomeNamespaceInit(pid_t root, int channel);
 
 }  // namespace criu::pie

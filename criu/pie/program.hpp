@@ -4,39 +4,40 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The contract between criu and the code it runs inside other processes.
+/// Contract between criu and the code that it runs in other processes.
 ///
-/// That code is one small position-independent interpreter (criu/pie/blob/). It runs a *program*: a list of steps,
-/// nearly all of them system calls with literal arguments. On dump it asks the kernel what only the task itself can
-/// ask; on restore it is the last code of the new process: it takes criu's memory away and puts the task's in place.
-/// All decisions are made by whoever composes the program, in ordinary code that can be read, tested and can throw.
+/// This code is a small position-independent interpreter (criu/pie/blob/). It runs a *program*: a list of steps,
+/// mostly system calls with literal arguments. In a dump, the interpreter makes queries that only the task itself
+/// can make. In a restore, it is the last code of criu in a restored process: it unmaps criu's memory and maps the
+/// task's. Ordinary code of criu composes the program and makes all decisions; it can throw and be tested.
 ///
-/// Everything here is freestanding, has a fixed layout, and holds no pointers but addresses in the target's memory.
+/// All types here are freestanding and have a fixed layout. They contain no pointers, only addresses in the target's
+/// memory.
 namespace criu::pie {
 
-/// Changes whenever a layout or a meaning below changes; the blob refuses programs of another version.
+/// Version of all layouts and meanings below. The blob refuses programs of another version.
 inline constexpr std::uint32_t kContractVersion = 4;
 
 enum class Op : std::uint8_t {
-    Syscall,       ///< number(args…), judged by `check`
-    CompatCall,    ///< the same as a 32-bit program makes it: up to five arguments, addresses below 4 GiB
+    Syscall,       ///< number(args…); `check` tests the result
+    CompatCall,    ///< call of the 32-bit interface: up to five arguments, addresses below 4 GiB
     FutexWait,     ///< sleep until the u32 at args[0] is at least args[1]
     FutexAdd,      ///< add args[1] to the u32 at args[0] and wake its sleepers
     SpawnThreads,  ///< clone args[1] threads described by the ThreadStart array at args[0]
     TimerCreate,   ///< timer_create(args[0], sigevent at args[1]) until the id is args[2] (ids count up per process)
     StoreResult,   ///< write the previous step's result as u64 to args[0]
-    Park,          ///< sleep for ever: the tracer takes it from here
+    Park,          ///< sleep until the tracer takes over
 };
 
-/// What result of a step lets the program go on.
+/// Results of a step with which the program continues.
 enum class ResultCheck : std::uint8_t {
-    Any,          ///< whatever comes
+    Any,          ///< any result
     Success,      ///< not an error (-4095…-1)
     EqualsFirst,  ///< equal to args[0] (mappings placed at an address)
     Equals,       ///< equal to `detail`
 };
 
-/// What a step is about, for the message when it fails. `Step::detail` says which one.
+/// Subject of a step, for its error message. `Step::detail` identifies it.
 enum class Subject : std::uint32_t {
     None,
     UnmapOld,
@@ -84,13 +85,12 @@ struct Step {
     Subject subject = Subject::None;
     std::int64_t number = 0;
     std::uint64_t args[6] = {};
-    std::int64_t result = 0;  ///< out: raw kernel result (-errno on error)
-    std::uint64_t detail =
-        0;  ///< the address, fd, signal … the subject is about; the wanted value for ResultCheck::Equals
+    std::int64_t result = 0;   ///< out: result of the kernel (-errno for an error)
+    std::uint64_t detail = 0;  ///< address, fd or signal of the subject; the wanted value for ResultCheck::Equals
 };
 static_assert(sizeof(Step) == 80 && offsetof(Step, number) == 8 && offsetof(Step, result) == 64);
 
-/// Whether `result`, that of `step`, lets a program go on.
+/// True if the program may continue after `result` of `step`.
 inline bool passes(const Step& step, std::int64_t result) noexcept {
     constexpr std::int64_t kLargestError = 4095;
     switch (step.check) {
@@ -106,41 +106,41 @@ inline bool passes(const Step& step, std::int64_t result) noexcept {
     return false;
 }
 
-/// The first failure of a run, in memory shared by all processes of it; claimed by the first to set `claimed`.
+/// First failure of a run, in memory that all its processes share. The process that sets `claimed` first owns it.
 struct Failure {
     std::uint32_t claimed = 0;
-    std::uint32_t complete = 0;  ///< set when the rest is readable
+    std::uint32_t complete = 0;  ///< set when all other fields are valid
     std::int32_t tid = 0;
     Subject subject = Subject::None;
     std::uint64_t detail = 0;
     std::int64_t result = 0;
     std::int64_t number = 0;
-    char text[1024] = {};  ///< message of host code; empty when a step failed
+    char text[1024] = {};  ///< message of criu's code; empty if a step failed
 };
 
-/// Head of one thread's program.
+/// Header of one thread's program.
 struct Program {
     std::uint32_t version = kContractVersion;
     std::uint32_t count = 0;      ///< number of steps
-    std::uint64_t steps = 0;      ///< address of the first
-    std::uint64_t failure = 0;    ///< address of a Failure to fill, 0 if the caller reads the results itself
-    std::uint64_t failWord = 0;   ///< address of a u32 futex that is set to 1 and woken on failure, 0 if none
-    std::uint32_t executed = 0;   ///< out: steps that ran
-    std::uint32_t parkAtEnd = 0;  ///< 1: sleep for ever at the end, 0: return, which ends the blob's run
+    std::uint64_t steps = 0;      ///< address of the first step
+    std::uint64_t failure = 0;    ///< address of a Failure to fill; 0 if the caller reads the results
+    std::uint64_t failWord = 0;   ///< address of a u32 futex, set to 1 and woken after a failure; 0: none
+    std::uint32_t executed = 0;   ///< out: number of executed steps
+    std::uint32_t parkAtEnd = 0;  ///< 1: sleep at the end; 0: return and end the blob's run
 };
 static_assert(sizeof(Program) == 40);
 
-/// struct clone_args of <linux/sched.h>, 88 bytes form, and the program of the new thread.
+/// Arguments of a new thread: struct clone_args of <linux/sched.h> with 88 bytes, and the thread's program.
 struct ThreadStart {
     std::uint64_t cloneArgs[11] = {};
     std::uint64_t program = 0;
 };
 static_assert(sizeof(ThreadStart) == 96);
 
-/// Stack each interpreter instance needs (it never calls anything deep, and signals are blocked).
+/// Stack size of an interpreter in bytes. Its call depth is small, and signals are blocked.
 inline constexpr std::size_t kStackSize = 2048;
 
-/// Text for a subject: "move memory", "create POSIX timer" …
+/// Returns the text of a subject: "move memory", "create POSIX timer" …
 const char* subjectText(Subject subject) noexcept;
 
 }  // namespace criu::pie

@@ -13,13 +13,13 @@
 
 namespace criu::pie {
 
-/// Memory of a target that is composed here and copied there in one piece. Addresses handed out are the target's.
+/// Data for a target, composed in criu and copied in one piece. put() and reserve() return addresses in the target.
 class RemoteData {
 public:
-    /// `base`: where the first byte will lie in the target (16-byte aligned).
+    /// `base` is the address of the first byte in the target, aligned to 16 bytes.
     explicit RemoteData(std::uint64_t base) : base_(base) {}
 
-    /// Copies bytes in; returns their address in the target.
+    /// Copies bytes and returns their address in the target.
     std::uint64_t put(std::span<const std::byte> bytes) {
         const std::uint64_t at = reserve(bytes.size());
         if (!bytes.empty())
@@ -36,16 +36,16 @@ public:
         return at;
     }
 
-    /// Zeroed room of `size` bytes, 16-byte aligned.
+    /// Reserves `size` zeroed bytes, aligned to 16 bytes, and returns their address in the target.
     std::uint64_t reserve(std::size_t size) {
         const std::uint64_t at = base_ + bytes_.size();
         bytes_.resize((bytes_.size() + size + 15) & ~std::size_t{15});
         return at;
     }
 
-    /// The local copy of what lies at a target address handed out before. Valid until the next put or reserve. An
-    /// address that wasn't handed out throws std::out_of_range: it can only come from the target, and what the target
-    /// says is never an address.
+    /// Returns the local copy at a target address that put() or reserve() returned. It is valid until the next put()
+    /// or reserve(). Throws std::out_of_range for other addresses: only the target can have invented one, and criu
+    /// never trusts addresses of the target.
     template <typename T>
     T& local(std::uint64_t address) {
         const std::uint64_t offset = address - base_;
@@ -62,7 +62,7 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-/// The steps of one thread's program.
+/// Steps of one thread's program.
 class StepList {
 public:
     template <typename... Args>
@@ -73,7 +73,7 @@ public:
         return step;
     }
 
-    /// A call of the 32-bit interface; see Op::CompatCall.
+    /// Adds a call of the 32-bit interface; see Op::CompatCall.
     template <typename... Args>
     Step& compatCall(Subject subject, std::uint64_t detail, long number, Args... args) {
         static_assert(sizeof...(Args) <= 5);
@@ -93,10 +93,10 @@ public:
         return step;
     }
 
-    /// Index the next step will have: to find its result again after a run.
+    /// Returns the index of the next step, by which the caller finds its result after the run.
     [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
 
-    /// Puts steps and program head into `data`; returns the head's address in the target.
+    /// Puts steps and program header into `data`. Returns the header's address in the target.
     std::uint64_t place(RemoteData& data, std::uint64_t failure, std::uint64_t failWord, bool parkAtEnd) const {
         Program head;
         head.count = static_cast<std::uint32_t>(steps_.size());

@@ -9,15 +9,15 @@ namespace criu::engine {
 
 namespace {
 
-/// Throws Error naming the step if the program, read back after its run, didn't come to its end. `sent`: what was
-/// written before.
+/// Throws Error that names the step if the program, read back after its run, didn't complete. `sent` is the data
+/// before the run.
 void requireComplete(pie::RemoteData& sent, pie::RemoteData& data, const RemoteProgram& program) {
     const pid_t tid = program.thread->tid();
     const std::uint32_t executed = data.local<pie::Program>(program.program).executed;
     if (program.count == 0)
         return;
     if (executed == 0 || executed > program.count)
-        fail("thread {}: what it ran was changed by somebody else meanwhile", tid);
+        fail("thread {}: another process changed its program during the run", tid);
     const std::uint64_t at = program.steps + sizeof(pie::Step) * (executed - 1);
     const auto& step = sent.local<pie::Step>(at);
     const std::int64_t result = data.local<pie::Step>(at).result;
@@ -49,7 +49,8 @@ std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::Remo
     runs.reserve(programs.size());
     for (const RemoteProgram& each : programs)
         runs.push_back(injection.start(*each.thread, each.program, each.stackTop));
-    // Who looks for something meanwhile waits in naps, which cost time where there are many threads.
+    // finish() with a callback polls with short sleeps, which is slow with many threads, so criu passes one only for
+    // `stop`.
     std::function<void()> look;
     if (stop != nullptr)
         look = [stop] { stop->throwIfRequested(); };

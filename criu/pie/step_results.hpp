@@ -14,26 +14,26 @@
 
 namespace criu::engine {
 
-/// A list of steps placed in a process, for one of its threads to execute.
+/// A program that is placed in a process, for one of its threads.
 struct RemoteProgram {
     compel::Tracee* thread = nullptr;
     std::uint64_t program = 0;   ///< address of the pie::Program in the process
     std::uint64_t steps = 0;     ///< address of its first pie::Step
-    std::uint32_t count = 0;     ///< number of its steps
-    std::uint64_t stackTop = 0;  ///< end of its stack, there too
+    std::uint32_t count = 0;     ///< number of steps
+    std::uint64_t stackTop = 0;  ///< end of the stack in the process
 };
 
-/// How many threads execute their programs at the same time.
+/// Number of threads that execute their programs at the same time.
 inline constexpr std::size_t kThreadsAtOnce = 128;
 
-/// Puts steps, and a stack for their execution, into `data`. `thread`: may be null where only the size matters.
+/// Puts steps and a stack into `data`. `thread` may be null if the caller only needs the size.
 RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::Tracee* thread);
 
-/// Writes `data` into the process, has all programs run side by side and reads `data` back. Returns the ended runs,
-/// which know the registers and signal masks that the threads had before and have again. Throws Error naming thread and
-/// step if a program didn't come to its end, and what `stop` throws, if given, when the user wants an end.
-/// Others may write to the memory of the process meanwhile (process_vm_writev(2), shared memory), so what is read back
-/// is results and nothing else: addresses and counts are those that were written.
+/// Writes `data` into the process, runs all programs in parallel and reads `data` back. Returns the ended runs,
+/// which have the threads' original registers and signal masks; the threads have these again. Throws Error that
+/// names thread and step if a program didn't complete, and rethrows an Error of `stop`.
+/// Other processes may write to the memory during the run (process_vm_writev(2), shared memory). So the caller may
+/// only use results from the data, never addresses and counts.
 std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::RemoteData& data,
                                          std::span<const RemoteProgram> programs, StopRequest* stop = nullptr);
 

@@ -15,28 +15,28 @@ class StopRequest;
 namespace criu::service {
 class Connection;
 
-/// The client of a request, told of the stages of its run and asked to go on. All arguments outlive this object.
+/// Listener that notifies the client of a request of stages and asks for its consent. All arguments must outlive it.
 class ClientListener final : public model::StageListener {
 public:
-    /// `wanted`: the client has asked for notifications; without, it is told nothing and agrees to everything.
+    /// `wanted` is true if the client asked for notifications. Otherwise it gets none and counts as consenting.
     ClientListener(Connection& connection, StopRequest& stop, bool wanted) noexcept
         : connection_(connection), stop_(stop), wanted_(wanted) {}
 
-    /// Returns 0, or 1 if the client objects. Throws Error when it has left, or answers with something else.
+    /// Returns 0, or 1 if the client objects. Throws Error if the client has left or sends another answer.
     int reached(const model::StageEvent& event) override;
     bool takeOrphanMaster(UniqueFd& master) override;
     [[nodiscard]] bool namesExternals() const noexcept override { return wanted_; }
     std::vector<std::string> nameExternals() override;
 
-    /// The root of the tree, as soon as it is known.
+    /// Returns the root of the tree once it is known.
     [[nodiscard]] HostPid root() const noexcept { return root_; }
-    /// The last objection as a message, "" if there was none.
+    /// Returns the last objection as a message; "" without one.
     [[nodiscard]] const std::string& objection() const noexcept { return objection_; }
 
 private:
-    /// Whether the client agrees. `pid`: 0 for none. `passed`: a descriptor, -1 for none.
+    /// True if the client consents. `pid` 0 means none; `passed` is a descriptor, -1 for none.
     bool ask(model::Stage stage, pid_t pid, int passed) { return agrees(stage, *answerTo(stage, pid, passed)); }
-    /// Notifies it, and waits for what it says.
+    /// Notifies the client and waits for its answer.
     Record<CriuReq> answerTo(model::Stage stage, pid_t pid, int passed);
     bool agrees(model::Stage stage, const CriuReq& answer);
 

@@ -13,10 +13,10 @@
 namespace criu::service {
 namespace {
 
-/// Beside the text of an error a reply has a few numbers.
+/// The rest of a reply contains a few numbers besides the text.
 constexpr std::size_t kLargestText = kLargestReply - 64;
 
-/// How long a client may leave replies unread until its socket's buffer has room again.
+/// Time limit for the client to read replies while the socket's buffer is full.
 constexpr timeval kReadingTime{60, 0};
 
 int socketOptionOf(int socket, int option) {
@@ -26,7 +26,7 @@ int socketOptionOf(int socket, int option) {
     return value;
 }
 
-/// Size of the packet in front of the queue, which stays there; 0 at the end of the connection.
+/// Returns the size of the first packet of the queue without removing it; 0 at the end of the connection.
 std::size_t nextSize(int socket) {
     std::byte nothing{};
     ssize_t size = 0;
@@ -57,7 +57,7 @@ std::optional<Record<CriuReq>> Connection::receive(StopRequest& stop) {
     const std::size_t size = nextSize(fd());
     if (size == 0)
         return std::nullopt;
-    // What doesn't fit, the kernel throws away: the packet is gone either way. So are descriptors that came with it.
+    // The kernel discards the rest of a larger packet, and all descriptors in it.
     std::vector<std::byte> bytes(std::min(size, kLargestRequest));
     const ssize_t got = ::recv(fd(), bytes.data(), bytes.size(), 0);
     sys(got, "receive a request");
@@ -82,7 +82,7 @@ void Connection::send(const CriuResp& reply, int passed) {
 std::string_view cutToReply(std::string_view text) noexcept {
     if (text.size() <= kLargestText)
         return text;
-    constexpr unsigned kContinued = 0x80;  // how bytes of a character begin, but for its first
+    constexpr unsigned kContinued = 0x80;  // prefix of all bytes of a character except its first
     constexpr unsigned kContinuedMask = 0xc0;
     std::size_t size = kLargestText;
     while (size > 0 && (static_cast<unsigned char>(text[size]) & kContinuedMask) == kContinued)

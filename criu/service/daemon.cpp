@@ -20,7 +20,7 @@
 namespace criu::service {
 namespace {
 
-/// Whoever started the service waits at one end until it is ready, or has failed.
+/// Pipe on which the parent waits until the service is ready or has failed.
 struct ReadyPipe {
     UniqueFd reading;
     UniqueFd writing;
@@ -33,15 +33,15 @@ struct ReadyPipe {
     }
 };
 
-/// Standard streams of a process in the background.
+/// Points the standard streams of a background process at /dev/null.
 void redirectStreamsToNull() {
     const UniqueFd null(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         sys(::dup2(null.get(), stream), "leave fd {}", stream);
 }
 
-/// Goes on in a child, in a session of its own; the calling process exits when that is ready. Returns the end of the
-/// pipe that says so.
+/// Continues in a child with its own session; the calling process exits when the child is ready. Returns the end of
+/// the pipe on which the child reports this.
 UniqueFd daemonize() {
     ReadyPipe pipe;
     const pid_t child = sys(::fork(), "create the process of the service");
@@ -71,7 +71,7 @@ public:
         std::optional<UniqueFd> passed = takePassedSocket();
         socket_ = passed ? std::move(*passed) : listenAt(options.address.value_or(kDefaultAddress));
         begin(options);
-        // Children that have served are never waited for; what they have to say is in their logs.
+        // The service doesn't wait for its children; their logs have the results.
         ::signal(SIGCHLD, SIG_IGN);
         for (;;) {
             std::optional<UniqueFd> client = accept();
@@ -105,7 +105,7 @@ private:
         sys(::write(ready.get(), "", 1), "say that the service is ready");
     }
 
-    /// The next client; nothing after a request to stop.
+    /// Returns the next client; nothing after a stop request.
     std::optional<UniqueFd> accept() {
         for (;;) {
             pollfd waiting[2] = {{socket_.get(), POLLIN, 0}, {with_.stop.fd(), POLLIN, 0}};
@@ -119,7 +119,7 @@ private:
                 return client;
             }
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-                // Others may let go of what is lacking; without a pause this would be tried again at once.
+                // Waits until other processes free resources, because the next accept4(2) would fail at once.
                 with_.log.error("a client can't be served: {}", ::strerror(errno));
                 constexpr int kPause = 100;  // milliseconds
                 ::poll(&waiting[1], 1, kPause);
@@ -129,7 +129,7 @@ private:
         }
     }
 
-    /// In a process of its own.
+    /// Serves a client in a child process.
     SessionEnd work(UniqueFd client) {
         socket_.reset();
         ::signal(SIGCHLD, SIG_DFL);

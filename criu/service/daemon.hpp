@@ -5,12 +5,11 @@
 
 namespace criu::service {
 
-/// `criu service`: listens at options.address, or at the socket that systemd has passed, and serves each client in a
-/// process of its own, which begins with options as they are built in: what configures the service itself isn't meant
-/// for its clients. With options.detached it goes on in the background when it is ready, and this process exits.
-/// Returns when a stop was asked for; clients that are being served then are served to the end. Throws Error when the
-/// service can't be started or go on.
-/// In a process that has served a client it returns as well, with what is left to do there.
+/// Runs `criu service`: listens at options.address, or at the socket of systemd, and serves each client in a child
+/// process. A child begins with built-in options, because the service's own configuration isn't for its clients.
+/// With options.detached, the service continues in the background and this process exits when it is ready. Returns
+/// after a stop request; children complete their work. Throws Error if the service can't start or continue.
+/// Also returns in a child that has served a client, with the child's remaining work.
 [[nodiscard]] SessionEnd runDaemon(const SessionContext& surroundings);
 
 }  // namespace criu::service

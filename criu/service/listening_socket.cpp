@@ -39,8 +39,8 @@ int givenOptionOf(int socket, int option) {
     return value;
 }
 
-/// Path to a name in an open directory. It is short, unlike paths as users give them: an address has room for 107
-/// bytes.
+/// Returns the address of a name in an open directory. This path is short, because a socket address has room for
+/// only 107 bytes.
 sockaddr_un addressIn(int directory, const std::string& name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -55,7 +55,7 @@ UniqueFd makeSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
-/// Removes a socket that nobody listens at.
+/// Removes a socket without a listener.
 void removeUnused(int directory, const std::string& name, const sockaddr_un& address) {
     struct stat there {};
     if (::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0)
@@ -100,7 +100,7 @@ UniqueFd listenAt(const std::string& path) {
     const sockaddr_un address = addressIn(directory.get(), name);
     removeUnused(directory.get(), name, address);
     UniqueFd socket = makeSocket();
-    // The file that bind(2) makes has the mode of the socket's own inode, as far as the umask lets it.
+    // bind(2) creates a file with the mode of the socket's own inode, reduced by the umask (unix_bind_bsd()).
     sys(::fchmod(socket.get(), 0600), "set its mode");
     sys(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), "bind");
     sys(::listen(socket.get(), kBacklog), "listen");

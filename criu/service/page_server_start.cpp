@@ -14,7 +14,8 @@
 namespace criu::service {
 namespace {
 
-/// Nothing that waits for the end of the client's own output waits for a daemon.
+/// Detaches the daemon from the client's session and standard streams, so that readers of the client's output see
+/// its end.
 void leaveClient() {
     ::setsid();
     const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
@@ -22,7 +23,7 @@ void leaveClient() {
         sys(::dup2(nothing.get(), standard), "close standard streams");
 }
 
-/// The new process: never returns.
+/// Runs the server in the new process. Never returns.
 [[noreturn]] void becomeServer(bool ofCaller, UniqueFd pipe, const std::function<bool(PageServerReport&)>& serve) {
     bool served = false;
     try {
@@ -35,7 +36,7 @@ void leaveClient() {
         PageServerReport report(std::move(pipe));
         served = serve(report);
     } catch (const std::exception&) {
-        // Whoever reads from the pipe finds out.
+        // The process of the request sees the end of the pipe.
     }
     ::_exit(served ? 0 : 1);
 }

@@ -21,21 +21,21 @@ struct Options;
 
 namespace criu::service {
 
-/// A page server that listens, and its number as criu sees it.
+/// A listening page server and its pid in criu's pid namespace.
 struct StartedPageServer {
     pid_t pid = 0;
-    std::uint16_t port = 0;  ///< 0 if it was given a connection instead
+    std::uint16_t port = 0;  ///< 0 if it got a connection instead
 };
 
-/// In the process of a page server: reports to the one that has been asked for it.
+/// Listener in the process of a page server, which reports readiness to the process of the request.
 class PageServerReport final : public model::StageListener {
 public:
     explicit PageServerReport(UniqueFd pipe) noexcept : pipe_(std::move(pipe)) {}
 
-    /// Has the server serve in this process, and this object be told when it is ready.
+    /// Makes the server run in this process, and adds this object to the listeners.
     void take(model::Options& options, std::vector<model::StageListener*>& listeners);
     [[nodiscard]] bool isReady() const noexcept { return ready_; }
-    /// Called when the report has been made.
+    /// Sets a function to call after the report.
     void whenReady(std::function<void()> then) { then_ = std::move(then); }
 
     int reached(const model::StageEvent& event) override;
@@ -46,9 +46,9 @@ private:
     bool ready_ = false;
 };
 
-/// Starts a page server: `serve` does its work in a new process and returns whether it has succeeded. `ofCaller`: as a
-/// child of the calling process, else as a daemon. Returns when the server listens; nothing if it has ended before.
-/// Throws Error, also if a stop is requested meanwhile.
+/// Starts a page server. `serve` runs in a new process and returns true on success. `ofCaller` makes it a child of
+/// the calling process instead of a daemon. Returns when the server listens, or nothing if it ended before. Throws
+/// Error, also if a stop is requested.
 std::optional<StartedPageServer> startPageServer(bool ofCaller, StopRequest& stop,
                                                  const std::function<bool(PageServerReport&)>& serve);
 

@@ -35,13 +35,14 @@ std::vector<gid_t> groupsOf(int socket) {
     while (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
         if (errno != ERANGE)
             failErrno("ask for the client's groups");
-        groups.resize(size / sizeof(gid_t));  // with ERANGE the kernel says how much it takes
+        groups.resize(size / sizeof(gid_t));  // with ERANGE, the kernel returns the needed size
     }
     groups.resize(size / sizeof(gid_t));
     return groups;
 }
 
-/// The process that connected. Before Linux 6.5 it is looked for by its number, which somebody else may have by now.
+/// Returns the process that connected. Before Linux 6.5, criu finds it by its pid, which another process may have by
+/// then.
 std::shared_ptr<const kernel::PidFd> processOf(int socket, pid_t pid) {
     constexpr int kPeerPidFd = 77;  // SO_PEERPIDFD
     int fd = -1;
@@ -61,19 +62,20 @@ std::shared_ptr<const kernel::PidFd> processOf(int socket, pid_t pid) {
     }
 }
 
-/// Throws Error (EPERM) for threads that may do less than their user: the rules of a service are about users.
+/// Throws Error (EPERM) for a thread that is more restricted than its user, because the service's rules are about
+/// users.
 void requireUnconfined(const kernel::TaskStatus& thread, const kernel::TaskStatus& own) {
     if (thread.seccomp.value_or(kernel::SeccompMode::Disabled) > own.seccomp.value_or(kernel::SeccompMode::Disabled) ||
         thread.seccompFilters.value_or(0) > own.seccompFilters.value_or(0))
         failWith(EPERM, "it is under seccomp, and criu would do for it what the filters may forbid");
     if (thread.noNewPrivs.value_or(false) && !own.noNewPrivs.value_or(false) && kernel::hasLandlock()) {
         Error error(EPERM, "it has no_new_privs, as processes in Landlock domains have");
-        error.addHint("the kernel tells nobody who is in such a domain; start the client without no_new_privs");
+        error.addHint("the kernel shows no Landlock domains; start the client without no_new_privs");
         throw error;
     }
 }
 
-/// The same for all threads of a process, which have their memory in common.
+/// Throws Error (EPERM) if any thread of a process is restricted, because all threads share their memory.
 void requireUnconfined(const kernel::ProcPid& process, pid_t pid) {
     const ErrorContext context([&] { return fmt::format("the client, process {}", pid); });
     kernel::ProcBuffer buffer;
@@ -88,8 +90,8 @@ void requireUnconfined(const kernel::ProcPid& process, pid_t pid) {
     }
 }
 
-/// What the process that connected has now. It may have executed something with more rights since, which the one that
-/// holds the socket needn't have: a user but root is taken to have no capabilities.
+/// Reads the present state of the process that connected. It may have executed a privileged program since, while
+/// another process holds the socket; so a user other than root counts as having no capabilities.
 void describe(const ucred& credentials, const kernel::PidFd* process, model::Client& client) {
     if (credentials.pid == 0)
         failWith(EPERM, "the client is in a pid namespace that isn't seen from here");
@@ -101,7 +103,7 @@ void describe(const ucred& credentials, const kernel::PidFd* process, model::Cli
     const kernel::TaskStatus status = kernel::readStatus(dir, buffer);
     const auto users = kernel::readNamespaceId(dir, kernel::NamespaceKind::User);
     const auto pids = kernel::readNamespaceId(dir, kernel::NamespaceKind::Pid);
-    // As long as it lives, what /proc has said under its number was about it.
+    // The process is still alive, so /proc/PID belonged to it.
     if (process->waitExit(std::chrono::milliseconds(0)))
         failWith(ESRCH, "the client, process {}, has ended", credentials.pid);
     if (users != kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::User))
@@ -113,7 +115,7 @@ void describe(const ucred& credentials, const kernel::PidFd* process, model::Cli
         const kernel::TaskStatus own = kernel::readStatus(proc.self(), buffer);
         client.isOwner = own.uid.effective == 0 && (own.capEffective & ~status.capEffective) == 0;
     }
-    // The processes that it doesn't see it couldn't trace either.
+    // ptrace(2) needs a pid in the caller's namespace, so the client couldn't trace processes that it doesn't see.
     if (!client.isOwner && pids != kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::Pid))
         failWith(EPERM, "the client, process {}, is in another pid namespace than criu", credentials.pid);
 }
@@ -134,7 +136,7 @@ UniqueFd Peer::copyOf(int fd) const {
 Peer peerOf(int socket, Origin origin) {
     const ucred credentials = credentialsOf(socket);
     Peer peer{credentials.pid, origin, processOf(socket, credentials.pid), {}};
-    // Whoever has executed criu has given it all its rights, unless criu's file has added some (set-user-id).
+    // A client that executed criu has all its rights, unless criu is set-user-id.
     if (origin == Origin::Client && ::getauxval(AT_SECURE) == 0)
         return peer;
     peer.client.isOwner = false;

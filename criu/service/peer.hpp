@@ -14,33 +14,33 @@ class PidFd;
 
 namespace criu::service {
 
-/// Who has started the process that serves.
+/// Origin of the serving process.
 enum class Origin {
-    Client,  ///< swrk: the client has executed criu, and passed on what it had opened
-    Daemon,  ///< the service, for anybody who may connect to its socket
+    Client,  ///< swrk: the client executed criu, which inherited its descriptors
+    Daemon,  ///< the service, for all processes that may connect to its socket
 };
 
-/// The other end of a connection, as the kernel describes it (SO_PEERCRED and its like): who connected or made the pair
-/// of sockets, whoever has the socket now.
+/// The other end of a connection as the kernel describes it (SO_PEERCRED): the process that connected or created the
+/// pair of sockets. Another process may hold the socket now.
 struct Peer {
-    pid_t pid = 0;  ///< 0: it is in no pid namespace that is seen from here
+    pid_t pid = 0;  ///< 0: its pid namespace isn't visible from here
     Origin origin{};
-    /// It itself, whoever has the number later; null if it has ended already, or has no number here.
+    /// The process that connected, even after reuse of its pid. Null if it has ended or isn't visible from here.
     std::shared_ptr<const kernel::PidFd> process;
-    /// A client that has all of criu's rights is its owner: whoever executed criu, and root in the user namespace of
-    /// criu with all of criu's capabilities. Directories are yet to be opened.
+    /// Client of the connection. It is the owner of criu if it executed criu, or if it is root in criu's user
+    /// namespace with all of criu's capabilities. Its directories aren't open yet.
     model::Client client;
 
-    /// A copy of what the client has open under a number. Throws Error.
+    /// Returns a copy of the client's descriptor. Throws Error.
     [[nodiscard]] UniqueFd copyOf(int fd) const;
 };
 
-/// Throws Error (EPERM) for clients that nothing can be done for: in other user namespaces ids and capabilities mean
-/// something else than here.
+/// Returns the peer of a socket. Throws Error (EPERM) for a client in another user namespace, because its ids and
+/// capabilities have another meaning here.
 [[nodiscard]] Peer peerOf(int socket, Origin origin);
 
-/// Opens a directory that a client has open. One that isn't criu's owner must have it open for reading, and if
-/// `written` be allowed to write there itself: criu's own rights are not what it is opened with. Throws Error.
+/// Opens a directory by the client's descriptor. A client other than the owner must have it open for reading. If
+/// `written` is set, the client must be allowed to write there itself; criu's rights don't count. Throws Error.
 [[nodiscard]] UniqueFd openClientsDirectory(const Peer& peer, int fd, bool written);
 
 }  // namespace criu::service

@@ -34,15 +34,15 @@ void append(std::vector<Setting>& all, std::vector<Setting> more) {
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-/// Settings of the file that a request names. Runtimes name theirs whether it exists or not.
+/// Reads the settings of the request's config_file. It may not exist, because container runtimes always name one.
 std::vector<Setting> readClientsFile(const CriuOpts& opts) {
     if (!isGiven(opts.config_file))
         return {};
     return options::readConfigFile(opts.config_file).value_or(std::vector<Setting>());
 }
 
-/// Descriptors that criu was born with aren't close-on-exec; all that it opens itself are. So a number that doesn't
-/// belong to the client is noticed even though criu has opened files meanwhile.
+/// Throws Error unless the client passed the descriptors. Inherited descriptors aren't close-on-exec; all that criu
+/// opens are.
 void requireInherited(const model::Options& options) {
     for (const model::InheritFd& inherit : options.inheritFds) {
         const int flags = ::fcntl(inherit.fd, F_GETFD);
@@ -63,14 +63,14 @@ bool hasImagesDir(const CriuOpts& opts, const std::vector<Setting>& settings) {
                        [](const Setting& setting) { return setting.row->name == "images-dir" && setting.value; });
 }
 
-/// The client's descriptor of its images directory, negative if there is none. A check has no images, only a log: for
-/// that a work directory is enough.
+/// Returns the client's descriptor of its images directory; negative if there is none. A check has only a log, so it
+/// may use the work directory instead.
 int imagesDescriptor(const CriuOpts& opts, const options::Invocation& invocation) {
     const bool logOnly = invocation.command == Command::Check && opts.has_work_dir_fd != 0;
     return logOnly && !hasImagesDir(opts, invocation.settings) ? opts.work_dir_fd : opts.images_dir_fd;
 }
 
-/// Whether the command makes files in the images directory: images, or its log.
+/// True if the command creates images or its log in the images directory.
 bool makesFiles(const CriuOpts& opts, const options::Invocation& invocation) {
     const bool onlyReads = invocation.command == Command::CpuinfoCheck || invocation.command == Command::Check ||
                            invocation.command == Command::Restore;
@@ -78,7 +78,7 @@ bool makesFiles(const CriuOpts& opts, const options::Invocation& invocation) {
     return !onlyReads || (opts.has_work_dir_fd == 0 && !log.empty() && log != "-");
 }
 
-/// Both directories as the client has them open, unless its configuration file (`last`) says otherwise.
+/// Opens both directories by the client's descriptors, unless its configuration file (`last`) names others.
 void openDirectories(const CriuOpts& opts, const std::vector<Setting>& last, const Peer& peer, RequestedRun& run) {
     model::Options& options = run.invocation.options;
     const int images = imagesDescriptor(opts, run.invocation);
@@ -99,13 +99,13 @@ void openDirectories(const CriuOpts& opts, const std::vector<Setting>& last, con
     }
 }
 
-/// Clients look for this message.
+/// Throws Error without an images directory. Clients search for this message.
 void requireImagesDir(const CriuOpts& opts, const options::Invocation& invocation) {
     if (!hasImagesDir(opts, invocation.settings) && imagesDescriptor(opts, invocation) < 0)
         fail("Neither images_dir_fd nor images_dir was passed by RPC client.");
 }
 
-/// Without a log file of the client's, the answer is all that it wants of a check, and no directory is needed.
+/// True if the client wants a log of a check. Otherwise it only wants the reply, and criu needs no directory.
 bool wantsCheckLog(const CriuOpts& opts, const std::vector<Setting>& last) {
     return isGiven(opts.log_file) || names(last, "log-file");
 }
@@ -152,7 +152,7 @@ RequestedRun makeRun(const CriuReq& request, Command command, const options::Inv
     } else if (command != Command::Check) {
         fail("the request has no options (criu_req.opts)");
     }
-    // A client waits for the answer, never for the end of what was restored.
+    // A client waits for the reply, not for the end of the restored tree.
     invocation.options.detached = !invocation.options.execCommandWanted;
     invocation.options.serviceSocket = inodeOf(socket);
     requireInherited(invocation.options);
@@ -175,7 +175,7 @@ void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept
         log.setLevel(static_cast<LogLevel>(std::clamp(opts.log_level, 1, static_cast<int>(LogLevel::Debug))));
         engine::openLog(peer.client, options.logFile, log);
     } catch (const std::exception& error) {
-        log.debug("no log of the client's own: {}", error.what());  // what is wrong with the request itself comes next
+        log.debug("no log of the client's own: {}", error.what());  // the caller reports the request's error
     }
 }
 

@@ -13,23 +13,23 @@ class Log;
 
 namespace criu::service {
 
-/// What a request comes to: a command with all its options, and who it is for.
+/// A command with all options, and its client, made from a request.
 struct RequestedRun {
     options::Invocation invocation;
-    UniqueFd imagesDir;  ///< what client.imagesDir and client.workDir are; not open if criu opens them by path
-    UniqueFd workDir;
+    UniqueFd imagesDir;  ///< owner of client.imagesDir; not open if criu opens the path
+    UniqueFd workDir;    ///< owner of client.workDir; not open if criu opens the path
     model::Client client;
 };
 
-/// Makes a run of a request. `base`: what configuration files and the command line of criu say; the request comes on
-/// top of it, and what its config_file says on top of that. `socket`: criu's end of the connection. Opens the
-/// directories of the client, and looks whether the descriptors that it refers to exist. Throws Error for requests that
-/// are malformed, or ask for what this client may not have; nothing has been done then.
+/// Makes a run from a request. `base` has the settings of configuration files and criu's command line; the request
+/// overrides them, and its config_file overrides the request. `socket` is criu's end of the connection. Opens the
+/// client's directories, and checks the descriptors that the request names. Throws Error without effects if the
+/// request is malformed or forbidden to this client.
 [[nodiscard]] RequestedRun makeRun(const CriuReq& request, options::Command command, const options::Invocation& base,
                                    const Peer& peer, int socket);
 
-/// Opens the log that a request wants, in its work directory, for the reason why nothing else is done for it: users of
-/// runtimes look there. Does nothing if the request doesn't say where, or that can't be.
+/// Opens the log of a refused request in its work directory, because users of container runtimes look for the reason
+/// there. Does nothing if the request names no log or criu can't open it.
 void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept;
 
 }  // namespace criu::service

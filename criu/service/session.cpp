@@ -36,14 +36,14 @@ CriuResp replyTo(const CriuReq& request, bool success) {
     return reply;
 }
 
-/// How a run went.
+/// Result of a run.
 struct RunResult {
     bool success = false;
     int code = 0;                      ///< for cr_errno
-    std::string text;                  ///< for cr_errmsg, "" if it was a success
-    HostPid root;                      ///< of a restored tree
+    std::string text;                  ///< for cr_errmsg; "" after a success
+    HostPid root;                      ///< root of a restored tree
     std::vector<std::string> command;  ///< exec_cmd
-    bool runsOn = false;               ///< a dumped tree goes on, or stands still
+    bool runsOn = false;               ///< the dumped tree is resumed or left stopped
 };
 
 class Session {
@@ -65,7 +65,7 @@ public:
         }
     }
 
-    /// Answers what is no request, or can't be one here.
+    /// Replies to a message that isn't a request, or isn't allowed here.
     SessionEnd refuse(const std::string& why) {
         const Error error(EBADRQC, why);
         surroundings_.log.failure(error);
@@ -76,14 +76,14 @@ public:
     }
 
 private:
-    /// Nothing: the client has left.
+    /// Returns nothing if the client has left.
     std::optional<Record<CriuReq>> receive() { return connection_.receive(surroundings_.stop); }
 
     [[nodiscard]] static bool keepsConnection(const CriuReq& request) noexcept {
         return (request.has_keep_open != 0 && request.keep_open != 0) || request.type == CRIU_REQ_TYPE__PRE_DUMP;
     }
 
-    /// Runs after which this process can carry out another one.
+    /// True for runs after which this process can do another one.
     [[nodiscard]] static bool mayStayOpen(CriuReqType type) noexcept {
         switch (type) {
             case CRIU_REQ_TYPE__PAGE_SERVER:
@@ -133,10 +133,10 @@ private:
         }
     }
 
-    /// Carries out a command. Whatever goes wrong is in the result, and in the log. `server`: for Command::PageServer.
+    /// Runs a command. The result and the log contain all failures. `server` is for Command::PageServer.
     RunResult carryOut(const CriuReq& request, Command command, PageServerReport* server = nullptr) {
         RunResult result;
-        // Runtimes don't expect notifications of a pre-dump, and lose the reply over them.
+        // Container runtimes don't expect notifications of a pre-dump, and would miss the reply.
         const bool notify = request.opts != nullptr && request.opts->notify_scripts != 0 && command != Command::PreDump;
         ClientListener listener(connection_, surroundings_.stop, notify);
         std::optional<RequestedRun> run;
@@ -180,7 +180,7 @@ private:
             result.code = cause.code;
     }
 
-    /// What clients tell apart by its number: others look only at whether there is one.
+    /// Returns the errno values that clients distinguish; 0 for others, which clients test only by presence.
     [[nodiscard]] static int errnoFor(const CriuReq& request, int code) noexcept {
         const bool known = code == EBADRQC || (code == ESRCH && request.type != CRIU_REQ_TYPE__RESTORE) ||
                            (code == EEXIST && request.type == CRIU_REQ_TYPE__RESTORE) || code == ENOTSUP;
@@ -215,7 +215,7 @@ private:
         const bool ofItself = request.opts != nullptr && (request.opts->has_pid == 0 || request.opts->pid == 0);
         setProcessTitle("dump for a client");
         RunResult result = carryOut(request, Command::Dump);
-        // A client that has been dumped and ended is answered when it is restored (UnixFlag::Service).
+        // A client that dumped itself and was killed gets the reply after its restore (UnixFlag::Service).
         if (result.success && ofItself && !result.runsOn)
             return {};
         CriuDumpResp dumped = CRIU_DUMP_RESP__INIT;
@@ -249,14 +249,14 @@ private:
         return {result.success && told ? 0 : failure, {}};
     }
 
-    /// The server is a process of its own, in which the client may wait for it if it is a child (_CHLD). When it
-    /// listens this one answers; a server that can't has told the client why.
+    /// Starts a page server in a new process, a child of this one for _CHLD so that the client can wait for it.
+    /// Replies when the server listens; a server that fails has sent the reason itself.
     SessionEnd pageServer(const CriuReq& request) {
         CriuReq answered = request;
-        answered.type = CRIU_REQ_TYPE__PAGE_SERVER;  // clients know the answer of both by this type
+        answered.type = CRIU_REQ_TYPE__PAGE_SERVER;  // clients expect this type in both replies
         const auto started = startPageServer(
             request.type == CRIU_REQ_TYPE__PAGE_SERVER_CHLD, surroundings_.stop, [&](PageServerReport& report) {
-                report.whenReady([this] { connection_.close(); });  // the client sees its end when this process leaves
+                report.whenReady([this] { connection_.close(); });  // this copy would hide the end
                 const RunResult result = carryOut(answered, Command::PageServer, &report);
                 if (!result.success && !report.isReady())
                     replyFailure(answered, result.code, result.text);
@@ -273,7 +273,7 @@ private:
         return {send(reply) ? 0 : kFailure, {}};
     }
 
-    /// The same answers as those of `criu check --feature`.
+    /// Replies with the results of `criu check --feature`.
     SessionEnd checkFeatures(const CriuReq& request) {
         if (request.features == nullptr)
             return {replyFailure(request, EBADRQC, "the request names no features (criu_req.features)") ? 0 : kFailure,
@@ -318,8 +318,8 @@ private:
         return {send(reply) ? 0 : kFailure, {}};
     }
 
-    /// Waits until a child of this process has ended, a stop is requested, or the client has left. Throws Error: ECHILD
-    /// if there is no such child.
+    /// Waits until a child of this process has ended, a stop is requested, or the client has left. Throws Error:
+    /// ECHILD if there is no such child.
     int waitForEnd(pid_t pid) {
         const ErrorContext context([&] { return fmt::format("wait for process {}", pid); });
         siginfo_t info{};
@@ -340,8 +340,8 @@ private:
     bool preDumped_ = false;
 };
 
-/// A client that can't be served is told why, as far as it can be told anything. Its request is waited for: if the
-/// connection were shut before, the client would fail to send it, and not read the answer.
+/// Sends a client the reason why criu can't serve it, if possible. Waits for its request first: if criu closed the
+/// connection before, the client would fail to send the request and not read the reply.
 void sendRefusal(UniqueFd socket, const Error& error, StopRequest& stop) noexcept {
     try {
         Connection connection(std::move(socket));
@@ -355,7 +355,7 @@ void sendRefusal(UniqueFd socket, const Error& error, StopRequest& stop) noexcep
         reply.cr_errmsg = text.data();
         connection.send(reply);
     } catch (const std::exception&) {
-        // It has left, or isn't one at all: the log has the error.
+        // The client has left or isn't a valid client; the log has the error.
     }
 }
 

@@ -18,27 +18,27 @@ class StopRequest;
 
 namespace criu::service {
 
-/// What sessions get from the program that they are in. All outlive them.
+/// Resources of the program for its sessions. All must outlive them.
 struct SessionContext {
-    const options::Invocation& base;  ///< what configuration files and the command line say
+    const options::Invocation& base;  ///< settings of configuration files and the command line
     Log& log;
     StopRequest& stop;
-    std::function<device::Subsystems()> makeDevices;  ///< the compiled-in ones, anew for each run
+    std::function<device::Subsystems()> makeDevices;  ///< makes the built-in subsystems for each run
 };
 
-/// What is left to do when a session is over.
+/// Remaining work after a session.
 struct SessionEnd {
     int status = 0;                      ///< exit status of the process that served
-    std::vector<std::string> command{};  ///< what that process is to become (exec_cmd), as parent of the restored root
-    HostPid root{};                      ///< that root; none without a command
+    std::vector<std::string> command{};  ///< command to execute (exec_cmd) as parent of the restored root
+    HostPid root{};                      ///< the restored root; none without a command
 };
 
-/// Exit status of a process that was asked for what can't be a request.
+/// Exit status after a message that isn't a valid request.
 inline constexpr int kProtocolError = 255;
 
-/// Serves the client of a connection: one request, and further ones after those that ask for it (keep_open). The
-/// calling process is that of the request: it enters the work directory, opens the log of the request, and is the
-/// parent of what is restored. Failures are the client's to hear; does not throw for them. `socket` is closed.
+/// Serves the client of a connection: one request, and further ones after those with keep_open. The calling process
+/// does the work: it enters the work directory, opens the log of the request, and becomes the parent of the restored
+/// root. Reports failures to the client instead of throwing. Closes `socket`.
 [[nodiscard]] SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& surroundings);
 
 }  // namespace criu::service

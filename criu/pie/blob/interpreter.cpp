@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Freestanding: runs inside other processes, where neither libc nor criu's data exist.
+// Freestanding: this code runs in other processes, without libc and criu's data.
 #include <sys/syscall.h>
 
 #include <compel/blob/syscall.hpp>
@@ -41,13 +41,14 @@ void futexAdd(std::uint64_t word, std::uint32_t amount) noexcept {
 }
 
 [[noreturn]] void park() noexcept {
-    // The word lies on this stack and nobody changes it, so every wake-up is spurious.
+    // The word is on this stack and never changes, so every wake-up is spurious.
     const std::uint32_t never = 0;
     for (;;)
         call(SYS_futex, reinterpret_cast<std::uint64_t>(&never), kFutexWaitOp, 0);
 }
 
-/// Kernel timer ids count up per process; make and drop timers until the wanted id comes.
+/// Creates timers until the kernel assigns the wanted id, and deletes the others. The kernel counts timer ids up for
+/// each process.
 std::int64_t createTimer(const Step& step) noexcept {
     const auto wanted = static_cast<std::int32_t>(step.args[2]);
     for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Freestanding: what remains of the process has neither libc nor criu's data.
+// Freestanding: this process has neither libc nor criu's data any more.
 #include "criu/pie/namespace_init.hpp"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ void giveUp(std::uint64_t from, std::uint64_t to) noexcept {
         syscall(SYS_munmap, from, to - from);
 }
 
-/// Until criu says that the tree is on its own.
+/// Waits until criu reports the end of the restore.
 void awaitRelease(int channel) noexcept {
     char word = 0;
     for (;;) {
@@ -40,7 +40,7 @@ void awaitRelease(int channel) noexcept {
     syscall(SYS_close, channel);
 }
 
-/// Ends with the root.
+/// Reaps all ended children. Exits when the root has ended.
 void reap(int root) noexcept {
     for (;;) {
         int status = 0;
@@ -53,7 +53,7 @@ void reap(int root) noexcept {
     }
 }
 
-/// Of a signal that a process has sent the kernel says who has, as the namespace calls it: 0 for one outside.
+/// True if a process outside of the namespace sent the signal: the kernel reports pid 0 for such a sender.
 bool isFromOutside(const siginfo_t& info) noexcept {
     return info.si_code <= 0 && info.si_pid == 0;
 }
