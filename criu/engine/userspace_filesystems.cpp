@@ -200,9 +200,15 @@ Part partOf(const FrozenTask& task, ServedFileSearch& served, std::map<dev_t, Un
                 part.server = fmt::format("fd {} of {}", fd, task.describe());
         }
     }
-    for (const char* const link : {"cwd", "root", "exe"})
+    std::vector<std::string> links{"cwd", "root", "exe"};
+    // A thread may have directories of its own (CLONE_FS).
+    for (const compel::FrozenThread& thread : task.process->threads())
+        if (thread.tracee.tid() != task.pid().value)
+            for (const char* const link : {"cwd", "root"})
+                links.push_back(fmt::format("task/{}/{}", thread.tracee.tid(), link));
+    for (const std::string& link : links)
         if (const auto found = lookAt(task.dir, link))
-            note([link] { return link; }, link, found->device);
+            note([&link] { return link; }, link, found->device);
     for (const kernel::MappedFileSystem& mapped : kernel::parseMappedFileSystems(task.dir.read("maps", buffer)))
         note([&] { return fmt::format("a mapping at {:#x}", mapped.start); },
              fmt::format("map_files/{:x}-{:x}", mapped.start, mapped.end), mapped.device);

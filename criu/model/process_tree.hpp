@@ -12,6 +12,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/image/record.hpp"
+#include "criu/model/thread_plan.hpp"
 #include "images/core.fwd.hpp"
 #include "images/fdinfo.fwd.hpp"
 #include "images/fs.fwd.hpp"
@@ -51,7 +52,8 @@ struct Task {
     TreePid pgid;
     TreePid sid;
     TaskState state = TaskState::Alive;
-    std::vector<Thread> threads;  ///< the leader first
+    std::vector<Thread> threads;         ///< the leader first
+    std::vector<ThreadObjects> objects;  ///< in their order; empty for a dead process
 
     std::optional<Record<TaskKobjIdsEntry>> ids;
     std::optional<Record<FsEntry>> fs;

@@ -74,6 +74,8 @@ enum class Subject : std::uint32_t {
     SysvShm,
     Seccomp,
     SecurityLabel,
+    Directory,
+    Unshare,
     Query,
     Other,
 };

@@ -75,6 +75,10 @@ const char* subjectText(Subject subject) noexcept {
             return "restore seccomp";
         case Subject::SecurityLabel:
             return "set the security label";
+        case Subject::Directory:
+            return "enter the directories of thread";
+        case Subject::Unshare:
+            return "unshare objects of thread";
         case Subject::Query:
             return "query";
         case Subject::Other:

@@ -26,6 +26,7 @@
 #include "criu/memory/mappings/vma_status.hpp"
 #include "criu/model/options.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
+#include "images/core.hpp"
 #include "images/fdinfo.hpp"
 #include "images/fs.hpp"
 #include "images/mm.hpp"
@@ -91,6 +92,11 @@ private:
             need((*task.fs)->cwd_id, [&] { return fmt::format("the working directory of process {}", task.pid); });
             need((*task.fs)->root_id, [&] { return fmt::format("the root directory of process {}", task.pid); });
         }
+        for (const model::Thread& thread : task.threads)
+            if (const FsEntry* const own = (*thread.core)->thread_core->fs; own != nullptr) {
+                need(own->cwd_id, [&] { return fmt::format("the working directory of thread {}", thread.tid); });
+                need(own->root_id, [&] { return fmt::format("the root directory of thread {}", thread.tid); });
+            }
         if (task.mm)
             for (const VmaEntry* const vma : list((**task.mm).vmas, (**task.mm).n_vmas))
                 if (isOfFile(*vma))

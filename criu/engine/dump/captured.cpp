@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "criu/base/error.hpp"
@@ -17,9 +18,12 @@
 #include "criu/engine/dump/refusals.hpp"
 #include "criu/engine/dump/tasks/dump_task.hpp"
 #include "criu/engine/dump/tasks/landlock_check.hpp"
+#include "criu/engine/dump/tasks/sem_undo_queries.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
+#include "criu/engine/unshared_threads.hpp"
 #include "criu/files/file_kind_dump.hpp"
+#include "criu/files/proc_path.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/sched.hpp"
 #include "criu/memory/mappings/mapped_file_dump.hpp"
@@ -50,6 +54,12 @@ files::FinalTaskState finalTaskStateOf(model::FinalState state) noexcept {
     return files::FinalTaskState::End;
 }
 
+/// A restore makes such a process again for as long as a path is entered, which threads do later.
+void refuseEndedProcess(std::string_view directory) {
+    if (files::processOfPath(directory) && directory.ends_with(kernel::kDeletedMark))
+        fail("its working directory is that of a process in /proc that has ended, which can't be dumped");
+}
+
 }  // namespace
 
 /// What is known of the tree while it is captured.
@@ -61,6 +71,8 @@ public:
     [[nodiscard]] std::vector<std::string> extensions() const {
         std::vector<std::string> all = memory_.extensions();
         all.insert(all.end(), extensions_.begin(), extensions_.end());
+        if (sawUnsharedThreads_)
+            all.emplace_back(kUnsharedThreads);
         return all;
     }
     void captureSnapshots() { memory_.runInBackground(amounts_, frozen_.stop()); }
@@ -69,9 +81,13 @@ public:
 private:
     void captureTables();
     void captureProcesses();
-    void captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock);
+    void captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock,
+                        AdjustmentQuestions& adjustments);
     void writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const;
     void writePaths(const FrozenTask& task);
+    [[nodiscard]] std::map<std::uint32_t, FsEntry> threadPaths(const FrozenTask& task);
+    [[nodiscard]] FsEntry pathsOf(const FrozenTask& task, const std::string& directory,
+                                  std::optional<std::uint32_t> umask);
     void captureContents();
 
     ExaminedPhase& examined_;
@@ -82,6 +98,7 @@ private:
     task::SeccompDump seccomp_;
     DumpMemory::Amounts amounts_;
     std::vector<std::string> extensions_;  ///< of namespaces
+    bool sawUnsharedThreads_ = false;
     Progress progress_;
 };
 
@@ -117,22 +134,25 @@ void CapturedPhase::Capture::captureTables() {
 
 void CapturedPhase::Capture::captureProcesses() {
     LandlockCheck landlock(frozen_.log());
+    AdjustmentQuestions adjustments(frozen_.stop(), frozen_.log());
     std::uint32_t number = 1;  // that of criu
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
         {
             const ErrorContext context([&] { return task->describe(); });
             if (task->alive())
-                captureProcess(*task, ++number, landlock);
+                captureProcess(*task, ++number, landlock, adjustments);
             else
                 dumpDead(*task, frozen_.images());
         }
     }
     landlock.finish();
+    adjustments.finish();
 }
 
 /// `number`: of what the process shares with no other.
-void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock) {
+void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock,
+                                            AdjustmentQuestions& adjustments) {
     frozen_.log().info("Dumping {}", task.describe());
     const std::uint32_t table = files_.addTable(task);  // which it knows already
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
@@ -144,10 +164,12 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     writeIds(task, number, table);
     writePaths(task);
     const namespaces::DumpNsContext& around = examined_.surroundings();
+    const std::map<std::uint32_t, FsEntry> paths = threadPaths(task);
+    sawUnsharedThreads_ = sawUnsharedThreads_ || !task.objects.empty();
     dumpCores(task,
-              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, landlock, *around.cgroups,
+              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, landlock, adjustments, *around.cgroups,
                frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
-               around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory.policies},
+               around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory.policies, paths},
               memory.mm);
 }
 
@@ -159,13 +181,36 @@ void CapturedPhase::Capture::writeIds(const FrozenTask& task, std::uint32_t numb
     writeOne(frozen_.images(), ImageKind::Ids, task.treePid(), ids);
 }
 
-void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
+/// `directory`: of the process or a thread, below /proc/PID.
+FsEntry CapturedPhase::Capture::pathsOf(const FrozenTask& task, const std::string& directory,
+                                        std::optional<std::uint32_t> umask) {
     FsEntry fs = FS_ENTRY__INIT;
-    fs.cwd_id = files_.addLink(task, "cwd", 0, false).value;
-    fs.root_id = files_.addLink(task, "root", 0, false).value;
-    fs.has_umask = task.status.umask.has_value();
-    fs.umask = task.status.umask.value_or(0);
-    writeOne(frozen_.images(), ImageKind::Fs, task.treePid(), fs);
+    fs.cwd_id = files_.addLink(task, directory + "cwd", 0, false).value;
+    fs.root_id = files_.addLink(task, directory + "root", 0, false).value;
+    fs.has_umask = umask.has_value();
+    fs.umask = umask.value_or(0);
+    return fs;
+}
+
+void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
+    writeOne(frozen_.images(), ImageKind::Fs, task.treePid(), pathsOf(task, "", task.status.umask));
+}
+
+/// Of threads that have their own, by the number of the object (model::ThreadObjects).
+std::map<std::uint32_t, FsEntry> CapturedPhase::Capture::threadPaths(const FrozenTask& task) {
+    std::map<std::uint32_t, FsEntry> all;
+    kernel::ProcBuffer buffer;
+    for (std::size_t i = 0; i < task.objects.size(); ++i) {
+        const std::uint32_t number = task.objects[i].fs;
+        if (number == 0 || all.contains(number))
+            continue;
+        const pid_t tid = task.process->threads()[i].tracee.tid();
+        const ErrorContext context([&] { return fmt::format("thread {}", tid); });
+        const std::string directory = fmt::format("task/{}/", tid);
+        refuseEndedProcess(task.dir.readLink(directory + "cwd"));
+        all.emplace(number, pathsOf(task, directory, kernel::readThreadStatus(task.dir, tid, buffer).umask));
+    }
+    return all;
 }
 
 void CapturedPhase::Capture::captureContents() {

@@ -27,7 +27,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered)
                   frozen.guardian(), frozen.devices()),
       unlock_(std::make_unique<RollbackStep>(answered.rollback, [this] { namespaces_.undo(); })),
       earlyPages_(std::make_unique<EarlyPages>(frozen)) {
-    refuseUnsupported(frozen.tree(), frozen.options(), labelModule_);
+    refuseUnsupported(frozen.tree(), frozen.options(), labelModule_, frozen.log());
     refuseNestedDevices(frozen.tree(), frozen.devices());
     const std::vector<TaskRing> rings = findRings(frozen.tree());
     awaitRingRequests(rings, frozen.stop(), frozen.log());

@@ -17,6 +17,7 @@
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/status.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/model/thread_plan.hpp"
 #include "criu/model/tree_pids.hpp"
 
 namespace criu {
@@ -62,6 +63,8 @@ struct FrozenTask {
     bool hasRings = false;       ///< has descriptors of io_uring
     /// By descriptors of rings that answer one thread only.
     std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
+    /// What threads have apart from the leader, in the order of process->threads(); empty: nothing.
+    std::vector<model::ThreadObjects> objects;
     std::size_t pidLevel = 0;  ///< how deep the pid namespace of the tree's root is below criu's
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }

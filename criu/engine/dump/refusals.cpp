@@ -3,13 +3,16 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "criu/base/error.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump/tasks/nested_pids.hpp"
+#include "criu/engine/unshared_threads.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/sharing.hpp"
 #include "criu/task/compat.hpp"
@@ -18,6 +21,8 @@
 
 namespace criu::engine {
 namespace {
+
+using kernel::KcmpType;
 
 void refuseForeignSession(const FrozenTask& root, const model::Options& options) {
     if (HostPid(root.stat.session) == root.pid() || options.shellJob)
@@ -54,19 +59,26 @@ void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelMod
             task::refuseLabel(*label, own, module, threads.size() == 1);
 }
 
-/// A process outside of the tree that shares the memory of one in it isn't frozen: what is dumped would change
-/// meanwhile, and so would the code that criu runs there, for which seccomp filters are suspended. It is looked for
-/// among all processes that criu sees and may compare; of the others none has been given the memory by a process of the
-/// tree.
-void refuseSharedOutside(FrozenTree& tree, const kernel::Sharing& memory) {
+/// What processes may not share with others.
+struct Shared {
+    kernel::Sharing sharing;
+    const char* what;
+};
+
+/// A process outside of the tree that shares memory with one in it isn't frozen: what is dumped would change
+/// meanwhile, and so would the code that criu runs there, for which seccomp filters are suspended. What else it shares
+/// would be two objects after a restore. It is looked for among all processes that criu sees and may compare; of the
+/// others none has been given anything by a process of the tree.
+void refuseSharedOutside(FrozenTree& tree, std::span<const Shared> shared) {
     const auto own = static_cast<int>(::getpid());
     for (const int number : kernel::ProcDir().processes()) {
         const HostPid other(number);
         if (number == own || tree.find(other) != nullptr)
             continue;
         try {
-            if (const auto member = memory.partnerOf(other))
-                fail("process {} shares its memory with process {}, which isn't in the tree", *member, other);
+            for (const auto& [sharing, what] : shared)
+                if (const auto member = sharing.partnerOf(other))
+                    fail("process {} shares its {} with process {}, which isn't in the tree", *member, what, other);
         } catch (const Error& error) {
             if (error.code() != ESRCH && error.code() != EPERM)
                 throw;  // else it has ended, or is none of criu's business
@@ -74,7 +86,7 @@ void refuseSharedOutside(FrozenTree& tree, const kernel::Sharing& memory) {
     }
 }
 
-/// Processes may share descriptors but nothing else.
+/// Processes of the tree may share descriptors but nothing else.
 void refuseShared(const kernel::Sharing& sharing, const char* what) {
     if (const auto pair = sharing.anyPair())
         fail("processes {} and {} share {}, which can't be dumped", pair->first, pair->second, what);
@@ -82,7 +94,7 @@ void refuseShared(const kernel::Sharing& sharing, const char* what) {
 
 }  // namespace
 
-void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module) {
+void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module, Log& log) {
     refuseForeignSession(*tree.tasks().front(), options);
     const std::optional<std::string> ownLabel = task::securityLabel(kernel::ProcDir().self());
     for (const auto& task : tree.tasks()) {
@@ -110,10 +122,13 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
     requireNestedBirths(tree);
     // Nor do processes share signal handlers then: CLONE_SIGHAND wants CLONE_VM, and execve(2) makes an end of both
     // (copy_process() in kernel/fork.c, begin_new_exec() in fs/exec.c).
-    const kernel::Sharing memory(tree.livingPids(), kernel::KcmpType::Vm);
-    refuseShared(memory, "their memory (CLONE_VM)");
-    refuseSharedOutside(tree, memory);
-    refuseShared(kernel::Sharing(tree.livingPids(), kernel::KcmpType::Fs), "their working directory (CLONE_FS)");
+    std::array shared{
+        Shared{kernel::Sharing(tree.livingPids(), KcmpType::Vm), "memory"},
+        Shared{kernel::Sharing(findUnsharedThreads(tree, options, log), KcmpType::Fs), "working directory (CLONE_FS)"},
+        Shared{kernel::Sharing(tree.livingPids(), KcmpType::Files), "table of descriptors (CLONE_FILES)"}};
+    refuseShared(shared[0].sharing, "their memory (CLONE_VM)");
+    refuseShared(shared[1].sharing, "their working directory (CLONE_FS)");
+    refuseSharedOutside(tree, shared);
 }
 
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {

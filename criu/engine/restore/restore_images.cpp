@@ -10,6 +10,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump/tasks/nested_pids.hpp"
+#include "criu/engine/unshared_threads.hpp"
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
@@ -50,10 +51,14 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     const bool extended = inventory.img_version == kExtendedVersion;
     if (!extended && inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
-    constexpr std::array<std::string_view, 7> known{
-        memory::kStripedPages,           memory::kFilesPages,      memory::kDevicePages,
-        memory::kCompressedPages,        namespaces::kPosixQueues, namespaces::kNonRootNsExtension,
-        namespaces::kNestedPidNamespaces};
+    constexpr std::array<std::string_view, 8> known{memory::kStripedPages,
+                                                    memory::kFilesPages,
+                                                    memory::kDevicePages,
+                                                    memory::kCompressedPages,
+                                                    namespaces::kPosixQueues,
+                                                    namespaces::kNonRootNsExtension,
+                                                    namespaces::kNestedPidNamespaces,
+                                                    kUnsharedThreads};
     for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions)) {
         if (extension == kEncrypted)
             fail("the images in {} are encrypted, which this command doesn't undo", images.name());
@@ -123,6 +128,19 @@ void requireThreadPart(const model::Thread& thread) {
         fail("the core image of thread {} has no credentials", thread.tid);
 }
 
+/// Reads what threads have apart from the leader.
+void readObjects(Task& task) {
+    for (const model::Thread& thread : task.threads) {
+        const ThreadCoreEntry& own = *(*thread.core)->thread_core;
+        task.objects.push_back({own.has_fs_id != 0 ? own.fs_id : 0, own.has_sysvsem_id != 0 ? own.sysvsem_id : 0});
+        if (task.objects.back().fs != 0 && own.fs == nullptr)
+            fail("the core image of thread {} has no directories", thread.tid);
+    }
+    if (task.objects.front() != model::ThreadObjects())
+        fail("thread {}, which leads process {}, has objects apart from itself", task.threads.front().tid, task.pid);
+    (void)model::planThreads(task.objects);
+}
+
 void readCores(const ImageDir& images, Task& task) {
     const auto readOne = [&images](model::Thread& thread) {
         thread.core =
@@ -151,9 +169,11 @@ void readCores(const ImageDir& images, Task& task) {
         fail("process {} is alive but its leader isn't among its threads", task.pid);
     if (task.state != TaskState::Alive && task.state != TaskState::Dead && task.state != TaskState::Stopped)
         fail("process {} has unknown state {}", task.pid, core.tc->task_state);
-    if (task.alive())
-        for (const model::Thread& thread : task.threads)
-            requireThreadPart(thread);
+    if (!task.alive())
+        return;
+    for (const model::Thread& thread : task.threads)
+        requireThreadPart(thread);
+    readObjects(task);
 }
 
 std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {

@@ -53,6 +53,31 @@ std::vector<SemaphoreSet> readSemaphoreSets() {
     return sets;
 }
 
+std::vector<int> listUsedSemaphoreSets() {
+    std::vector<int> used;
+    for (const int id : kernel::listIpcIds(kernel::IpcKind::Semaphores)) {
+        semid_ds status{};
+        Argument argument{};
+        argument.status = &status;
+        if (::semctl(id, 0, IPC_STAT, argument) == 0 && status.sem_otime != 0)
+            used.push_back(id);
+    }
+    return used;
+}
+
+std::optional<std::vector<std::uint16_t>> readSemaphoreValues(int id) {
+    semid_ds status{};
+    Argument argument{};
+    argument.status = &status;
+    if (::semctl(id, 0, IPC_STAT, argument) != 0)
+        return std::nullopt;
+    std::vector<std::uint16_t> values(status.sem_nsems);
+    argument.values = values.data();
+    if (::semctl(id, 0, GETALL, argument) != 0)
+        return std::nullopt;
+    return values;
+}
+
 void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& sets) {
     for (const SemaphoreSet& set : sets) {
         IpcDescEntry desc = set.desc;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct SemaphoreSet {
 
 /// Throws Error.
 [[nodiscard]] std::vector<SemaphoreSet> readSemaphoreSets();
+
+/// The ids of those that semop(2) has ever changed: of no other can a process have adjustments. Throws Error.
+[[nodiscard]] std::vector<int> listUsedSemaphoreSets();
+
+/// The values of a set; nothing if it is gone or the caller may not read them.
+[[nodiscard]] std::optional<std::vector<std::uint16_t>> readSemaphoreValues(int id);
 
 void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& sets);
 

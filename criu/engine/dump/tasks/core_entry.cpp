@@ -17,6 +17,7 @@
 #include "criu/task/seccomp.hpp"
 #include "criu/task/security_label.hpp"
 #include "images/core.hpp"
+#include "images/fs.hpp"
 
 namespace criu::engine {
 namespace {
@@ -120,6 +121,20 @@ void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteDat
     if (task.state == model::TaskState::Stopped) {
         process.has_stop_signo = 1;
         process.stop_signo = static_cast<std::uint32_t>(task.stopSignal);
+    }
+}
+
+void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_t, FsEntry>& paths,
+                ThreadCoreEntry& thread, Arena& arena) {
+    if (objects.fs != 0) {
+        thread.has_fs_id = 1;
+        thread.fs_id = objects.fs;
+        thread.fs = arena.make<FsEntry>();
+        *thread.fs = paths.at(objects.fs);
+    }
+    if (objects.sysvsem != 0) {
+        thread.has_sysvsem_id = 1;
+        thread.sysvsem_id = objects.sysvsem;
     }
 }
 

@@ -8,12 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/task/thread_state.hpp"
 #include "images/core.fwd.hpp"
+#include "images/fs.fwd.hpp"
 #include "images/mm.fwd.hpp"
 
 namespace criu {
@@ -70,6 +72,11 @@ CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& trace
 /// Throws Error for what can't be dumped.
 void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
+
+/// Adds to a thread's entry what it doesn't share with the leader. `paths`: directories and umasks by
+/// ThreadObjects::fs.
+void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_t, FsEntry>& paths,
+                ThreadCoreEntry& thread, Arena& arena);
 
 /// Adds the label of a thread to its entry.
 void addLabel(const FrozenTask& task, HostPid tid, CoreEntry& core, Arena& arena);

@@ -45,8 +45,7 @@ public:
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
             ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
         context_.policies.queryRest(task_.process->leader(), injection, context_.stop);
-        if (context_.semaphores != nullptr)
-            querySemUndo(task_, context_, injection);
+        context_.adjustments.ask(task_, context_.semaphores, injection);
         injection.cure();
         if (pool_)
             pool_->wait();
@@ -65,6 +64,8 @@ private:
             auto questions = std::make_unique<ThreadQueries>(task_.process->threads()[i], task_, steps, data);
             questions->seccomp = places_[i];
             questions->dispatch = dispatch_.of(i);
+            if (!task_.objects.empty())
+                questions->objects = task_.objects[i];
             if (i == 0) {
                 questions->process.emplace(task_, context_.pids, buffer_, steps, data);
                 context_.policies.ask(steps, data);
@@ -111,6 +112,7 @@ private:
             const kernel::TaskStatus status = kernel::readThreadStatus(task_.dir, traced->tid.value, buffer);
             CoreEntry& core =
                 threadEntry(*questions, *traced, *answers, status, setOf(traced->tid, buffer), core_, arena);
+            addObjects(questions->objects, context_.threadPaths, *core.thread_core, arena);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = traced->mask;
             writeThread(traced->tid, core, arena);

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
+#include "images/fs.fwd.hpp"
 #include "images/mm.fwd.hpp"
 
 namespace criu {
@@ -20,6 +22,7 @@ enum class CgroupNsView : std::uint32_t;
 }  // namespace criu::cgroup
 
 namespace criu::engine {
+class AdjustmentQuestions;
 class LandlockCheck;
 class PolicyQueries;
 struct FrozenTask;
@@ -47,6 +50,7 @@ struct TaskDumpContext {
     StopRequest& stop;
     task::SeccompDump& seccomp;
     LandlockCheck& landlock;
+    AdjustmentQuestions& adjustments;
     cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
@@ -56,6 +60,8 @@ struct TaskDumpContext {
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
     cgroup::CgroupNsView cgroupView{};  ///< from where the process sees its groups
     PolicyQueries& policies;            ///< of its memory
+    /// Directories and umasks of threads that have their own, by ThreadObjects::fs.
+    const std::map<std::uint32_t, FsEntry>& threadPaths;
 };
 
 /// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core

@@ -5,41 +5,130 @@
 
 #include <compel/injection.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <set>
 #include <span>
 
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/engine/dump/tasks/dump_task.hpp"
+#include "criu/kernel/proc/sharing.hpp"
 #include "criu/namespaces/ipc/ipc_semaphores.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"
 
 namespace criu::engine {
+namespace {
 
-void querySemUndo(FrozenTask& task, const TaskDumpContext& context, compel::Injection& injection) {
-    for (namespaces::SemaphoreSet& set : *context.semaphores) {
-        const auto found = namespaces::findSemUndo(set.values, [&](std::span<const sembuf> operations) {
-            pie::RemoteData data(injection.data());
-            pie::StepList steps;
-            const std::uint64_t resultAt = data.reserve(sizeof(std::int64_t));
-            const std::uint64_t at = data.put(std::as_bytes(operations));
-            steps
-                .call(pie::Subject::Query, static_cast<std::uint64_t>(set.id()), SYS_semop, set.id(), at,
-                      operations.size())
-                .check = pie::ResultCheck::Any;
-            steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).check = pie::ResultCheck::Any;
-            const RemoteProgram program = placeProgram(steps, data, &task.process->leader());
-            runPrograms(injection, data, {&program, 1}, &context.stop);
-            return static_cast<long>(data.local<std::int64_t>(resultAt));
-        });
-        if (!found) {
-            context.log.debug("pid {}: semaphore set {} can't be asked for adjustments", task.pid(), set.id());
-            continue;
-        }
-        for (const namespaces::SemUndoValue& adjustment : *found)
-            set.adjustments.push_back({task.treePid(), adjustment});
+/// How often a set of criu's namespace is asked about whose values others change meanwhile.
+constexpr int kTries = 16;
+
+using Adjustments = std::optional<std::vector<namespaces::SemUndoValue>>;
+
+/// Whether processes outside of the tree use a set, too, and may remove it.
+enum class Users { Tree, Anyone };
+
+/// Has a thread ask for its adjustments of a set.
+Adjustments askThread(compel::Tracee& thread, int set, Users users, std::span<const std::uint16_t> values,
+                      compel::Injection& injection, StopRequest& stop) {
+    return namespaces::findSemUndo(values, [&](std::span<const sembuf> operations) -> long {
+        pie::RemoteData data(injection.data());
+        pie::StepList steps;
+        const std::uint64_t resultAt = data.reserve(sizeof(std::int64_t));
+        const std::uint64_t at = data.put(std::as_bytes(operations));
+        steps.call(pie::Subject::Query, static_cast<std::uint64_t>(set), SYS_semop, set, at, operations.size()).check =
+            pie::ResultCheck::Any;
+        steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).check = pie::ResultCheck::Any;
+        const RemoteProgram program = placeProgram(steps, data, &thread);
+        runPrograms(injection, data, {&program, 1}, &stop);
+        const auto result = static_cast<long>(data.local<std::int64_t>(resultAt));
+        const bool removed = result == -EINVAL || result == -EIDRM || result == -EFBIG;  // or another has its id
+        return users == Users::Anyone && removed ? -EACCES : result;
+    });
+}
+
+/// One thread for each list of adjustments that the process has.
+std::vector<compel::Tracee*> holdersOf(FrozenTask& task) {
+    std::vector<compel::Tracee*> found{&task.process->leader()};
+    std::set<std::uint32_t> seen{0};
+    for (std::size_t i = 0; i < task.objects.size(); ++i)
+        if (seen.insert(task.objects[i].sysvsem).second)
+            found.push_back(&task.process->threads()[i].tracee);
+    return found;
+}
+
+}  // namespace
+
+void AdjustmentQuestions::ask(FrozenTask& task, std::vector<namespaces::SemaphoreSet>* own,
+                              compel::Injection& injection) {
+    if (own == nullptr && !outside_)
+        outside_ = namespaces::listUsedSemaphoreSets();
+    if (own != nullptr ? own->empty() : outside_->empty())
+        return;
+    for (compel::Tracee* const thread : holdersOf(task)) {
+        if (own == nullptr)
+            for (const int set : *outside_)
+                askOfOthers(task, *thread, set, injection);
+        else
+            for (namespaces::SemaphoreSet& set : *own)
+                askOfOwn(task, *thread, set, injection);
     }
+}
+
+void AdjustmentQuestions::askOfOwn(FrozenTask& task, compel::Tracee& thread, namespaces::SemaphoreSet& set,
+                                   compel::Injection& injection) {
+    const Adjustments found = askThread(thread, set.id(), Users::Tree, set.values, injection, stop_);
+    if (!found) {
+        log_.debug("pid {}: semaphore set {} can't be asked for adjustments", task.pid(), set.id());
+        return;
+    }
+    if (found->empty())
+        return;
+    if (HostPid(thread.tid()) != task.pid())
+        fail(
+            "thread {} of {} has adjustments of semaphore set {} of its own (CLONE_SYSVSEM, SEM_UNDO), which can't be "
+            "dumped",
+            thread.tid(), task.describe(), set.id());
+    for (const namespaces::SemUndoValue& adjustment : *found)
+        set.adjustments.push_back({task.treePid(), adjustment});
+    if (holders_.empty() || holders_.back() != task.pid())
+        holders_.push_back(task.pid());
+}
+
+void AdjustmentQuestions::askOfOthers(const FrozenTask& task, compel::Tracee& thread, int set,
+                                      compel::Injection& injection) {
+    for (int tries = 0; tries < kTries; ++tries) {
+        const auto before = namespaces::readSemaphoreValues(set);
+        if (!before)
+            return;
+        const Adjustments found = askThread(thread, set, Users::Anyone, *before, injection, stop_);
+        if (!found)
+            return;  // the process may not change the set
+        if (namespaces::readSemaphoreValues(set) != before)
+            continue;
+        if (found->empty())
+            return;
+        Error error(0, fmt::format("process {} has an adjustment of semaphore set {} (SEM_UNDO), which is in an IPC "
+                                   "namespace that isn't the tree's own: the kernel adjusts it when the process ends, "
+                                   "so that what the process holds would be free",
+                                   task.pid(), set));
+        error.addHint(
+            "dump when the process doesn't hold the semaphore, or start the tree in an IPC namespace of its own "
+            "(unshare --ipc)");
+        throw error;
+    }
+    log_.warn(
+        "Semaphore set {} changes all the time, so {} can't be asked whether it holds a semaphore of it, which isn't "
+        "kept",
+        set, task.describe());
+}
+
+void AdjustmentQuestions::finish() const {
+    if (const auto pair = kernel::Sharing(holders_, kernel::KcmpType::SysvSem).anyPair())
+        fail("processes {} and {} share their semaphore adjustments (CLONE_SYSVSEM), which can't be dumped",
+             pair->first, pair->second);
 }
 
 }  // namespace criu::engine

@@ -58,6 +58,7 @@ struct ThreadQueries {
     compel::RemoteAddress landlockAt = 0;  ///< the answer to LandlockCheck::ask()
     task::SeccompDump::Place seccomp;
     std::optional<compel::UserDispatch> dispatch;
+    model::ThreadObjects objects;
     std::optional<ProcessQueries> process;  ///< of the leader only
 };
 

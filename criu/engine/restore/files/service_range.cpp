@@ -9,6 +9,7 @@
 #include "criu/engine/restore/files/service_fds.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/scoped_rlimits.hpp"
+#include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/memory/shmem/segments.hpp"
@@ -19,8 +20,8 @@
 namespace criu::engine {
 
 ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedRlimits& limits) {
-    std::size_t more =
-        planned.devices.descriptors() + planned.segments.count() + (lazy != nullptr ? lazy->descriptors() : 0);
+    std::size_t more = planned.devices.descriptors() + planned.segments.count() +
+                       (lazy != nullptr ? lazy->descriptors() : 0) + ThreadDirectories::descriptors(planned.tree());
     for (const auto& kind : planned.namespaces)
         more += kind->descriptors();
     const ServiceFds service =

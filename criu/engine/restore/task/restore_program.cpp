@@ -116,12 +116,12 @@ void RestoreProgram::composeEnd(pie::StepList& steps) {
     steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, controlAddress(&page.events), 1);
 }
 
-void RestoreProgram::run() {
+void RestoreProgram::run(const ThreadDirectories& directories) {
     pie::StepList steps;
     composeMemory(steps);
     const ControlPage& page = in_.run.control.page();
     const StepReports reports{controlAddress(&page.failure), controlAddress(&page.events)};
-    TaskSteps(in_.run, in_.task, reports, data_).compose(steps);
+    TaskSteps(in_.run, in_.task, directories, reports, data_).compose(steps);
     composeEnd(steps);
     const std::uint64_t program = steps.place(data_, reports.failureAt, reports.eventsAt, true);
     const std::uint64_t stack = data_.reserve(pie::kStackSize) + pie::kStackSize;

@@ -15,6 +15,7 @@ class VdsoMove;
 namespace criu::engine {
 struct RestoreRun;
 class TaskFiles;
+class ThreadDirectories;
 }  // namespace criu::engine
 
 namespace criu::memory {
@@ -46,7 +47,7 @@ public:
     RestoreProgram& operator=(const RestoreProgram&) = delete;
 
     /// Composes the program and jumps into it. Throws as long as there is a way back.
-    [[noreturn]] void run();
+    [[noreturn]] void run(const ThreadDirectories& directories);
 
 private:
     void composeMemory(pie::StepList& steps);

@@ -311,10 +311,11 @@ private:
         memory_.createAioRings(run_, *task_);
         run_.log.stage("last program");
         RestoreProgram program({run_, *task_, memory_.space(), files_});
+        const ThreadDirectories ofThreads(*task_, run_.files, run_.service, files_);
         enterDirectories(*task_, run_.files, run_.service, files_);
         memory_.seal(files_);
         run_.log.endStages();
-        program.run();
+        program.run(ofThreads);
     }
 
     void openOwnLog() {

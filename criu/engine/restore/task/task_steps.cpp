@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
+#include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
@@ -28,8 +30,14 @@
 
 namespace criu::engine {
 
-TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const StepReports& reports, pie::RemoteData& data)
-    : run_(run), task_(task), reports_(reports), data_(data), threadsReady_(data.reserve(sizeof(std::uint32_t))) {}
+TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const ThreadDirectories& directories,
+                     const StepReports& reports, pie::RemoteData& data)
+    : run_(run),
+      task_(task),
+      directories_(directories),
+      reports_(reports),
+      data_(data),
+      threadsReady_(data.reserve(sizeof(std::uint32_t))) {}
 
 /// What the process calls itself, or one of its threads.
 pid_t TaskSteps::numberOf(TreePid who) const {
@@ -47,31 +55,60 @@ void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps)
     task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data_);
 }
 
-void TaskSteps::composeThreads(pie::StepList& steps) {
-    const std::size_t count = task_.threads.size() - 1;
-    if (count == 0)
-        return;
-    std::vector<pie::ThreadStart> starts(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        const model::Thread& thread = task_.threads[i + 1];
-        pie::StepList mine;
-        composeThread(thread, mine);
-        mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
+/// A thread is born with what its creator has. What it unshares is a copy, so its creator keeps its own.
+void TaskSteps::composeUnsharing(const model::ThreadBirth& birth, pie::StepList& steps) {
+    const int flags = (birth.unsharesFs ? CLONE_FS : 0) | (birth.unsharesSysvsem ? CLONE_SYSVSEM : 0);
+    if (flags != 0)
+        steps.call(pie::Subject::Unshare, static_cast<std::uint64_t>(task_.threads[birth.thread].tid.value),
+                   SYS_unshare, flags);
+    if (birth.unsharesFs)
+        directories_.addSteps(birth.thread, steps, data_);
+}
 
-        clone_args args{};
-        args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
-        const std::vector<pid_t> numbers = run_.content.tree.nested().numbersOf(thread.tid);
-        args.set_tid = data_.put(std::as_bytes(std::span(numbers)));
-        args.set_tid_size = numbers.size();
-        args.stack = data_.reserve(pie::kStackSize);
-        args.stack_size = pie::kStackSize;
-        static_assert(sizeof(starts[i].cloneArgs) <= sizeof(args));
-        std::memcpy(starts[i].cloneArgs, &args, sizeof(starts[i].cloneArgs));
-        starts[i].program = mine.place(data_, reports_.failureAt, reports_.eventsAt, true);
-    }
-    const std::uint64_t at = data_.put(std::as_bytes(std::span(starts)));
-    steps.add(pie::Op::SpawnThreads, pie::Subject::Thread, count, at, count);
-    steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, threadsReady_, count);
+void TaskSteps::composeSpawning(std::span<const pie::ThreadStart> starts, pie::StepList& steps) {
+    if (!starts.empty())
+        steps.add(pie::Op::SpawnThreads, pie::Subject::Thread, starts.size(), data_.put(std::as_bytes(starts)),
+                  starts.size());
+}
+
+/// `spawned`: those that the thread creates.
+pie::ThreadStart TaskSteps::startOf(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned) {
+    const model::Thread& thread = task_.threads[birth.thread];
+    pie::StepList mine;
+    composeUnsharing(birth, mine);
+    composeThread(thread, mine);
+    composeSpawning(spawned, mine);
+    mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
+
+    clone_args args{};
+    args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+    const std::vector<pid_t> numbers = run_.content.tree.nested().numbersOf(thread.tid);
+    args.set_tid = data_.put(std::as_bytes(std::span(numbers)));
+    args.set_tid_size = numbers.size();
+    args.stack = data_.reserve(pie::kStackSize);
+    args.stack_size = pie::kStackSize;
+    pie::ThreadStart start;
+    static_assert(sizeof(start.cloneArgs) <= sizeof(args));
+    std::memcpy(start.cloneArgs, &args, sizeof(start.cloneArgs));
+    start.program = mine.place(data_, reports_.failureAt, reports_.eventsAt, true);
+    return start;
+}
+
+void TaskSteps::composeThreads(pie::StepList& steps) {
+    const std::vector<model::ThreadBirth> births = model::planThreads(task_.objects);
+    if (births.empty())
+        return;
+    // A program has to be complete before that of its creator, so the last births come first.
+    std::vector<std::vector<pie::ThreadStart>> spawnedBy(task_.threads.size());
+    const auto takeSpawned = [&](std::size_t creator) {
+        std::vector<pie::ThreadStart> spawned = std::move(spawnedBy[creator]);
+        std::reverse(spawned.begin(), spawned.end());
+        return spawned;
+    };
+    for (auto birth = births.rbegin(); birth != births.rend(); ++birth)
+        spawnedBy[birth->creator].push_back(startOf(*birth, takeSpawned(birth->thread)));
+    composeSpawning(takeSpawned(0), steps);
+    steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, threadsReady_, births.size());
 }
 
 /// All that is criu's, but for the user namespace that the process enters last of all.
@@ -92,12 +129,13 @@ void TaskSteps::compose(pie::StepList& steps) {
     const model::Thread& leader = task_.threads.front();
     const TaskCoreEntry& core = *(*leader.core)->tc;
 
-    // A table that other processes use too is cleaned by the master, when all of them have come this far.
-    if (task_.files->users.size() == 1)
-        composeClosing(steps);
     task::restoreAttributes(core, **task_.mm, steps);
     task::restoreSignalActions(core, steps, data_);
     composeThreads(steps);
+    // Threads have entered their directories. A table that other processes use too is cleaned by the master, when all
+    // of them have come this far.
+    if (task_.files->users.size() == 1)
+        composeClosing(steps);
     composeThread(leader, steps);
     task::restoreSignalQueue(core.signals_s, true, numberOf(task_.pid), numberOf(task_.pid), steps, data_);
     // The process gets one more descriptor for a moment: then its limit of them is set from outside, behind that.

@@ -4,15 +4,18 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 
 #include "criu/base/ids.hpp"
 
 namespace criu::model {
 struct Task;
 struct Thread;
+struct ThreadBirth;
 }  // namespace criu::model
 
 namespace criu::pie {
+struct ThreadStart;
 class RemoteData;
 class StepList;
 }  // namespace criu::pie
@@ -20,6 +23,7 @@ class StepList;
 namespace criu::engine {
 
 struct RestoreRun;
+class ThreadDirectories;
 
 /// Where a restorer's program reports to: addresses, in the process, of members of the control page.
 struct StepReports {
@@ -33,7 +37,8 @@ struct StepReports {
 class TaskSteps {
 public:
     /// All arguments but `reports` outlive this object. What steps refer to is put into `data`.
-    TaskSteps(const RestoreRun& run, const model::Task& task, const StepReports& reports, pie::RemoteData& data);
+    TaskSteps(const RestoreRun& run, const model::Task& task, const ThreadDirectories& directories,
+              const StepReports& reports, pie::RemoteData& data);
 
     /// Adds the steps to those of the leader.
     void compose(pie::StepList& steps);
@@ -42,10 +47,14 @@ private:
     [[nodiscard]] pid_t numberOf(TreePid who) const;
     void composeClosing(pie::StepList& steps) const;
     void composeThread(const model::Thread& thread, pie::StepList& steps);
+    void composeUnsharing(const model::ThreadBirth& birth, pie::StepList& steps);
+    void composeSpawning(std::span<const pie::ThreadStart> starts, pie::StepList& steps);
+    [[nodiscard]] pie::ThreadStart startOf(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned);
     void composeThreads(pie::StepList& steps);
 
     const RestoreRun& run_;
     const model::Task& task_;
+    const ThreadDirectories& directories_;
     StepReports reports_;
     pie::RemoteData& data_;
     std::uint64_t threadsReady_;  ///< futex word in the data

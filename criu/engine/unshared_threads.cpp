@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/unshared_threads.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/engine/dump/frozen_tree.hpp"
+#include "criu/kernel/proc/sharing.hpp"
+#include "criu/model/options.hpp"
+#include "criu/model/thread_plan.hpp"
+
+namespace criu::engine {
+namespace {
+
+using kernel::KcmpType;
+
+/// The threads of a process that have an object of one type apart from the leader's.
+class Unshared {
+public:
+    Unshared(const FrozenTask& task, KcmpType type) : sharing_(find(task, type), type) {
+        for (const HostPid tid : tids_)
+            numbers_.emplace(sharing_.firstOf(tid), static_cast<std::uint32_t>(numbers_.size() + 1));
+    }
+
+    [[nodiscard]] const std::vector<HostPid>& threads() const noexcept { return tids_; }
+    /// Counts the objects of a process from 1, in the order of the threads. 0: the leader's.
+    [[nodiscard]] std::uint32_t numberOf(HostPid tid) const {
+        const auto found = numbers_.find(sharing_.firstOf(tid));
+        return found == numbers_.end() ? 0 : found->second;
+    }
+    /// One thread for each of the objects.
+    [[nodiscard]] std::vector<HostPid> representatives() const {
+        std::vector<HostPid> all;
+        for (const auto& [tid, number] : numbers_)
+            all.push_back(tid);
+        return all;
+    }
+
+private:
+    const std::vector<HostPid>& find(const FrozenTask& task, KcmpType type) {
+        for (const compel::FrozenThread& thread : task.process->threads()) {
+            const HostPid tid(thread.tracee.tid());
+            if (tid != task.pid() &&
+                kernel::kcmp(task.pid().value, tid.value, type) != std::partial_ordering::equivalent)
+                tids_.push_back(tid);
+        }
+        return tids_;
+    }
+
+    std::vector<HostPid> tids_;
+    kernel::Sharing sharing_;
+    std::unordered_map<HostPid, std::uint32_t> numbers_;  ///< by Sharing::firstOf()
+};
+
+/// The kernel keeps descriptors of all threads of a process apart from each other only after unshare(CLONE_FILES) or a
+/// clone(2) without CLONE_FILES.
+void refuseOwnDescriptors(const FrozenTask& task) {
+    const Unshared tables(task, KcmpType::Files);
+    if (tables.threads().empty())
+        return;
+    Error error(0, fmt::format("thread {} of {} has a table of descriptors of its own (CLONE_FILES), which can't be "
+                               "dumped",
+                               tables.threads().front(), task.describe()));
+    error.addHint("a process can, in the place of such a thread");
+    throw error;
+}
+
+/// The threads whose I/O priority was set. Only they are known to have an I/O context: the kernel makes one when the
+/// priority is set, and compares tasks without any as equal.
+void findPriorities(const FrozenTask& task, std::vector<HostPid>& out) {
+    constexpr int kProcess = 1;       // IOPRIO_WHO_PROCESS
+    constexpr long kClassShift = 13;  // IOPRIO_CLASS_SHIFT
+    for (const compel::FrozenThread& thread : task.process->threads()) {
+        const HostPid tid(thread.tracee.tid());
+        if (::syscall(SYS_ioprio_get, kProcess, tid.value) >> kClassShift > 0)
+            out.push_back(tid);
+    }
+}
+
+}  // namespace
+
+std::vector<HostPid> findUnsharedThreads(FrozenTree& tree, const model::Options& options, Log& log) {
+    std::vector<HostPid> directories;
+    std::vector<HostPid> prioritized;
+    for (const auto& task : tree.tasks()) {
+        if (!task->alive())
+            continue;
+        directories.push_back(task->pid());
+        findPriorities(*task, prioritized);
+        if (task->process->threads().size() == 1)
+            continue;
+        refuseOwnDescriptors(*task);
+        const Unshared fs(*task, KcmpType::Fs);
+        const Unshared sysvsem(*task, KcmpType::SysvSem);
+        if (fs.threads().empty() && sysvsem.threads().empty())
+            continue;
+        if (options.compat)
+            fail("thread {} of {} doesn't share its {} with the others, which CRIU 4.2 can't restore",
+                 (fs.threads().empty() ? sysvsem : fs).threads().front(), task->describe(),
+                 fs.threads().empty() ? "semaphore adjustments (CLONE_SYSVSEM)" : "working directory (CLONE_FS)");
+        const std::vector<HostPid> more = fs.representatives();
+        directories.insert(directories.end(), more.begin(), more.end());
+        for (const compel::FrozenThread& thread : task->process->threads()) {
+            const HostPid tid(thread.tracee.tid());
+            task->objects.push_back({fs.numberOf(tid), sysvsem.numberOf(tid)});
+        }
+        const ErrorContext context([&] { return task->describe(); });
+        (void)model::planThreads(task->objects);
+    }
+    if (const auto pair = kernel::Sharing(std::move(prioritized), KcmpType::Io).anyPair())
+        log.warn(
+            "Threads {} and {} share an I/O context (CLONE_IO), which isn't kept: each has its own after a restore, "
+            "with the same priority",
+            pair->first, pair->second);
+    return directories;
+}
+
+}  // namespace criu::engine

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/model/thread_plan.hpp"
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "criu/base/error.hpp"
+
+namespace criu::model {
+namespace {
+
+/// Visits the sets of objects that threads have, each from one that shares an object with it. The first thread of a set
+/// creates all others that have the same.
+class ThreadPlanner {
+public:
+    explicit ThreadPlanner(std::span<const ThreadObjects> threads) : threads_(threads) {
+        for (std::size_t i = 0; i < threads.size(); ++i)
+            sets_[threads[i]].push_back(i);
+        for (const auto& [objects, members] : sets_) {
+            byFs_[objects.fs].push_back(objects);
+            bySysvsem_[objects.sysvsem].push_back(objects);
+        }
+    }
+
+    std::vector<ThreadBirth> run() {
+        // That of the leader comes first.
+        for (const auto& [first, members] : sets_) {
+            begin(first, threads_.front());
+            for (; next_ < order_.size(); ++next_)
+                visit(order_[next_]);
+        }
+        return std::move(births_);
+    }
+
+private:
+    void visit(ThreadObjects creator) {
+        for (const ThreadObjects& objects : std::exchange(byFs_[creator.fs], {}))
+            begin(objects, creator);
+        for (const ThreadObjects& objects : std::exchange(bySysvsem_[creator.sysvsem], {}))
+            begin(objects, creator);
+    }
+
+    void begin(const ThreadObjects& objects, const ThreadObjects& creator) {
+        if (!begun_.insert(objects).second)
+            return;
+        const std::vector<std::size_t>& members = sets_.at(objects);
+        const bool newFs = fs_.insert(objects.fs).second;
+        const bool newSysvsem = sysvsem_.insert(objects.sysvsem).second;
+        const ThreadBirth birth{members.front(), sets_.at(creator).front(), objects.fs != creator.fs,
+                                objects.sysvsem != creator.sysvsem};
+        if ((birth.unsharesFs && !newFs) || (birth.unsharesSysvsem && !newSysvsem))
+            fail(
+                "a thread shares its working directory (CLONE_FS) with one thread and its semaphore adjustments "
+                "(CLONE_SYSVSEM) with another, which can't be restored");
+        order_.push_back(objects);
+        if (birth.thread != 0)
+            births_.push_back(birth);
+        for (std::size_t i = 1; i < members.size(); ++i)
+            births_.push_back({members[i], members.front()});
+    }
+
+    std::span<const ThreadObjects> threads_;
+    std::map<ThreadObjects, std::vector<std::size_t>> sets_;  ///< and the threads that have them
+    std::map<std::uint32_t, std::vector<ThreadObjects>> byFs_;
+    std::map<std::uint32_t, std::vector<ThreadObjects>> bySysvsem_;
+    std::set<ThreadObjects> begun_;
+    std::set<std::uint32_t> fs_;  ///< objects of threads that are born
+    std::set<std::uint32_t> sysvsem_;
+    std::vector<ThreadObjects> order_;
+    std::size_t next_ = 0;
+    std::vector<ThreadBirth> births_;
+};
+
+}  // namespace
+
+std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads) {
+    return ThreadPlanner(threads).run();
+}
+
+}  // namespace criu::model

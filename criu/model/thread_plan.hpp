@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace criu::model {
+
+/// The kernel objects that a thread can have apart from the leader of its process, by clone(2) or unshare(2). Numbers
+/// count within the process, and 0 stands for the leader's object.
+struct ThreadObjects {
+    std::uint32_t fs = 0;       ///< CLONE_FS: working directory, root and umask
+    std::uint32_t sysvsem = 0;  ///< CLONE_SYSVSEM: the list of semaphore adjustments
+
+    friend auto operator<=>(const ThreadObjects&, const ThreadObjects&) = default;
+};
+
+/// How one thread comes by its objects: it is born with all objects of `creator`, and unshares some.
+struct ThreadBirth {
+    std::size_t thread = 0;   ///< index among the threads of the process
+    std::size_t creator = 0;  ///< likewise; 0: the leader
+    bool unsharesFs = false;
+    bool unsharesSysvsem = false;
+};
+
+/// Plans the births of all threads but the first, the leader; creators come before the threads that they create. A
+/// thread shares each object with its creator or begins a new one. Throws Error if no order of births leads there: a
+/// thread would have to share one object with one thread, and the other object with another.
+[[nodiscard]] std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads);
+
+}  // namespace criu::model
