@@ -56,7 +56,10 @@ files::FinalTaskState finalTaskStateOf(model::FinalState state) noexcept {
 
 /// A restore makes such a process again for as long as a path is entered, which threads do later.
 void refuseEndedProcess(std::string_view directory) {
-    if (files::processOfPath(directory) && directory.ends_with(kernel::kDeletedMark))
+    if (!directory.ends_with(kernel::kDeletedMark))
+        return;
+    directory.remove_suffix(kernel::kDeletedMark.size());
+    if (files::processOfPath(directory))
         fail("its working directory is that of a process in /proc that has ended, which can't be dumped");
 }
 

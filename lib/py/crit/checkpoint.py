@@ -97,6 +97,14 @@ class Process:
         return found[0] if found else {}
 
     @functools.cached_property
+    def thread_fs(self) -> dict[int, Entry]:
+        """The same of those threads that have their own, by thread."""
+        if self.is_zombie:
+            return {}
+        cores = {tid: self._checkpoint.one(f"core-{tid}.img")["thread_core"] for tid in self.threads}
+        return {tid: core["fs"] for tid, core in cores.items() if "fs" in core}
+
+    @functools.cached_property
     def descriptors(self) -> list[Entry]:
         """Its open descriptors."""
         if "files_id" not in self.ids:

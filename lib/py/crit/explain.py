@@ -129,6 +129,8 @@ def _wanted_files(checkpoint: Checkpoint) -> Iterator[tuple[str, Entry]]:
         for field, what in (("cwd_id", "the working directory"), ("root_id", "the root directory")):
             if field in process.fs:
                 uses.setdefault(process.fs[field], f"{what} of process {process.pid}")
+            for tid, own in process.thread_fs.items():
+                uses.setdefault(own[field], f"{what} of thread {tid}")
         for mapping in process.mappings:
             if mapping["status"] & (c.FILE_PRIVATE | c.FILE_SHARED) and not mapping["status"] & c.MEMFD:
                 uses.setdefault(mapping["shmid"], f"a file that process {process.pid} has mapped")

@@ -51,6 +51,8 @@ def _files_of(checkpoint: Checkpoint, process: Process) -> Iterator[tuple[str, s
     for name, field in (("cwd", "cwd_id"), ("root", "root_id")):
         if field in process.fs:
             yield name, "REG", checkpoint.path_of(process.fs[field])
+        for tid, own in process.thread_fs.items():
+            yield f"{tid}/{name}", "REG", checkpoint.path_of(own[field])
 
 
 def _fds_data(checkpoint: Checkpoint) -> Any:
