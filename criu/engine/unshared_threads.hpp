@@ -17,10 +17,6 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// InventoryEntry.extensions: threads have a working directory, root and umask, or semaphore adjustments, apart from
-/// the leader of their process. CRIU 4.2 would give them those of the leader.
-inline constexpr const char* kUnsharedThreads = "unshared-threads";
-
 /// Asks kcmp(2) what threads don't share with the leader of their process, and notes it (FrozenTask::objects). Returns
 /// one thread for each working directory that is not shared within its process. Throws Error for objects that a restore
 /// can't keep apart. Shared I/O contexts are only warned of: each thread has its own afterwards, with the same

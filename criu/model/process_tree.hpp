@@ -12,7 +12,6 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/image/record.hpp"
-#include "criu/model/thread_plan.hpp"
 #include "images/core.fwd.hpp"
 #include "images/fdinfo.fwd.hpp"
 #include "images/fs.fwd.hpp"
@@ -21,6 +20,10 @@
 namespace criu::model {
 
 class NestedPids;
+
+/// InventoryEntry.extensions: threads have a working directory, root and umask, or semaphore adjustments, apart from
+/// the leader of their process. CRIU 4.2 would give them those of the leader.
+inline constexpr const char* kUnsharedThreads = "unshared-threads";
 
 /// Values of task_core_entry.task_state.
 enum class TaskState : std::uint32_t { Alive = 1, Dead = 2, Stopped = 3 };
@@ -52,8 +55,7 @@ struct Task {
     TreePid pgid;
     TreePid sid;
     TaskState state = TaskState::Alive;
-    std::vector<Thread> threads;         ///< the leader first
-    std::vector<ThreadObjects> objects;  ///< in their order; empty for a dead process
+    std::vector<Thread> threads;  ///< the leader first
 
     std::optional<Record<TaskKobjIdsEntry>> ids;
     std::optional<Record<FsEntry>> fs;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/model/process_tree.hpp"
+#include "images/core.hpp"
 
 namespace criu::model {
 namespace {
@@ -73,6 +75,27 @@ private:
 };
 
 }  // namespace
+
+std::vector<ThreadObjects> objectsOf(const Task& task) {
+    std::vector<ThreadObjects> all;
+    if (!task.alive())
+        return all;
+    for (const Thread& thread : task.threads) {
+        const ThreadCoreEntry& own = *(*thread.core)->thread_core;
+        all.push_back({own.has_fs_id != 0 ? own.fs_id : 0, own.has_sysvsem_id != 0 ? own.sysvsem_id : 0});
+    }
+    return all;
+}
+
+void requireObjects(const Task& task) {
+    const std::vector<ThreadObjects> objects = objectsOf(task);
+    if (objects.front() != ThreadObjects())
+        fail("thread {}, which leads process {}, has objects apart from itself", task.threads.front().tid, task.pid);
+    for (std::size_t i = 0; i < objects.size(); ++i)
+        if (objects[i].fs != 0 && (*task.threads[i].core)->thread_core->fs == nullptr)
+            fail("the core image of thread {} has no directories", task.threads[i].tid);
+    (void)planThreads(objects);
+}
 
 std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads) {
     return ThreadPlanner(threads).run();

@@ -9,6 +9,8 @@
 
 namespace criu::model {
 
+struct Task;
+
 /// The kernel objects that a thread can have apart from the leader of its process, by clone(2) or unshare(2). Numbers
 /// count within the process, and 0 stands for the leader's object.
 struct ThreadObjects {
@@ -17,6 +19,13 @@ struct ThreadObjects {
 
     friend auto operator<=>(const ThreadObjects&, const ThreadObjects&) = default;
 };
+
+/// Those of the threads of a process, in their order; none for a dead process.
+[[nodiscard]] std::vector<ThreadObjects> objectsOf(const Task& task);
+
+/// Throws Error if images of the process say that a thread has objects apart from the leader, but not which, or if
+/// these can't be made.
+void requireObjects(const Task& task);
 
 /// How one thread comes by its objects: it is born with all objects of `creator`, and unshares some.
 struct ThreadBirth {

@@ -19,28 +19,18 @@
 #include "criu/engine/dump/tasks/dump_task.hpp"
 #include "criu/engine/dump/tasks/landlock_check.hpp"
 #include "criu/engine/dump/tasks/sem_undo_queries.hpp"
+#include "criu/engine/dump_objects.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
-#include "criu/engine/unshared_threads.hpp"
 #include "criu/files/file_kind_dump.hpp"
-#include "criu/files/proc_path.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/sched.hpp"
 #include "criu/memory/mappings/mapped_file_dump.hpp"
 #include "criu/task/seccomp.hpp"
-#include "images/core.hpp"
-#include "images/fs.hpp"
 #include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {
-
-template <typename T>
-void writeOne(const ImageDir& images, ImageKind kind, TreePid pid, const T& message) {
-    ImageWriter image = images.create(kind, static_cast<std::uint64_t>(pid.value));
-    image.write(message);
-    image.finish();
-}
 
 files::FinalTaskState finalTaskStateOf(model::FinalState state) noexcept {
     switch (state) {
@@ -52,15 +42,6 @@ files::FinalTaskState finalTaskStateOf(model::FinalState state) noexcept {
             break;
     }
     return files::FinalTaskState::End;
-}
-
-/// A restore makes such a process again for as long as a path is entered, which threads do later.
-void refuseEndedProcess(std::string_view directory) {
-    if (!directory.ends_with(kernel::kDeletedMark))
-        return;
-    directory.remove_suffix(kernel::kDeletedMark.size());
-    if (files::processOfPath(directory))
-        fail("its working directory is that of a process in /proc that has ended, which can't be dumped");
 }
 
 }  // namespace
@@ -75,7 +56,7 @@ public:
         std::vector<std::string> all = memory_.extensions();
         all.insert(all.end(), extensions_.begin(), extensions_.end());
         if (sawUnsharedThreads_)
-            all.emplace_back(kUnsharedThreads);
+            all.emplace_back(model::kUnsharedThreads);
         return all;
     }
     void captureSnapshots() { memory_.runInBackground(amounts_, frozen_.stop()); }
@@ -86,11 +67,6 @@ private:
     void captureProcesses();
     void captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock,
                         AdjustmentQuestions& adjustments);
-    void writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const;
-    void writePaths(const FrozenTask& task);
-    [[nodiscard]] std::map<std::uint32_t, FsEntry> threadPaths(const FrozenTask& task);
-    [[nodiscard]] FsEntry pathsOf(const FrozenTask& task, const std::string& directory,
-                                  std::optional<std::uint32_t> umask);
     void captureContents();
 
     ExaminedPhase& examined_;
@@ -164,56 +140,16 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     const DumpMemory::Collected memory = memory_.collect(
         task, *makeMappedFiles(task, files_, memory_.segments(), frozen_.devices()), frozen_.tree().seccompSuspended());
     memory.mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
-    writeIds(task, number, table);
-    writePaths(task);
+    dumpIds(task, number, table, examined_.namespaces(), frozen_.images());
+    dumpPaths(task, files_, frozen_.images());
     const namespaces::DumpNsContext& around = examined_.surroundings();
-    const std::map<std::uint32_t, FsEntry> paths = threadPaths(task);
+    const std::map<std::uint32_t, FsEntry> paths = threadPaths(task, files_);
     sawUnsharedThreads_ = sawUnsharedThreads_ || !task.objects.empty();
     dumpCores(task,
               {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, landlock, adjustments, *around.cgroups,
                frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
                around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory.policies, paths},
               memory.mm);
-}
-
-void CapturedPhase::Capture::writeIds(const FrozenTask& task, std::uint32_t number, std::uint32_t table) const {
-    TaskKobjIdsEntry ids = TASK_KOBJ_IDS_ENTRY__INIT;
-    ids.vm_id = ids.fs_id = ids.sighand_id = number;
-    ids.files_id = table;
-    examined_.namespaces().storeNumbers(task.pid(), ids);
-    writeOne(frozen_.images(), ImageKind::Ids, task.treePid(), ids);
-}
-
-/// `directory`: of the process or a thread, below /proc/PID.
-FsEntry CapturedPhase::Capture::pathsOf(const FrozenTask& task, const std::string& directory,
-                                        std::optional<std::uint32_t> umask) {
-    FsEntry fs = FS_ENTRY__INIT;
-    fs.cwd_id = files_.addLink(task, directory + "cwd", 0, false).value;
-    fs.root_id = files_.addLink(task, directory + "root", 0, false).value;
-    fs.has_umask = umask.has_value();
-    fs.umask = umask.value_or(0);
-    return fs;
-}
-
-void CapturedPhase::Capture::writePaths(const FrozenTask& task) {
-    writeOne(frozen_.images(), ImageKind::Fs, task.treePid(), pathsOf(task, "", task.status.umask));
-}
-
-/// Of threads that have their own, by the number of the object (model::ThreadObjects).
-std::map<std::uint32_t, FsEntry> CapturedPhase::Capture::threadPaths(const FrozenTask& task) {
-    std::map<std::uint32_t, FsEntry> all;
-    kernel::ProcBuffer buffer;
-    for (std::size_t i = 0; i < task.objects.size(); ++i) {
-        const std::uint32_t number = task.objects[i].fs;
-        if (number == 0 || all.contains(number))
-            continue;
-        const pid_t tid = task.process->threads()[i].tracee.tid();
-        const ErrorContext context([&] { return fmt::format("thread {}", tid); });
-        const std::string directory = fmt::format("task/{}/", tid);
-        refuseEndedProcess(task.dir.readLink(directory + "cwd"));
-        all.emplace(number, pathsOf(task, directory, kernel::readThreadStatus(task.dir, tid, buffer).umask));
-    }
-    return all;
 }
 
 void CapturedPhase::Capture::captureContents() {

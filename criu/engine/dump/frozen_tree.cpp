@@ -20,6 +20,7 @@
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/tasks.hpp"
 #include "criu/kernel/wait_group_stop.hpp"
+#include "criu/model/thread_plan.hpp"
 
 namespace criu::engine {
 namespace {
@@ -80,6 +81,10 @@ std::optional<std::uint32_t> FrozenTask::namespaceOf(kernel::NamespaceKind kind)
 
 kernel::NamespaceIds FrozenTask::namespaces() {
     return namespaces_->all(dir);
+}
+
+const model::ThreadObjects* FrozenTask::objectsOf(std::size_t index) const noexcept {
+    return objects.empty() ? nullptr : &objects[index];
 }
 
 std::string FrozenTask::describe() const {

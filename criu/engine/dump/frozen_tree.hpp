@@ -17,7 +17,6 @@
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/status.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/model/thread_plan.hpp"
 #include "criu/model/tree_pids.hpp"
 
 namespace criu {
@@ -38,6 +37,10 @@ class CachedNamespaceIds;
 struct NamespaceIds;
 enum class NamespaceKind : std::uint8_t;
 }  // namespace criu::kernel
+
+namespace criu::model {
+struct ThreadObjects;
+}
 
 namespace criu::task {
 enum class LabelModule : std::uint8_t;
@@ -77,6 +80,8 @@ struct FrozenTask {
     /// The inode of one of its namespaces, as kernel::NamespaceIds has it, and all of them; each is read once only.
     [[nodiscard]] std::optional<std::uint32_t> namespaceOf(kernel::NamespaceKind kind);
     [[nodiscard]] kernel::NamespaceIds namespaces();
+    /// What the thread at `index` has apart from the leader; null: nothing.
+    [[nodiscard]] const model::ThreadObjects* objectsOf(std::size_t index) const noexcept;
     /// "process 7 (sleep)", for messages.
     [[nodiscard]] std::string describe() const;
 

@@ -18,6 +18,7 @@
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/thread_plan.hpp"
 #include "criu/namespaces/ns_ids.hpp"
 #include "criu/sockets/network_lock.hpp"
 #include "criu/task/cpu_info.hpp"
@@ -81,6 +82,9 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
     }
     RestoreImages content = readImages(images, pages, run.log);
     requireClientImages(run.client, content, images);
+    for (const auto& task : content.tree.tasks)
+        if (task->alive())
+            model::requireObjects(*task);
     if (options.cpuCaps.has(model::CpuCap::Image))
         task::checkCpu(images, options.cpuCaps);
     requireLabels(content, run);

@@ -10,7 +10,6 @@
 #include "criu/base/log.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump/tasks/nested_pids.hpp"
-#include "criu/engine/unshared_threads.hpp"
 #include "criu/image/encryption.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/image/text_rules.hpp"
@@ -58,7 +57,7 @@ void readInventory(ImageDir& images, RestoreImages& out) {
                                                     namespaces::kPosixQueues,
                                                     namespaces::kNonRootNsExtension,
                                                     namespaces::kNestedPidNamespaces,
-                                                    kUnsharedThreads};
+                                                    model::kUnsharedThreads};
     for (const std::string_view extension : list(inventory.extensions, inventory.n_extensions)) {
         if (extension == kEncrypted)
             fail("the images in {} are encrypted, which this command doesn't undo", images.name());
@@ -128,19 +127,6 @@ void requireThreadPart(const model::Thread& thread) {
         fail("the core image of thread {} has no credentials", thread.tid);
 }
 
-/// Reads what threads have apart from the leader.
-void readObjects(Task& task) {
-    for (const model::Thread& thread : task.threads) {
-        const ThreadCoreEntry& own = *(*thread.core)->thread_core;
-        task.objects.push_back({own.has_fs_id != 0 ? own.fs_id : 0, own.has_sysvsem_id != 0 ? own.sysvsem_id : 0});
-        if (task.objects.back().fs != 0 && own.fs == nullptr)
-            fail("the core image of thread {} has no directories", thread.tid);
-    }
-    if (task.objects.front() != model::ThreadObjects())
-        fail("thread {}, which leads process {}, has objects apart from itself", task.threads.front().tid, task.pid);
-    (void)model::planThreads(task.objects);
-}
-
 void readCores(const ImageDir& images, Task& task) {
     const auto readOne = [&images](model::Thread& thread) {
         thread.core =
@@ -173,7 +159,6 @@ void readCores(const ImageDir& images, Task& task) {
         return;
     for (const model::Thread& thread : task.threads)
         requireThreadPart(thread);
-    readObjects(task);
 }
 
 std::shared_ptr<FdTable> readFdTable(const ImageDir& images, std::uint32_t id) {

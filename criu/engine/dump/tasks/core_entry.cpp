@@ -10,6 +10,7 @@
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/proc/limits.hpp"
 #include "criu/model/id_map.hpp"
+#include "criu/model/thread_plan.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/limits.hpp"
 #include "criu/task/registers.hpp"

@@ -64,8 +64,7 @@ private:
             auto questions = std::make_unique<ThreadQueries>(task_.process->threads()[i], task_, steps, data);
             questions->seccomp = places_[i];
             questions->dispatch = dispatch_.of(i);
-            if (!task_.objects.empty())
-                questions->objects = task_.objects[i];
+            questions->objects = task_.objectsOf(i);
             if (i == 0) {
                 questions->process.emplace(task_, context_.pids, buffer_, steps, data);
                 context_.policies.ask(steps, data);
@@ -112,7 +111,8 @@ private:
             const kernel::TaskStatus status = kernel::readThreadStatus(task_.dir, traced->tid.value, buffer);
             CoreEntry& core =
                 threadEntry(*questions, *traced, *answers, status, setOf(traced->tid, buffer), core_, arena);
-            addObjects(questions->objects, context_.threadPaths, *core.thread_core, arena);
+            if (questions->objects != nullptr)
+                addObjects(*questions->objects, context_.threadPaths, *core.thread_core, arena);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = traced->mask;
             writeThread(traced->tid, core, arena);

@@ -15,6 +15,7 @@
 #include "criu/base/log.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/kernel/proc/sharing.hpp"
+#include "criu/model/thread_plan.hpp"
 #include "criu/namespaces/ipc/ipc_semaphores.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"

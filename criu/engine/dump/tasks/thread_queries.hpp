@@ -58,8 +58,8 @@ struct ThreadQueries {
     compel::RemoteAddress landlockAt = 0;  ///< the answer to LandlockCheck::ask()
     task::SeccompDump::Place seccomp;
     std::optional<compel::UserDispatch> dispatch;
-    model::ThreadObjects objects;
-    std::optional<ProcessQueries> process;  ///< of the leader only
+    const model::ThreadObjects* objects = nullptr;  ///< FrozenTask::objectsOf()
+    std::optional<ProcessQueries> process;          ///< of the leader only
 };
 
 /// Bytes of the process' memory that the questions to this many of its threads take, with those to the process itself,

@@ -38,13 +38,13 @@ const RegFileEntry& pathOf(std::uint32_t file, const RestoredFiles& plan, const 
 
 ThreadDirectories::ThreadDirectories(const model::Task& task, const RestoredFiles& plan, const ServiceFds& service,
                                      TaskFiles& files)
-    : task_(task) {
+    : task_(task), objects_(model::objectsOf(task)) {
     const auto open = [&](std::uint32_t file, const char* what) {
         (void)pathOf(file, plan, what);
         return service.moveIn(files.openPath(FileId{file}, O_PATH | O_DIRECTORY));
     };
     for (std::size_t i = 0; i < task.threads.size(); ++i) {
-        const std::uint32_t number = task.objects[i].fs;
+        const std::uint32_t number = objects_[i].fs;
         if (number == 0 || byNumber_.contains(number))
             continue;
         const ErrorContext context([&] { return fmt::format("thread {}", task.threads[i].tid); });
@@ -58,7 +58,7 @@ ThreadDirectories::ThreadDirectories(const model::Task& task, const RestoredFile
 }
 
 void ThreadDirectories::addSteps(std::size_t index, pie::StepList& steps, pie::RemoteData& data) const {
-    const Own& own = byNumber_.at(task_.objects[index].fs);
+    const Own& own = byNumber_.at(objects_[index].fs);
     const auto thread = static_cast<std::uint64_t>(task_.threads[index].tid.value);
     if (own.root) {
         steps.call(pie::Subject::Directory, thread, SYS_fchdir, own.root.get());
@@ -74,7 +74,7 @@ std::size_t ThreadDirectories::descriptors(const model::ProcessTree& tree) {
     std::size_t most = 0;
     for (const auto& task : tree.tasks) {
         std::set<std::uint32_t> numbers;
-        for (const model::ThreadObjects& objects : task->objects)
+        for (const model::ThreadObjects& objects : model::objectsOf(*task))
             if (objects.fs != 0)
                 numbers.insert(objects.fs);
         most = std::max(most, counts[task->files] += 2 * numbers.size());

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/model/thread_plan.hpp"
 #include "images/fs.fwd.hpp"
 
 namespace criu::engine {
@@ -48,6 +50,7 @@ private:
     };
 
     const model::Task& task_;
+    std::vector<model::ThreadObjects> objects_;
     std::map<std::uint32_t, Own> byNumber_;
 };
 

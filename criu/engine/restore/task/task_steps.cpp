@@ -17,6 +17,7 @@
 #include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/model/thread_plan.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/task/attributes.hpp"
@@ -95,7 +96,7 @@ pie::ThreadStart TaskSteps::startOf(const model::ThreadBirth& birth, std::span<c
 }
 
 void TaskSteps::composeThreads(pie::StepList& steps) {
-    const std::vector<model::ThreadBirth> births = model::planThreads(task_.objects);
+    const std::vector<model::ThreadBirth> births = model::planThreads(model::objectsOf(task_));
     if (births.empty())
         return;
     // A program has to be complete before that of its creator, so the last births come first.
