@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/cgroup/set_of.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -433,6 +434,14 @@ void CgroupRestore::enterNamespace(std::uint32_t set, std::uint32_t from) {
     move("0", membersOf(from), roots, false);
     sys(::unshare(CLONE_NEWCGROUP), "make a cgroup namespace");
     move("0", roots, membersOf(set), false);
+}
+
+std::uint32_t CgroupRestore::enterOwn(const CoreEntry& core, std::uint32_t from) {
+    const std::uint32_t wanted = setOf(core);
+    if (wanted == 0)
+        return from;
+    enter(wanted, from);
+    return wanted;
 }
 
 void CgroupRestore::enter(std::uint32_t set, std::uint32_t from) {

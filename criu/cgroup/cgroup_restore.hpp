@@ -17,6 +17,7 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/record.hpp"
 #include "images/cgroup.fwd.hpp"
+#include "images/core.fwd.hpp"
 
 namespace criu {
 class ImageDir;
@@ -84,6 +85,9 @@ public:
     /// Moves the calling process into a new cgroup namespace with the tree's roots, then into the groups of `set`. The
     /// process is in the groups of `from`.
     void enterNamespace(std::uint32_t set, std::uint32_t from);
+
+    /// Moves the calling process from the groups of a set to the groups of its image. Returns the set it is in then.
+    [[nodiscard]] std::uint32_t enterOwn(const CoreEntry& core, std::uint32_t from);
 
     /// Moves the calling process from the groups of one set to the groups of another.
     void enter(std::uint32_t set, std::uint32_t from);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/model/birth_facts.hpp"
 
+#include <set>
+#include <unordered_map>
+
 #include "criu/base/error.hpp"
+#include "criu/model/thread_plan.hpp"
 
 namespace criu::model {
 
@@ -14,8 +18,17 @@ std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSessio
         throw error;
     }
     std::vector<BirthFacts> facts;
+    std::unordered_map<TreePid, std::set<TreePid>> early;  // by process
+    const auto isEarly = [&](const Task& parent, TreePid thread) {
+        const auto [known, isNew] = early.try_emplace(parent.pid);
+        if (isNew)
+            known->second = earlyThreads(parent);
+        return known->second.contains(thread);
+    };
     for (const auto& task : tree.tasks) {
         BirthFacts fact{task->pid, task->ppid, task->pgid, task->sid};
+        if (task->parentThread && isEarly(*task->parent, task->parentThread))
+            fact.parentThread = task->parentThread;
         if (isJob && fact.sid == root.sid)
             fact.sid = outer.session;
         if (isJob && fact.pgid == root.pgid && root.pgid != root.pid)

@@ -181,6 +181,7 @@ private:
         Birth next;
         next.pid = pid;
         next.parent = facts.ppid;
+        next.parentThread = facts.parentThread;
         next.creator = facts.ppid;
         next.pgid = facts.pgid;
         next.leadsSession = facts.sid == pid;
@@ -201,7 +202,7 @@ private:
             return;
         }
         if (!isInSession(facts.ppid, sid))
-            ensureSession(sid);
+            ensureSession(sid, next);
         place(std::move(next), sid);
     }
 
@@ -212,8 +213,8 @@ private:
         add(std::move(next), outerSid_);
     }
 
-    /// Plans the leader of a session, or a helper for an ended one.
-    void ensureSession(TreePid sid) {
+    /// Plans the leader of a session, or a helper for an ended one, before `member` of the session is planned.
+    void ensureSession(TreePid sid, const Birth& member) {
         if (isPlanned(sid) || sid == outerSid_)
             return;
         if (facts_.contains(sid)) {
@@ -226,7 +227,7 @@ private:
             fail("session {} has no place in the tree", sid);
         ensure(beginning);
         if (!isPlanned(sid))
-            addLeader(sid, beginning);
+            addLeader(sid, beginning, member.parent == beginning ? member.parentThread : TreePid());
     }
 
     /// Plans a process that is born into session `sid`.
@@ -236,25 +237,34 @@ private:
             add(std::move(next), sid);
             return;
         }
-        // A child of the same parent in the session clones the process with CLONE_PARENT.
+        if (!placeBeside(next, sid, true) && !placeBeside(next, sid, false))
+            adopt(std::move(next), next.parent, sid);
+    }
+
+    /// Plans a child of the same parent that is in the session as the process that clones `wanted` with CLONE_PARENT.
+    /// `sameThread`: the sibling has to be a child of the same thread.
+    bool placeBeside(const Birth& wanted, TreePid sid, bool sameThread) {
         for (std::size_t i = 0; i < births_.size(); ++i) {
-            if (births_[i].parent != next.parent || births_[i].reparented)
+            if (births_[i].parent != wanted.parent || births_[i].reparented ||
+                (sameThread && births_[i].parentThread != wanted.parentThread))
                 continue;
             const TreePid sibling = births_[i].pid;
-            if (sibling > TreePid() && assign(sibling, pid, sid)) {
-                next.creator = sibling;
-                next.viaCloneParent = true;
-                add(std::move(next), sid);
-                return;
-            }
+            if (sibling <= TreePid() || !assign(sibling, wanted.pid, sid))
+                continue;
+            Birth next = wanted;
+            next.creator = sibling;
+            next.viaCloneParent = true;
+            next.parentThread = births_[i].parentThread;
+            add(std::move(next), sid);
+            return true;
         }
-        adopt(std::move(next), next.parent, sid);
+        return false;
     }
 
     /// Plans a process that is born below `below`, a descendant of its final parent. The kernel reparents it later.
     void placeBelow(Birth next, TreePid below, TreePid sid) {
         if (sid && !isInSession(below, sid))
-            ensureSession(sid);
+            ensureSession(sid, next);
         adopt(std::move(next), below, sid ? sid : finalSession(below));
     }
 
@@ -268,6 +278,7 @@ private:
             const TreePid helper = addReparentHelper(member, sid);
             next.creator = helper;
             next.reparented = true;
+            next.parentThread = TreePid();
             birth(helper).afterSession.push_back(next.pid);
             add(std::move(next), sid);
             return;
@@ -303,11 +314,12 @@ private:
         return helper.pid;
     }
 
-    /// Adds a helper with the pid of an ended session leader.
-    void addLeader(TreePid sid, TreePid parent) {
+    /// Adds a helper with the pid of an ended session leader. Its siblings become children of the same thread.
+    void addLeader(TreePid sid, TreePid parent, TreePid parentThread) {
         Birth helper;
         helper.pid = helper.pgid = sid;
         helper.parent = helper.creator = parent;
+        helper.parentThread = parentThread;
         helper.helper = true;
         helper.leadsSession = true;
         birth(parent).afterSession.push_back(sid);

@@ -18,14 +18,16 @@ struct BirthFacts {
     TreePid ppid;  ///< 0 for the root
     TreePid pgid;  ///< 0: the leader of the group was outside of the tree's pid namespace
     TreePid sid;
+    TreePid parentThread{};  ///< the thread of `ppid` that has it as a child; 0: the leader
 };
 
 /// One process that a restore creates: a process of the images, or a helper. A helper lives until all processes have
 /// joined their groups. It may have the pid of an ended session or group leader.
 struct Birth {
-    TreePid pid;      ///< negative: a helper with any pid
-    TreePid parent;   ///< the final parent; 0 for the root
-    TreePid creator;  ///< calls clone3(2); differs from `parent` with CLONE_PARENT or reparenting
+    TreePid pid;           ///< negative: a helper with any pid
+    TreePid parent;        ///< the final parent; 0 for the root
+    TreePid parentThread;  ///< the thread of `parent` that has it as a child; 0: the leader
+    TreePid creator;       ///< calls clone3(2); differs from `parent` with CLONE_PARENT or reparenting
     TreePid pgid;
     bool helper = false;
     bool leadsSession = false;           ///< calls setsid(2)
@@ -35,9 +37,15 @@ struct Birth {
     std::vector<TreePid> afterSession;   ///< children it creates after its setsid(2), in this order
 };
 
+/// True if the thread `parentThread` has to call clone3(2) itself, instead of the leader.
+[[nodiscard]] inline bool isOfThread(const Birth& birth) noexcept {
+    return birth.parentThread && !birth.viaCloneParent && !birth.reparented;
+}
+
 /// Birth plan: says which process clones which, so that each gets its parent, session and group. A new process gets
 /// the session and group of its creator, also with CLONE_PARENT (copy_process()). It can leave the session only by
-/// setsid(2).
+/// setsid(2). It is a child of the thread that clones it, or with CLONE_PARENT of that thread's parent. The kernel
+/// reparents orphans to leaders. If sessions leave no way to a thread, a process becomes a child of another thread.
 class BirthPlan {
 public:
     /// Stands for a session whose leader is in another pid namespace, so that no process of the tree can lead it.

@@ -51,7 +51,8 @@ struct FdTable {
 /// One process of the images. A zombie has no memory, files or ids.
 struct Task {
     TreePid pid;
-    TreePid ppid;  ///< 0 for the root of the tree
+    TreePid ppid;          ///< 0 for the root of the tree
+    TreePid parentThread;  ///< the thread of the parent that it is a child of; 0: the leader
     TreePid pgid;
     TreePid sid;
     TaskState state = TaskState::Alive;

@@ -16,9 +16,13 @@ namespace {
 /// creates all others that have the same.
 class ThreadPlanner {
 public:
-    explicit ThreadPlanner(std::span<const ThreadObjects> threads) : threads_(threads) {
+    ThreadPlanner(std::span<const ThreadObjects> threads, const std::set<std::size_t>& early) : threads_(threads) {
         for (std::size_t i = 0; i < threads.size(); ++i)
-            sets_[threads[i]].push_back(i);
+            if (i == 0 || early.contains(i))
+                sets_[threads[i]].push_back(i);
+        for (std::size_t i = 1; i < threads.size(); ++i)
+            if (!early.contains(i))
+                sets_[threads[i]].push_back(i);
         for (const auto& [objects, members] : sets_) {
             byFs_[objects.fs].push_back(objects);
             bySysvsem_[objects.sysvsem].push_back(objects);
@@ -97,8 +101,29 @@ void requireObjects(const Task& task) {
     (void)planThreads(objects);
 }
 
-std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads) {
-    return ThreadPlanner(threads).run();
+std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads, const std::set<std::size_t>& early) {
+    return ThreadPlanner(threads, early).run();
+}
+
+std::set<TreePid> earlyThreads(const Task& task) {
+    std::set<TreePid> found;
+    // A process that has its children in another pid namespace goes there last of all, and without its threads.
+    if (!task.alive() || !task.ids || (*task.ids)->has_pid_for_children_ns_id != 0)
+        return found;
+    std::set<TreePid> parents;
+    for (const Task* const child : task.children)
+        if (child->parentThread)
+            parents.insert(child->parentThread);
+    if (parents.empty())
+        return found;
+    std::set<std::size_t> wanted;
+    for (std::size_t i = 1; i < task.threads.size(); ++i)
+        if (parents.contains(task.threads[i].tid))
+            wanted.insert(i);
+    for (const ThreadBirth& birth : planThreads(objectsOf(task), wanted))
+        if (birth.creator == 0 && wanted.contains(birth.thread))
+            found.insert(task.threads[birth.thread].tid);
+    return found;
 }
 
 }  // namespace criu::model

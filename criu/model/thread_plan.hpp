@@ -4,8 +4,11 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
+
+#include "criu/base/ids.hpp"
 
 namespace criu::model {
 
@@ -36,8 +39,15 @@ struct ThreadBirth {
 };
 
 /// Plans the births of all threads but the first, the leader; creators come before the threads that they create. A
-/// thread shares each object with its creator or begins a new one. Throws Error if no order of births leads there: a
-/// thread would have to share one object with one thread, and the other object with another.
-[[nodiscard]] std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads);
+/// thread shares each object with its creator or begins a new one. `early`: threads that, of those with the same
+/// objects, should create the others. Throws Error if no order of births leads there: a thread would have to share one
+/// object with one thread, and the other object with another.
+[[nodiscard]] std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads,
+                                                   const std::set<std::size_t>& early = {});
+
+/// The threads of a process that exist before all others, to create the children that are theirs: the leader makes them
+/// while the process is built. Children of threads that only another thread than the leader can create aren't theirs
+/// after a restore.
+[[nodiscard]] std::set<TreePid> earlyThreads(const Task& task);
 
 }  // namespace criu::model

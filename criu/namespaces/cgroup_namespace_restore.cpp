@@ -47,6 +47,7 @@ public:
     }
 
     void complete(const model::Task& task) const override { further_.enter(task); }
+    void completeThread(const model::Task& /*task*/) const override { further_.follow(); }
 
 private:
     /// The groups of a process in a namespace, which say where that begins.

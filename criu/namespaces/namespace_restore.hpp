@@ -201,6 +201,8 @@ public:
     virtual void enter(const model::Task& /*task*/) const {}
     /// When its files are open: goes to what else it was in, and gets what a namespace holds for a process.
     virtual void complete(const model::Task& /*task*/) const {}
+    /// The same in a thread of the process that exists already, when the leader has done that: goes where it has gone.
+    virtual void completeThread(const model::Task& /*task*/) const {}
 
     // By criu, while all processes stand still.
 

@@ -148,6 +148,13 @@ void NonRootNs::enter(const model::Task& task) const {
              kernel::namespaceName(kind_), space->number);
     sys(::setns(target, kernel::namespaceCloneFlag(kind_)), "enter a {} namespace", kernel::namespaceName(kind_));
     current_ = number;
+    entered_ = target;
+}
+
+void NonRootNs::follow() const {
+    if (entered_ >= 0)
+        sys(::setns(entered_, kernel::namespaceCloneFlag(kind_)), "have a thread enter a {} namespace",
+            kernel::namespaceName(kind_));
 }
 
 const NonRootNs::Space* NonRootNs::find(std::uint32_t number) const noexcept {

@@ -47,6 +47,8 @@ public:
 
     /// By a restored process, which comes from that of its creator.
     void enter(const model::Task& task) const;
+    /// By another thread of that process, which existed when enter() was called and is where it was before.
+    void follow() const;
 
 private:
     struct Space {
@@ -60,6 +62,7 @@ private:
     const RestoreNsContext& surroundings_;
     std::vector<Space> spaces_;
     UniqueFd ofFirst_;
+    mutable int entered_ = -1;           ///< what enter() has entered in this process
     mutable std::uint32_t current_ = 0;  ///< that of this process, which every process inherits; 0: the first one's own
 };
 

@@ -121,9 +121,13 @@ void restorePrivilegedAttributes(const TaskCoreEntry& core, const kernel::ProcPi
         process.write("autogroup", std::to_string(core.autogroup_nice));
 }
 
-void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
+void restoreLoginUid(const TaskCoreEntry& core) {
     if (core.has_loginuid != 0 && core.loginuid != kNoLoginUid)
-        writeUnlessSame(kernel::ProcDir().self(), "loginuid", core.loginuid);
+        writeUnlessSame(kernel::ProcDir().threadSelf(), "loginuid", core.loginuid);
+}
+
+void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
+    restoreLoginUid(core);
     const kernel::ProcPid self = kernel::ProcDir().self();
     if (core.has_coredump_filter != 0)
         self.write("coredump_filter", fmt::format("{:#x}", core.coredump_filter));
@@ -131,10 +135,14 @@ void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
         restorePrivilegedAttributes(core, self);
 }
 
-void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {
+void restorePersonality(const TaskCoreEntry& core, pie::StepList& steps) {
     // Returns the previous personality, so any result is fine.
     steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).check =
         pie::ResultCheck::Any;
+}
+
+void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {
+    restorePersonality(core, steps);
     // The mask is made of the very commands that register.
     for (unsigned command = 0; core.has_membarrier_registration_mask != 0 && command < 32; ++command)
         if ((core.membarrier_registration_mask >> command & 1U) != 0)

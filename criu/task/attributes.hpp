@@ -34,11 +34,18 @@ private:
 /// `privileged`: together with restorePrivilegedAttributes().
 void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged);
 
+/// The part of that which each thread has for itself, and which threads inherit from their creator: for one that exists
+/// before the leader has it.
+void restoreLoginUid(const TaskCoreEntry& core);
+
 /// What a process in a user namespace of its own may not do for itself: OOM score, nice value of an autogroup.
 void restorePrivilegedAttributes(const TaskCoreEntry& core, const kernel::ProcPid& process);
 
 /// The nice value of a session's autogroup, which is for its leader to keep; nothing for others, and where it is 0.
 std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool leadsSession);
+
+/// Likewise, in steps.
+void restorePersonality(const TaskCoreEntry& core, pie::StepList& steps);
 
 /// Steps for when memory is in place.
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps);

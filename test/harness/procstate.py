@@ -128,7 +128,7 @@ def _process(pid, names, pids):
             fields[f"thread {pids.inside(tid)} {name}"] = value
         if not zombie:
             fields.update({f"thread {pids.inside(tid)} {what}": value
-                           for what, value in _thread(pid, tid, names).items()})
+                           for what, value in _thread(pid, tid, names, pids).items()})
     if zombie:
         return fields
     for name in FILES:
@@ -141,9 +141,11 @@ def _process(pid, names, pids):
     return fields
 
 
-def _thread(pid, tid, names):
+def _thread(pid, tid, names, pids):
     """What /proc and the scheduler show of one thread, beside its status."""
     fields = {"cgroup": _cgroups(pid, tid), **_scheduling(tid)}
+    children = (_file(pid, f"task/{tid}/children") or "").split()
+    fields["children"] = sorted(pids.text(child) for child in children)
     for name in THREAD_FILES:
         fields[name] = _file(pid, f"task/{tid}/{name}")
     for name in THREAD_LINKS:

@@ -36,6 +36,10 @@ void writeTree(FrozenTree& tree, const ImageDir& images) {
         entry.ppid = task->pid() == tree.rootPid() ? 0 : static_cast<std::uint32_t>(parent.value);
         entry.pgid = static_cast<std::uint32_t>(task->group().value);
         entry.sid = static_cast<std::uint32_t>(task->session().value);
+        if (task->parentThread && task->pid() != tree.rootPid()) {
+            entry.has_parent_thread = 1;
+            entry.parent_thread = static_cast<std::uint32_t>(tree.pids().inside(task->parentThread).value);
+        }
         std::vector<std::uint32_t> threads;
         if (task->alive())
             for (const compel::FrozenThread& thread : task->process->threads())

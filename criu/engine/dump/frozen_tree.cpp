@@ -165,14 +165,21 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
     bool found = false;
     if (!parent.alive())
         return false;
-    for (const compel::FrozenThread& thread : parent.process->threads())
-        for (const pid_t number : kernel::readChildren(parent.dir, thread.tracee.tid(), buffer_)) {
+    for (const compel::FrozenThread& thread : parent.process->threads()) {
+        // A process is the child of one thread (task_struct::real_parent), and may be given to another one of the same
+        // process when that ends.
+        const HostPid tid(thread.tracee.tid());
+        const HostPid parentThread = tid == parent.pid() ? HostPid() : tid;
+        for (const pid_t number : kernel::readChildren(parent.dir, tid.value, buffer_)) {
             const HostPid child(number);
-            if (known_.contains(child))
+            if (FrozenTask* const known = find(child); known != nullptr) {
+                known->parentThread = parentThread;
                 continue;
+            }
             stop_.throwIfRequested();
             try {
                 add(child);
+                tasks_.back()->parentThread = parentThread;
                 if (!isChildOfMember(*tasks_.back())) {
                     // The child has ended since its parent's children were listed, and its number is somebody else's.
                     tasks_.pop_back();
@@ -197,6 +204,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
             }
             found = true;
         }
+    }
     return found;
 }
 

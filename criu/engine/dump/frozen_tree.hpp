@@ -66,6 +66,7 @@ struct FrozenTask {
     bool hasRings = false;       ///< has descriptors of io_uring
     /// By descriptors of rings that answer one thread only.
     std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
+    HostPid parentThread;  ///< the thread of its parent that it is a child of; 0: the leader
     /// What threads have apart from the leader, in the order of process->threads(); empty: nothing.
     std::vector<model::ThreadObjects> objects;
     std::size_t pidLevel = 0;  ///< how deep the pid namespace of the tree's root is below criu's

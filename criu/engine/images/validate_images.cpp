@@ -93,10 +93,18 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
     return content;
 }
 
-model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options) {
+model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log) {
     const model::ShellJobSession outer = shellJobSession(content, options);
     auto plan = model::BirthPlan::make(model::birthFacts(content.tree, outer, options.shellJob), outer.session);
     content.tree.nested().require(plan);
+    for (const auto& task : content.tree.tasks)
+        if (const TreePid thread = plan.of(task->pid).parentThread; thread != task->parentThread)
+            log.warn(
+                "Process {} was a child of thread {} of process {}, which isn't kept: it becomes one of thread {}, "
+                "when "
+                "that ends gets its parent-death signal (PR_SET_PDEATHSIG), and is found by it with __WNOTHREAD",
+                task->pid, task->parentThread ? task->parentThread : task->ppid, task->ppid,
+                thread ? thread : task->ppid);
     return plan;
 }
 

@@ -4,8 +4,9 @@
 #include <cstdint>
 
 namespace criu {
+class Log;
 class ImageDir;
-}
+}  // namespace criu
 
 namespace criu::memory {
 class PageSources;
@@ -26,8 +27,8 @@ struct Run;
 /// machine can't run, or that the client couldn't bring to life: what can't be restored isn't planned.
 RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& pages, const Run& run);
 
-/// Who creates whom.
-[[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options);
+/// Who creates whom. Warns of processes that become children of another thread than they were of.
+[[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log);
 
 /// How the dump has locked connections. Throws Error if they can't be restored with these options.
 [[nodiscard]] model::NetworkLock lockMethod(const RestoreImages& content, const model::Options& options);

@@ -35,7 +35,7 @@ struct PlannedRestore::Impl {
         : incoming(openIncoming(run)),
           pages(images, run.options.checksum.value_or(true)),
           content(readValidatedImages(images, pages, run)),
-          births(planBirths(content, run.options)),
+          births(planBirths(content, run.options, run.log)),
           devices(run.devices, **content.inventory, content.tree, run.options, run.log, images, pages, run.stop, store),
           networkLock(lockMethod(content, run.options), networkLockName(content), run.log),
           files(run.options, run.log, images, content, births, segments, networkLock, devices),

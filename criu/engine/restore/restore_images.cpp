@@ -77,6 +77,16 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     images.setVersion(extended ? ImageVersion::V1_1 : static_cast<ImageVersion>(inventory.img_version));
 }
 
+TreePid parentThreadOf(const PstreeEntry& entry, const Task& parent) {
+    const TreePid thread(static_cast<pid_t>(entry.has_parent_thread != 0 ? entry.parent_thread : 0));
+    if (!thread || thread == parent.pid)
+        return {};
+    if (std::none_of(parent.threads.begin(), parent.threads.end(),
+                     [&](const auto& each) { return each.tid == thread; }))
+        fail("process {} is a child of thread {}, which process {} doesn't have", entry.pid, thread, parent.pid);
+    return thread;
+}
+
 void readTree(const ImageDir& images, ProcessTree& tree) {
     ImageReader reader = images.openRequired(ImageKind::Pstree);
     while (const auto entry = reader.next<PstreeEntry>()) {
@@ -108,6 +118,7 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
             if (parent == tree.byPid.end())
                 fail("{}: parent {} of process {} doesn't come before it", reader.name(), in.ppid, in.pid);
             task->parent = parent->second;
+            task->parentThread = parentThreadOf(in, *parent->second);
             parent->second->children.push_back(task.get());
         }
         if (!tree.byPid.emplace(task->pid, task.get()).second)

@@ -137,6 +137,10 @@ ProcPid ProcDir::self() const {
     return {openAt(dir_, path_, "self", O_PATH | O_DIRECTORY), path_ + "/self"};
 }
 
+ProcPid ProcDir::threadSelf() const {
+    return {openAt(dir_, path_, "thread-self", O_PATH | O_DIRECTORY), path_ + "/thread-self"};
+}
+
 std::string ProcDir::readFile(pid_t pid, std::string_view name) const {
     return readAt(dir_, path_, fmt::format("{}/{}", pid, name));
 }

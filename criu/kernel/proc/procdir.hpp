@@ -83,6 +83,8 @@ public:
     /// Throws Error with ENOENT if the process doesn't exist.
     [[nodiscard]] ProcPid open(pid_t pid) const;
     [[nodiscard]] ProcPid self() const;
+    /// The calling thread. (3.17)
+    [[nodiscard]] ProcPid threadSelf() const;
 
     /// Reads PID/name once. To read several files of a task, hold a ProcPid.
     [[nodiscard]] std::string readFile(pid_t pid, std::string_view name) const;

@@ -62,6 +62,7 @@ public:
     void enterFirst(const FirstProcess& first) override;
     /// All files were opened where they belong: the process goes to its own namespace.
     void complete(const model::Task& task) const override;
+    void completeThread(const model::Task& task) const override;
 
     void open() override { locks_.unlockOthers(); }
     void commit() noexcept override { devices_.commit(); }
@@ -104,6 +105,7 @@ private:
     std::uint32_t ofRoot_ = 0;  ///< of the root's, or of criu's
     const RestoreNsContext& surroundings_;
     UniqueFd home_;                      ///< criu's, if the root was there
+    mutable int entered_ = -1;           ///< what complete() has entered in this process
     mutable std::uint32_t current_ = 0;  ///< that of this process, as far as it has left the root's
     std::vector<Space> spaces_;          ///< the root's first, if it isn't criu's
     DeviceRestore devices_;
@@ -336,11 +338,18 @@ void NetworkRestore::complete(const model::Task& task) const {
     const auto number = task.ids ? numberOf(**task.ids, NamespaceKind::Net) : std::nullopt;
     if (number && isOther(*number)) {
         sys(::setns(descriptorOf(*number), CLONE_NEWNET), "enter network namespace {}", *number);
+        entered_ = descriptorOf(*number);
         current_ = *number;
     } else if (home_ && current_ != ofRoot_) {
         sys(::setns(home_.get(), CLONE_NEWNET), "go back to the network namespace of criu");
+        entered_ = home_.get();
         current_ = ofRoot_;
     }
+}
+
+void NetworkRestore::completeThread(const model::Task& /*task*/) const {
+    if (entered_ >= 0)
+        sys(::setns(entered_, CLONE_NEWNET), "have a thread enter a network namespace");
 }
 
 bool NetworkRestore::isOther(std::uint32_t number) const noexcept {

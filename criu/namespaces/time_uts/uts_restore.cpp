@@ -78,6 +78,7 @@ public:
     }
 
     void complete(const model::Task& task) const override { further_.enter(task); }
+    void completeThread(const model::Task& /*task*/) const override { further_.follow(); }
 
 private:
     std::optional<Names> root_;  ///< nothing: it was in criu's namespace

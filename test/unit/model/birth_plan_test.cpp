@@ -21,13 +21,14 @@ namespace {
 struct BirthOutcome {
     TreePid parent;
     TreePid sid;
+    TreePid parentThread;
 };
 
 /// Plays the plan by the kernel's rules and tells where everybody ended up.
 class Kernel {
 public:
     Kernel(const BirthPlan& plan, TreePid outerSid) : plan_(plan) {
-        start(plan.root().pid, TreePid(), outerSid);
+        start(plan.root().pid, {TreePid(), outerSid, TreePid()});
         for (const TreePid adopter : plan.subreaperTurns())
             for (const Birth& birth : plan.all())
                 if (const auto turn = plan.endOf(birth); turn && *turn == *plan.turnOf(adopter))
@@ -40,9 +41,9 @@ public:
     [[nodiscard]] std::size_t size() const { return now_.size(); }
 
 private:
-    void start(TreePid pid, TreePid parent, TreePid sid) {
+    void start(TreePid pid, const BirthOutcome& born) {
         REQUIRE_FALSE(now_.contains(pid));
-        now_[pid] = {parent, sid};
+        now_[pid] = born;
         const Birth& birth = plan_.of(pid);
         for (const TreePid child : birth.beforeSession)
             clone(pid, child);
@@ -54,7 +55,12 @@ private:
     void clone(TreePid creator, TreePid child) {
         REQUIRE(plan_.of(child).creator == creator);
         const BirthOutcome who = now_.at(creator);
-        start(child, plan_.of(child).viaCloneParent ? who.parent : creator, who.sid);
+        const Birth& birth = plan_.of(child);
+        REQUIRE(isOfThread(birth) == (birth.parentThread && birth.creator == birth.parent));
+        if (birth.viaCloneParent)
+            start(child, {who.parent, who.sid, who.parentThread});
+        else
+            start(child, {creator, who.sid, isOfThread(birth) ? birth.parentThread : TreePid()});
     }
     /// Children of `pid` go to the one subreaper, if that is above them, else out of the tree.
     void end(TreePid pid, TreePid subreaper) {
@@ -62,8 +68,10 @@ private:
         while (above && above != subreaper)
             above = now_.at(above).parent;
         for (auto& [child, outcome] : now_)
-            if (outcome.parent == pid)
+            if (outcome.parent == pid) {
                 outcome.parent = above ? above : TreePid(-1);
+                outcome.parentThread = TreePid();
+            }
     }
 
     const BirthPlan& plan_;
@@ -71,7 +79,7 @@ private:
 };
 
 /// A tree that came about by what processes really do: they create children and siblings, begin sessions, become and
-/// cease to be subreapers, and end.
+/// cease to be subreapers, and end. Each process has threads, which have children of their own, and may end as well.
 class History {
 public:
     explicit History(unsigned seed) : random_(seed) {
@@ -92,14 +100,22 @@ private:
     struct Process {
         TreePid parent;
         TreePid sid;
+        TreePid parentThread;
         bool subreaper = false;
         bool alive = true;
     };
 
+    /// One of the threads of a process; 0: the leader.
+    TreePid anyThread(TreePid pid) {
+        constexpr pid_t kFirst = 1'000'000;
+        const unsigned thread = number(3);
+        return thread == 0 ? TreePid() : TreePid(kFirst + 2 * pid.value + static_cast<pid_t>(thread));
+    }
+
     unsigned number(unsigned below) { return std::uniform_int_distribution<unsigned>(0, below - 1)(random_); }
 
-    void add(TreePid pid, TreePid parent, TreePid sid) {
-        processes_[pid] = {parent, sid};
+    void add(TreePid pid, TreePid parent, TreePid sid, TreePid parentThread = {}) {
+        processes_[pid] = {parent, sid, parentThread};
         last_ = pid;
     }
 
@@ -123,12 +139,13 @@ private:
     }
 
     void act() {
-        const unsigned what = number(31);
+        const unsigned what = number(33);
         const TreePid pid = what < 10 && number(4) != 0 ? young() : any();
         Process& who = processes_.at(pid);
         if (what < 10) {
             const bool sibling = pid != kRoot && number(2) == 0;
-            add(TreePid(last_.value + 1), sibling ? who.parent : pid, who.sid);
+            add(TreePid(last_.value + 1), sibling ? who.parent : pid, who.sid,
+                sibling ? who.parentThread : anyThread(pid));
         } else if (what < 17) {
             const bool leadsGroup = who.sid == pid;
             if (!leadsGroup)
@@ -137,6 +154,10 @@ private:
             return;
         } else if (what < 27) {
             who.subreaper = number(2) == 0;
+        } else if (what > 30) {
+            for (auto& [child, process] : processes_)
+                if (process.parent == pid && process.parentThread)
+                    process.parentThread = TreePid();
         } else {
             end(pid, what != 27);
         }
@@ -147,8 +168,10 @@ private:
         while (above != kRoot && !processes_.at(above).subreaper)
             above = processes_.at(above).parent;
         for (auto& [child, process] : processes_)
-            if (process.parent == pid)
+            if (process.parent == pid) {
                 process.parent = above;
+                process.parentThread = TreePid();
+            }
         processes_.at(pid).alive = false;
         if (reaped)
             processes_.erase(pid);
@@ -156,7 +179,7 @@ private:
 
     void list(TreePid pid, std::vector<BirthFacts>& out) {
         const Process& who = processes_.at(pid);
-        out.push_back({pid, who.parent, who.sid, who.sid});
+        out.push_back({pid, who.parent, who.sid, who.sid, who.parentThread});
         for (const auto& [child, process] : processes_)
             if (process.parent == pid)
                 list(child, out);
@@ -259,6 +282,8 @@ TEST_CASE("members of two sessions that are gone, adopted by two processes each,
 }
 
 TEST_CASE("trees that processes have come to by themselves") {
+    unsigned lost = 0;
+    unsigned count = 0;
     for (unsigned seed = 0; seed < 500; ++seed) {
         INFO("seed " << seed);
         const std::vector<BirthFacts> facts = History(seed).play(20 + 3 * seed);
@@ -268,6 +293,38 @@ TEST_CASE("trees that processes have come to by themselves") {
             INFO("process " << wanted.pid.value);
             REQUIRE(kernel[wanted.pid].parent == wanted.ppid);
             REQUIRE(kernel[wanted.pid].sid == wanted.sid);
+            REQUIRE(kernel[wanted.pid].parentThread == plan.of(wanted.pid).parentThread);
+            lost += plan.of(wanted.pid).parentThread != wanted.parentThread ? 1 : 0;
+            count += wanted.parentThread ? 1 : 0;
         }
     }
+    // What orphans of ended sessions leave no way for.
+    CHECK(20 * lost < count);
+}
+
+TEST_CASE("children of threads are born by them, and siblings of such children by these") {
+    constexpr TreePid kThread{15};
+    constexpr TreePid kOther{16};
+    std::vector<BirthFacts> facts = factsOf({{10, 0, 10, 10},   // has the threads
+                                             {11, 10, 11, 10},  // a child of one
+                                             {12, 10, 12, 12},  // begins a session, and
+                                             {13, 10, 12, 12},  // is cloned in it by the former
+                                             {14, 10, 14, 10}});
+    facts[1].parentThread = facts[2].parentThread = facts[3].parentThread = kThread;
+    facts[4].parentThread = kOther;
+    const BirthPlan plan = BirthPlan::make(facts, TreePid(1));
+    CHECK(isOfThread(plan.of(TreePid(11))));
+    CHECK((isOfThread(plan.of(TreePid(12))) && plan.of(TreePid(12)).parentThread == kThread));
+    CHECK((!isOfThread(plan.of(TreePid(13))) && plan.of(TreePid(13)).viaCloneParent));
+    CHECK(plan.of(TreePid(13)).parentThread == kThread);
+    CHECK(plan.of(TreePid(14)).parentThread == kOther);
+    CHECK_FALSE(isOfThread(plan.root()));
+}
+
+TEST_CASE("a child that only a sibling of another thread can create becomes one of that thread") {
+    std::vector<BirthFacts> facts = factsOf({{10, 0, 10, 10}, {12, 10, 12, 12}, {13, 10, 12, 12}});
+    facts[1].parentThread = TreePid(15);
+    facts[2].parentThread = TreePid(16);
+    const BirthPlan plan = BirthPlan::make(facts, TreePid(1));
+    CHECK(plan.of(TreePid(13)).parentThread == TreePid(15));
 }

@@ -116,12 +116,14 @@ void RestoreProgram::composeEnd(pie::StepList& steps) {
     steps.add(pie::Op::FutexAdd, pie::Subject::Other, 0, controlAddress(&page.events), 1);
 }
 
-void RestoreProgram::run(const ThreadDirectories& directories) {
+void RestoreProgram::run(const ThreadDirectories& directories, const EarlyThreads& early) {
     pie::StepList steps;
-    composeMemory(steps);
     const ControlPage& page = in_.run.control.page();
     const StepReports reports{controlAddress(&page.failure), controlAddress(&page.events)};
-    TaskSteps(in_.run, in_.task, directories, reports, data_).compose(steps);
+    TaskSteps task(in_.run, in_.task, directories, reports, data_);
+    task.awaitEarlyThreads(early.size(), steps);
+    composeMemory(steps);
+    task.compose(steps);
     composeEnd(steps);
     const std::uint64_t program = steps.place(data_, reports.failureAt, reports.eventsAt, true);
     const std::uint64_t stack = data_.reserve(pie::kStackSize) + pie::kStackSize;
@@ -147,9 +149,11 @@ void RestoreProgram::run(const ThreadDirectories& directories) {
     __atomic_fetch_add(&shared.sharedPages, in_.space.sharedPages, __ATOMIC_RELAXED);
     in_.run.control.noteArea({in_.task.pid, area_.start, data_.base(), area_.end});
 
+    const std::uint64_t entry = area_.start + pie::interpreterBlob().entryOffset;
+    task.enterEarly(early, entry);
     in_.run.log.debug("Restorer of {} steps at {:#x}", steps.size(), area_.start);
     pie::dropRseq();
-    pie::enter(area_.start + pie::interpreterBlob().entryOffset, program, stack);
+    pie::enter(entry, program, stack);
 }
 
 }  // namespace criu::engine

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 
+#include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/memory/pages/ranges.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -13,6 +15,7 @@ class VdsoMove;
 }
 
 namespace criu::engine {
+class EarlyThread;
 struct RestoreRun;
 class TaskFiles;
 class ThreadDirectories;
@@ -27,6 +30,8 @@ struct Task;
 }  // namespace criu::model
 
 namespace criu::engine {
+
+using EarlyThreads = std::map<TreePid, std::unique_ptr<EarlyThread>>;
 
 /// The last code that a process which is being restored executes of its own: takes criu's memory away, completes the
 /// task's, sets what only the task itself can set, creates its threads, and parks, with all the rights that criu has.
@@ -47,7 +52,8 @@ public:
     RestoreProgram& operator=(const RestoreProgram&) = delete;
 
     /// Composes the program and jumps into it. Throws as long as there is a way back.
-    [[noreturn]] void run(const ThreadDirectories& directories);
+    /// `early`: threads that exist already, and come along.
+    [[noreturn]] void run(const ThreadDirectories& directories, const EarlyThreads& early);
 
 private:
     void composeMemory(pie::StepList& steps);

@@ -16,7 +16,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/cgroup/set_of.hpp"
+#include "criu/engine/early_thread.hpp"
 #include "criu/engine/restore/birth/birth_identity.hpp"
 #include "criu/engine/restore/birth/pid_ns_for_children.hpp"
 #include "criu/engine/restore/birth/subreaper_reparent.hpp"
@@ -114,6 +114,8 @@ private:
         if (shareMemory)
             buildMemory(true);
         run_.log.stage("children");
+        if (alive())
+            early_ = makeEarlyThreads(*task_, run_.content.tree.nested());
         createAll(birth_.beforeSession);
         if (birth_.leadsSession) {
             enterSession();
@@ -202,11 +204,8 @@ private:
 
     /// Before anything is allocated that is counted there.
     void enterCgroups() {
-        const std::uint32_t wanted = alive() ? cgroup::setOf(task_->core()) : 0;
-        if (wanted == 0)
-            return;
-        run_.cgroups.enter(wanted, cgroupSet_);
-        cgroupSet_ = wanted;
+        if (alive())
+            cgroupSet_ = run_.cgroups.enterOwn(task_->core(), cgroupSet_);
     }
 
     void enterSession() {
@@ -230,6 +229,13 @@ private:
     }
 
     void create(const Birth& child) {
+        if (isOfThread(child))
+            early_.at(child.parentThread)->run([&] { createHere(child); });
+        else
+            createHere(child);
+    }
+
+    void createHere(const Birth& child) {
         std::uint64_t flags = child.viaCloneParent ? CLONE_PARENT : 0;
         const auto found = run_.content.tree.byPid.find(child.pid);
         if (found != run_.content.tree.byPid.end()) {
@@ -308,6 +314,8 @@ private:
 
         for (const auto& kind : run_.namespaces)
             kind->complete(*task_);
+        for (const auto& [tid, thread] : early_)
+            thread->run([this] { followLeader(); });
         memory_.createAioRings(run_, *task_);
         run_.log.stage("last program");
         RestoreProgram program({run_, *task_, memory_.space(), files_});
@@ -315,7 +323,14 @@ private:
         enterDirectories(*task_, run_.files, run_.service, files_);
         memory_.seal(files_);
         run_.log.endStages();
-        program.run(ofThreads);
+        program.run(ofThreads, early_);
+    }
+
+    /// In an early thread: goes where its process has gone since, and gets what other threads are born with.
+    void followLeader() const {
+        for (const auto& kind : run_.namespaces)
+            kind->completeThread(*task_);
+        task::restoreLoginUid(*task_->core().tc);
     }
 
     void openOwnLog() {
@@ -335,6 +350,7 @@ private:
     TaskFiles files_;
     TaskMemory memory_;
     std::vector<pid_t> helpers_;  ///< as this process calls them
+    EarlyThreads early_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "criu/engine/early_thread.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
@@ -38,7 +39,14 @@ TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const Threa
       directories_(directories),
       reports_(reports),
       data_(data),
-      threadsReady_(data.reserve(sizeof(std::uint32_t))) {}
+      threadsReady_(data.reserve(sizeof(std::uint32_t))),
+      earlyBegun_(data.reserve(sizeof(std::uint32_t))),
+      earlyGo_(data.reserve(sizeof(std::uint32_t))) {
+    const std::set<TreePid> early = model::earlyThreads(task);
+    for (std::size_t i = 0; i < task.threads.size(); ++i)
+        if (early.contains(task.threads[i].tid))
+            early_.insert(i);
+}
 
 /// What the process calls itself, or one of its threads.
 pid_t TaskSteps::numberOf(TreePid who) const {
@@ -72,15 +80,37 @@ void TaskSteps::composeSpawning(std::span<const pie::ThreadStart> starts, pie::S
                   starts.size());
 }
 
-/// `spawned`: those that the thread creates.
+/// Completes the steps of a thread, and places its program. `spawned`: the threads that it creates.
+std::uint64_t TaskSteps::placeThread(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned,
+                                     pie::StepList& steps) {
+    composeUnsharing(birth, steps);
+    composeThread(task_.threads[birth.thread], steps);
+    composeSpawning(spawned, steps);
+    steps.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
+    return steps.place(data_, reports_.failureAt, reports_.eventsAt, true);
+}
+
+void TaskSteps::awaitEarlyThreads(std::size_t count, pie::StepList& steps) {
+    if (count != 0)
+        steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, earlyBegun_, count);
+}
+
+/// What other threads inherit from the leader this one gets by itself.
+void TaskSteps::addEarly(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned) {
+    pie::StepList steps;
+    steps.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, earlyBegun_, 1);
+    steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, earlyGo_, 1);
+    task::restorePersonality(*task_.core().tc, steps);
+    const std::uint64_t program = placeThread(birth, spawned, steps);
+    earlyPrograms_.push_back(
+        {task_.threads[birth.thread].tid, program, data_.reserve(pie::kStackSize) + pie::kStackSize});
+}
+
 pie::ThreadStart TaskSteps::startOf(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned) {
     const model::Thread& thread = task_.threads[birth.thread];
     pie::StepList mine;
-    composeUnsharing(birth, mine);
-    composeThread(thread, mine);
-    composeSpawning(spawned, mine);
-    mine.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, threadsReady_, 1);
-
+    pie::ThreadStart start;
+    start.program = placeThread(birth, spawned, mine);
     clone_args args{};
     args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
     const std::vector<pid_t> numbers = run_.content.tree.nested().numbersOf(thread.tid);
@@ -88,15 +118,13 @@ pie::ThreadStart TaskSteps::startOf(const model::ThreadBirth& birth, std::span<c
     args.set_tid_size = numbers.size();
     args.stack = data_.reserve(pie::kStackSize);
     args.stack_size = pie::kStackSize;
-    pie::ThreadStart start;
     static_assert(sizeof(start.cloneArgs) <= sizeof(args));
     std::memcpy(start.cloneArgs, &args, sizeof(start.cloneArgs));
-    start.program = mine.place(data_, reports_.failureAt, reports_.eventsAt, true);
     return start;
 }
 
 void TaskSteps::composeThreads(pie::StepList& steps) {
-    const std::vector<model::ThreadBirth> births = model::planThreads(model::objectsOf(task_));
+    const std::vector<model::ThreadBirth> births = model::planThreads(model::objectsOf(task_), early_);
     if (births.empty())
         return;
     // A program has to be complete before that of its creator, so the last births come first.
@@ -106,10 +134,22 @@ void TaskSteps::composeThreads(pie::StepList& steps) {
         std::reverse(spawned.begin(), spawned.end());
         return spawned;
     };
-    for (auto birth = births.rbegin(); birth != births.rend(); ++birth)
-        spawnedBy[birth->creator].push_back(startOf(*birth, takeSpawned(birth->thread)));
+    for (auto birth = births.rbegin(); birth != births.rend(); ++birth) {
+        const std::vector<pie::ThreadStart> spawned = takeSpawned(birth->thread);
+        if (early_.contains(birth->thread))
+            addEarly(*birth, spawned);
+        else
+            spawnedBy[birth->creator].push_back(startOf(*birth, spawned));
+    }
+    if (!early_.empty())
+        steps.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, earlyGo_, 1);
     composeSpawning(takeSpawned(0), steps);
     steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, threadsReady_, births.size());
+}
+
+void TaskSteps::enterEarly(const EarlyThreads& threads, std::uint64_t entry) const {
+    for (const EarlyProgram& own : earlyPrograms_)
+        threads.at(own.thread)->enter(entry, own.program, own.stackTop);
 }
 
 /// All that is criu's, but for the user namespace that the process enters last of all.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "criu/engine/early_thread.hpp"
+
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <climits>
+#include <utility>
+
+#include "criu/base/error.hpp"
+#include "criu/model/nested_pids.hpp"
+#include "criu/model/thread_plan.hpp"
+#include "criu/pie/enter.hpp"
+
+namespace criu::engine {
+namespace {
+
+/// As much as the first thread of a program usually has: children go on with a copy.
+constexpr std::size_t kStack = std::size_t{8} << 20;
+
+void wake(std::uint32_t& word) noexcept {
+    (void)pie::rawCall(SYS_futex, reinterpret_cast<std::uint64_t>(&word), FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+void waitWhile(std::uint32_t& word, std::uint32_t value) noexcept {
+    while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == value)
+        (void)pie::rawCall(SYS_futex, reinterpret_cast<std::uint64_t>(&word), FUTEX_WAIT_PRIVATE, value);
+}
+
+}  // namespace
+
+EarlyThread::EarlyThread(const std::vector<pid_t>& numbers)
+    : stack_(Mapping::anonymous(kStack, MAP_PRIVATE | MAP_NORESERVE | MAP_STACK)) {
+    clone_args args{};
+    args.flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+    args.set_tid = reinterpret_cast<std::uint64_t>(numbers.data());
+    args.set_tid_size = numbers.size();
+    args.stack = reinterpret_cast<std::uint64_t>(stack_.data());
+    args.stack_size = stack_.size();
+    const std::int64_t result = pie::startThread(args, &EarlyThread::live, reinterpret_cast<std::uint64_t>(this));
+    if (result < 0)
+        failWith(static_cast<int>(-result), "create thread {}", numbers.back());
+}
+
+void EarlyThread::give(Order order) noexcept {
+    __atomic_store_n(&order_, order, __ATOMIC_RELEASE);
+    wake(order_);
+}
+
+void EarlyThread::run(const std::function<void()>& work) {
+    work_ = &work;
+    give(Run);
+    waitWhile(order_, Run);
+    if (failure_)
+        std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void EarlyThread::enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept {
+    entry_ = entry;
+    program_ = program;
+    programStack_ = stackTop;
+    give(Enter);
+}
+
+EarlyThreads makeEarlyThreads(const model::Task& task, const model::NestedPids& nested) {
+    EarlyThreads threads;
+    for (const TreePid tid : model::earlyThreads(task))
+        threads.emplace(tid, std::make_unique<EarlyThread>(nested.numbersOf(tid)));
+    return threads;
+}
+
+void EarlyThread::live(std::uint64_t self) noexcept {
+    auto& me = *reinterpret_cast<EarlyThread*>(self);
+    for (;;) {
+        waitWhile(me.order_, Wait);
+        if (__atomic_load_n(&me.order_, __ATOMIC_ACQUIRE) == Enter)
+            break;
+        try {
+            (*me.work_)();
+        } catch (...) {
+            me.failure_ = std::current_exception();
+        }
+        me.give(Wait);
+    }
+    // The leader runs on from here.
+    const std::uint64_t all = ~std::uint64_t{0};
+    (void)pie::rawCall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<std::uint64_t>(&all), 0, sizeof(all));
+    pie::enter(me.entry_, me.program_, me.programStack_);
+}
+
+}  // namespace criu::engine
