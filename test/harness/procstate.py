@@ -84,6 +84,8 @@ def differences(before, after, ignored=(), new_maps=False):
 
     `ignored` holds regular expressions for what may change, and "tree" if processes come and go; with new_maps, mappings may have been added.
     """
+    if "tree" in ignored:
+        ignored = [*ignored, r"thread \d+ children"]
     lines = []
     for pid in sorted(before.keys() | after.keys()):
         if (pid not in before or pid not in after) and "tree" in ignored:
