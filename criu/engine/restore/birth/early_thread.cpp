@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/early_thread.hpp"
+#include "criu/engine/restore/birth/early_thread.hpp"
 
 #include <linux/futex.h>
 #include <linux/sched.h>
