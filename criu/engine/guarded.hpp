@@ -10,7 +10,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/engine.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/stages.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "criu/kernel/pid_limit.hpp"
+#include "criu/kernel/proc/pid_limit.hpp"
 
 namespace criu::engine {
 class PlannedRestore;

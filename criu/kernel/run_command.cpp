@@ -16,7 +16,7 @@
 #include "criu/base/argument_vector.hpp"
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 
 namespace criu::kernel {
 namespace {

@@ -12,7 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/file_rights.hpp"
 #include "criu/kernel/landlock.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/status.hpp"

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "criu/base/error.hpp"
-#include "criu/kernel/pid_limit.hpp"
+#include "criu/kernel/proc/pid_limit.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
 #include "criu/model/nested_pids.hpp"

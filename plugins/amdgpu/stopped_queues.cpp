@@ -10,7 +10,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "plugins/amdgpu/kernel.hpp"
 #include "plugins/amdgpu/kfd.hpp"
 

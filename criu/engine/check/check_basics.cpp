@@ -22,8 +22,8 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/mm/process_vm.hpp"
-#include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/proc/kcmp.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::engine {

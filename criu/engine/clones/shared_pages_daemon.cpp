@@ -22,7 +22,7 @@
 #include "criu/engine/lazy/lazy_processes.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/daemon_process.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 
 namespace criu::engine {
 namespace {

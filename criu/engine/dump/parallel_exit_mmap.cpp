@@ -11,7 +11,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/sched.hpp"
 
 namespace criu::engine {

@@ -12,7 +12,7 @@
 #include "criu/base/error.hpp"
 #include "criu/device/dump_devices.hpp"
 #include "criu/engine/dump/tasks/nested_pids.hpp"
-#include "criu/engine/unshared_threads.hpp"
+#include "criu/engine/dump/tasks/unshared_threads.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/sharing.hpp"
 #include "criu/task/compat.hpp"

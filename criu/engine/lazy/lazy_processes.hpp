@@ -5,7 +5,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 
 namespace criu {
 class Log;

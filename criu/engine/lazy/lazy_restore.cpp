@@ -18,7 +18,7 @@
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/mm/uffd_missing.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/clones/clone_file.hpp"
 #include "criu/memory/lazy/lazy_areas.hpp"
 #include "criu/memory/pages/page_source.hpp"

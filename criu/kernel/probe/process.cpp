@@ -9,9 +9,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/attributes.hpp"
-#include "criu/kernel/pidfd.hpp"
 #include "criu/kernel/probe/child.hpp"
 #include "criu/kernel/probe/probes.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/kernel/proc/scan.hpp"
 #include "criu/kernel/proc/status.hpp"

@@ -13,7 +13,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/namespace_visit.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"

@@ -2,7 +2,7 @@
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
-#include "criu/kernel/ptrace_access.hpp"
+#include "criu/kernel/proc/ptrace_access.hpp"
 
 namespace {
 

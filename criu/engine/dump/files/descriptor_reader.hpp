@@ -15,7 +15,7 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/image/arena.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 
 namespace criu::engine {

@@ -19,7 +19,7 @@
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/files/io_uring_probe.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"

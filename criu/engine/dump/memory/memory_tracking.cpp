@@ -19,7 +19,7 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/mm/userfaultfd.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/pages/write_tracking.hpp"
 #include "criu/task/compat.hpp"
 #include "images/inventory.hpp"

@@ -18,7 +18,7 @@
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/image/record.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/inventory.hpp"
 

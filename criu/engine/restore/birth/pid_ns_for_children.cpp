@@ -6,7 +6,7 @@
 #include "criu/base/error.hpp"
 #include "criu/engine/restore/restore_control.hpp"
 #include "criu/kernel/namespace_visit.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/model/nested_pids.hpp"
 
 namespace criu::engine {

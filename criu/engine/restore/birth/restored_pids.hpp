@@ -8,7 +8,7 @@
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/restore/restore_control.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 
 namespace criu::engine {
 

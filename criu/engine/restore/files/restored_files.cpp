@@ -19,7 +19,7 @@
 #include "criu/files/restored_file.hpp"
 #include "criu/files/session_terminal.hpp"
 #include "criu/kernel/fd_store.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/file_plan.hpp"

@@ -17,7 +17,7 @@
 #include "criu/files/memory_registrar.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/files/session_terminal.hpp"
-#include "criu/kernel/pidfd.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/model/file_plan.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/process_tree.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/kernel/ptrace_access.hpp"
+#include "criu/kernel/proc/ptrace_access.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/unshared_threads.hpp"
+#include "criu/engine/dump/tasks/unshared_threads.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/dump_objects.hpp"
+#include "criu/engine/dump/tasks/dump_objects.hpp"
 
 #include <optional>
 #include <string>

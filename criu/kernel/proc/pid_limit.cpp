@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/kernel/pid_limit.hpp"
+#include "criu/kernel/proc/pid_limit.hpp"
 
 #include <fcntl.h>
 #include <linux/sched.h>
