@@ -12,19 +12,24 @@
 #include <utility>
 
 #include "fail.hpp"
+#include "proc.hpp"
+#include "signal_frame.hpp"
 
 namespace compel {
 
 namespace {
 
-// A fault's signal that is blocked makes the kernel reset its disposition, so these are left open.
 constexpr std::array faultSignals{SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
 
-constexpr SignalMask maskInBlob() noexcept {
-    SignalMask mask = allSignals;
+constexpr SignalMask faults() noexcept {
+    SignalMask all = 0;
     for (const int signal : faultSignals)
-        mask &= ~signalBit(signal);
-    return mask;
+        all |= signalBit(signal);
+    return all;
+}
+
+bool isFault(int signal) noexcept {
+    return (faults() & signalBit(signal)) != 0;
 }
 
 // Faults have positive codes (SI_KERNEL among them); kill, tgkill, sigqueue and their like don't.
@@ -36,14 +41,36 @@ bool sentByATask(const siginfo_t& info) noexcept {
 // Linux), which waits in its queue then.
 std::vector<siginfo_t> waitingFaults(const Tracee& tracee) {
     std::vector<siginfo_t> found = tracee.pendingSignals(SignalQueue::Thread);
-    std::erase_if(found, [](const siginfo_t& info) {
-        return sentByATask(info) || (maskInBlob() & signalBit(info.si_signo)) != 0;
-    });
+    std::erase_if(found, [](const siginfo_t& info) { return sentByATask(info) || !isFault(info.si_signo); });
     return found;
+}
+
+/// What the kernel says of a signal that its sender's queue had no room for (collect_signal() of Linux).
+bool hasNoSender(const siginfo_t& info) noexcept {
+    return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
 }
 
 bool isSameFault(const siginfo_t& one, const siginfo_t& other) noexcept {
     return one.si_signo == other.si_signo && one.si_code == other.si_code && one.si_addr == other.si_addr;
+}
+
+/// The signal by which blobs report their end: one that the process ignores, so that the kernel drops it if there is no
+/// tracer. Programs that handle all of these get one of SIGURG then, which says nothing.
+EndSignal chooseEndSignal(pid_t tid) {
+    // Others are of no use: stopping signals and SIGCONT take each other out of the queues (prepare_signal() of Linux).
+    constexpr std::array ignoredByDefault{SIGURG, SIGWINCH, SIGCHLD};
+    constexpr std::array oftenIgnored{SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGIO};
+    const auto status = readThreadStatus(tid);
+    if (!status)
+        throw TraceeGone(ESRCH, join("process ", tid));
+    const auto isIn = [](std::uint64_t set, int signal) { return (set & signalBit(signal)) != 0; };
+    for (const int signal : ignoredByDefault)
+        if (!isIn(status->caught | status->pending, signal))
+            return {signal, true};
+    for (const int signal : oftenIgnored)
+        if (isIn(status->ignored & ~status->pending, signal))
+            return {signal, true};
+    return {SIGURG, false};
 }
 
 std::uint64_t wholePages(std::uint64_t size) noexcept {
@@ -61,8 +88,8 @@ RemoteAddress syscallInstructionIn(const Blob& blob, RemoteAddress code) {
     return code + static_cast<std::uint64_t>(found - blob.bytes.begin());
 }
 
-BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob)
-    : tracee_(&tracee), code_(code), blob_(&blob), saved_(tracee.registers()) {
+BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob, EndSignal end)
+    : tracee_(&tracee), memory_(&memory), code_(code), blob_(&blob), end_(end), saved_(tracee.registers()) {
     tracee.requeueSignal();
     fixRseqIp(tracee, memory, saved_);
     savedMask_ = tracee.signalMask();
@@ -72,13 +99,16 @@ BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code,
 
 BlobRun::BlobRun(BlobRun&& other) noexcept
     : tracee_(other.tracee_),
+      memory_(other.memory_),
       code_(other.code_),
       blob_(other.blob_),
+      end_(other.end_),
       saved_(other.saved_),
       savedMask_(other.savedMask_),
       savedShadowStack_(other.savedShadowStack_),
       ownFaults_(std::move(other.ownFaults_)),
       foreignSignals_(std::move(other.foreignSignals_)),
+      lastFault_(other.lastFault_),
       result_(other.result_),
       running_(std::exchange(other.running_, false)),
       ended_(other.ended_) {}
@@ -88,13 +118,27 @@ BlobRun::~BlobRun() {
         stopQuietly();
 }
 
+SignalMask BlobRun::mask() const noexcept {
+    // A fault's signal that is blocked makes the kernel reset its disposition, so these are left open.
+    return allSignals & ~faults() & ~signalBit(end_.number);
+}
+
+/// While a frame is there, each state between the thread's own and that in the blob leads back: other registers come
+/// before another mask here, and after it in restore().
 void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
+    RemoteAddress frame = 0;
+    if (!tracee_->options().killOnExit) {
+        if (const auto saved = SignalFrame::of(*tracee_, saved_, savedMask_)) {
+            frame = stackTop = saved->placeBelow(stackTop);
+            memory_->write(frame, saved->bytes(frame, 0));
+        }
+    }
     Registers registers = saved_;
-    registers.setEntry(code_ + blob_->entryOffset, argument, stackTop);
+    registers.setEntry(code_ + blob_->entryOffset, argument, stackTop, end_.number, frame);
     // From here on the destructor puts the thread back.
     running_ = true;
-    tracee_->setSignalMask(maskInBlob());
     tracee_->setRegisters(registers);
+    tracee_->setSignalMask(mask());
     tracee_->cont();
 }
 
@@ -112,7 +156,7 @@ bool BlobRun::handleStop(const StopInfo& stop) {
         case StopInfo::Kind::Signal:
             break;
     }
-    if ((maskInBlob() & signalBit(stop.signal)) != 0) {
+    if ((mask() & signalBit(stop.signal)) != 0) {
         // Only SIGSTOP comes through the mask. It takes effect as a group-stop, in which a traced thread can be run on.
         tracee_->cont(stop.signal);
         return false;
@@ -120,28 +164,40 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     const auto info = tracee_->signalInfo();
     const auto registers = tracee_->registers();
     tracee_->swallowSignal();
-    if (stop.signal == SIGTRAP && registers.ip() == code_ + blob_->endOffset) {
-        // A SIGTRAP of the task's own that was pending already swallows the blob's.
-        if (info.si_code != SI_TKILL)
+    if (stop.signal == end_.number && registers.ip() == code_ + blob_->endOffset) {
+        // A signal of the task's own that was pending already swallows the blob's. Without siginfo, which a full queue
+        // has no room for, it is the blob's.
+        const bool isBlobs = info.si_code == SI_TKILL && info.si_pid == registers.blobProcess();
+        if (!isBlobs && !hasNoSender(info))
             foreignSignals_.push_back(info);
         result_ = registers.blobResult();
         return true;
     }
     const auto own = std::find_if(ownFaults_.begin(), ownFaults_.end(),
                                   [&info](const siginfo_t& each) { return isSameFault(each, info); });
-    if (sentByATask(info) || own != ownFaults_.end()) {
-        if (own != ownFaults_.end())
-            ownFaults_.erase(own);
-        foreignSignals_.push_back(info);
-        tracee_->cont();
-        return false;
-    }
-    const auto ip = registers.ip();
+    if (own != ownFaults_.end())
+        ownFaults_.erase(own);
+    else if (isFault(stop.signal) && (!sentByATask(info) || isFaultAgain(info, registers.ip())))
+        crash(info, registers.ip());
+    foreignSignals_.push_back(info);
+    tracee_->cont();
+    return false;
+}
+
+/// Kernels from 5.14 to 6.11 may have no siginfo for a fault in a user namespace, where its limit of queued signals is
+/// reached. A second one at the same place is none that was sent.
+bool BlobRun::isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept {
+    const bool again = hasNoSender(info) && lastFault_ == ip;
+    lastFault_ = ip;
+    return again;
+}
+
+void BlobRun::crash(const siginfo_t& info, RemoteAddress ip) {
     stopQuietly();
     if (ip - code_ < blob_->bytes.size())
-        fail("a blob in thread ", tracee_->tid(), " crashed with signal ", stop.signal, " at offset ", Hex{ip - code_},
-             " (address ", Hex{reinterpret_cast<std::uintptr_t>(info.si_addr)}, ")");
-    fail("a blob in thread ", tracee_->tid(), " crashed with signal ", stop.signal, " outside of its code, at ",
+        fail("a blob in thread ", tracee_->tid(), " crashed with signal ", info.si_signo, " at offset ",
+             Hex{ip - code_}, " (address ", Hex{reinterpret_cast<std::uintptr_t>(info.si_addr)}, ")");
+    fail("a blob in thread ", tracee_->tid(), " crashed with signal ", info.si_signo, " outside of its code, at ",
          Hex{ip});
 }
 
@@ -166,16 +222,19 @@ std::int64_t BlobRun::finish(const std::function<void()>& look) {
 
 void BlobRun::restore() {
     running_ = false;
-    if (savedShadowStack_ && tracee_->shadowStackPointer() != savedShadowStack_)
-        tracee_->setShadowStackPointer(*savedShadowStack_);
-    tracee_->setRegisters(saved_);
+    // From the stop of a signal the kernel would deliver that if the tracer died.
+    if (!ended_ || !end_.isIgnored)
+        tracee_->requeueSignal();
     std::exception_ptr failure;
     try {
         requeueForeignSignals();
     } catch (const Error&) {
         failure = std::current_exception();
     }
+    if (savedShadowStack_ && tracee_->shadowStackPointer() != savedShadowStack_)
+        tracee_->setShadowStackPointer(*savedShadowStack_);
     tracee_->setSignalMask(savedMask_);
+    tracee_->setRegisters(saved_);
     if (failure)
         std::rethrow_exception(failure);
 }
@@ -185,7 +244,6 @@ void BlobRun::requeueForeignSignals() {
         return;
     // Only the process itself may queue signals in others' names. What was sent with kill or sigqueue was for the
     // process, the rest for the thread.
-    tracee_->setSignalMask(allSignals);
     RemoteSyscalls remote(*tracee_);
     const RemoteBuffer buffer(remote, wholePages(sizeof(siginfo_t)));
     const RemoteMemory memory(tracee_->tid());
@@ -207,7 +265,10 @@ void BlobRun::stopQuietly() noexcept {
             const auto stop = tracee_->waitStopFor(patience);
             if (!stop || stop->kind == StopInfo::Kind::Exited)
                 return;
-            if (stop->kind == StopInfo::Kind::Signal && handleStop(*stop))
+            if (stop->kind != StopInfo::Kind::Signal)
+                continue;
+            ended_ = handleStop(*stop);
+            if (ended_)
                 break;
         }
         restore();
@@ -218,11 +279,12 @@ void BlobRun::stopQuietly() noexcept {
 }
 
 Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
-                     std::optional<RemoteAddress> syscallInstruction)
+                     std::optional<SyscallInstruction> syscallInstruction)
     : thread_(thread),
       blob_(blob),
       memory_(thread.tid()),
       syscallInstruction_(syscallInstruction),
+      end_(chooseEndSignal(thread.tid())),
       codeSize_(wholePages(blob.bytes.size())),
       dataSize_(wholePages(dataSize)) {
     if (!syscallInstruction_)
@@ -255,6 +317,7 @@ Injection::Injection(Tracee& thread, const Blob& blob, const InjectedMemory& pre
     : thread_(thread),
       blob_(blob),
       memory_(thread.tid()),
+      end_(chooseEndSignal(thread.tid())),
       codeSize_(present.data - present.code),
       dataSize_(present.dataSize),
       code_(present.code),
@@ -272,7 +335,7 @@ Injection::~Injection() {
 }
 
 BlobRun Injection::start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop) {
-    BlobRun run(thread, memory_, code_, blob_);
+    BlobRun run(thread, memory_, code_, blob_, end_);
     run.go(argument, stackTop);
     return run;
 }

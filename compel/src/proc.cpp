@@ -97,6 +97,9 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
     if (!text)
         return std::nullopt;
     const auto state = statusField(*text, "State");
+    const auto signals = [&text](std::string_view name) {
+        return parseNumber<std::uint64_t>(statusField(*text, name), 16);
+    };
     return ThreadStatus{.state = state.empty() ? '?' : state.front(),
                         .process = parseNumber<pid_t>(statusField(*text, "Tgid"), 10),
                         .tracer = parseNumber<pid_t>(statusField(*text, "TracerPid"), 10),
@@ -104,7 +107,10 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
                         .seccomp = parseNumber<int>(statusField(*text, "Seccomp"), 10) != 0,
                         .mapped = statusBytes(*text, "VmSize"),
                         .data = statusBytes(*text, "VmData"),
-                        .locked = statusBytes(*text, "VmLck")};
+                        .locked = statusBytes(*text, "VmLck"),
+                        .pending = signals("SigPnd") | signals("ShdPnd"),
+                        .ignored = signals("SigIgn"),
+                        .caught = signals("SigCgt")};
 }
 
 namespace {

@@ -196,7 +196,7 @@ void FrozenProcess::waitForStops(Deadline deadline) {
     std::erase_if(threads_, [](const FrozenThread& thread) { return thread.tracee.released(); });
 }
 
-std::optional<RemoteAddress> FrozenProcess::syscallInstruction() {
+std::optional<SyscallInstruction> FrozenProcess::syscallInstruction() {
     if (!syscallInstruction_)
         syscallInstruction_ = findSyscallInstruction(pid_, [this](std::string_view name) {
             if (name.starts_with("anon_inode:"))
@@ -281,10 +281,14 @@ bool FrozenProcess::killFirst(std::chrono::milliseconds patience) {
     return left.empty();
 }
 
-void FrozenProcess::killAtExit() {
+void FrozenProcess::dieWithTracer() {
     SeizeOptions options = leader().options();
     options.killOnExit = true;
     leader().setOptions(options);
+}
+
+void FrozenProcess::killAtExit() {
+    dieWithTracer();
     disown();
 }
 

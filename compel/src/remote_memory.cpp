@@ -84,6 +84,13 @@ void RemoteMemory::write(RemoteAddress address, std::span<const std::byte> from)
     }
 }
 
+std::size_t RemoteMemory::writeAllowed(RemoteAddress address, std::span<const std::byte> from) const {
+    const iovec local{const_cast<std::byte*>(from.data()), from.size()};
+    const iovec remote = remoteWindow(address, from.size());
+    const auto count = ::process_vm_writev(pid_, &local, 1, &remote, 1, 0);
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
+}
+
 bool RemoteMemory::poke(RemoteAddress address, std::span<const std::byte> from) const {
     constexpr std::size_t wordSize = sizeof(long);
     while (!from.empty()) {

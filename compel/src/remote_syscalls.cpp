@@ -13,28 +13,11 @@
 #include "fail.hpp"
 #include "memory_limits.hpp"
 #include "proc.hpp"
+#include "signal_frame.hpp"
 
 namespace compel {
 
 namespace {
-
-std::optional<RemoteAddress> searchRange(const RemoteMemory& memory, const MemoryRange& range) {
-    constexpr std::size_t blockSize = std::size_t{256} * 1024;
-    // Blocks overlap by an instruction less one byte, so that none is missed across a border.
-    constexpr std::size_t overlap = syscallInstructionBytes.size() - 1;
-    std::vector<std::byte> block(std::min<std::size_t>(blockSize, range.end - range.start));
-    for (RemoteAddress at = range.start; at + overlap < range.end; at += block.size() - overlap) {
-        const auto window = std::span(block).first(std::min<std::size_t>(block.size(), range.end - at));
-        const auto content = window.first(memory.readSome(at, window));
-        const auto found =
-            std::search(content.begin(), content.end(), syscallInstructionBytes.begin(), syscallInstructionBytes.end());
-        if (found != content.end())
-            return at + static_cast<std::size_t>(found - content.begin());
-        if (content.size() < window.size())
-            break;
-    }
-    return std::nullopt;
-}
 
 /// Free memory that 32-bit code can reach, away from what grows: in the middle of the largest gap.
 RemoteAddress findRoomFor32BitCode(pid_t pid, std::uint64_t size) {
@@ -63,43 +46,19 @@ RemoteAddress findRoomFor32BitCode(pid_t pid, std::uint64_t size) {
 
 }  // namespace
 
-std::optional<RemoteAddress> findSyscallInstruction(pid_t pid) {
-    return findSyscallInstruction(pid, {});
-}
-
-std::optional<RemoteAddress> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit) {
-    const RemoteMemory memory(pid);
-    std::vector<MemoryRange> others;
-    std::optional<RemoteAddress> found;
-    visitMappings(pid, [&](const MemoryRange& range) {
-        if (visit)
-            visit(range.name);
-        if (!range.executable || !range.readable || range.name == "[vsyscall]")
-            return true;
-        if (range.name != "[vdso]") {
-            others.push_back(range);
-            return true;
-        }
-        found = searchRange(memory, range);
-        return !found;
-    });
-    for (auto range = others.begin(); !found && range != others.end(); ++range)
-        found = searchRange(memory, *range);
-    return found;
-}
-
-RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<RemoteAddress> instruction)
+RemoteSyscalls::RemoteSyscalls(Tracee& tracee, std::optional<SyscallInstruction> instruction)
     : tracee_(tracee), memory_(tracee.tid()), saved_(tracee.registers()) {
     tracee_.requeueSignal();
     fixRseqIp(tracee_, memory_, saved_);
     if (!instruction)
         instruction = findSyscallInstruction(tracee.tid());
-    if (instruction)
-        instruction_ = *instruction;
-    else
+    if (instruction) {
+        instruction_ = instruction->address;
+        restorer_ = instruction->restorer;
+    } else {
         pokeInstruction();
+    }
     savedMask_ = tracee_.signalMask();
-    tracee_.setSignalMask(allSignals);
 }
 
 RemoteSyscalls::~RemoteSyscalls() {
@@ -129,6 +88,30 @@ void RemoteSyscalls::pokeInstruction() {
     });
     if (!poked_)
         fail("thread ", tracee_.tid(), ": its process has no executable memory to run a system call from");
+}
+
+/// The kernel kills a thread that was seized so, whatever it would return to.
+void RemoteSyscalls::placeFrame() {
+    if (restorer_ == 0 || tracee_.options().killOnExit)
+        return;
+    const auto frame = SignalFrame::of(tracee_, saved_, savedMask_);
+    if (!frame)
+        return;
+    const RemoteAddress at = frame->placeBelow(saved_.sp() - Registers::belowStack);
+    const std::vector<std::byte> bytes = frame->bytes(at, restorer_);
+    std::vector<std::byte> covered(bytes.size());
+    if (memory_.readSome(at, covered) < covered.size())
+        return;
+    // Set before the write, so that a part of it is taken away, too.
+    frame_ = at;
+    belowStack_ = std::move(covered);
+    if (memory_.writeAllowed(at, bytes) < bytes.size())
+        takeFrameAway();
+}
+
+void RemoteSyscalls::takeFrameAway() {
+    if (frame_ != 0)
+        (void)memory_.writeAllowed(std::exchange(frame_, 0), belowStack_);
 }
 
 void RemoteSyscalls::runToSyscallStop() {
@@ -167,10 +150,19 @@ void RemoteSyscalls::runToSyscallStop() {
 std::int64_t RemoteSyscalls::call(std::int64_t number, const SyscallArguments& arguments) {
     if (restored_)
         fail("system call in thread ", tracee_.tid(), " whose registers have been restored already");
+    // While a frame is there, each state between the thread's own and that of a call leads back: other registers come
+    // before another mask here, and after it in restore().
+    const bool isFirst = !std::exchange(begun_, true);
+    if (isFirst)
+        placeFrame();
     for (;;) {
         Registers registers = saved_;
         registers.setCall(number, arguments, instruction_);
+        if (frame_ != 0)
+            registers.setReturnFrame(frame_);
         tracee_.setRegisters(registers);
+        if (isFirst)
+            tracee_.setSignalMask(allSignals);
         runToSyscallStop();
         atEntry_ = true;
         runToSyscallStop();
@@ -253,14 +245,17 @@ void RemoteSyscalls::restore() {
         tracee_.setRegisters(registers);
         runToSyscallStop();
     }
-    if (poked_)
-        memory_.write(instruction_, overwritten_);
-    tracee_.setRegisters(saved_);
-    // The kernel restarts an interrupted system call on the way out of signal handling only. Another stop there, now
-    // with the registers that ask for the restart, is the state in which the thread was found.
+    // The kernel restarts an interrupted system call on the way out of signal handling only. Another stop there is the
+    // state in which the thread was found, once it has the registers that ask for the restart.
     if (moved_)
         tracee_.requeueSignal();
+    if (poked_)
+        memory_.write(instruction_, overwritten_);
+    if (!begun_)
+        return;
     tracee_.setSignalMask(savedMask_);
+    tracee_.setRegisters(saved_);
+    takeFrameAway();
 }
 
 RemoteBuffer::RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size)

@@ -288,17 +288,22 @@ void Tracee::requeueSignal() {
     if (!stop_ || atRest())
         return;
     // The kernel puts a signal whose delivery was reported back into its queue if it is blocked by then
-    // (kernel/signal.c, ptrace_signal()). Any stop uses up a requested interrupt, so it is asked for again each time.
-    const SignalMask mask = signalMask();
-    setSignalMask(allSignals);
+    // (kernel/signal.c, ptrace_signal()). Without one it takes no other out of a queue before the stop that is asked
+    // for (get_signal()). Any stop uses up a requested interrupt, so it is asked for again each time.
+    std::optional<SignalMask> mask;
     while (!atRest()) {
         const int signal = stop_->kind == StopInfo::Kind::Signal ? stop_->signal : 0;
+        if (signal != 0 && !mask) {
+            mask = signalMask();
+            setSignalMask(allSignals);
+        }
         interrupt();
         cont(signal);
         if (waitStop().kind == StopInfo::Kind::Exited)
             throw TraceeGone(ESRCH, join("stop thread ", tid_));
     }
-    setSignalMask(mask);
+    if (mask)
+        setSignalMask(*mask);
 }
 
 bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {

@@ -27,6 +27,11 @@ void requireComplete(pie::RemoteData& sent, pie::RemoteData& data, const RemoteP
              step.detail, step.number);
 }
 
+/// Threads of a restore are killed with criu, and have no frame.
+std::size_t stackRoom(const compel::Tracee& thread) {
+    return pie::kStackSize + (thread.options().killOnExit ? 0 : compel::signalFrameRoom());
+}
+
 }  // namespace
 
 RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::Tracee* thread) {
@@ -36,7 +41,8 @@ RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::
     const auto& head = data.local<pie::Program>(placed.program);
     placed.steps = head.steps;
     placed.count = head.count;
-    placed.stackTop = data.reserve(pie::kStackSize) + pie::kStackSize;
+    const std::size_t stack = thread != nullptr ? stackRoom(*thread) : pie::kStackSize;
+    placed.stackTop = data.reserve(stack) + stack;
     return placed;
 }
 

@@ -3,6 +3,7 @@
 
 #include <compel/blob.hpp>
 #include <compel/remote_memory.hpp>
+#include <compel/syscall_instruction.hpp>
 #include <compel/tracee.hpp>
 
 #include <signal.h>
@@ -15,10 +16,23 @@
 
 namespace compel {
 
+/// The most bytes that a signal frame takes, by which a thread goes on whose tracer dies (see BlobRun).
+[[nodiscard]] std::size_t signalFrameRoom() noexcept;
+
+/// The signal by which a blob reports its end.
+struct EndSignal {
+    int number;
+    bool isIgnored;  ///< the process ignores it
+};
+
 /// A blob running in a thread, from Injection::start() to finish(). All signals stay queued meanwhile but those of
-/// faults, and of these only the blob's own count. Registers, shadow stack pointer and signal mask are put back at the
-/// end, also by the destructor, which stops a blob that is still running. A blob uses no vector registers, so they
-/// needn't be saved. It must not make system calls that use the restart block (see RemoteSyscalls).
+/// faults and the one by which the blob reports its end. Registers, shadow stack pointer and signal mask are put back
+/// at the end, also by the destructor, which stops a blob that is still running. A blob uses no vector registers, so
+/// they needn't be saved. It must not make system calls that use the restart block (see RemoteSyscalls).
+///
+/// A blob whose tracer dies runs to its end, and puts the thread back itself; what was mapped stays. The thread
+/// doesn't, if it was seized with `killOnExit`, has a shadow stack, or isn't allowed the blob's system calls by its
+/// seccomp filters, which are in force again then.
 class BlobRun {
 public:
     BlobRun(BlobRun&& other) noexcept;
@@ -41,22 +55,28 @@ public:
 
 private:
     friend class Injection;
-    BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob);
+    BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob, EndSignal end);
 
     void go(std::uint64_t argument, RemoteAddress stackTop);
+    [[nodiscard]] SignalMask mask() const noexcept;
     bool handleStop(const StopInfo& stop);
+    [[nodiscard]] bool isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept;
+    [[noreturn]] void crash(const siginfo_t& info, RemoteAddress ip);
     void restore();
     void requeueForeignSignals();
     void stopQuietly() noexcept;
 
     Tracee* tracee_;
+    const RemoteMemory* memory_;
     RemoteAddress code_;
     const Blob* blob_;
+    EndSignal end_;
     Registers saved_;
     SignalMask savedMask_ = 0;
     std::optional<std::uint64_t> savedShadowStack_;
     std::vector<siginfo_t> ownFaults_;  ///< of the thread itself, which waited when it was stopped
     std::vector<siginfo_t> foreignSignals_;
+    RemoteAddress lastFault_ = 0;  ///< where the thread stood when it last got a fault's signal without siginfo
     std::int64_t result_ = 0;
     bool running_ = false;
     bool ended_ = false;
@@ -83,7 +103,7 @@ public:
     /// `thread`: any stopped thread of the process; it also takes the mappings away again. `dataSize`: bytes of memory,
     /// see RemoteSyscalls::mmapScratch(). `syscallInstruction`: see RemoteSyscalls.
     Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
-              std::optional<RemoteAddress> syscallInstruction = std::nullopt);
+              std::optional<SyscallInstruction> syscallInstruction = std::nullopt);
     /// Takes over what somebody else has mapped. The thread that unmaps it may stand in it: nothing of it is executed
     /// any more, but the thread must be given other registers before it runs on.
     Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present);
@@ -97,10 +117,11 @@ public:
     [[nodiscard]] std::uint64_t dataSize() const noexcept { return dataSize_; }
     [[nodiscard]] RemoteAddress entry() const noexcept { return code_ + blob_.entryOffset; }
     [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
-    [[nodiscard]] std::optional<RemoteAddress> syscallInstruction() const noexcept { return syscallInstruction_; }
+    [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction() const noexcept { return syscallInstruction_; }
 
-    /// Starts blob_entry(argument) in a stopped thread of the process, on a stack that ends at `stackTop`. Many threads
-    /// may run it at the same time, each on its own stack.
+    /// Starts blob_entry(argument) in a stopped thread of the process, on a stack that ends at `stackTop`, of which up
+    /// to signalFrameRoom() bytes are used before that. Many threads may run it at the same time, each on its own
+    /// stack.
     [[nodiscard]] BlobRun start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
     std::int64_t run(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
 
@@ -113,7 +134,8 @@ private:
     Tracee& thread_;
     const Blob& blob_;
     RemoteMemory memory_;
-    std::optional<RemoteAddress> syscallInstruction_;
+    std::optional<SyscallInstruction> syscallInstruction_;
+    EndSignal end_;
     std::uint64_t codeSize_;
     std::uint64_t dataSize_;
     RemoteAddress code_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compel/remote_memory.hpp>
+#include <compel/syscall_instruction.hpp>
 #include <compel/tracee.hpp>
 
 #include <chrono>
@@ -60,13 +61,15 @@ public:
 
     /// Where a system call instruction lies in the process (findSyscallInstruction(), looked up once); nothing if there
     /// is none.
-    [[nodiscard]] std::optional<RemoteAddress> syscallInstruction();
+    [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction();
     /// Whether it maps something without a path of its own that is called so ("anon_inode:[io_uring]"). Told by the
-    /// same look at its mappings, so mappings behind the vDSO, where there are hardly ever any, don't count.
+    /// same look at its mappings.
     [[nodiscard]] bool maps(std::string_view anonymousInode);
 
     /// Detaches every thread, the leader last; throws the first failure after having tried all.
     void detach();
+    /// From here on the kernel ends the process with SIGKILL if the calling thread ends (PTRACE_O_EXITKILL).
+    void dieWithTracer();
     /// Sends SIGKILL, and waits until the process would give up its memory: it does so when kill() or killFirst() is
     /// called, or this object is destroyed. Nothing of it runs any more. False if it has ended. For whoever can free
     /// memory faster than the process itself (process_mrelease(2)).
@@ -103,7 +106,7 @@ private:
     RemoteMemory memory_;
     std::vector<FrozenThread> threads_;
     std::size_t workers_ = 0;  ///< the kernel's own threads when they were last counted
-    std::optional<std::optional<RemoteAddress>> syscallInstruction_;
+    std::optional<std::optional<SyscallInstruction>> syscallInstruction_;
     std::set<std::string, std::less<>> anonymousInodes_;  ///< that it maps, known with the former
 };
 

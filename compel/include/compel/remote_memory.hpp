@@ -35,6 +35,9 @@ public:
     /// As much from `address` on as is mapped; 0 if nothing is.
     [[nodiscard]] std::size_t readSome(RemoteAddress address, std::span<std::byte> into) const;
 
+    /// Writes as much from `address` on as the mappings' protection allows the process itself, and returns the size.
+    [[nodiscard]] std::size_t writeAllowed(RemoteAddress address, std::span<const std::byte> from) const;
+
     template <typename T>
     requires std::is_trivially_copyable_v<T>
     [[nodiscard]] T readValue(RemoteAddress address) const {

@@ -4,21 +4,15 @@
 #include <compel/error.hpp>
 #include <compel/registers.hpp>
 #include <compel/remote_memory.hpp>
+#include <compel/syscall_instruction.hpp>
 #include <compel/tracee.hpp>
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <string_view>
+#include <vector>
 
 namespace compel {
-
-/// Address of a system call instruction in executable memory of a process, in the vDSO if it has one (that can't be
-/// unmapped by other threads' doing); nothing if no readable executable mapping has one.
-std::optional<RemoteAddress> findSyscallInstruction(pid_t pid);
-/// The same; `visit` is told the name of each mapping on the way, which are usually all: the vDSO lies behind them.
-std::optional<RemoteAddress> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit);
 
 /// Whether a raw system call result is an error (-errno).
 constexpr bool isSyscallError(std::int64_t result) noexcept {
@@ -30,15 +24,16 @@ constexpr bool isSyscallError(std::int64_t result) noexcept {
 /// been in between. Calls that use the thread's restart block (nanosleep, poll, futex with a timeout) must not be made:
 /// it can't be saved.
 ///
-/// No memory of the process is changed, unless it has no system call instruction at all; then one is written into
-/// executable memory for as long as this object lives.
+/// A thread whose tracer dies meanwhile goes on as it was, if the instruction has a restorer: a signal frame lies on
+/// the unused part of the thread's stack as long as this object lives. No other memory of the process is changed,
+/// unless it has no system call instruction at all; then one is written into executable memory.
 ///
 /// Ends in the kind of stop it began in (Interrupted or GroupStop). The destructor restores; call restore() to get to
 /// know of failures. While it lives nothing else may resume or alter the thread.
 class RemoteSyscalls {
 public:
     /// `instruction`: a result of findSyscallInstruction() for this process, looked up if not given.
-    explicit RemoteSyscalls(Tracee& tracee, std::optional<RemoteAddress> instruction = std::nullopt);
+    explicit RemoteSyscalls(Tracee& tracee, std::optional<SyscallInstruction> instruction = std::nullopt);
     RemoteSyscalls(const RemoteSyscalls&) = delete;
     RemoteSyscalls& operator=(const RemoteSyscalls&) = delete;
     ~RemoteSyscalls();
@@ -73,6 +68,8 @@ public:
 
 private:
     void pokeInstruction();
+    void placeFrame();
+    void takeFrameAway();
     void runToSyscallStop();
 
     Tracee& tracee_;
@@ -80,10 +77,14 @@ private:
     Registers saved_;
     SignalMask savedMask_ = 0;
     RemoteAddress instruction_ = 0;
+    RemoteAddress restorer_ = 0;
+    RemoteAddress frame_ = 0;            ///< 0: there is none
+    std::vector<std::byte> belowStack_;  ///< what lay there before
     std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;
     bool atEntry_ = false;
-    bool moved_ = false;
+    bool begun_ = false;  ///< the thread has other registers than its own
+    bool moved_ = false;  ///< and has run with them
     bool restored_ = false;
 };
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Start and end of a blob's run. The tracer sets ip to compel_blob_start, the stack pointer to 16-byte aligned memory
- * and %rdi to the argument. The run ends with a SIGTRAP that the thread sends to itself and the tracer swallows: a
- * breakpoint's SIGTRAP is a forced one, for which the kernel resets the task's disposition if it ignores the signal.
+ * Start and end of a blob's run. The tracer sets ip to compel_blob_start, the stack pointer to 16-byte aligned memory,
+ * %rdi to the argument, %r13 to a signal and %r12 to a signal frame or 0. The run ends with that signal, which the thread
+ * sends to itself and the tracer swallows. The kernel reports it even where the user's queue of signals is full. A thread
+ * without a tracer ignores it, and goes on through the frame by rt_sigreturn(2).
  */
 #include <asm/unistd.h>
-
-#define SIGTRAP 5
 
 	.section .text.compel_blob_start, "ax", @progbits
 	.globl	compel_blob_start
@@ -20,12 +19,19 @@ compel_blob_start:
 	movl	$__NR_getpid, %eax
 	syscall
 	movq	%rax, %rdi
-	movl	$SIGTRAP, %edx
+	movl	%r13d, %edx
 	movl	$__NR_tgkill, %eax
 	syscall
 	.globl	compel_blob_end
 	.type	compel_blob_end, @function
 compel_blob_end:
-	ud2
+	testq	%rax, %rax
+	jnz	1f
+	testq	%r12, %r12
+	jz	1f
+	leaq	8(%r12), %rsp
+	movl	$__NR_rt_sigreturn, %eax
+	syscall
+1:	ud2
 	.size	compel_blob_start, . - compel_blob_start
 	.section .note.GNU-stack, "", @progbits

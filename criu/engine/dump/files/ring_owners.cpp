@@ -35,8 +35,8 @@ static_assert(files::kBufferGroups % kGroupsAtOnce == 0);
 /// The first group of provided buffers, asked for by `owner`, a thread of the process.
 std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, compel::Tracee& owner, int fd,
                                              StopRequest& stop) {
-    constexpr std::size_t kRoom = kGroupsAtOnce * kPerGroup + pie::kStackSize + 4096;
-    compel::Injection injection(process.leader(), pie::interpreterBlob(), pageAlignUp(kRoom),
+    const std::size_t room = kGroupsAtOnce * kPerGroup + pie::kStackSize + compel::signalFrameRoom() + 4096;
+    compel::Injection injection(process.leader(), pie::interpreterBlob(), pageAlignUp(room),
                                 process.syscallInstruction());
     std::optional<std::uint32_t> found;
     for (std::uint32_t first = 0; !found && first < files::kBufferGroups; first += kGroupsAtOnce) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/dump/tasks/thread_queries.hpp"
 
+#include <compel/injection.hpp>
+
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/kernel/proc/timers.hpp"
@@ -9,10 +11,10 @@
 namespace criu::engine {
 
 std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer) {
-    constexpr std::size_t kPerThread = 5120 + pie::kStackSize;
+    const std::size_t forQueries = 5120 + pie::kStackSize + compel::signalFrameRoom();
     constexpr std::size_t kForProcess = 32768;
     constexpr std::size_t kPerTimer = 3 * sizeof(pie::Step) + 64;
-    const std::size_t perThread = kPerThread + (task.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
+    const std::size_t perThread = forQueries + (task.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
     return pageAlignUp(kForProcess + perThread * threads + kernel::readTimers(task.dir, buffer).size() * kPerTimer);
 }
 

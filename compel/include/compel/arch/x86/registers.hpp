@@ -51,6 +51,24 @@ struct Registers {
         return inSyscall() && result <= -512 && result >= -516 && result != -515;
     }
 
+    /// What the kernel would let the thread go on with: an interrupted system call is entered again, with its own
+    /// arguments where the kernel would go on by the restart block.
+    [[nodiscard]] Registers restarted() const noexcept {
+        Registers changed = *this;
+        if (restartsSyscall()) {
+            changed.setSyscallResult(syscallNumber());
+            changed.raw.rip -= 2;  // the length of the instruction
+        }
+        changed.leaveSyscall();
+        return changed;
+    }
+
+    /// Bytes below the stack pointer that belong to the running function.
+    static constexpr std::uint64_t belowStack = 128;
+
+    /// Has a return instruction go on through the signal frame at `frame`.
+    void setReturnFrame(std::uint64_t frame) noexcept { raw.rsp = frame; }
+
     /// Prepares system call `number`; `instruction` is the address of a system call instruction.
     void setCall(std::int64_t number, const SyscallArguments& arguments, std::uint64_t instruction) noexcept {
         leaveSyscall();
@@ -62,7 +80,9 @@ struct Registers {
     }
 
     /// Prepares a jump to a blob's start: `argument` as its first parameter, `stackTop` (exclusive end) as its stack.
-    void setEntry(std::uint64_t entry, std::uint64_t argument, std::uint64_t stackTop) noexcept {
+    /// `endSignal`: see blob_start.S. `frame`: the signal frame by which it ends without a tracer, 0 for none.
+    void setEntry(std::uint64_t entry, std::uint64_t argument, std::uint64_t stackTop, int endSignal,
+                  std::uint64_t frame) noexcept {
         constexpr std::uint64_t traceAndDirection = 0x100 | 0x400;
         leaveSyscall();
         raw.cs = codeSegment64;
@@ -71,9 +91,13 @@ struct Registers {
         raw.rbp = 0;
         raw.rdi = argument;
         raw.rax = 0;
+        raw.r12 = frame;
+        raw.r13 = static_cast<std::uint64_t>(endSignal);
         raw.eflags &= ~traceAndDirection;
     }
 
+    /// The process that a blob's end has sent its signal to, valid at the stop in which its run ends.
+    [[nodiscard]] std::int32_t blobProcess() const noexcept { return static_cast<std::int32_t>(raw.rdi); }
     /// What a blob's entry function returned, valid at the stop in which its run ends (see blob_start.S).
     [[nodiscard]] std::int64_t blobResult() const noexcept { return static_cast<std::int64_t>(raw.rbx); }
 
@@ -101,6 +125,12 @@ constexpr bool isOfLocalTable(std::uint64_t selector) noexcept {
 
 /// Bytes of the instruction that enters the kernel for a system call.
 inline constexpr std::array<std::byte, 2> syscallInstructionBytes{std::byte{0x0f}, std::byte{0x05}};
+/// The same with a return instruction behind it.
+inline constexpr std::array<std::byte, 3> syscallReturnBytes{std::byte{0x0f}, std::byte{0x05}, std::byte{0xc3}};
+/// Code that calls rt_sigreturn(2), as the C libraries name it as the restorer of a signal handler (sigaction(2)).
+inline constexpr std::array<std::byte, 9> restorerBytes{std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
+                                                        std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
+                                                        std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
 /// Whether it is that one, or one of those that 32-bit code has: sysenter, int $0x80.
 constexpr bool entersKernel(const std::array<std::byte, 2>& instruction) noexcept {
     return instruction == syscallInstructionBytes || instruction == std::array{std::byte{0x0f}, std::byte{0x34}} ||

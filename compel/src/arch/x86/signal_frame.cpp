@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+//
+// The frame of rt_sigreturn(2) of 64-bit code: struct rt_sigframe of the kernel's asm/sigframe.h, behind it the
+// extended state in the standard form of XSAVE.
+#include "../../signal_frame.hpp"
+
+#include <compel/injection.hpp>
+
+#include <cpuid.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace compel {
+
+namespace {
+
+/// struct sigcontext_64 of the kernel.
+struct Context {
+    std::uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
+    std::uint64_t rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags;
+    std::uint16_t cs, gs, fs, ss;
+    std::uint64_t error, trap, oldMask, cr2;
+    std::uint64_t state;  ///< address of the extended state
+    std::uint64_t reserved[8];
+};
+
+/// The part of struct rt_sigframe that the kernel reads.
+struct Frame {
+    std::uint64_t restorer;
+    std::uint64_t flags;
+    std::uint64_t link;
+    std::uint64_t stackStart;
+    std::int32_t stackFlags;
+    std::int32_t padding;
+    std::uint64_t stackSize;
+    Context context;
+    std::uint64_t mask;
+};
+static_assert(sizeof(Frame) == 312);
+
+/// Flags of struct ucontext: UC_FP_XSTATE, UC_SIGCONTEXT_SS and UC_STRICT_RESTORE_SS (asm/ucontext.h).
+constexpr std::uint64_t frameFlags = 7;
+
+/// struct _fpx_sw_bytes of asm/sigcontext.h.
+struct StateMarks {
+    std::uint32_t magic;
+    std::uint32_t sizeWithMarks;
+    std::uint64_t features;
+    std::uint32_t size;
+    std::uint32_t reserved[7];
+};
+constexpr std::uint32_t firstMark = 0x46505853;  // FP_XSTATE_MAGIC1
+constexpr std::uint32_t lastMark = 0x46505845;   // FP_XSTATE_MAGIC2, behind the state
+constexpr std::size_t marksOffset = 464;
+
+constexpr std::size_t stateAlignment = 64;  // of XRSTOR
+constexpr std::size_t stateOffset = (sizeof(Frame) + stateAlignment - 1) & ~(stateAlignment - 1);
+constexpr std::size_t legacySize = 512;
+constexpr std::size_t headerSize = 64;
+constexpr unsigned stateLeaf = 0xd;
+
+struct CpuidAnswer {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+};
+
+CpuidAnswer askStates(unsigned part) noexcept {
+    CpuidAnswer answer;
+    if (__get_cpuid_count(stateLeaf, part, &answer.eax, &answer.ebx, &answer.ecx, &answer.edx) == 0)
+        return {};
+    return answer;
+}
+
+/// Where components of the extended state end. Asked once, since a hypervisor has to answer each CPUID.
+struct StateLayout {
+    StateLayout() noexcept : enabledSize(askStates(0).ebx) {
+        for (unsigned part = firstExtended; part < ends.size(); ++part) {
+            constexpr unsigned supervisorOnly = 1;
+            constexpr unsigned byRequest = 4;
+            const CpuidAnswer answer = askStates(part);
+            if (answer.eax == 0 || (answer.ecx & supervisorOnly) != 0)
+                continue;
+            ends[part] = answer.ebx + answer.eax;
+            onRequest[part] = (answer.ecx & byRequest) != 0;
+        }
+    }
+
+    static constexpr unsigned firstExtended = 2;
+    std::size_t enabledSize;  ///< of all components that the kernel has enabled
+    std::array<std::size_t, 63> ends{};
+    std::array<bool, 63> onRequest{};  ///< a process has to ask for it (ARCH_REQ_XCOMP_PERM)
+};
+
+const StateLayout& stateLayout() noexcept {
+    static const StateLayout layout;
+    return layout;
+}
+
+std::uint64_t wordAt(const std::vector<std::byte>& bytes, std::size_t offset) noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data() + offset, sizeof(word));
+    return word;
+}
+
+/// Where the state ends that the kernel has room for in the thread: a component that has to be asked for counts only
+/// while it is in use.
+std::size_t usedSize(const std::vector<std::byte>& state, std::uint64_t features) noexcept {
+    const StateLayout& layout = stateLayout();
+    const std::uint64_t inUse = wordAt(state, legacySize);
+    std::size_t end = legacySize + headerSize;
+    for (unsigned part = StateLayout::firstExtended; part < layout.ends.size(); ++part)
+        if ((features >> part & 1) != 0 && (!layout.onRequest[part] || (inUse >> part & 1) != 0))
+            end = std::max(end, layout.ends[part]);
+    return std::min(end, state.size());
+}
+
+/// Cuts the state to what is used, and adds the marks without which the kernel takes the first 512 bytes and clears all
+/// else (check_xstate_in_sigframe() of Linux).
+void markExtended(std::vector<std::byte>& state) {
+    // The kernel's own word there is XCR0.
+    const std::uint64_t features = wordAt(state, marksOffset);
+    StateMarks marks{};
+    marks.magic = firstMark;
+    marks.features = features;
+    marks.size = static_cast<std::uint32_t>(usedSize(state, features));
+    marks.sizeWithMarks = marks.size + static_cast<std::uint32_t>(sizeof(lastMark));
+    std::memcpy(state.data() + marksOffset, &marks, sizeof(marks));
+    state.resize(marks.sizeWithMarks);
+    std::memcpy(state.data() + marks.size, &lastMark, sizeof(lastMark));
+}
+
+void fill(Context& to, const user_regs_struct& from) {
+    to.r8 = from.r8;
+    to.r9 = from.r9;
+    to.r10 = from.r10;
+    to.r11 = from.r11;
+    to.r12 = from.r12;
+    to.r13 = from.r13;
+    to.r14 = from.r14;
+    to.r15 = from.r15;
+    to.rdi = from.rdi;
+    to.rsi = from.rsi;
+    to.rbp = from.rbp;
+    to.rbx = from.rbx;
+    to.rdx = from.rdx;
+    to.rax = from.rax;
+    to.rcx = from.rcx;
+    to.rsp = from.rsp;
+    to.rip = from.rip;
+    to.eflags = from.eflags;
+    to.cs = static_cast<std::uint16_t>(from.cs);
+    to.ss = static_cast<std::uint16_t>(from.ss);
+}
+
+}  // namespace
+
+std::optional<SignalFrame> SignalFrame::of(const Tracee& thread, const Registers& registers, SignalMask mask) {
+    std::vector<std::byte> extended = thread.extendedState();
+    if (extended.size() < legacySize + headerSize || thread.shadowStackPointer())
+        return std::nullopt;
+    markExtended(extended);
+    return SignalFrame(registers.restarted(), mask, std::move(extended));
+}
+
+RemoteAddress SignalFrame::placeBelow(RemoteAddress end) const noexcept {
+    return (end - stateOffset - extended_.size()) & ~RemoteAddress{stateAlignment - 1};
+}
+
+std::vector<std::byte> SignalFrame::bytes(RemoteAddress address, RemoteAddress restorer) const {
+    Frame frame{};
+    frame.restorer = restorer;
+    frame.flags = frameFlags;
+    // The kernel leaves the alternate stack alone where it is given flags that don't exist (restore_altstack()).
+    frame.stackFlags = 0x7fff;
+    fill(frame.context, registers_.raw);
+    frame.context.state = address + stateOffset;
+    frame.mask = mask_;
+    std::vector<std::byte> all(stateOffset + extended_.size());
+    std::memcpy(all.data(), &frame, sizeof(frame));
+    std::memcpy(all.data() + stateOffset, extended_.data(), extended_.size());
+    return all;
+}
+
+std::size_t signalFrameRoom() noexcept {
+    return stateOffset + std::max(stateLayout().enabledSize, legacySize + headerSize) + sizeof(lastMark) +
+           stateAlignment;
+}
+
+}  // namespace compel

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/syscall_instruction.hpp>
+
+#include <compel/registers.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proc.hpp"
+
+namespace compel {
+
+namespace {
+
+struct Code {
+    RemoteAddress start;
+    RemoteAddress end;
+    bool isVdso;
+    bool isLibrary;  ///< that is named as one that has a restorer
+};
+
+/// What code of a process has.
+class CodeSearch {
+public:
+    explicit CodeSearch(const RemoteMemory& memory) : memory_(memory) {}
+
+    [[nodiscard]] std::optional<SyscallInstruction> withRestorer() const {
+        if (returning_ == 0 || restorer_ == 0)
+            return std::nullopt;
+        return SyscallInstruction(returning_, restorer_);
+    }
+    [[nodiscard]] std::optional<SyscallInstruction> any() const {
+        return any_ != 0 ? std::optional<SyscallInstruction>(any_) : std::nullopt;
+    }
+
+    /// True if nothing more is needed of all.
+    bool lookForAll(const Code& code) {
+        look(code, [this](RemoteAddress at, std::span<const std::byte> content) {
+            note(returning_, at, content, syscallReturnBytes);
+            note(restorer_, at, content, restorerBytes);
+            return returning_ != 0 && restorer_ != 0;
+        });
+        return returning_ != 0 && restorer_ != 0;
+    }
+    bool lookForAny(const Code& code) {
+        look(code, [this](RemoteAddress at, std::span<const std::byte> content) {
+            note(any_, at, content, syscallInstructionBytes);
+            return any_ != 0;
+        });
+        return any_ != 0;
+    }
+
+private:
+    static void note(RemoteAddress& found, RemoteAddress start, std::span<const std::byte> content,
+                     std::span<const std::byte> wanted) {
+        if (found != 0)
+            return;
+        const void* const at = ::memmem(content.data(), content.size(), wanted.data(), wanted.size());
+        if (at != nullptr)
+            found = start + static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - content.data());
+    }
+
+    template <typename Look>
+    void look(const Code& code, const Look& enough) {
+        constexpr std::size_t blockSize = std::size_t{64} * 1024;
+        // Blocks overlap by the longest pattern less one byte, so that none is missed across a border.
+        constexpr std::size_t overlap = restorerBytes.size() - 1;
+        std::vector<std::byte> block(std::min<std::size_t>(blockSize, code.end - code.start));
+        for (RemoteAddress at = code.start; at + overlap < code.end; at += block.size() - overlap) {
+            const auto window = std::span(block).first(std::min<std::size_t>(block.size(), code.end - at));
+            const auto content = window.first(memory_.readSome(at, window));
+            if (enough(at, content) || content.size() < window.size())
+                return;
+        }
+    }
+
+    const RemoteMemory& memory_;
+    // Addresses; 0 is none of code.
+    RemoteAddress any_ = 0;
+    RemoteAddress returning_ = 0;
+    RemoteAddress restorer_ = 0;
+};
+
+bool isLibraryName(std::string_view path) {
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("ld-") || name.starts_with("libc.so") || name.starts_with("libc-");
+}
+
+}  // namespace
+
+std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid) {
+    return findSyscallInstruction(pid, {});
+}
+
+std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid,
+                                                         const std::function<void(std::string_view)>& visit) {
+    constexpr std::uint64_t mostSearched = std::uint64_t{8} << 20;
+    std::vector<Code> all;
+    visitMappings(pid, [&](const MemoryRange& range) {
+        if (visit)
+            visit(range.name);
+        if (range.executable && range.readable && range.name != "[vsyscall]")
+            all.push_back({range.start, range.end, range.name == "[vdso]", isLibraryName(range.name)});
+        return true;
+    });
+    std::stable_sort(all.begin(), all.end(), [](const Code& left, const Code& right) {
+        return left.isLibrary != right.isLibrary ? left.isLibrary : left.end - left.start < right.end - right.start;
+    });
+    const RemoteMemory memory(pid);
+    CodeSearch search(memory);
+    std::uint64_t searched = 0;
+    for (const Code& code : all) {
+        searched += code.end - code.start;
+        if (searched > mostSearched)
+            break;
+        if (!code.isVdso && search.lookForAll(code))
+            return search.withRestorer();
+    }
+    // The vDSO can't be unmapped by what other processes do.
+    std::stable_partition(all.begin(), all.end(), [](const Code& code) { return code.isVdso; });
+    CodeSearch further(memory);
+    for (const Code& code : all)
+        if (further.lookForAny(code))
+            break;
+    return further.any();
+}
+
+}  // namespace compel

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+//
+// A tracer is killed at each of its system calls, in turn. What it works on goes on as if it had never been there.
+#include <compel/injection.hpp>
+#include <compel/process.hpp>
+#include <compel/remote_syscalls.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "child.hpp"
+#include "compel/test/blob/test_blob.hpp"
+#include "compel_test_blob.hpp"
+
+using namespace compel;
+using test::Child;
+
+namespace {
+
+std::atomic<bool> ends{false};
+std::atomic<int> wrong{0};
+std::atomic<int> arrived{0};  ///< threads that have left the C library's code in which they are born
+
+/// Keeps a pattern in registers that rt_sigreturn(2) clears if a frame doesn't have them.
+void keepVectors() {
+    alignas(32) static unsigned char pattern[32];
+    alignas(32) static unsigned char found[32];
+    ++arrived;
+    for (unsigned index = 0; index < sizeof(pattern); ++index)
+        pattern[index] = static_cast<unsigned char>(index * 5 + 3);
+    asm volatile(
+        "vmovdqa (%0), %%ymm6\n"
+        "vmovdqa (%0), %%ymm14\n"
+        "1: cmpb $0, (%2)\n\t"
+        "pause\n\t"
+        "je 1b\n\t"
+        "vpxor %%ymm6, %%ymm14, %%ymm14\n\t"
+        "vpaddb (%0), %%ymm14, %%ymm6\n\t"
+        "vmovdqa %%ymm6, (%1)\n\t"
+        "vzeroupper\n\t" ::"r"(pattern),
+        "r"(found), "r"(&ends)
+        : "memory", "cc", "xmm6", "xmm14");
+    if (std::memcmp(pattern, found, sizeof(found)) != 0)
+        wrong |= 1;
+}
+
+/// Waits in a system call that the kernel goes on with by the restart block. That is gone after rt_sigreturn(2).
+void waitWithLimit(int file) {
+    pollfd ready{file, POLLIN, 0};
+    constexpr int limit = 600'000;
+    ++arrived;
+    int count;
+    do
+        count = ::poll(&ready, 1, limit);
+    while (count < 0 && errno == EINTR);
+    if (count != 1)
+        wrong |= 2;
+}
+
+/// Waits in one that it enters again.
+void waitWithoutLimit(int file) {
+    char byte = 0;
+    ++arrived;
+    if (::read(file, &byte, 1) != 1)
+        wrong |= 4;
+}
+
+/// Three threads of the kinds above, and a first one that has an alternate stack.
+int liveOn(const Child::Talk& talk) {
+    alignas(16) static std::array<char, 65536> other;
+    stack_t stack{};
+    stack.ss_sp = other.data();
+    stack.ss_size = other.size();
+    ::sigaltstack(&stack, nullptr);
+    int limited[2];
+    int unlimited[2];
+    if (::pipe(limited) != 0 || ::pipe(unlimited) != 0)
+        return 90;
+    std::thread vectors(keepVectors);
+    std::thread with(waitWithLimit, limited[0]);
+    std::thread without(waitWithoutLimit, unlimited[0]);
+    while (arrived < 3)
+        std::this_thread::yield();
+    talk.say("ready");
+    talk.hear();
+    ends = true;
+    if (::write(limited[1], "x", 1) != 1 || ::write(unlimited[1], "x", 1) != 1)
+        return 91;
+    vectors.join();
+    with.join();
+    without.join();
+    stack_t now{};
+    ::sigaltstack(nullptr, &now);
+    if (now.ss_sp != stack.ss_sp || now.ss_size != stack.ss_size || now.ss_flags != 0)
+        wrong |= 8;
+    return wrong;
+}
+
+/// All that the library does to a process, with all threads at once.
+void workOn(pid_t pid) {
+    constexpr std::uint64_t slot = 32768;
+    auto process = FrozenProcess::freeze(pid);
+    {
+        Injection injection(process.leader(), testblob::blob, slot * process.threads().size(),
+                            process.syscallInstruction());
+        std::vector<BlobRun> runs;
+        RemoteAddress at = injection.data();
+        for (auto& thread : process.threads()) {
+            injection.memory().writeValue(at, testblob::Argument{});
+            runs.push_back(injection.start(thread.tracee, at, at + slot));
+            at += slot;
+        }
+        for (BlobRun& run : runs)
+            run.finish();
+    }
+    for (auto& thread : process.threads()) {
+        RemoteSyscalls calls(thread.tracee, process.syscallInstruction());
+        calls.call(SYS_getpid);
+        calls.call(SYS_getppid);
+    }
+    process.detach();
+}
+
+/// Runs `work` in a process that ends with it.
+void dieAfter(const std::function<void()>& work) {
+    const pid_t worker = ::fork();
+    if (worker == 0) {
+        try {
+            work();
+        } catch (const std::exception&) {
+            ::_exit(1);
+        }
+        ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(worker, &status, 0);
+    REQUIRE(status == 0);
+}
+
+/// Counts in 32-bit code, for ever.
+[[noreturn]] void countIn32Bit(const volatile std::uint32_t* counter) {
+    static constexpr unsigned char code[] = {0xff, 0x03, 0xeb, 0xfc};  // incl (%ebx), jmp back
+    void* const page =
+        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    std::memcpy(page, code, sizeof(code));
+    asm volatile("movl $0x2b, %%eax\n\tmovl %%eax, %%ds\n\tpushq $0x23\n\tpushq %0\n\tlretq" ::"r"(page), "b"(counter)
+                 : "memory", "rax");
+    __builtin_unreachable();
+}
+
+/// Runs `work` in a process that is killed at a stop of PTRACE_SYSCALL, counted from 0; false if it has ended before.
+bool dieAt(unsigned number, const std::function<void()>& work) {
+    const pid_t worker = ::fork();
+    if (worker == 0) {
+        ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        ::raise(SIGSTOP);
+        int code = 0;
+        try {
+            work();
+        } catch (const std::exception&) {
+            code = 1;
+        }
+        ::_exit(code);
+    }
+    int status = 0;
+    ::waitpid(worker, &status, 0);
+    ::ptrace(PTRACE_SETOPTIONS, worker, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+    unsigned seen = 0;
+    int signal = 0;
+    for (;;) {
+        ::ptrace(PTRACE_SYSCALL, worker, nullptr, signal);
+        ::waitpid(worker, &status, 0);
+        if (!WIFSTOPPED(status)) {
+            CHECK(status == 0);
+            return false;
+        }
+        const bool isSyscall = WSTOPSIG(status) == (SIGTRAP | 0x80);
+        signal = isSyscall ? 0 : WSTOPSIG(status);
+        if (isSyscall && seen++ == number) {
+            ::kill(worker, SIGKILL);
+            ::waitpid(worker, &status, 0);
+            return true;
+        }
+    }
+}
+
+std::vector<pid_t> threadsOf(pid_t pid) {
+    auto process = FrozenProcess::freeze(pid);
+    std::vector<pid_t> all;
+    for (const auto& thread : process.threads())
+        all.push_back(thread.tracee.tid());
+    return all;
+}
+
+/// Fields of a thread's status that its tracer has changed for a while.
+std::string pictureOf(pid_t tid) {
+    return test::statusOf(tid, "TracerPid") + ' ' + test::statusOf(tid, "SigBlk") + ' ' +
+           test::statusOf(tid, "SigPnd") + ' ' + test::statusOf(tid, "ShdPnd") + ' ' +
+           (test::stateOf(tid) == 't' ? "traced" : "");
+}
+
+/// Kills whoever does `work` at each of its system calls.
+void dieEverywhere(pid_t pid, const std::function<void()>& work) {
+    const std::vector<pid_t> threads = threadsOf(pid);
+    std::vector<std::string> before;
+    for (const pid_t tid : threads)
+        before.push_back(pictureOf(tid));
+    for (unsigned number = 0; dieAt(number, work); ++number) {
+        INFO("killed at stop " << number);
+        for (std::size_t index = 0; index < threads.size(); ++index) {
+            if (!test::eventually([&] { return pictureOf(threads[index]) == before[index]; }))
+                FAIL(pictureOf(threads[index]) << " was " << before[index]);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a process whose tracer is killed anywhere goes on") {
+    Child child(liveOn);
+    REQUIRE(child.hear() == "ready");
+    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
+
+TEST_CASE("so does one whose user's queue of signals is full") {
+    Child child([](const Child::Talk& talk) {
+        const rlimit none{0, 0};
+        ::setrlimit(RLIMIT_SIGPENDING, &none);
+        return liveOn(talk);
+    });
+    REQUIRE(child.hear() == "ready");
+    dieEverywhere(child.pid(), [&] { workOn(child.pid()); });
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
+
+TEST_CASE("a thread in 32-bit code goes on when its tracer dies while a blob runs") {
+    Child child([](const Child::Talk& talk) -> int {
+        void* const place =
+            ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+        talk.say(std::to_string(reinterpret_cast<std::uintptr_t>(place)));
+        test::leaveRseq();
+        countIn32Bit(static_cast<std::uint32_t*>(place));
+    });
+    const RemoteAddress counter = std::stoull(child.hear());
+    const auto count = [&] { return RemoteMemory(child.pid()).readValue<std::uint32_t>(counter); };
+    REQUIRE(test::eventually([&] { return count() > 0; }));
+    dieAfter([&] {
+        auto process = FrozenProcess::freeze(child.pid());
+        Injection injection(process.leader(), testblob::blob, 65536, process.syscallInstruction());
+        injection.memory().writeValue(injection.data(), testblob::Argument{});
+        const BlobRun run = injection.start(process.leader(), injection.data(), injection.data() + 65536);
+        ::_exit(0);
+    });
+    const std::uint32_t then = count();
+    CHECK(test::eventually([&] { return count() != then; }));
+    CHECK(test::stateOf(child.pid()) == 'R');
+}
+
+TEST_CASE("a process that handles every signal isn't told of a blob's end") {
+    Child child([](const Child::Talk& talk) {
+        struct sigaction action {};
+        action.sa_handler = [](int) { wrong |= 16; };
+        action.sa_flags = SA_RESTART | SA_ONSTACK;
+        for (int signal = 1; signal < SIGRTMAX; ++signal)
+            ::sigaction(signal, &action, nullptr);
+        return liveOn(talk);
+    });
+    REQUIRE(child.hear() == "ready");
+    workOn(child.pid());
+    child.say("end");
+    CHECK(child.exitCode() == 0);
+}
