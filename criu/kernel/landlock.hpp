@@ -7,7 +7,4 @@ namespace criu::kernel {
 /// Returns true if the kernel has Landlock and it is enabled.
 [[nodiscard]] bool hasLandlock() noexcept;
 
-/// Returns the number of nested domains that a process of criu could still enter. Throws Error.
-[[nodiscard]] int freeLandlockLayers();
-
 }  // namespace criu::kernel

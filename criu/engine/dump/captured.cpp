@@ -125,7 +125,6 @@ void CapturedPhase::Capture::captureProcesses() {
                 dumpDead(*task, frozen_.images());
         }
     }
-    landlock.finish();
     adjustments.finish();
 }
 

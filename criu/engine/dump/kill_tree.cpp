@@ -68,6 +68,14 @@ void haveParentReap(FrozenTree& tree, const FrozenTask& ended, Log& log) {
     }
 }
 
+void dieWithCriu(FrozenTask& task) {
+    try {
+        task.process->dieWithTracer();
+    } catch (const compel::TraceeGone&) {
+        return;  // somebody else has killed it
+    }
+}
+
 void endFirst(FrozenTask& task, Log& log) {
     constexpr std::chrono::seconds kPatience{5};
     FrozenTask* const only = &task;
@@ -96,6 +104,9 @@ void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
 bool killTree(FrozenTree& tree, Log& log) {
     const std::vector<FrozenTask*> order = inOrderOfEnds(tree);
     std::vector<FrozenTask*> ordinary;
+    // Killing takes long where memory is freed. If criu is killed meanwhile, no process outlives the others.
+    for (FrozenTask* const task : order)
+        dieWithCriu(*task);
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),
                  [](const FrozenTask* task) { return task->pid() != kFirst && !isFirst(*task); });
     killAndFreeMemory(ordinary, availableCores());

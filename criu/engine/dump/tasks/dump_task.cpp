@@ -39,7 +39,6 @@ public:
             task_.process->leader(), pie::interpreterBlob(),
             roomForQueries(task_, std::min(threads.size(), kThreadsAtOnce), buffer_) + context_.policies.room(),
             task_.process->syscallInstruction());
-        context_.landlock.prepare(task_, injection);
         if (threads.size() > kThreadsAtOnce && availableCores() > 1)
             pool_.emplace(availableCores());
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
@@ -82,8 +81,8 @@ private:
                                   task_.describe(), keys);
             const auto traced = lookAt(*asked[i], std::move(runs[i]));
             const compel::RemoteAddress answerAt = asked[i]->landlockAt;
-            context_.landlock.requireOutsideDomain(
-                task_, asked[i]->thread.tracee, answerAt == 0 ? -EPERM : data.local<std::int64_t>(answerAt), injection);
+            context_.landlock.requireOutsideDomain(task_, asked[i]->thread.tracee,
+                                                   answerAt == 0 ? -EPERM : data.local<std::int64_t>(answerAt));
             finish(std::move(asked[i]), traced, answers);
         }
     }

@@ -5,7 +5,6 @@
 #include <memory>
 
 namespace compel {
-class Injection;
 class Tracee;
 }  // namespace compel
 
@@ -23,16 +22,13 @@ namespace criu::engine {
 struct FrozenTask;
 
 /// Refuses threads that are in a Landlock domain: the kernel tells nobody its rules, so a restored thread would be free
-/// of them. It doesn't tell either who is in one. Two things are different for those who are:
+/// of them. It doesn't tell either who is in one. But a thread in a domain may not look into a process outside of it
+/// (hook_ptrace_access_check() in security/landlock), whatever users and capabilities they have.
 ///
-/// - A thread may enter only so many domains one in the other, in all it has ever entered or inherited. So a clone of
-///   it, which is killed afterwards, enters as many as it can. This is certain, but takes some hundred system calls.
-/// - It may not look into a process outside of its domain (hook_ptrace_access_check() in security/landlock/task.c).
-///   Whoever may look into such a clone, whose maker was in none, is in none either. That is one call of kcmp(2). It
-///   proves nothing if it fails: users and capabilities have to fit, too.
-///
-/// So one clone serves all threads of the same credentials, in all processes of a pid namespace. It stays as a zombie,
-/// which has no memory that would have to be open for others (PR_SET_DUMPABLE), until this object ends.
+/// So criu makes a child of its own, of the thread's user, group and namespaces and without capabilities, which ends at
+/// once: a zombie has no memory that would have to be open for others (PR_SET_DUMPABLE). A thread that may compare it
+/// with itself (kcmp(2)) is in no domain but criu's own. A thread that may not is in one, unless a security module with
+/// labels (AppArmor, SELinux) keeps it from that. One child serves all threads of the same user, group and namespaces.
 class LandlockCheck {
 public:
     explicit LandlockCheck(Log& log);
@@ -40,19 +36,12 @@ public:
     LandlockCheck(const LandlockCheck&) = delete;
     LandlockCheck& operator=(const LandlockCheck&) = delete;
 
-    /// Sees to it that threads of the process can be asked. Its system calls may not be dispatched
-    /// (SyscallDispatchSuspension), and nothing runs in it. Throws Error if its leader is in a domain.
-    void prepare(FrozenTask& task, compel::Injection& injection);
-
     /// A thread's question. Returns where its answer will be; 0: nothing is asked.
-    [[nodiscard]] std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data) const;
+    [[nodiscard]] std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data);
 
-    /// Throws Error if the thread is in a domain. As prepare() otherwise.
-    void requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer,
-                              compel::Injection& injection);
-
-    /// All processes have been asked: what couldn't be known before is known now, or there is a warning. Throws Error.
-    void finish();
+    /// Throws Error if the thread is in a domain, and warns if that isn't known. Its system calls may not be dispatched
+    /// (SyscallDispatchSuspension), and nothing runs in it.
+    void requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer);
 
 private:
     class Part;
