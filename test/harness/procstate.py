@@ -99,9 +99,22 @@ def differences(before, after, ignored=(), new_maps=False):
             for what in sorted(old.keys() | new.keys()):
                 if old.get(what) == new.get(what) or any(re.fullmatch(name, what) for name in ignored):
                     continue
-                if not (new_maps and what.startswith("map ") and what not in old):
+                if not (new_maps and what.startswith("map ") and (what not in old or _is_within_another(what, old[what], new))):
                     lines.append(f"pid {pid}: {what}: was {old.get(what)!r}, is {new.get(what)!r}")
     return lines
+
+
+def _is_within_another(what, value, fields):
+    """Is a mapping a part of one of these that is larger? The kernel merges an added one with its neighbours."""
+    begin = int(what.split()[1].rstrip(":"), 16)
+    end, _, kind = value.partition(" ")
+    for name, other in fields.items():
+        if name.startswith("map "):
+            others_end, _, others_kind = other.partition(" ")
+            if (kind == others_kind and int(name.split()[1].rstrip(":"), 16) <= begin
+                    and int(others_end.lstrip("-"), 16) >= int(end.lstrip("-"), 16)):
+                return True
+    return False
 
 
 def _process(pid, names, pids):

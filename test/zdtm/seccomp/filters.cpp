@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also all-killed
 // zdtm: fails-with-4.2(from-other) it reads limits with prlimit(2), which takes CAP_SYS_RESOURCE for other users'
 // processes
 #include <linux/seccomp.h>

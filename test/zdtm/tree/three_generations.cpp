@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also new-pidns, new-pidns-again, new-pidns-failed
+// zdtm: also new-pidns, new-pidns-again, new-pidns-failed, all-killed
 #include <vector>
 
 #include "zdtm.hpp"
