@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-#include <compel/syscall_instruction.hpp>
-
-#include <compel/registers.hpp>
+#include <compel/remote_syscalls.hpp>
 
 #include <algorithm>
 #include <cstring>

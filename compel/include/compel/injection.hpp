@@ -3,7 +3,6 @@
 
 #include <compel/blob.hpp>
 #include <compel/remote_memory.hpp>
-#include <compel/syscall_instruction.hpp>
 #include <compel/tracee.hpp>
 
 #include <signal.h>

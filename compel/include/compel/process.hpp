@@ -2,7 +2,6 @@
 #pragma once
 
 #include <compel/remote_memory.hpp>
-#include <compel/syscall_instruction.hpp>
 #include <compel/tracee.hpp>
 
 #include <chrono>

@@ -16,6 +16,16 @@ namespace compel {
 /// An address in another process. It can't be dereferenced here.
 using RemoteAddress = std::uint64_t;
 
+/// A system call instruction in executable memory of a process.
+struct SyscallInstruction {
+    SyscallInstruction(RemoteAddress at, RemoteAddress returning = 0) noexcept : address(at), restorer(returning) {}
+
+    RemoteAddress address;
+    /// Code of the process that calls rt_sigreturn(2). A return instruction follows `address` then, so that a thread
+    /// whose tracer dies can go on through a signal frame. 0: the process has no such code.
+    RemoteAddress restorer;
+};
+
 /// The memory of another process, reached with process_vm_readv(2)/writev and, where a mapping's protection forbids
 /// that, through /proc/PID/mem, which passes over protections for a tracer (writes to private mappings then copy the
 /// page, as for a debugger's breakpoint). Where the kernel forbids even this (proc_mem.force_override), words are

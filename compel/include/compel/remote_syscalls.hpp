@@ -4,15 +4,22 @@
 #include <compel/error.hpp>
 #include <compel/registers.hpp>
 #include <compel/remote_memory.hpp>
-#include <compel/syscall_instruction.hpp>
 #include <compel/tracee.hpp>
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace compel {
+
+/// Looks for a system call instruction with a restorer in a dynamic linker, a C library and other small mappings, and
+/// for any other in the vDSO and then elsewhere. Nothing if no readable executable mapping has one.
+std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid);
+/// The same; `visit` is told the name of each mapping.
+std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit);
 
 /// Whether a raw system call result is an error (-errno).
 constexpr bool isSyscallError(std::int64_t result) noexcept {

@@ -18,7 +18,6 @@
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/tasks/zombie.hpp"
 #include "criu/kernel/landlock.hpp"
-#include "criu/kernel/proc/limits.hpp"
 #include "criu/kernel/proc/pid_limit.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -76,7 +75,7 @@ void LandlockCheck::Part::make(FrozenTask& task, const Identity& identity, Landl
         wanted.userNamespace = task.dir.open("ns/user", O_RDONLY);
     wanted.user = identity.user;
     wanted.group = identity.group;
-    wanted.wantedNumber = kernel::highestPid() - static_cast<pid_t>(witnesses_.size());
+    wanted.wantedNumber = kernel::PidLimit().highest() - static_cast<pid_t>(witnesses_.size());
     witness.zombie.emplace(wanted);
 }
 
