@@ -2,9 +2,14 @@
 #include "criu/files/ghost_file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "criu/base/error.hpp"
 #include "criu/base/sparse_file.hpp"
@@ -132,6 +137,29 @@ kernel::CreatedName createDetachedName(int fileSystem, const std::string& path) 
     return kernel::CreatedName::below(fileSystem, path.substr(1));
 }
 
+/// File systems of which an O_PATH descriptor keeps a deleted inode. Servers of others (FUSE, SMB, 9p) drop a file that
+/// has neither a name nor an open descriptor.
+bool keepsDeletedInodes(int file) {
+    constexpr decltype(statfs::f_type) kLocal[] = {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, RAMFS_MAGIC,
+                                                   TMPFS_MAGIC,       XFS_SUPER_MAGIC,  F2FS_SUPER_MAGIC};
+    struct statfs system {};
+    return ::fstatfs(file, &system) == 0 &&
+           std::find(std::begin(kLocal), std::end(kLocal), system.f_type) != std::end(kLocal);
+}
+
+/// Opens a file that is about to lose its name for reading or writing, where O_PATH isn't enough to keep it. Elsewhere
+/// O_PATH stays: the kernel grants no write lease (F_SETLEASE) on a file that others have open.
+UniqueFd held(UniqueFd file) {
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || keepsDeletedInodes(file.get()))
+        return file;
+    const std::string self = fmt::format("/proc/self/fd/{}", file.get());
+    for (const int access : {O_RDONLY, O_WRONLY})
+        if (UniqueFd open(::open(self.c_str(), access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)); open)
+            return open;
+    return file;
+}
+
 }  // namespace
 
 std::uint32_t GhostFileDump::add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids,
@@ -252,10 +280,10 @@ UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross&
         name.noteCreated(file.get());
     } else if (const int code = name.link(file.get()); code != 0) {
         if (code == EEXIST || code == EPERM || code == EXDEV)
-            return file;
+            return held(std::move(file));
         failWith(code, "link a file to {}", path);
     }
-    return name.open();
+    return held(name.open());
 }
 
 }  // namespace criu::files

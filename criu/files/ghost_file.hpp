@@ -59,9 +59,9 @@ public:
     GhostFile(const GhostFile&) = delete;
     GhostFile& operator=(const GhostFile&) = delete;
 
-    /// An O_PATH descriptor of the ghost whose name reads `path` where that name is free, else the temporary one; in
-    /// both cases deleted when this object ends. Missing directories on the way are made and taken away again.
-    /// `across`: see openUnderName().
+    /// A descriptor of the ghost whose name reads `path` where that name is free, else the temporary one; in both cases
+    /// deleted when this object ends. It is an O_PATH descriptor where that keeps a deleted file. Missing directories
+    /// on the way are made and taken away again. `across`: see openUnderName().
     [[nodiscard]] UniqueFd openAs(const std::string& path, const LinkAcross& across = {});
 
     /// What the temporary name has behind the path that it was made beside; empty if that is its name.
@@ -79,8 +79,8 @@ private:
 };
 
 /// Opens an existing file (an O_PATH descriptor of it is given) so that its name reads `path`: links it there for a
-/// moment if that name is free. `across`: for a path on another mount than the file, since link(2) refuses that; the
-/// file comes back on that mount, or Error is thrown.
+/// moment if that name is free. What is returned keeps the file when it has no name any more. `across`: for a path on
+/// another mount than the file, since link(2) refuses that; the file comes back on that mount, or Error is thrown.
 UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross& across = {});
 
 }  // namespace criu::files

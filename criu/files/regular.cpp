@@ -287,8 +287,9 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::F
             ghosts_.emplace(file.oldInode(), id);
         } else if (remap.type == REMAP_TYPE__LINKED) {
             const FileEntry& link = restore.entry(FileId{remap.id});
-            fd = openUnderName(openLink(*link.reg, pathTo(*link.reg)), path, across(*link.reg, "", *entry.reg));
-            noteLinked(FileId{remap.id}, fd.get());
+            UniqueFd file = openLink(*link.reg, pathTo(*link.reg));
+            noteLinked(FileId{remap.id}, file.get());
+            fd = openUnderName(std::move(file), path, across(*link.reg, "", *entry.reg));
         } else {
             fail("it has a remap of unknown type {}", static_cast<int>(remap.type));
         }

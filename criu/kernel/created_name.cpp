@@ -2,8 +2,10 @@
 #include "criu/kernel/created_name.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -98,6 +100,13 @@ int CreatedName::link(int file) noexcept {
         return errno;
     inode_ = Inode::of(status);
     created_ = true;
+    // A FUSE server may give each name of a file an inode number of its own (libfuse without use_ino).
+    struct stat made {};
+    struct statfs system {};
+    if (::fstatfs(file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC &&
+        ::fstatat(directory(), name(), &made, AT_SYMLINK_NOFOLLOW) == 0 && made.st_dev == status.st_dev &&
+        (made.st_mode & S_IFMT) == (status.st_mode & S_IFMT))
+        inode_ = Inode::of(made);
     return 0;
 }
 

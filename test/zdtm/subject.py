@@ -33,6 +33,7 @@ class Subject:
         self.warns = task["warns"]
         self.outside = task["outside"]
         self.strangers = task["strangers"]
+        self.others = frozenset()  # processes that a program with strangers has started outside of its tree
         self.own_users = task["own_users"]
         self.own_pids = task["own_pids"] or self.own_users
         self.ours = criu.Criu(init, task["criu"], task["timeout"])
@@ -76,6 +77,9 @@ class Subject:
         self._require(self._said("READY"), "the program could not build its state")
         # The kernel shows what was written before it moves the file's position.
         self.init.until(lambda: self._position() in (None, os.path.getsize(self.output)), processes.PATIENCE, "write of READY")
+        if self.strangers:
+            tree = {1, *processes.tree(self.root)}
+            self.others = frozenset(pid for pid in processes.pids() if pid not in tree)
         self.look()
 
     def _copy_binary(self):
@@ -117,7 +121,7 @@ class Subject:
         code = self._await_end(processes.PATIENCE, "end of the dumped root task")
         if code != -signal.SIGKILL:
             raise Failed(f"the dumped root task was not killed but ended with {code}")
-        self.require_nothing_left("after the dump")
+        self.require_nothing_left("after the dump", self.others)
 
     def run_between(self):
         """What the program wants to be done while it isn't there."""

@@ -32,25 +32,9 @@ unsigned forgotten_request = 0;
 // Where the link out of the file system leads to; none if empty. Then the files are another user's, too, and have ACLs.
 std::string away;
 
-void send(int server, std::uint64_t unique, int error, const void* data, std::size_t size) {
-    fuse_out_header header{};
-    header.len = static_cast<std::uint32_t>(sizeof(header) + size);
-    header.error = -error;
-    header.unique = unique;
-    char answer[4096];
-    memcpy(answer, &header, sizeof(header));
-    if (size != 0) {
-        memcpy(answer + sizeof(header), data, size);
-    }
-    // An interrupted request is nobody's any more.
-    if (write(server, answer, header.len) < 0 && errno != ENOENT) {
-        fail("serve_fuse", "answer", "%s", strerror(errno));
-    }
-}
-
 template <typename Answer>
 void send(int server, const fuse_in_header& request, const Answer& answer) {
-    send(server, request.unique, 0, &answer, sizeof(answer));
+    answer_fuse_request(server, request.unique, 0, &answer, sizeof(answer));
 }
 
 fuse_attr attributes_of(std::uint64_t node) {
@@ -99,19 +83,19 @@ void answer(int server, const fuse_in_header& request, const char* body) {
             fuse_entry_out out{};
             out.nodeid = node_of(body);
             if (out.nodeid == 0) {
-                return send(server, request.unique, ENOENT, nullptr, 0);
+                return answer_fuse_request(server, request.unique, ENOENT, nullptr, 0);
             }
             out.attr = attributes_of(out.nodeid);
             return send(server, request, out);
         }
         case FUSE_UNLINK:
             other_is_deleted = other_is_deleted || node_of(body) == kOtherNode;
-            return send(server, request.unique, 0, nullptr, 0);
+            return answer_fuse_request(server, request.unique, 0, nullptr, 0);
         case FUSE_READLINK:
             if (request.nodeid == kAwayNode) {
-                return send(server, request.unique, 0, away.data(), away.size());
+                return answer_fuse_request(server, request.unique, 0, away.data(), away.size());
             }
-            return send(server, request.unique, 0, kFuseFile, sizeof(kFuseFile) - 1);
+            return answer_fuse_request(server, request.unique, 0, kFuseFile, sizeof(kFuseFile) - 1);
         case FUSE_GETATTR: {
             fuse_attr_out out{};
             out.attr = attributes_of(request.nodeid);
@@ -125,23 +109,23 @@ void answer(int server, const fuse_in_header& request, const char* body) {
             memcpy(&in, body, sizeof(in));
             const std::size_t from = std::min<std::size_t>(in.offset, sizeof(kFuseContent) - 1);
             const std::size_t size = std::min<std::size_t>(in.size, sizeof(kFuseContent) - 1 - from);
-            return send(server, request.unique, 0, kFuseContent + from, size);
+            return answer_fuse_request(server, request.unique, 0, kFuseContent + from, size);
         }
         case FUSE_GETXATTR:
-            return send(server, request.unique, ENODATA, nullptr, 0);
+            return answer_fuse_request(server, request.unique, ENODATA, nullptr, 0);
         case FUSE_STATFS:
             return send(server, request, fuse_statfs_out{});
         case FUSE_READDIR:
         case FUSE_RELEASE:
         case FUSE_RELEASEDIR:
         case FUSE_FLUSH:
-            return send(server, request.unique, 0, nullptr, 0);
+            return answer_fuse_request(server, request.unique, 0, nullptr, 0);
         case FUSE_FORGET:
         case FUSE_BATCH_FORGET:
         case FUSE_INTERRUPT:
             return;
         default:
-            return send(server, request.unique, ENOSYS, nullptr, 0);
+            return answer_fuse_request(server, request.unique, ENOSYS, nullptr, 0);
     }
 }
 
@@ -159,28 +143,6 @@ void answer(int server, const std::vector<char>& bytes) {
     answer(server, header_of(bytes), bytes.data() + sizeof(fuse_in_header));
 }
 
-enum class Taken { Nothing, Request, Gone };
-
-// Waits for a request for so many milliseconds.
-Taken take(int server, int pause, std::vector<char>& bytes) {
-    for (;;) {
-        pollfd ask{server, POLLIN, 0};
-        if (poll(&ask, 1, pause) <= 0) {
-            return Taken::Nothing;
-        }
-        bytes.resize(FUSE_MIN_READ_BUFFER);
-        const ssize_t size = read(server, bytes.data(), bytes.size());
-        if (size < 0 && (errno == EINTR || errno == ENOENT || errno == EAGAIN)) {
-            continue;
-        }
-        if (size < static_cast<ssize_t>(sizeof(fuse_in_header))) {
-            return Taken::Gone;
-        }
-        bytes.resize(static_cast<std::size_t>(size));
-        return Taken::Request;
-    }
-}
-
 /// 0: no requests are to be held.
 unsigned wanted_kind() {
     const int file = open("held", O_RDONLY | O_CLOEXEC);
@@ -194,6 +156,41 @@ unsigned wanted_kind() {
 }
 
 }  // namespace
+
+FuseTaken take_fuse_request(int server, int pause, std::vector<char>& bytes) {
+    for (;;) {
+        pollfd ask{server, POLLIN, 0};
+        if (poll(&ask, 1, pause) <= 0) {
+            return FuseTaken::Nothing;
+        }
+        bytes.resize(FUSE_MIN_READ_BUFFER);
+        const ssize_t size = read(server, bytes.data(), bytes.size());
+        if (size < 0 && (errno == EINTR || errno == ENOENT || errno == EAGAIN)) {
+            continue;
+        }
+        if (size < static_cast<ssize_t>(sizeof(fuse_in_header))) {
+            return FuseTaken::Gone;
+        }
+        bytes.resize(static_cast<std::size_t>(size));
+        return FuseTaken::Request;
+    }
+}
+
+void answer_fuse_request(int server, std::uint64_t unique, int error, const void* data, std::size_t size) {
+    fuse_out_header header{};
+    header.len = static_cast<std::uint32_t>(sizeof(header) + size);
+    header.error = -error;
+    header.unique = unique;
+    char answer[4096];
+    memcpy(answer, &header, sizeof(header));
+    if (size != 0) {
+        memcpy(answer + sizeof(header), data, size);
+    }
+    // An interrupted request is nobody's any more.
+    if (write(server, answer, header.len) < 0 && errno != ENOENT) {
+        fail("answer_fuse_request", "answer", "%s", strerror(errno));
+    }
+}
 
 int mount_fuse(const std::string& path) {
     const int server = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -214,12 +211,12 @@ void forget_deleted_fuse_file(unsigned request) {
 bool serve_fuse(int server, int pause, const std::function<bool(unsigned)>& answers) {
     for (;;) {
         std::vector<char> bytes;
-        switch (take(server, pause, bytes)) {
-            case Taken::Nothing:
+        switch (take_fuse_request(server, pause, bytes)) {
+            case FuseTaken::Nothing:
                 return true;
-            case Taken::Gone:
+            case FuseTaken::Gone:
                 return false;
-            case Taken::Request:
+            case FuseTaken::Request:
                 break;
         }
         if (!answers || answers(kind_of(bytes))) {
@@ -286,13 +283,13 @@ void serve_as_told(int server, const std::atomic<bool>& ending, const std::strin
             SYS(unlink("holding"));
         }
         std::vector<char> bytes;
-        const Taken taken = take(server, 5, bytes);
-        if (taken == Taken::Gone) {
+        const FuseTaken taken = take_fuse_request(server, 5, bytes);
+        if (taken == FuseTaken::Gone) {
             return;
         }
-        if (taken == Taken::Request && kind_of(bytes) != kind) {
+        if (taken == FuseTaken::Request && kind_of(bytes) != kind) {
             answer(server, bytes);
-        } else if (taken == Taken::Request) {
+        } else if (taken == FuseTaken::Request) {
             if (held.empty()) {
                 SYS(close(SYS(open("holding", O_WRONLY | O_CREAT | O_CLOEXEC, 0600))));
             }

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace zdtm {
 
@@ -26,6 +29,15 @@ void forget_deleted_fuse_file(unsigned request);
 // Answers requests until none comes for so many milliseconds. False once the file system is gone. `answers`: takes one
 // request only, and is asked about it (FUSE_FLUSH ...); if it says no the request is left without an answer for ever.
 bool serve_fuse(int server, int pause, const std::function<bool(unsigned request)>& answers = nullptr);
+
+// What a wait for a request ended with.
+enum class FuseTaken { Nothing, Request, Gone };
+
+// Waits for a request for so many milliseconds, and reads it: a fuse_in_header and what belongs to it.
+FuseTaken take_fuse_request(int server, int pause, std::vector<char>& bytes);
+
+// Answers a request. `error`: an errno, or 0.
+void answer_fuse_request(int server, std::uint64_t unique, int error, const void* data, std::size_t size);
 
 // A server outside of the tree: a child of the parent of the tree's root. It answers until it is told not to.
 class FuseSibling {
