@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "images/core.hpp"
@@ -58,11 +59,38 @@ void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, 
                0);
 }
 
+// Clocks of processor time are negative numbers: the inverted number of a thread or process, a bit that tells threads
+// from processes, and two bits for the kind of time (include/linux/posix-timers_types.h).
+constexpr std::uint32_t kOfThread = 4;
+constexpr std::uint32_t kTimeKinds = 3;
+constexpr std::uint32_t kAllTime = 2;  // CPUCLOCK_SCHED
+constexpr unsigned kNumberShift = 3;
+
+std::uint32_t clockOfThread(pid_t thread, std::uint32_t kind) {
+    return ~static_cast<std::uint32_t>(thread) << kNumberShift | kOfThread | kind;
+}
+
+/// The kind of time, if a clock is that of the thread which creates a timer of it.
+std::optional<std::uint32_t> kindOfOwnTime(std::uint32_t clock) {
+    if (clock == CLOCK_THREAD_CPUTIME_ID)
+        return kAllTime;
+    const std::uint32_t kind = clock & kTimeKinds;
+    return clock == clockOfThread(0, kind) ? std::optional(kind) : std::nullopt;
+}
+
+/// The clock of a timer that the main thread creates. The kernel doesn't tell which thread has made a timer of its own
+/// processor time; a timer that signals another thread is taken for one of that thread's time.
+std::uint32_t clockToCreate(const PosixTimerEntry& entry, pid_t signalled, pid_t main) {
+    const std::optional<std::uint32_t> kind = kindOfOwnTime(entry.clock_id);
+    return kind && signalled != 0 && signalled != main ? clockOfThread(signalled, *kind) : entry.clock_id;
+}
+
 }  // namespace
 
-TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, const model::TreePids& pids, pie::StepList& steps,
-                       pie::RemoteData& data)
+TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, const std::vector<HostPid>& threads,
+                       const model::TreePids& pids, pie::StepList& steps, pie::RemoteData& data)
     : known_(std::move(known)),
+      oneThread_(threads.size() == 1),
       pids_(pids),
       intervalAt_(data.reserve(sizeof(itimerval) * kIntervalTimers)),
       posixAt_(data.reserve(sizeof(itimerspec) * known_.size())) {
@@ -70,7 +98,16 @@ TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, const model::TreeP
         steps.call(pie::Subject::IntervalTimer, static_cast<std::uint64_t>(which), SYS_getitimer, which,
                    intervalAt_ + sizeof(itimerval) * static_cast<std::size_t>(which));
     for (std::size_t i = 0; i < known_.size(); ++i) {
-        const auto id = static_cast<std::uint64_t>(known_[i].id);
+        kernel::PosixTimer& timer = known_[i];
+        const bool signalsEnded = (timer.notify & SIGEV_THREAD_ID) != 0 &&
+                                  std::find(threads.begin(), threads.end(), HostPid(timer.target)) == threads.end();
+        if (signalsEnded)
+            timer.notify = SIGEV_NONE;
+        const auto id = static_cast<std::uint64_t>(timer.id);
+        // It fails for a clock of a thread or process that has ended.
+        steps.call(pie::Subject::PosixTimer, id, SYS_clock_getres, timer.clock, 0).check = pie::ResultCheck::Any;
+        clockAt_.push_back(data.reserve(sizeof(std::int64_t)));
+        steps.add(pie::Op::StoreResult, pie::Subject::PosixTimer, id, clockAt_.back()).check = pie::ResultCheck::Any;
         steps.call(pie::Subject::PosixTimer, id, SYS_timer_gettime, id, posixAt_ + sizeof(itimerspec) * i);
         steps.call(pie::Subject::PosixTimer, id, SYS_timer_getoverrun, id);
         overrunAt_.push_back(data.reserve(sizeof(std::uint64_t)));
@@ -97,7 +134,12 @@ void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& are
         entry.si_signo = static_cast<std::uint32_t>(timer.signal);
         entry.it_sigev_notify = static_cast<std::uint32_t>(timer.notify);
         entry.sival_ptr = timer.value;
-        if ((timer.notify & SIGEV_THREAD_ID) != 0) {
+        // Such a timer never goes off, and shows no time. The kernel lets no timer of this clock be created any more.
+        if (answers.local<std::int64_t>(clockAt_[i]) != 0) {
+            entry.clock_id = CLOCK_MONOTONIC;
+            entry.it_sigev_notify = SIGEV_NONE;
+        }
+        if ((entry.it_sigev_notify & SIGEV_THREAD_ID) != 0) {
             entry.has_notify_thread_id = 1;
             entry.notify_thread_id = pids_.inside(HostPid(timer.target)).value;
         }
@@ -108,6 +150,15 @@ void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& are
         entry.vnsec = static_cast<std::uint64_t>(value.it_value.tv_nsec);
         timers.posix[i] = &entry;
     }
+}
+
+std::vector<std::int32_t> TimerQuery::ofUnknownThreads() const {
+    std::vector<std::int32_t> ids;
+    for (const kernel::PosixTimer& timer : known_)
+        if (!oneThread_ && kindOfOwnTime(static_cast<std::uint32_t>(timer.clock)) &&
+            (timer.notify & SIGEV_THREAD_ID) == 0)
+            ids.push_back(timer.id);
+    return ids;
 }
 
 void restoreTimers(const TaskTimersEntry* timers, TreePid pid, const std::function<pid_t(TreePid)>& numberOf,
@@ -126,12 +177,12 @@ void restoreTimers(const TaskTimersEntry* timers, TreePid pid, const std::functi
         if ((event.notify & SIGEV_THREAD_ID) != 0)
             event.tid = numberOf(entry->has_notify_thread_id != 0 ? TreePid(entry->notify_thread_id) : pid);
         const std::uint64_t eventAt = data.put(event);
+        const std::uint32_t clock = clockToCreate(*entry, event.tid, numberOf(pid));
         if (idsSettable)
-            steps.call(pie::Subject::PosixTimer, entry->it_id, SYS_timer_create, entry->clock_id, eventAt,
+            steps.call(pie::Subject::PosixTimer, entry->it_id, SYS_timer_create, clock, eventAt,
                        data.put(static_cast<std::int32_t>(entry->it_id)));
         else
-            steps.add(pie::Op::TimerCreate, pie::Subject::PosixTimer, entry->it_id, entry->clock_id, eventAt,
-                      entry->it_id);
+            steps.add(pie::Op::TimerCreate, pie::Subject::PosixTimer, entry->it_id, clock, eventAt, entry->it_id);
     }
     if (!posix.empty() && idsSettable)
         steps.call(pie::Subject::PosixTimer, 0, SYS_prctl, kTimerCreateRestoreIds, kRestoreIdsOff, 0, 0, 0);

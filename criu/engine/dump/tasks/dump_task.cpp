@@ -79,6 +79,12 @@ private:
             if (const std::string_view keys = asked[i]->keyrings.found(data); !keys.empty())
                 context_.log.warn("Thread {} of {} has keys of its {} (keyrings(7)), which aren't kept", tid,
                                   task_.describe(), keys);
+            if (asked[i]->process)
+                for (const std::int32_t timer : asked[i]->process->timers.ofUnknownThreads())
+                    context_.log.warn(
+                        "POSIX timer {} of {} counts the processor time of the thread that has made it, which the "
+                        "kernel doesn't tell: after a restore it counts that of the main thread",
+                        timer, task_.describe());
             const auto traced = lookAt(*asked[i], std::move(runs[i]));
             const compel::RemoteAddress answerAt = asked[i]->landlockAt;
             context_.landlock.requireOutsideDomain(task_, asked[i]->thread.tracee,

@@ -10,10 +10,17 @@
 
 namespace criu::engine {
 
+std::vector<HostPid> threadsOf(const FrozenTask& task) {
+    std::vector<HostPid> threads;
+    for (const compel::FrozenThread& thread : task.process->threads())
+        threads.emplace_back(thread.tracee.tid());
+    return threads;
+}
+
 std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer) {
     const std::size_t forQueries = 5120 + pie::kStackSize + compel::signalFrameRoom();
     constexpr std::size_t kForProcess = 32768;
-    constexpr std::size_t kPerTimer = 3 * sizeof(pie::Step) + 64;
+    constexpr std::size_t kPerTimer = 5 * sizeof(pie::Step) + 96;
     const std::size_t perThread = forQueries + (task.hasRings ? task::RegisteredRingsQuery::kRoom : 0);
     return pageAlignUp(kForProcess + perThread * threads + kernel::readTimers(task.dir, buffer).size() * kPerTimer);
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/pie/program_builder.hpp"
@@ -22,12 +23,14 @@
 /// What only the threads of a process themselves can tell: system calls that they are made to do.
 namespace criu::engine {
 
+[[nodiscard]] std::vector<HostPid> threadsOf(const FrozenTask& task);
+
 /// Questions to a process as a whole, asked in its leader.
 struct ProcessQueries {
     ProcessQueries(const FrozenTask& task, const model::TreePids& pids, kernel::ProcBuffer& buffer,
                    pie::StepList& steps, pie::RemoteData& data)
         : actions(task.compat, steps, data),
-          timers(kernel::readTimers(task.dir, buffer), pids, steps, data),
+          timers(kernel::readTimers(task.dir, buffer), threadsOf(task), pids, steps, data),
           attributes(steps, data),
           localTable(steps, data) {}
 
