@@ -67,6 +67,7 @@ struct Row {
     int option;
     unsigned has;
     When when = When::Late;
+    int setAt = 0;  ///< the level that it is set at, if it is read at another
 };
 
 // In the order of restoring.
@@ -98,7 +99,8 @@ constexpr Row kRows[] = {
     {"IP_PKTINFO", IPPROTO_IP, IP_PKTINFO, V6 | All},
 
     {"IPV6_TRANSPARENT", IPPROTO_IPV6, IPV6_TRANSPARENT, V6 | All, When::Early},
-    {"IPV6_CHECKSUM", IPPROTO_IPV6, IPV6_CHECKSUM, V6 | Raw},
+    // The kernel refuses it at IPPROTO_IPV6 for sockets of ICMPv6 (RFC 3542).
+    {"IPV6_CHECKSUM", IPPROTO_IPV6, IPV6_CHECKSUM, V6 | Raw, When::Late, SOL_RAW},
     {"IPV6_FLOWINFO", IPPROTO_IPV6, kIpv6FlowInfo, V6 | All},
     {"IPV6_FLOWINFO_SEND", IPPROTO_IPV6, kIpv6FlowInfoSend, V6 | All},
     {"IPV6_UNICAST_HOPS", IPPROTO_IPV6, IPV6_UNICAST_HOPS, V6 | All},
@@ -143,7 +145,8 @@ constexpr Row kRows[] = {
     {"TCP_FASTOPEN_CONNECT", IPPROTO_TCP, TCP_FASTOPEN_CONNECT, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN", IPPROTO_TCP, TCP_FASTOPEN, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN_KEY", IPPROTO_TCP, TCP_FASTOPEN_KEY, Dual | Tcp, When::NotConnected},
-    {"TCP_FASTOPEN_NO_COOKIE", IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, Dual | Tcp},
+    // Connections have that of their listener; the kernel refuses it for them.
+    {"TCP_FASTOPEN_NO_COOKIE", IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, Dual | Tcp, When::Early},
     {"TCP_CONGESTION", IPPROTO_TCP, TCP_CONGESTION, Dual | Tcp},
     {"TCP_SYNCNT", IPPROTO_TCP, TCP_SYNCNT, Dual | Tcp},
     {"TCP_LINGER2", IPPROTO_TCP, TCP_LINGER2, Dual | Tcp},
@@ -324,7 +327,7 @@ void writeMore(int socket, const InetSkEntry& entry, bool early, Log& log) {
                 continue;
             if (row.when == When::Lowered && isLow(socket, row, *more))
                 continue;
-            if (::setsockopt(socket, row.level, row.option, more->value.data,
+            if (::setsockopt(socket, row.setAt != 0 ? row.setAt : row.level, row.option, more->value.data,
                              static_cast<socklen_t>(more->value.len)) == 0)
                 continue;
             if (errno != ENOPROTOOPT && errno != EOPNOTSUPP)

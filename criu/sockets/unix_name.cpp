@@ -23,6 +23,7 @@
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+#include "criu/sockets/socket_file_names.hpp"
 
 namespace criu::sockets {
 namespace {
@@ -201,6 +202,19 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     throw error;
 }
 
+/// Gives a socket's file, whose name is `at`, its further names in place of those of the dumped socket's file.
+std::vector<kernel::CreatedName> linkFurther(const UnixName& name, const kernel::CreatedName& at, int file) {
+    std::vector<kernel::CreatedName> names;
+    for (const std::string& further : name.furtherNames) {
+        kernel::CreatedName next = kernel::CreatedName::below(at.directory(), further);
+        removeStale(name, next);
+        if (const int code = next.link(file); code != 0)
+            failWith(code, "link a socket to {}, a further name of {}", further, name.shown());
+        names.push_back(std::move(next));
+    }
+    return names;
+}
+
 }  // namespace
 
 std::string showAddress(std::string_view address) {
@@ -219,6 +233,12 @@ UnixName UnixName::of(const UnixSkEntry& entry) {
     name.place = name.isPath() && entry.file_path != nullptr ? entry.file_path : "";
     if (!name.place.empty() && name.place.front() != '/')
         fail("the file of socket:[{}] is at {}, which isn't an absolute path", entry.ino, name.place);
+    for (std::size_t i = 0; i < entry.n_further_names; ++i) {
+        const std::string_view further = entry.further_names[i];
+        if (further.empty() || further == "." || further == ".." || further.find('/') != std::string_view::npos)
+            fail("the file of socket:[{}] has a further name that is none: {}", entry.ino, further);
+        name.furtherNames.emplace_back(further);
+    }
     if (name.isPath() && withoutEnd(name.text).find('\0') != std::string_view::npos)
         fail("socket:[{}] has a path with a zero byte in it", entry.ino);
     return name;
@@ -258,10 +278,35 @@ void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, cons
              file.describe(), path, UnixName::of(entry).shown());
 }
 
+/// Stores the names that a socket's file has in the directory of `path`, where bind(2) made it. `found`: it has that
+/// name still. Changes `path` to another one if it hasn't. Returns whether it has any name there.
+bool storeNames(const files::OpenFd& file, const struct stat& stat, const std::string& directory, bool found,
+                std::string& path, UnixSkEntry& out, Log& log, Arena& arena) {
+    std::vector<std::string> names;
+    if (stat.st_nlink > (found ? 1U : 0U))
+        names = namesInDirectory(directory, stat);
+    if (found)
+        std::erase(names, path.substr(path.rfind('/') + 1));
+    const std::size_t known = names.size() + (found ? 1 : 0);
+    if (stat.st_nlink > known)
+        log.warn("{} is bound to {}, which has {} further {} elsewhere: a restore leaves {} without a socket",
+                 file.describe(), path, stat.st_nlink - known, stat.st_nlink - known == 1 ? "name" : "names",
+                 stat.st_nlink - known == 1 ? "it" : "them");
+    if (!found && names.empty())
+        return false;
+    if (!found) {
+        path.replace(path.rfind('/') + 1, std::string::npos, names.front());
+        names.erase(names.begin());
+    }
+    out.further_names = arena.array<char*>(names.size());
+    for (const std::string& further : names)
+        out.further_names[out.n_further_names++] = arena.string(further);
+    return true;
+}
+
 }  // namespace
 
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::FileDump& dump,
-              Arena& arena) {
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, files::FileDump& dump, Arena& arena) {
     const UniqueFd place(
         sys(::ioctl(file.copy.get(), kOpenSocketFile), "open the file that {} is bound to", file.describe()));
     struct stat stat {};
@@ -275,10 +320,15 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
         out.mnt_id = mount;
     }
     const std::string_view plain = withoutEnd(name);
-    const bool found = ::lstat(tree.at(path, mount).c_str(), &there) == 0 && there.st_dev == stat.st_dev &&
-                       there.st_ino == stat.st_ino;
-    if (!found && path.ends_with(kDeleted)) {
+    bool found = ::lstat(tree.at(path, mount).c_str(), &there) == 0 && there.st_dev == stat.st_dev &&
+                 there.st_ino == stat.st_ino;
+    const bool lostName = !found && path.ends_with(kDeleted);
+    if (lostName)
         path.resize(path.size() - kDeleted.size());
+    const std::string bound = path;
+    if (found || lostName)
+        found = storeNames(file, stat, tree.at(parentDirectory(path), mount), found, path, out, dump.log(), arena);
+    if (lostName && !found) {
         out.has_deleted = 1;
         out.deleted = 1;
     }
@@ -288,9 +338,9 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
     permissions.gid = dump.ids().innerGid(stat.st_gid);
     out.file_perms = &permissions;
     if (!plain.starts_with('/')) {
-        const std::optional<std::string> directory = bindDirectory(file, plain, path);
+        const std::optional<std::string> directory = bindDirectory(file, plain, bound);
         out.name_dir = arena.string(directory.value_or(parentDirectory(path)));
-        if (!directory && out.deleted == 0)
+        if ((!directory || path != bound) && out.deleted == 0)
             out.file_path = arena.string(path);
     } else if (const std::string named = UnixName::of(out).path(); named != path && out.deleted == 0) {
         // Where one was that is gone doesn't matter, and may be a directory that a restore has made for a moment.
@@ -322,8 +372,13 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
     if (fate == PathFate::Kept)
         removeStale(name, at);
     UniqueFd file = bindFile(fd, name, path, at, fate);
-    if (fate == PathFate::Kept)
-        at.release();  // the file outlives the socket, as that of the dumped process did
+    if (fate == PathFate::Removed)
+        return file;
+    std::vector<kernel::CreatedName> further = linkFurther(name, at, file.get());
+    // The file outlives the socket, as that of the dumped process did.
+    at.release();
+    for (kernel::CreatedName& one : further)
+        one.release();
     return file;
 }
 

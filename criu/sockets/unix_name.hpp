@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/files/file_dump.hpp"
@@ -25,6 +26,8 @@ struct UnixName {
     /// The absolute path of the file, where it isn't what the two above lead to: it may have been renamed, or bound by
     /// a process that had another root directory. Else empty.
     std::string place;
+    /// Further names (hard links) of the file in its directory.
+    std::vector<std::string> furtherNames;
     /// The mount that the path was found on, by its id in images; 0: unknown. The same path may be there in several
     /// mount namespaces.
     int mount = 0;
@@ -44,9 +47,9 @@ struct UnixName {
     [[nodiscard]] std::string shown() const;
 };
 
-/// Dump half: fills file_perms, name_dir, file_path and deleted for a socket that is bound to a path.
-void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, const files::FileDump& dump,
-              Arena& arena);
+/// Dump half: fills file_perms, name_dir, file_path, further_names and deleted for a socket that is bound to a path.
+/// Warns of names in other directories, which a restore can't find.
+void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, files::FileDump& dump, Arena& arena);
 
 /// What a path is to be when a socket has been bound to it.
 enum class PathFate {

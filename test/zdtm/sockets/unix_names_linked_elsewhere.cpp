@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes once
+// zdtm: warns bound to .*/aside, which has 1 further name elsewhere
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unix_sockets.hpp"
+#include "zdtm.hpp"
+
+ZDTM("a further name that a socket's file has in another directory is told of, since a restore can't find it") {
+    const int aside = zdtm::listening_socket(SOCK_STREAM, zdtm::Name::path("aside"));
+    SYS(mkdir("folder", 0755));
+    SYS(link("aside", "folder/aside"));
+    me.wait_for_check();
+
+    const int fresh = zdtm::connected_socket(SOCK_STREAM, zdtm::Name::path("aside"));
+    zdtm::check_connected(fresh, SYS(accept(aside, nullptr, nullptr)), "aside");
+}
