@@ -46,7 +46,9 @@ ZDTM("processes whose user may queue no signal live on, and keep those that are 
         SYS(kill(getpid(), real_time));
         task.wait_for_check();
         const char* status = "/proc/thread-self/status";
-        const auto bits = [&](const char* field) { return std::stoull(zdtm::status_field(status, field), nullptr, 16); };
+        const auto bits = [&](const char* field) {
+            return std::stoull(zdtm::status_field(status, field), nullptr, 16);
+        };
         const auto bit = [](int signal) { return 1ULL << (signal - 1); };
         CHECK(bits("SigPnd") == (bit(SIGUSR1) | bit(SIGTRAP)), "%llx for the thread", bits("SigPnd"));
         CHECK((bits("ShdPnd") & ~bit(SIGTERM)) == (bit(SIGUSR2) | bit(real_time)), "%llx for the process",
