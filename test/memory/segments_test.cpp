@@ -179,8 +179,9 @@ TEST_CASE("memfds: name, size, mode, seals, content") {
     });
     const auto empty = openFdOf(scene.child, kFirstFd + 4);
     REQUIRE(scene.dump.segments.claims(empty));
-    const std::uint32_t emptyInode = scene.dump.segments.inodeFor(empty);
-    CHECK(scene.dump.segments.inodeFor(openFdOf(scene.child, kFirstFd)) == inodeOf(scene.dump, fileAt(scene.dump, 0)));
+    const std::uint32_t emptyInode = scene.dump.segments.inodeFor(empty, scene.images);
+    CHECK(scene.dump.segments.inodeFor(openFdOf(scene.child, kFirstFd), scene.images) ==
+          inodeOf(scene.dump, fileAt(scene.dump, 0)));
     scene.write();
     scene.restore();
 

@@ -68,7 +68,7 @@ std::uint64_t node_of(const char* name) {
 // Attributes and names are valid for no time at all: each time somebody wants them the kernel asks again.
 void answer(int server, const fuse_in_header& request, const char* body) {
     if (request.opcode == forgotten_request && request.nodeid == kOtherNode && other_is_deleted) {
-        return send(server, request.unique, ESTALE, nullptr, 0);
+        return answer_fuse_request(server, request.unique, ESTALE, nullptr, 0);
     }
     switch (request.opcode) {
         case FUSE_INIT: {
