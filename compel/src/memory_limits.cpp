@@ -59,7 +59,7 @@ std::string limitOfMemory(pid_t tid, std::uint64_t size, bool isData, int code) 
     const pid_t pid = status->process;
     const std::string limits = readWholeFile(join("/proc/", pid, "/limits")).value_or("");
     if (code == EAGAIN) {
-        // Of a process that has its future mappings locked (mlockall(2)).
+        // mlockall(2) with MCL_FUTURE makes the kernel lock new mappings.
         const auto limit = softLimit(limits, "Max locked memory");
         return isReached(limit, status->locked, size)
                    ? raised("limit of locked memory (RLIMIT_MEMLOCK)", *limit, pid, "memlock")

@@ -45,7 +45,7 @@ std::string_view statusField(std::string_view text, std::string_view name) {
     return {};
 }
 
-/// The same of a field in kB, in bytes; 0 for processes without memory.
+/// Bytes of a field in kB; 0 for processes without memory.
 std::uint64_t statusBytes(std::string_view text, std::string_view name) {
     auto value = statusField(text, name);
     value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));

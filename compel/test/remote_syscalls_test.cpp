@@ -216,7 +216,7 @@ TEST_CASE("memory is read and written whatever its protection") {
 
 namespace {
 
-/// What the tracer is told when it maps memory in a child that has limited itself; empty if that works.
+/// Maps memory in a child that has limited itself. Returns the error, or an empty text.
 std::string mapIn(const std::function<bool()>& limit) {
     Child child([&](const Child::Talk& talk) {
         talk.say(limit() ? "ready" : "failed");

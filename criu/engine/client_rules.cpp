@@ -82,8 +82,8 @@ void limit(ImageDir& directory, const Client& client) {
         directory.limitTo(rightsOf(client));
 }
 
-/// The kernel's answer is about its caller, so Yama's rule is asked for apart. Yama also lets a process trace whoever
-/// has allowed it by PR_SET_PTRACER, which the kernel doesn't show.
+/// Checks Yama's rule, which the kernel applies to criu and not to the client. Yama also allows tracers that a process
+/// has named by PR_SET_PTRACER, which the kernel doesn't show.
 void requireYama(const Client& client, HostPid root) {
     const kernel::YamaScope scope = kernel::readYamaScope();
     const bool byCapability = has(client, CAP_SYS_PTRACE);
@@ -97,7 +97,7 @@ void requireYama(const Client& client, HostPid root) {
              static_cast<int>(scope));
 }
 
-/// What lies in a namespace is dumped with criu's rights, and needn't be the client's: files in memory, queues.
+/// Refuses other namespaces: criu dumps files in memory and queues there with its own rights.
 void requireNoOwnNamespaces(const kernel::NamespaceIds& process, const kernel::NamespaceIds& criu) {
     for (std::size_t number = 0; number < kernel::kNamespaceKinds; ++number)
         if (process.kinds[number] != criu.kinds[number])
@@ -201,7 +201,7 @@ void requireClientsProcesses(const Client& client, std::span<const HostPid> proc
             requireMayLookInto(process, pid.value);
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;  // of those that have ended nothing is told
+                throw;  // the process has ended
         }
     }
 }

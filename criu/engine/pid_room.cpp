@@ -125,7 +125,7 @@ PidRoom::~PidRoom() {
     if (!before_)
         return;
     try {
-        // Somebody else may have set it since.
+        // Another process may have set it since.
         const int code = limit_.highest() == raised_ ? limit_.set(*before_) : 0;
         if (code != 0)
             planned_.log().warn("kernel.pid_max can't be lowered to {} again: {}", *before_ + 1, std::strerror(code));

@@ -23,7 +23,7 @@ public:
     /// The tree is there.
     void keep() noexcept { before_.reset(); }
 
-    /// Throws Error where the limit would have to be raised and can't be: for those who only look.
+    /// Throws Error where the limit would have to be raised and can't be. Changes nothing.
     static void require(const PlannedRestore& planned);
 
 private:

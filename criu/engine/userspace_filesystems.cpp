@@ -253,7 +253,7 @@ void UserspaceFilesystems::requireResponsive() const {
     for (const auto& [device, sample] : samples_) {
         struct stat status {};
         struct statfs system {};
-        // An error is an answer, too. Whoever needs the file says which one it is.
+        // An error is an answer, too. The dump of the file reports it.
         (void)::fstat(sample.get(), &status);
         (void)::fstatfs(sample.get(), &system);
     }

@@ -30,7 +30,7 @@ namespace {
 std::string nearestDirectory(const std::string& path, const std::function<std::string(const std::string&)>& at) {
     std::string folder = path.substr(0, path.rfind('/'));
     while (!folder.empty() && ::access(at(folder).c_str(), F_OK) != 0 && errno == ENOENT)
-        folder.resize(folder.rfind('/'));  // it is gone as well
+        folder.resize(folder.rfind('/'));  // removed as well
     return folder;
 }
 
@@ -71,8 +71,8 @@ int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
                                "(umount -l, open_tree(2), fsmount(2))",
                                file.describe()));
     if (file.fd >= 0)
-        error.addHint(fmt::format("give it anew: --external file[{:x}:{:x}] and on restore --inherit-fd",
-                                  file.mountId(), file.stat.st_ino));
+        error.addHint(fmt::format("name it: --external file[{:x}:{:x}] and on restore --inherit-fd", file.mountId(),
+                                  file.stat.st_ino));
     else
         error.addHint("have the process leave it before the dump");
     throw error;

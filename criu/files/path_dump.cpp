@@ -205,7 +205,7 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
         out.mode = there.st_mode;
         return true;
     };
-    // open_tree(2) with OPEN_TREE_CLONE: the path of what was copied may lead to the same directory.
+    // open_tree(2) with OPEN_TREE_CLONE: the path of the original may lead to the same directory.
     if (file.fd >= 0 && (file.info.flags & O_PATH) != 0 && kernel::isMountRoot(file.copy.get()) &&
         !isMounted(file, tree))
         refuseOutside(file);

@@ -24,7 +24,7 @@ struct Refusal {
 };
 
 struct NamedRefusal {
-    std::string_view link;  ///< what the descriptor's link starts with
+    std::string_view link;  ///< the descriptor's link starts with it
     Refusal refusal;
 };
 
@@ -43,19 +43,19 @@ constexpr NamedRefusal kNamed[] = {
     {"anon_inode:kvm", {"a part of a virtual machine", "its state belongs to the processor", kMonitor}},
     {"anon_inode:[fscontext]",
      {"a file system that is being made (fsopen(2), fspick(2): mount(8), container runtimes)",
-      "what was set so far can't be read out", "dump when the mount is complete"}},
+      "its settings can't be read out", "dump when the mount is complete"}},
     {"anon_inode:[vfio", {"a device that a program drives itself (VFIO)", "its state can't be read out", kClose}},
     {"anon_inode:[iommu", {"the memory map of a device (iommufd)", "it can't be read out", kClose}},
     {"anon_inode:sync_file", {"a fence of a device driver (graphics, video)", "what it waits for isn't told", kClose}},
     {"anon_inode:gpio", {"lines of a GPIO controller", "their state belongs to the hardware", kClose}},
     {"anon_inode:iio", {"a sensor (IIO)", "its state belongs to the hardware", kClose}},
-    {"anon_inode:[infiniband", {"events of an RDMA device", "what is registered there can't be read out", kClose}},
+    {"anon_inode:[infiniband", {"events of an RDMA device", "registered memory can't be read out", kClose}},
     {"anon_inode:[cachefiles]",
      {"the connection of a cache server (cachefiles) with the kernel", "requests in flight can't be read out", ""}},
     {"/dmabuf:", {"a buffer of a device driver (DMA-BUF)", "it belongs to the device", kClose}},
 };
 
-constexpr Refusal kSecretMemory{"memory of memfd_secret(2)", "its purpose is that nobody else can read it",
+constexpr Refusal kSecretMemory{"memory of memfd_secret(2)", "its purpose is that no other process can read it",
                                 "have the program close and unmap it before the dump"};
 constexpr decltype(statfs::f_type) kSecretMagic = 0x5345434d;  // SECRETMEM_MAGIC of <linux/magic.h>
 
@@ -71,8 +71,8 @@ struct DeviceRefusal {
 
 constexpr Refusal kVirtualDevice{"the kernel's half of a virtual device (vhost: QEMU, other machine monitors)",
                                  "its queues can't be read out", kMonitor};
-constexpr Refusal kPlayedInput{"an input device that a program plays (uinput, uhid)",
-                               "what was set up can't be read out", kClose};
+constexpr Refusal kPlayedInput{"an input device that a program plays (uinput, uhid)", "its settings can't be read out",
+                               kClose};
 
 constexpr DeviceRefusal kCharacterDevices[] = {
     {kMiscellaneous,
@@ -89,13 +89,12 @@ constexpr DeviceRefusal kCharacterDevices[] = {
       "their state belongs to the processor", kMonitor}},
     {kMiscellaneous,
      196,
-     {"the container of devices that a program drives itself (VFIO)", "what is mapped there can't be read out",
-      kClose}},
+     {"the container of devices that a program drives itself (VFIO)", "its mappings can't be read out", kClose}},
     {kMiscellaneous, 238, kVirtualDevice},
     {kMiscellaneous, 241, kVirtualDevice},
     {kMiscellaneous, 223, kPlayedInput},
     {kMiscellaneous, 239, kPlayedInput},
-    {13, kAny, {"an input device (keyboard, mouse, game controller)", "what is set there can't be read out", kClose}},
+    {13, kAny, {"an input device (keyboard, mouse, game controller)", "its settings can't be read out", kClose}},
     {14, kAny, {"a sound device (OSS)", "its state belongs to the hardware", kClose}},
     {21, kAny, {"a SCSI device (sg)", "requests in flight can't be read out", kClose}},
     {29, kAny, {"a frame buffer", "its state belongs to the hardware", kClose}},

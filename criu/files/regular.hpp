@@ -84,7 +84,7 @@ private:
     GhostFileDump ghosts_;
     std::vector<RemapFilePathEntry> remaps_;
     std::set<TreePid> deadProcesses_;              ///< one remap stands for all files of a process
-    std::optional<kernel::MountTable> ownMounts_;  ///< of criu, once they are needed
+    std::optional<kernel::MountTable> ownMounts_;  ///< mounts of criu, once they are needed
     std::map<std::pair<dev_t, ino_t>, FileId> linked_;
     std::vector<kernel::CreatedName> links_;
 };

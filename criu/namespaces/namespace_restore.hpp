@@ -70,7 +70,7 @@ struct RestoreNsContext {
     bool ownPids = false;
     /// That namespace is the tree's own, and ends with its first process, which is the root or an init.
     bool endsWithFirst = false;
-    /// What --inherit-fd calls that namespace, if it is given by the user.
+    /// Name of that namespace for --inherit-fd, if it is an external one.
     std::string givenPids;
     /// The first process of that namespace if it is an init of criu's and not the root of the tree; known when the root
     /// exists.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What all cases need: checks, pipes, and a running service."""
+"""Checks, pipes and a running service, for all cases."""
 
 import os
 

@@ -79,7 +79,7 @@ def in_own_pids():
 
 
 def ask_as_told(before, service, requests):
-    """The client's process: what is called `before` here takes rights away. A line for each reply."""
+    """The client's process: calls the function `before`, which takes rights away. Prints a line for each reply."""
     globals()[before]()
     for folders, kind, opts in json.loads(requests):
         opened = {name: os.open(path, os.O_RDONLY | os.O_DIRECTORY) for name, path in folders.items() if path}
@@ -151,13 +151,13 @@ class Users:
         require(not reply["success"] and text in reply.get("cr_errmsg", ""), f"{kind}: no '{text}' in {reply}")
 
     def log(self, name):
-        """What a log in the user's directory holds."""
+        """Text of a log in the user's directory."""
         return processes.text(os.path.join(self.images, name)) or ""
 
 
 def of_user(case):
-    """Users have their own processes dumped and nobody else's, into directories that they may write to, with options that
-    give them nothing. Plugins, which open images with criu's rights, are the owner's alone."""
+    """Users have only their own processes dumped, into directories that they may write to, with options that give them
+    nothing. Plugins, which open images with criu's rights, are the owner's alone."""
     plugins = case.directory("plugins")
     shutil.copy(os.path.join(os.path.dirname(case.criu), "..", "test", "plugin", "plugins", "example.so"), plugins.path)
     users = Users(case, env={"PATH": os.environ["PATH"], "CRIU_LIBS_DIR": plugins.path})
@@ -196,7 +196,7 @@ KINDS = [("CHECK", {}), ("CPUINFO_CHECK", {}), ("CPUINFO_DUMP", {}), ("DUMP", {"
 
 def logs_of_user(case):
     """Whatever a user asks for, and whether it can be done or not: files are made with the user's rights. Nothing appears or
-    changes in a directory that the user can only look into, nor are files of others replaced where everybody may make some."""
+    changes in a directory that the user can only look into, nor are files of others replaced in a sticky directory."""
     users = Users(case)
     own = users.program()
     readable = users.folder("readable", 0)
@@ -221,7 +221,7 @@ def logs_of_user(case):
 
 
 def own_logs(case):
-    """What a request makes is the user's, in place of what the user had put there; a link isn't followed."""
+    """Files that a request makes are the user's, and replace the user's files of that name; a link isn't followed."""
     users = Users(case)
     own = users.program()
     aim = users.file(os.path.join(case.work, "aim"), mode=0o666)
@@ -308,7 +308,7 @@ class BpfMap(ctypes.Structure):
 
 
 class BpfElement(ctypes.Structure):
-    """The same for BPF_MAP_UPDATE_ELEM."""
+    """The beginning of union bpf_attr for BPF_MAP_UPDATE_ELEM."""
     _fields_ = [("map", ctypes.c_uint64), ("key", ctypes.c_void_p), ("value", ctypes.c_void_p), ("flags", ctypes.c_uint64)]
 
 
@@ -325,8 +325,8 @@ def map_for_writing():
 
 
 def unreadable_files(case):
-    """What a process has open and can't read isn't in its images, for a user: deleted files and memfds of root that are open
-    for writing only, or as a place (O_PATH)."""
+    """Content that a process can't read by its descriptors isn't in images for a user: deleted files and memfds of root that
+    are open for writing only, or with O_PATH."""
     users = Users(case)
     path = os.path.join(case.work, "log")
     for kind in ("file", "memfd"):
@@ -366,8 +366,7 @@ def confined(case):
 
 
 def in_namespace(flag, prepare):
-    """What a process of the user is to call: it goes into a new namespace, in which something is made as root, and is
-    the user's then."""
+    """A function that enters a new namespace, calls `prepare` as root there, and becomes the user."""
     def enter():
         call(LIBC.unshare(flag))
         prepare()
@@ -393,7 +392,7 @@ def hide_in_queue():
 
 
 def foreign_namespaces(case):
-    """What lies in namespaces that root has made for a user's process, and isn't the user's, isn't in images of the user."""
+    """Root's files and queues in namespaces that root has made for a user's process aren't in images of the user."""
     users = Users(case)
     for flag, prepare, kind in ((CLONE_NEWNS, hide_in_mount, "mnt"), (CLONE_NEWIPC, hide_in_queue, "ipc")):
         own = case.program(before_exec=in_namespace(flag, prepare))

@@ -24,7 +24,7 @@ namespace {
 
 /// The first process of the pid namespace that criu is in can't be killed by signals from inside, SIGKILL among them
 /// (pid_namespaces(7)).
-constexpr HostPid kFirst(1);
+constexpr HostPid kInitPid(1);
 
 /// How deep the pid namespace of a process is; the kernel tells nothing without CONFIG_PID_NS.
 std::size_t levelOf(const FrozenTask& task) {
@@ -108,11 +108,11 @@ bool killTree(FrozenTree& tree, Log& log) {
     for (FrozenTask* const task : order)
         dieWithCriu(*task);
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),
-                 [](const FrozenTask* task) { return task->pid() != kFirst && !isFirst(*task); });
+                 [](const FrozenTask* task) { return task->pid() != kInitPid && !isFirst(*task); });
     killAndFreeMemory(ordinary, availableCores());
     beginEnds(tree, ordinary);
     for (FrozenTask* const task : order) {
-        if (task->pid() == kFirst) {
+        if (task->pid() == kInitPid) {
             task->process->killAtExit();
         } else if (isFirst(*task)) {
             endFirst(*task, log);
@@ -121,7 +121,7 @@ bool killTree(FrozenTree& tree, Log& log) {
             haveParentReap(tree, *task, log);
         }
     }
-    return tree.rootPid() == kFirst;
+    return tree.rootPid() == kInitPid;
 }
 
 }  // namespace criu::engine

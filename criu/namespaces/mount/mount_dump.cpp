@@ -81,9 +81,10 @@ UniqueFd cloneOf(const Mount& mount) {
         if (error.code() != EINVAL)
             throw;
         // has_locked_children() in fs/namespace.c
-        Error refused(0,
-                      "it came from outside with what is mounted on it, and for the user namespace that it is in the "
-                      "kernel has locked these together, so its files can't be dumped");
+        Error refused(
+            0,
+            "it came from outside together with the mounts on it, and for the user namespace that it is in the "
+            "kernel has locked these together, so its files can't be dumped");
         refused.addHint("take mounts of the outside as they are there: --external mnt[], at the restore too");
         throw refused;
     }
@@ -98,8 +99,7 @@ public:
         match(original, look());
     }
 
-    /// A mount of the same as each of these, with nothing mounted below; of those that the kernel lets nobody uncover
-    /// there is none.
+    /// Clones each of these mounts, with nothing mounted below. Locked mounts that can't be uncovered are left out.
     std::map<int, UniqueFd> open(std::set<int> wanted) {
         std::map<int, UniqueFd> opened;
         for (;;) {
@@ -145,8 +145,8 @@ private:
                 continue;
             if (::umount2(mount.mountPoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) {
                 if (errno != EINVAL)
-                    failErrno("uncover what is below {}", mount.mountPoint);
-                continue;  // it is locked (can_umount() in fs/namespace.c)
+                    failErrno("take off the mount {}", mount.mountPoint);
+                continue;  // locked (can_umount() in fs/namespace.c)
             }
             --children[mount.parentId];
             any = true;
@@ -426,8 +426,8 @@ void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
             out.size(), space.number, names.at(*out.begin()));
 }
 
-/// Mounts from outside that others cover: those of a namespace that belongs to another user namespace than criu's are
-/// locked by the kernel, so that nobody in there gets at what they hide (lock_mnt_tree() in fs/namespace.c).
+/// Takes out mounts that locked mounts cover. The kernel locks all mounts that a mount namespace of another user
+/// namespace has from outside, so the tree can't uncover them (lock_mnt_tree() in fs/namespace.c).
 void MountDump::takeOutLocked(Space& space) const {
     std::set<int> hidden;
     {
@@ -441,8 +441,7 @@ void MountDump::takeOutLocked(Space& space) const {
     for (const auto& [id, mount] : openIn(space, hidden))
         hidden.erase(id);
     if (const std::set<int> out = takeOut(space, hidden); !out.empty())
-        log_.info("Mount namespace {}: {} mounts that nobody in there can uncover aren't dumped", space.number,
-                  out.size());
+        log_.info("Mount namespace {}: {} mounts that locked mounts cover aren't dumped", space.number, out.size());
 }
 
 /// Takes out those of these mounts that no others need. Returns their numbers.

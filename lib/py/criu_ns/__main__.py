@@ -160,7 +160,7 @@ def main() -> int:
         if command == "restore":
             return _restore(words)
         if command in ("dump", "pre-dump", "check"):
-            # What is executed is a file of here. In the mounts of the tree others may have put something in its place.
+            # criu is executed from here: in the mounts of the tree others may have put another program at its path.
             arguments = Arguments(words)
             _execute(arguments.take("--criu-binary"), [command, *arguments.words])
         raise UsageError(f"{command} is no command of criu-ns; dump, pre-dump, restore and check are")

@@ -23,7 +23,7 @@ TEST_CASE("a scope of Yama that isn't known forbids most") {
 TEST_CASE("descendants of a process are found by its parents") {
     const criu::kernel::ProcDir proc;
     CHECK(criu::kernel::descendsFrom(proc, ::getpid(), ::getpid()));
-    if (::getppid() != 0)  // which it is where the parent is in another pid namespace
+    if (::getppid() != 0)  // 0: the parent is in another pid namespace
         CHECK(criu::kernel::descendsFrom(proc, ::getpid(), ::getppid()));
     CHECK_FALSE(criu::kernel::descendsFrom(proc, ::getppid(), ::getpid()));
 }

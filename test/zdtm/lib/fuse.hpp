@@ -22,8 +22,8 @@ inline constexpr char kFuseContent[] = "served";
 // /dev/fuse. Skips the test where that can't be done.
 int mount_fuse(const std::string& path);
 
-// Which requests about the deleted file are answered with ESTALE, by servers that are started later: FUSE_GETATTR, as
-// by mergerfs; FUSE_OPEN, FUSE_READ.
+// Servers that are started later answer this request about the deleted file with ESTALE: FUSE_GETATTR, as mergerfs
+// does; FUSE_OPEN, FUSE_READ.
 void forget_deleted_fuse_file(unsigned request);
 
 // Answers requests until none comes for so many milliseconds. False once the file system is gone. `answers`: takes one

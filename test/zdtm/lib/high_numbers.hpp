@@ -12,7 +12,7 @@
 
 namespace zdtm {
 
-// What the next process or thread of this pid namespace is called.
+// Chooses the number of the next process or thread of this pid namespace, and returns it.
 inline pid_t name_next_above_limit() {
     constexpr pid_t number = 30000;
     write_file("/proc/sys/kernel/ns_last_pid", std::to_string(number - 1));

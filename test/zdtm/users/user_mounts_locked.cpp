@@ -6,7 +6,7 @@
 #include "mounts.hpp"
 #include "user_spaces.hpp"
 
-ZDTM("a user's copy of mounts, of which one covers another: the kernel lets nobody take that off") {
+ZDTM("a user's copy of mounts, of which one covers another: the kernel has locked that") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::write_file("/mnt/below", "covered");
@@ -19,5 +19,5 @@ ZDTM("a user's copy of mounts, of which one covers another: the kernel lets nobo
     me.wait_for_check();
 
     CHECK(zdtm::read_file("/mnt/above") == "seen", "%s", zdtm::read_file("/mnt/above").c_str());
-    CHECK(access("/mnt/below", F_OK) < 0 && errno == ENOENT, "what was covered is seen: %s", strerror(errno));
+    CHECK(access("/mnt/below", F_OK) < 0 && errno == ENOENT, "the covered file is seen: %s", strerror(errno));
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: own-pids yes
 // zdtm: modes refused
-// zdtm: refused /mnt \(tmpfs, mount \d+\): it came from outside with what is mounted on it
+// zdtm: refused /mnt \(tmpfs, mount \d+\): it came from outside together with the mounts on it
 // zdtm: dump-options --external mnt[]:ms
 #include <sys/stat.h>
 
 #include "mounts.hpp"
 #include "user_spaces.hpp"
 
-ZDTM("a user's copy of mounts, of which one lies on another whose files can't be had apart") {
+ZDTM("a user's copy of mounts, of which one lies on another that can't be copied alone") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/place", 0755));
