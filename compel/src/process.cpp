@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/interrupted_call.hpp>
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
 
@@ -183,8 +184,10 @@ void FrozenProcess::waitForStops(Deadline deadline) {
     }
     for (auto& thread : threads_) {
         try {
-            if (!thread.tracee.released())
+            if (!thread.tracee.released()) {
                 thread.tracee.requeueSignal();
+                restartInterruptedCall(thread.tracee);
+            }
         } catch (const TraceeGone&) {
             continue;
         }
