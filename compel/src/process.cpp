@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/interrupted_call.hpp>
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
 
@@ -21,6 +22,15 @@ namespace {
 // happens to be the last one waits for the ends of all others to be noticed (zap_pid_ns_processes() of Linux), so
 // whoever waited for that one first would wait for ever.
 constexpr useconds_t kBetweenLooks = 200;
+
+/// Runs a thread on until its next stop.
+StopInfo::Kind nextStop(Tracee& thread, int signal) {
+    thread.cont(signal);
+    const StopInfo stop = thread.waitStop();
+    if (stop.kind == StopInfo::Kind::Exited)
+        throw TraceeGone(ESRCH, join("stop thread ", thread.tid()));
+    return stop.kind;
+}
 
 bool hasEnded(Tracee* thread) {
     try {
@@ -183,8 +193,10 @@ void FrozenProcess::waitForStops(Deadline deadline) {
     }
     for (auto& thread : threads_) {
         try {
-            if (!thread.tracee.released())
+            if (!thread.tracee.released()) {
                 thread.tracee.requeueSignal();
+                restartInterruptedCall(thread.tracee);
+            }
         } catch (const TraceeGone&) {
             continue;
         }
@@ -208,6 +220,33 @@ std::optional<SyscallInstruction> FrozenProcess::syscallInstruction() {
 bool FrozenProcess::maps(std::string_view anonymousInode) {
     (void)syscallInstruction();
     return anonymousInodes_.contains(anonymousInode);
+}
+
+/// Sends a signal, and has the leader take it, which alone runs. False if that doesn't stop the process.
+bool FrozenProcess::takeStopSignal(int signal) {
+    if (::kill(pid_, signal) < 0)
+        failErrno("stop process ", pid_);
+    if (nextStop(leader(), 0) != StopInfo::Kind::Signal)
+        return false;
+    // It stops in any case before it leaves the kernel.
+    leader().interrupt();
+    return nextStop(leader(), signal) == StopInfo::Kind::GroupStop;
+}
+
+void FrozenProcess::stopAsGroup(int signal) {
+    std::vector<SignalMask> masks;
+    for (FrozenThread& thread : threads_) {
+        masks.push_back(thread.tracee.signalMask());
+        thread.tracee.setSignalMask(allSignals & ~signalBit(signal));
+    }
+    const bool stops = takeStopSignal(signal) || (signal != SIGSTOP && takeStopSignal(SIGSTOP));
+    // The kernel has told the other threads to stop as soon as they are run on.
+    for (std::size_t i = 1; i < threads_.size() && stops; ++i)
+        (void)nextStop(threads_[i].tracee, 0);
+    for (std::size_t i = 0; i < threads_.size(); ++i)
+        threads_[i].tracee.setSignalMask(masks[i]);
+    if (!stops)
+        fail("process ", pid_, " isn't stopped by signal ", signal);
 }
 
 void FrozenProcess::detach() {

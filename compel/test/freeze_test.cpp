@@ -195,6 +195,48 @@ TEST_CASE("two thousand threads") {
     CHECK(child.exitCode() == 5);
 }
 
+TEST_CASE("a process that runs is brought into a group-stop, and none of its code runs meanwhile") {
+    struct Shared {
+        std::atomic<std::uint64_t> counters[3];
+        std::atomic<int> handled;
+    };
+    auto* const shared =
+        new (::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared{};
+    const auto [signal, handler] = GENERATE(std::pair(SIGSTOP, true), std::pair(SIGTSTP, false));
+    Child child([shared = shared](const Child::Talk& talk) -> int {
+        ::setsid();  // so the kernel ignores SIGTSTP
+        static Shared* own;
+        own = shared;
+        ::signal(SIGUSR1, [](int) { ++own->handled; });
+        for (int index = 0; index < 2; ++index)
+            std::thread([index] {
+                for (;;)
+                    ++own->counters[index];
+            }).detach();
+        talk.say("ready");
+        for (;;)
+            ++own->counters[2];
+    });
+    child.hear();
+    {
+        auto process = FrozenProcess::freeze(child.pid());
+        std::uint64_t counted[3];
+        std::copy(std::begin(shared->counters), std::end(shared->counters), counted);
+        if (handler)
+            REQUIRE(::kill(child.pid(), SIGUSR1) == 0);
+        process.stopAsGroup(signal);
+        process.detach();
+        CHECK(test::eventually([&] { return test::stateOf(child.pid()) == 'T'; }));
+        CHECK(std::equal(std::begin(counted), std::end(counted), std::begin(shared->counters)));
+        CHECK(shared->handled == 0);
+    }
+    REQUIRE(::kill(child.pid(), SIGCONT) == 0);
+    CHECK(test::eventually([&, sent = handler] { return shared->handled == (sent ? 1 : 0); }));
+    const std::uint64_t counted = shared->counters[0];
+    CHECK(test::eventually([&] { return shared->counters[0] != counted; }));
+    ::munmap(static_cast<void*>(shared), sizeof(Shared));
+}
+
 TEST_CASE("a stopped process stays stopped, and its parent hears of it once") {
     Child child([](const Child::Talk& talk) {
         startIdleThreads(3);

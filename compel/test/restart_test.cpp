@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #include <compel/injection.hpp>
+#include <compel/interrupted_call.hpp>
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
 
@@ -11,7 +12,10 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -20,6 +24,7 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "child.hpp"
@@ -132,6 +137,121 @@ TEST_CASE("an interrupted pipe read goes on") {
               [](pid_t) { CHECK(write(ends[1], "x", 1) == 1); }) == 5);
     close(ends[0]);
     close(ends[1]);
+}
+
+namespace {
+
+/// Waits for an event that comes when the test wakes the child.
+struct Event {
+    int ends[2] = {-1, -1};
+    Event() { REQUIRE(pipe(ends) == 0); }
+    ~Event() {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+};
+
+int waitForEvent(int fd, int limit) {
+    const int epoll = epoll_create1(0);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+    return epoll_wait(epoll, &event, 1, limit) == 1 ? 5 : errno;
+}
+
+}  // namespace
+
+TEST_CASE("calls that the kernel ends with EINTR when a thread is stopped go on") {
+    SECTION("epoll_wait") {
+        static Event event;
+        CHECK(childThatSleeps([] { return waitForEvent(event.ends[0], -1); },
+                              [](pid_t) { CHECK(write(event.ends[1], "x", 1) == 1); }) == 5);
+    }
+    SECTION("sigwaitinfo") {
+        CHECK(childThatSleeps(
+                  [] {
+                      sigset_t set;
+                      sigemptyset(&set);
+                      sigaddset(&set, SIGUSR2);
+                      sigprocmask(SIG_BLOCK, &set, nullptr);
+                      return sigwaitinfo(&set, nullptr) == SIGUSR2 ? 5 : errno;
+                  },
+                  [](pid_t pid) { kill(pid, SIGUSR2); }) == 5);
+    }
+    SECTION("semop") {
+        static const int semaphore = semget(IPC_PRIVATE, 1, 0600);
+        REQUIRE(semaphore >= 0);
+        CHECK(childThatSleeps(
+                  [] {
+                      sembuf take{0, -1, 0};
+                      return semop(semaphore, &take, 1) == 0 ? 5 : errno;
+                  },
+                  [](pid_t) {
+                      sembuf give{0, 1, 0};
+                      CHECK(semop(semaphore, &give, 1) == 0);
+                  }) == 5);
+        semctl(semaphore, 0, IPC_RMID);
+    }
+    SECTION("recv with a time limit of the socket") {
+        static int ends[2];
+        REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+        const timeval limit{1000, 0};
+        REQUIRE(setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0);
+        CHECK(childThatSleeps(
+                  [] {
+                      char byte = 0;
+                      return recv(ends[0], &byte, 1, 0) == 1 ? 5 : errno;
+                  },
+                  [](pid_t) { CHECK(write(ends[1], "x", 1) == 1); }) == 5);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
+TEST_CASE("a handled signal that comes while a thread is stopped ends such a call with EINTR") {
+    static Event event;
+    CHECK(childThatSleeps([] { return waitForEvent(event.ends[0], -1) == EINTR && handled == 1 ? 5 : 1; },
+                          [](pid_t pid) {
+                              auto process = FrozenProcess::freeze(pid);
+                              kill(pid, SIGUSR1);
+                          }) == 5);
+}
+
+TEST_CASE("the call that a thread goes on with by restart_syscall is known") {
+    static const timespec longTime{1000, 0};
+    const auto callOf = [](int (*blocking)()) {
+        Child child([&](const Child::Talk& talk) {
+            talk.say("ready");
+            return blocking();
+        });
+        child.hear();
+        std::optional<std::int64_t> found;
+        // The first stop leaves the thread in the call itself.
+        for (int stops = 0; stops < 3; ++stops) {
+            child.awaitState('S');
+            std::this_thread::sleep_for(10ms);
+            auto process = FrozenProcess::freeze(child.pid());
+            const Registers before = process.leader().registers();
+            found = findRestartedCall(process.leader());
+            CHECK(found.has_value() == (stops > 0));
+            CHECK(process.leader().stopped()->kind == StopInfo::Kind::Interrupted);
+            CHECK(process.leader().registers().ip() == before.ip());
+            CHECK(process.leader().registers().syscallResult() == before.syscallResult());
+        }
+        CHECK(test::stateOf(child.pid()) != 'Z');
+        return found.value_or(-1);
+    };
+    CHECK(callOf([] { return static_cast<int>(syscall(SYS_nanosleep, &longTime, nullptr)); }) == SYS_nanosleep);
+    CHECK(callOf([] {
+              return static_cast<int>(syscall(SYS_clock_nanosleep, CLOCK_BOOTTIME, 0, &longTime, nullptr));
+          }) == SYS_clock_nanosleep);
+    CHECK(callOf([] { return static_cast<int>(syscall(SYS_poll, nullptr, 0, 1'000'000)); }) == SYS_poll);
+    CHECK(callOf([] {
+              int word = 0;
+              return static_cast<int>(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &longTime, nullptr, 0));
+          }) == SYS_futex);
 }
 
 TEST_CASE("an interrupted sigsuspend goes on and takes the signal it waits for") {

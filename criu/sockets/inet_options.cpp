@@ -86,13 +86,13 @@ constexpr Row kRows[] = {
     {"IP_PASSSEC", IPPROTO_IP, IP_PASSSEC, Dual | All},
     {"IP_RECVORIGDSTADDR", IPPROTO_IP, IP_RECVORIGDSTADDR, Dual | All},
     {"IP_MINTTL", IPPROTO_IP, IP_MINTTL, Dual | All},
-    {"IP_CHECKSUM", IPPROTO_IP, IP_CHECKSUM, Dual | Udp | UdpLite},
-    {"IP_RECVFRAGSIZE", IPPROTO_IP, IP_RECVFRAGSIZE, Dual | Raw | Udp},
-    {"IP_UNICAST_IF", IPPROTO_IP, IP_UNICAST_IF, Dual | Packets},
+    {"IP_CHECKSUM", IPPROTO_IP, IP_CHECKSUM, Dual | All},
+    {"IP_RECVFRAGSIZE", IPPROTO_IP, IP_RECVFRAGSIZE, Dual | Packets},
+    {"IP_UNICAST_IF", IPPROTO_IP, IP_UNICAST_IF, Dual | All},
     {"IP_MULTICAST_IF", IPPROTO_IP, IP_MULTICAST_IF, Dual | Packets},
     {"IP_MULTICAST_TTL", IPPROTO_IP, IP_MULTICAST_TTL, Dual | Packets},
-    {"IP_MULTICAST_LOOP", IPPROTO_IP, IP_MULTICAST_LOOP, Dual | Packets},
-    {"IP_MULTICAST_ALL", IPPROTO_IP, IP_MULTICAST_ALL, Dual | Packets},
+    {"IP_MULTICAST_LOOP", IPPROTO_IP, IP_MULTICAST_LOOP, Dual | All},
+    {"IP_MULTICAST_ALL", IPPROTO_IP, IP_MULTICAST_ALL, Dual | All},
     {"IP_ROUTER_ALERT", IPPROTO_IP, IP_ROUTER_ALERT, V4 | Raw},
     {"IP_TOS", IPPROTO_IP, IP_TOS, V6 | All},  // of IPv4 sockets images have fields for these three
     {"IP_TTL", IPPROTO_IP, IP_TTL, V6 | All},
@@ -104,11 +104,11 @@ constexpr Row kRows[] = {
     {"IPV6_FLOWINFO", IPPROTO_IPV6, kIpv6FlowInfo, V6 | All},
     {"IPV6_FLOWINFO_SEND", IPPROTO_IPV6, kIpv6FlowInfoSend, V6 | All},
     {"IPV6_UNICAST_HOPS", IPPROTO_IPV6, IPV6_UNICAST_HOPS, V6 | All},
-    {"IPV6_UNICAST_IF", IPPROTO_IPV6, IPV6_UNICAST_IF, V6 | Packets},
+    {"IPV6_UNICAST_IF", IPPROTO_IPV6, IPV6_UNICAST_IF, V6 | All},
     {"IPV6_MULTICAST_IF", IPPROTO_IPV6, IPV6_MULTICAST_IF, V6 | Packets},
     {"IPV6_MULTICAST_HOPS", IPPROTO_IPV6, IPV6_MULTICAST_HOPS, V6 | Packets},
-    {"IPV6_MULTICAST_LOOP", IPPROTO_IPV6, IPV6_MULTICAST_LOOP, V6 | Packets},
-    {"IPV6_MULTICAST_ALL", IPPROTO_IPV6, IPV6_MULTICAST_ALL, V6 | Packets},
+    {"IPV6_MULTICAST_LOOP", IPPROTO_IPV6, IPV6_MULTICAST_LOOP, V6 | All},
+    {"IPV6_MULTICAST_ALL", IPPROTO_IPV6, IPV6_MULTICAST_ALL, V6 | All},
     {"IPV6_MTU_DISCOVER", IPPROTO_IPV6, IPV6_MTU_DISCOVER, V6 | All},
     {"IPV6_RECVERR", IPPROTO_IPV6, IPV6_RECVERR, V6 | All},
     {"IPV6_RECVERR_RFC4884", IPPROTO_IPV6, kIpv6RecvErrorRfc4884, V6 | All},
@@ -119,13 +119,15 @@ constexpr Row kRows[] = {
     {"IPV6_RECVPATHMTU", IPPROTO_IPV6, IPV6_RECVPATHMTU, V6 | All},
     {"IPV6_RECVTCLASS", IPPROTO_IPV6, IPV6_RECVTCLASS, V6 | All},
     {"IPV6_RECVORIGDSTADDR", IPPROTO_IPV6, IPV6_RECVORIGDSTADDR, V6 | All},
-    {"IPV6_RECVFRAGSIZE", IPPROTO_IPV6, IPV6_RECVFRAGSIZE, V6 | Raw | Udp},
+    {"IPV6_RECVFRAGSIZE", IPPROTO_IPV6, IPV6_RECVFRAGSIZE, V6 | All},
     {"IPV6_TCLASS", IPPROTO_IPV6, IPV6_TCLASS, V6 | All},
     {"IPV6_DONTFRAG", IPPROTO_IPV6, IPV6_DONTFRAG, V6 | All},
     {"IPV6_AUTOFLOWLABEL", IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, V6 | All},
     {"IPV6_ADDR_PREFERENCES", IPPROTO_IPV6, IPV6_ADDR_PREFERENCES, V6 | All},
     {"IPV6_MINHOPCOUNT", IPPROTO_IPV6, IPV6_MINHOPCOUNT, V6 | All},
 
+    // The kernel tells only that a number of an alert other than 0 was chosen, not which.
+    {"IPV6_ROUTER_ALERT", IPPROTO_IPV6, IPV6_ROUTER_ALERT, V6 | Raw},
     {"IPV6_ROUTER_ALERT_ISOLATE", IPPROTO_IPV6, kIpv6RouterAlertIsolate, V6 | All},
     {"IPV6_2292PKTINFO", IPPROTO_IPV6, IPV6_2292PKTINFO, V6 | All},
     {"IPV6_2292HOPOPTS", IPPROTO_IPV6, IPV6_2292HOPOPTS, V6 | All},
@@ -141,7 +143,7 @@ constexpr Row kRows[] = {
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::NotConnected},
     // The kernel chooses one for a connection, and raises it as the buffer grows.
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::Lowered},
-    {"TCP_SAVE_SYN", IPPROTO_TCP, TCP_SAVE_SYN, Dual | Tcp, When::NotConnected},
+    {"TCP_SAVE_SYN", IPPROTO_TCP, TCP_SAVE_SYN, Dual | Tcp, When::Early},
     {"TCP_FASTOPEN_CONNECT", IPPROTO_TCP, TCP_FASTOPEN_CONNECT, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN", IPPROTO_TCP, TCP_FASTOPEN, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN_KEY", IPPROTO_TCP, TCP_FASTOPEN_KEY, Dual | Tcp, When::NotConnected},
@@ -160,11 +162,11 @@ constexpr Row kRows[] = {
     {"TCP_RTO_MIN_US", IPPROTO_TCP, kTcpRtoMinUs, Dual | Tcp},
     {"TCP_DELACK_MAX_US", IPPROTO_TCP, kTcpDelayedAckMaxUs, Dual | Tcp},
 
-    {"UDP_ENCAP", IPPROTO_UDP, UDP_ENCAP, Dual | Udp},
-    {"UDP_NO_CHECK6_TX", IPPROTO_UDP, UDP_NO_CHECK6_TX, Dual | Udp},
-    {"UDP_NO_CHECK6_RX", IPPROTO_UDP, UDP_NO_CHECK6_RX, Dual | Udp},
-    {"UDP_SEGMENT", IPPROTO_UDP, UDP_SEGMENT, Dual | Udp},
-    {"UDP_GRO", IPPROTO_UDP, UDP_GRO, Dual | Udp},
+    {"UDP_ENCAP", IPPROTO_UDP, UDP_ENCAP, Dual | Udp | UdpLite},
+    {"UDP_NO_CHECK6_TX", IPPROTO_UDP, UDP_NO_CHECK6_TX, Dual | Udp | UdpLite},
+    {"UDP_NO_CHECK6_RX", IPPROTO_UDP, UDP_NO_CHECK6_RX, Dual | Udp | UdpLite},
+    {"UDP_SEGMENT", IPPROTO_UDP, UDP_SEGMENT, Dual | Udp | UdpLite},
+    {"UDP_GRO", IPPROTO_UDP, UDP_GRO, Dual | Udp | UdpLite},
     {"UDPLITE_SEND_CSCOV", IPPROTO_UDPLITE, kUdpLiteSendCoverage, Dual | UdpLite},
     {"UDPLITE_RECV_CSCOV", IPPROTO_UDPLITE, kUdpLiteReceiveCoverage, Dual | UdpLite},
 
@@ -235,8 +237,10 @@ void readRaw(int socket, const InetType& type, IpOptsEntry& out, Arena& arena) {
     const bool v6 = type.family == AF_INET6;
     auto& raw = *arena.make<IpOptsRawEntry>();
     out.raw = &raw;
-    raw.has_hdrincl = raw.hdrincl = (v6 ? readInt(socket, IPPROTO_IPV6, IPV6_HDRINCL, "IPV6_HDRINCL")
-                                        : readInt(socket, IPPROTO_IP, IP_HDRINCL, "IP_HDRINCL")) != 0;
+    // Sockets of IPPROTO_RAW begin with 1.
+    raw.has_hdrincl = 1;
+    raw.hdrincl = (v6 ? readInt(socket, IPPROTO_IPV6, IPV6_HDRINCL, "IPV6_HDRINCL")
+                      : readInt(socket, IPPROTO_IP, IP_HDRINCL, "IP_HDRINCL")) != 0;
     if (!v6)
         raw.has_nodefrag = raw.nodefrag = readInt(socket, IPPROTO_IP, IP_NODEFRAG, "IP_NODEFRAG") != 0;
     if (type.protocol != (v6 ? int{IPPROTO_ICMPV6} : int{IPPROTO_ICMP}))

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <array>
 #include <climits>
 #include <cstring>
 #include <optional>
@@ -21,8 +22,11 @@ namespace criu::sockets {
 namespace {
 
 // Newer than the headers of some systems.
-constexpr int kTimestampNew = 63;    // SO_TIMESTAMP_NEW: with 64-bit seconds for 32-bit programs
-constexpr int kTimestampNsNew = 64;  // SO_TIMESTAMPNS_NEW
+constexpr int kTimestampNew = 63;     // SO_TIMESTAMP_NEW: with 64-bit seconds for 32-bit programs
+constexpr int kTimestampNsNew = 64;   // SO_TIMESTAMPNS_NEW
+constexpr int kTxTime = 61;           // SO_TXTIME
+constexpr int kTimestampingNew = 65;  // SO_TIMESTAMPING_NEW
+constexpr int kPreferBusyPoll = 69;
 constexpr int kBufLock = 72;
 constexpr int kReserveMemory = 73;
 constexpr int kRcvMark = 75;
@@ -98,12 +102,19 @@ constexpr IntOption kIntOptions[] = {
 #undef CRIU_NUMBER
 #undef CRIU_FLAG
 
+/// Families whose sockets have an option.
+enum class Of : std::uint8_t {
+    All,
+    Credentials,  ///< only those whose messages carry credentials
+    NotInternet,  ///< Internet sockets keep it with their other options, see inet_options
+};
+
 /// An option without a field of its own: carried as it is where it isn't what a new socket has.
 struct MoreOption {
     const char* name;
     int option;
-    int usual;
-    bool onlyUnix = false;  ///< only of families whose messages carry credentials
+    int usual;  ///< a longer value is this number, too
+    Of of = Of::All;
 };
 
 // In the order of restoring. A locked filter can't be set any more.
@@ -121,9 +132,15 @@ constexpr MoreOption kMoreOptions[] = {
     {"SO_ZEROCOPY", SO_ZEROCOPY, 0},
     {"SO_RESERVE_MEM", kReserveMemory, 0},
     {"SO_RCVMARK", kRcvMark, 0},
-    {"SO_PASSPIDFD", kPassPidFd, 0, true},
+    {"SO_PASSPIDFD", kPassPidFd, 0, Of::Credentials},
     {"SO_RCVPRIORITY", kRcvPriority, 0},
-    {"SO_PASSRIGHTS", kPassRights, 1, true},
+    {"SO_PASSRIGHTS", kPassRights, 1, Of::Credentials},
+    {"SO_TIMESTAMPING", SO_TIMESTAMPING, 0, Of::NotInternet},
+    {"SO_TIMESTAMPING_NEW", kTimestampingNew, 0, Of::NotInternet},
+    {"SO_BUSY_POLL", SO_BUSY_POLL, 0, Of::NotInternet},
+    {"SO_PREFER_BUSY_POLL", kPreferBusyPoll, 0, Of::NotInternet},
+    {"SO_MAX_PACING_RATE", SO_MAX_PACING_RATE, -1, Of::NotInternet},
+    {"SO_TXTIME", kTxTime, 0, Of::NotInternet},
     {"SO_LOCK_FILTER", SO_LOCK_FILTER, 0},
 };
 
@@ -232,18 +249,45 @@ void restoreFilter(int fd, std::span<const std::uint64_t> image) {
     sys(::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)), "attach the filter of a socket");
 }
 
+bool isOf(const MoreOption& row, int family) {
+    if (row.of == Of::Credentials)
+        return family == AF_UNIX || family == AF_NETLINK || family == AF_BLUETOOTH;
+    return row.of == Of::All || (family != AF_INET && family != AF_INET6);
+}
+
+bool isUsual(const MoreOption& row, std::span<const std::byte> value) {
+    std::int64_t number = 0;
+    if (value.size() == sizeof(int)) {
+        int narrow = 0;
+        std::memcpy(&narrow, value.data(), sizeof(narrow));
+        number = narrow;
+    } else if (value.size() == sizeof(number)) {
+        std::memcpy(&number, value.data(), sizeof(number));
+    } else {
+        fail("socket option {} has {} bytes", row.name, value.size());
+    }
+    return number == row.usual;
+}
+
 void dumpMore(int fd, int family, SkOptsEntry& out, Arena& arena) {
     out.more = arena.array<SkMoreOpt*>(std::size(kMoreOptions));
     for (const MoreOption& row : kMoreOptions) {
-        if (row.onlyUnix && family != AF_UNIX && family != AF_NETLINK && family != AF_BLUETOOTH)
+        if (!isOf(row, family))
             continue;
-        const std::optional<int> value = read<int>(fd, SOL_SOCKET, row.option, row.name);
-        if (value.value_or(row.usual) == row.usual)
+        std::array<std::byte, 2 * sizeof(std::int64_t)> room{};
+        socklen_t size = room.size();
+        if (::getsockopt(fd, SOL_SOCKET, row.option, room.data(), &size) != 0) {
+            if (unknownOption(errno))
+                continue;
+            failErrno("read socket option {}", row.name);
+        }
+        const auto value = std::span(room).first(size);
+        if (isUsual(row, value))
             continue;
         auto& more = *arena.make<SkMoreOpt>();
         more.level = SOL_SOCKET;
         more.name = static_cast<std::uint32_t>(row.option);
-        more.value = arena.bytes(std::as_bytes(std::span(&*value, 1)));
+        more.value = arena.bytes(value);
         out.more[out.n_more++] = &more;
     }
 }

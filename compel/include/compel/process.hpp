@@ -5,6 +5,7 @@
 #include <compel/tracee.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,6 +66,11 @@ public:
     /// same look at its mappings.
     [[nodiscard]] bool maps(std::string_view anonymousInode);
 
+    /// Brings a process that isn't stopped into a group-stop by this signal, or by SIGSTOP if the kernel ignores that
+    /// one (SIGTSTP, SIGTTIN and SIGTTOU of an orphaned process group). None of its code runs, and other signals stay
+    /// in their queues, as they do in a stopped process. Detaching leaves it stopped.
+    void stopAsGroup(int signal);
+
     /// Detaches every thread, the leader last; throws the first failure after having tried all.
     void detach();
     /// From here on the kernel ends the process with SIGKILL if the calling thread ends (PTRACE_O_EXITKILL).
@@ -96,6 +102,7 @@ private:
     std::vector<pid_t> seizeNewThreads(const FreezeOptions& options);
     Found seizeListedThreads(const FreezeOptions& options, Deadline deadline);
     void waitForStops(Deadline deadline);
+    bool takeStopSignal(int signal);
     /// Returns the threads, whose ends are to be waited for.
     std::vector<Tracee*> sendKill();
     void disown() noexcept;

@@ -49,6 +49,12 @@ std::uint64_t signalMaskOf(const CoreEntry& core) {
     return core.thread_core->has_blk_sigset != 0 ? core.thread_core->blk_sigset : 0;
 }
 
+/// The one that the process was stopped by, or SIGSTOP.
+int stopSignalOf(const TaskCoreEntry& core) {
+    const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
+    return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU ? signal : SIGSTOP;
+}
+
 compel::Registers asRegisters(const std::vector<std::byte>& general) {
     compel::Registers registers;
     if (general.size() != sizeof(registers.raw))
@@ -212,13 +218,14 @@ void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
     // Whoever dies now was killed from outside; that must not keep the others.
     std::vector<HostPid> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
-        const compel::FrozenProcess& process = processes_[i];
         const model::Task& task = *members_[i].task;
-        if (stopAll || task.state == model::TaskState::Stopped) {
-            const TaskCoreEntry& core = *task.core().tc;
-            const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
-            ::kill(process.pid(), stopAll ? SIGSTOP : signal);
-            stopping.emplace_back(process.pid());
+        if (!stopAll && task.state != model::TaskState::Stopped)
+            continue;
+        stopping.emplace_back(processes_[i].pid());
+        try {
+            processes_[i].stopAsGroup(stopAll ? SIGSTOP : stopSignalOf(*task.core().tc));
+        } catch (const compel::Error&) {
+            continue;
         }
     }
     for (std::size_t i = 0; i < processes_.size(); ++i) {

@@ -2,9 +2,13 @@
 #include "criu/engine/dump/tasks/dump_task.hpp"
 
 #include <compel/injection.hpp>
+#include <compel/interrupted_call.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
@@ -33,6 +37,8 @@ public:
     void run() {
         auto& threads = task_.process->threads();
         readSeccomp();
+        for (compel::FrozenThread& thread : threads)
+            restarted_.push_back(compel::findRestartedCall(thread.tracee));
         leaderGroups_ = task_.dir.tryReadFile("cgroup").value_or("");
         leaderSet_ = context_.cgroups.setOf(leaderGroups_, context_.cgroupView);
         compel::Injection injection(
@@ -85,7 +91,7 @@ private:
                         "POSIX timer {} of {} counts the processor time of the thread that has made it, which the "
                         "kernel doesn't tell: after a restore it counts that of the main thread",
                         timer, task_.describe());
-            const auto traced = lookAt(*asked[i], std::move(runs[i]));
+            const auto traced = lookAt(*asked[i], std::move(runs[i]), restarted_[first + i]);
             const compel::RemoteAddress answerAt = asked[i]->landlockAt;
             context_.landlock.requireOutsideDomain(task_, asked[i]->thread.tracee,
                                                    answerAt == 0 ? -EPERM : data.local<std::int64_t>(answerAt));
@@ -94,8 +100,12 @@ private:
     }
 
     /// What tracing shows must be read by the thread that traces. The run ends with that: the thread is as it was.
-    [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQueries& asked, compel::BlobRun run) const {
-        return std::make_shared<const TracedThread>(asked.thread, run, task_.compat);
+    [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQueries& asked, compel::BlobRun run,
+                                                             std::optional<std::int64_t> restarted) const {
+        const auto traced = std::make_shared<TracedThread>(asked.thread, run, task_.compat);
+        if (restarted)
+            traced->registers.setSyscallNumber(*restarted);
+        return traced;
     }
 
     /// If there are many images to write, other threads of criu complete and write them.
@@ -160,6 +170,7 @@ private:
     const TaskDumpContext& context_;
     MmEntry& mm_;
     CoreContext core_;
+    std::vector<std::optional<std::int64_t>> restarted_;  ///< of each thread, compel::findRestartedCall()
     SyscallDispatchSuspension dispatch_;
     std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
     std::uint32_t leaderSet_ = 0;

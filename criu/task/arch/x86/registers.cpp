@@ -145,20 +145,34 @@ constexpr std::int64_t kRestartSyscall = 219;
 constexpr std::int64_t kCompatRestartSyscall = 0;
 constexpr std::uint64_t kSyscallLength = 2;
 
-void rewindSystemCall(user_regs_struct& regs, std::int64_t restartSyscall) {
+/// Sets registers to those before an interrupted system call that is to be made again. Returns the errno by which the
+/// kernel would make it again, 0 for other calls.
+std::uint32_t rewindSystemCall(user_regs_struct& regs, std::int64_t restartSyscall) {
     if (static_cast<std::int64_t>(regs.orig_rax) < 0)
-        return;
+        return 0;
     const auto result = static_cast<std::int64_t>(regs.rax);
-    const bool again = result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand ||
-                       // A sleep with a time limit. What is left of it only the kernel knows; the whole of it again is
-                       // nearer to what the program wants than a failure it doesn't expect.
-                       (result == kRestartBlock && static_cast<std::int64_t>(regs.orig_rax) != restartSyscall);
-    if (result == kRestartBlock && !again)
+    if (result == kRestartBlock && static_cast<std::int64_t>(regs.orig_rax) == restartSyscall) {
         regs.rax = static_cast<std::uint64_t>(-EINTR);  // the number of the call itself is lost
-    if (again) {
-        regs.rax = regs.orig_rax;
-        regs.rip -= kSyscallLength;
+        return 0;
     }
+    if (result != kRestartSys && result != kRestartNoIntr && result != kRestartNoHand && result != kRestartBlock)
+        return 0;
+    regs.rax = regs.orig_rax;
+    regs.rip -= kSyscallLength;
+    // A sleep with a time limit. What is left of it only the kernel knows; the whole of it again is nearer to what the
+    // program wants than a failure it doesn't expect.
+    return static_cast<std::uint32_t>(-(result == kRestartBlock ? kRestartNoHand : result));
+}
+
+/// The kernel makes the call again when the thread goes on. If the thread handles a signal first, the call may end with
+/// EINTR instead.
+void enterSystemCall(user_regs_struct& regs, std::uint32_t restart) {
+    const std::int64_t result = -static_cast<std::int64_t>(restart);
+    if (result != kRestartSys && result != kRestartNoIntr && result != kRestartNoHand)
+        fail("the image has an interrupted system call that ends with {}", restart);
+    regs.orig_rax = regs.rax;
+    regs.rax = static_cast<std::uint64_t>(result);
+    regs.rip += kSyscallLength;
 }
 
 void storeOther(std::span<const std::byte> area, UserX86XsaveEntry& xsave, Arena& arena) {
@@ -421,7 +435,7 @@ void storeRegisters(std::span<const std::byte> general, std::span<const std::byt
     std::memcpy(&regs, general.data(), sizeof(regs));
     if (compat)
         std::memcpy(&descriptors, segments.data(), segments.size());
-    rewindSystemCall(regs, compat ? kCompatRestartSyscall : kRestartSyscall);
+    const std::uint32_t restart = rewindSystemCall(regs, compat ? kCompatRestartSyscall : kRestartSyscall);
 
     core.mtype = coreMachine();
     auto& info = *arena.make<ThreadInfoX86>();
@@ -431,6 +445,8 @@ void storeRegisters(std::span<const std::byte> general, std::span<const std::byt
         storeCompat(regs, *info.gpregs);
     else
         storeNative(regs, *info.gpregs);
+    info.gpregs->has_restart = restart != 0;
+    info.gpregs->restart = restart;
     storeSegments(descriptors, info, arena);
     storeExtended(extended, shadowStackPointer, info, arena);
 }
@@ -462,8 +478,7 @@ RegisterSets loadRegisters(const CoreEntry& core) {
     regs.rdx = in.dx;
     regs.rsi = in.si;
     regs.rdi = in.di;
-    // The new thread isn't in a system call: nothing for the kernel to restart.
-    regs.orig_rax = static_cast<std::uint64_t>(-1);
+    regs.orig_rax = static_cast<std::uint64_t>(-1);  // not in a system call
     regs.rip = in.ip;
     regs.cs = in.cs;
     regs.eflags = in.flags;
@@ -475,6 +490,8 @@ RegisterSets loadRegisters(const CoreEntry& core) {
     regs.es = in.es;
     regs.fs = in.fs;
     regs.gs = in.gs;
+    if (in.has_restart != 0)
+        enterSystemCall(regs, in.restart);
 
     RegisterSets sets;
     if (isCompat(core)) {

@@ -28,6 +28,7 @@ struct Registers {
 
     /// Number of the system call the thread is in or returns from; negative if it came into the kernel otherwise.
     [[nodiscard]] std::int64_t syscallNumber() const noexcept { return static_cast<std::int64_t>(raw.orig_rax); }
+    void setSyscallNumber(std::int64_t value) noexcept { raw.orig_rax = static_cast<std::uint64_t>(value); }
     [[nodiscard]] bool inSyscall() const noexcept { return syscallNumber() >= 0; }
 
     /// Argument `index` (0 to 5) of the system call that the thread is about to enter, or is in.
@@ -104,6 +105,45 @@ struct Registers {
     /// False for a thread that runs 32-bit code, whose system calls have other numbers. setCall() and setEntry() take
     /// it to 64-bit code all the same; other segment registers have no meaning there.
     [[nodiscard]] bool isNative() const noexcept { return raw.cs == codeSegment64; }
+
+    /// Numbers that the calls of compel/src/interrupted_call.cpp have in 32-bit code
+    /// (arch/x86/entry/syscalls/syscall_32.tbl of Linux).
+    static constexpr std::int64_t interruptedCompatCalls[] = {
+        3,    // read
+        4,    // write
+        82,   // select, of one argument
+        102,  // socketcall
+        117,  // ipc
+        142,  // _newselect
+        145,  // readv
+        146,  // writev
+        177,  // rt_sigtimedwait
+        187,  // sendfile
+        239,  // sendfile64
+        247,  // io_getevents
+        256,  // epoll_wait
+        308,  // pselect6
+        309,  // ppoll
+        313,  // splice
+        319,  // epoll_pwait
+        337,  // recvmmsg
+        345,  // sendmmsg
+        362,  // connect
+        364,  // accept4
+        369,  // sendto
+        370,  // sendmsg
+        371,  // recvfrom
+        372,  // recvmsg
+        385,  // io_pgetevents
+        413,  // pselect6_time64
+        414,  // ppoll_time64
+        416,  // io_pgetevents_time64
+        417,  // recvmmsg_time64
+        420,  // semtimedop_time64
+        421,  // rt_sigtimedwait_time64
+        426,  // io_uring_enter
+        441,  // epoll_pwait2
+    };
 
     /// In the order of a system call's arguments, syscall(2).
     static constexpr decltype(&user_regs_struct::rdi) argumentRegisters[] = {

@@ -20,6 +20,7 @@ struct Registers {
     void setSp(std::uint64_t value) noexcept;
     [[nodiscard]] std::uint64_t threadPointer() const noexcept;
     [[nodiscard]] std::int64_t syscallNumber() const noexcept;
+    void setSyscallNumber(std::int64_t value) noexcept;
     [[nodiscard]] bool inSyscall() const noexcept;
     [[nodiscard]] std::uint64_t syscallArgument(std::size_t index) const noexcept;
     void setSyscallArgument(std::size_t index, std::uint64_t value) noexcept;
@@ -36,6 +37,7 @@ struct Registers {
     [[nodiscard]] std::int32_t blobProcess() const noexcept;
     [[nodiscard]] std::int64_t blobResult() const noexcept;
     [[nodiscard]] bool isNative() const noexcept;
+    static constexpr std::int64_t interruptedCompatCalls[] = {3};
 };
 
 using ThreadSegments = std::array<std::byte, 0>;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+#include <compel/interrupted_call.hpp>
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <string>
+
+#include "fail.hpp"
+#include "proc.hpp"
+
+namespace compel {
+namespace {
+
+constexpr std::int64_t restartNoHandler = -514;  // -ERESTARTNOHAND of include/linux/errno.h
+constexpr std::int64_t restartByBlock = -516;    // -ERESTART_RESTARTBLOCK
+
+// Calls that return EINTR when they are interrupted before they have had an effect. Those that aren't here return
+// -ERESTART*, which the kernel makes again by itself, or may have had an effect (close(2), ioctl(2)).
+constexpr std::int64_t calls[] = {
+#ifdef SYS_epoll_wait
+    SYS_epoll_wait,
+#endif
+    SYS_epoll_pwait,
+#ifdef SYS_epoll_pwait2
+    SYS_epoll_pwait2,
+#endif
+    SYS_rt_sigtimedwait,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_io_getevents,
+    SYS_io_pgetevents,
+#ifdef SYS_io_uring_enter
+    SYS_io_uring_enter,
+#endif
+// With a time limit that the kernel couldn't write back (select(2) and its like, see fs/select.c).
+#ifdef SYS_select
+    SYS_select,
+#endif
+    SYS_pselect6,
+    SYS_ppoll,
+    // With a time limit of the socket (SO_RCVTIMEO, SO_SNDTIMEO; sock_intr_errno() in include/net/sock.h).
+    SYS_read,
+    SYS_readv,
+    SYS_write,
+    SYS_writev,
+    SYS_recvfrom,
+    SYS_recvmsg,
+    SYS_recvmmsg,
+    SYS_sendto,
+    SYS_sendmsg,
+    SYS_sendmmsg,
+    SYS_accept,
+    SYS_accept4,
+    SYS_connect,
+    SYS_sendfile,
+    SYS_splice,
+};
+
+bool goesOnByRestart(const Registers& registers) {
+    return registers.isNative() && registers.syscallNumber() == SYS_restart_syscall &&
+           registers.syscallResult() == restartByBlock;
+}
+
+/// clock_nanosleep(2) has a clock for its first argument, nanosleep(2) an address.
+std::int64_t sleepOf(const Registers& registers) {
+    constexpr std::uint64_t lowestAddress = 4096;
+    const std::uint64_t first = registers.syscallArgument(0);
+    const bool negative = first == static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(first)}) &&
+                          static_cast<std::int32_t>(first) < 0;
+    return first < lowestAddress || negative ? SYS_clock_nanosleep : SYS_nanosleep;
+}
+
+/// By the function of the kernel that a thread sleeps in. Sleeps that go on are shown as the caller of the function,
+/// whose name differs between kernels and processors. No other call than these has a restart block
+/// (ERESTART_RESTARTBLOCK in Linux 5.10 to 6.18).
+std::optional<std::int64_t> callOf(const std::string& function, const Registers& registers) {
+    const auto has = [&](const char* part) { return function.find(part) != std::string::npos; };
+    if (has("futex"))
+        return SYS_futex;
+#ifdef SYS_poll
+    if (has("poll"))
+        return SYS_poll;
+#endif
+    return function.empty() ? std::nullopt : std::optional(sleepOf(registers));
+}
+
+/// Runs a thread that is at the entry of a call until it sleeps in there. Where it sleeps; empty if the call has ended,
+/// or the thread doesn't come to sleep.
+std::string sleepIn(Tracee& tracee) {
+    constexpr std::chrono::seconds patience(2);
+    const auto end = std::chrono::steady_clock::now() + patience;
+    tracee.syscallStep();
+    while (!tracee.waitStopFor(std::chrono::microseconds(50)) && std::chrono::steady_clock::now() < end) {
+        const auto status = readThreadStatus(tracee.tid());
+        if (!status || status->state != 'S')
+            continue;
+        const std::string function = readWholeFile(join("/proc/", tracee.tid(), "/wchan")).value_or("");
+        if (!function.empty() && function != "0")
+            return function;
+    }
+    return {};
+}
+
+}  // namespace
+
+bool endedByInterruption(const Registers& registers) noexcept {
+    if (!registers.inSyscall() || registers.syscallResult() != -EINTR)
+        return false;
+    const auto isIn = [&](const auto& list) {
+        return std::find(std::begin(list), std::end(list), registers.syscallNumber()) != std::end(list);
+    };
+    return registers.isNative() ? isIn(calls) : isIn(Registers::interruptedCompatCalls);
+}
+
+void restartInterruptedCall(Tracee& tracee) {
+    Registers registers = tracee.registers();
+    if (!endedByInterruption(registers))
+        return;
+    registers.setSyscallResult(restartNoHandler);
+    tracee.setRegisters(registers);
+}
+
+std::optional<std::int64_t> findRestartedCall(Tracee& tracee) {
+    const Registers found = tracee.registers();
+    if (!goesOnByRestart(found))
+        return std::nullopt;
+    const SignalMask mask = tracee.signalMask();
+    tracee.setSignalMask(allSignals);
+    std::string function;
+    tracee.syscallStep();
+    if (tracee.waitStop().kind == StopInfo::Kind::Syscall)
+        function = sleepIn(tracee);
+    if (!tracee.stopped()) {
+        tracee.interrupt();
+        (void)tracee.waitStop();
+    }
+    if (tracee.released())
+        throw TraceeGone(ESRCH, join("thread ", tracee.tid(), " in a system call that is made again"));
+    tracee.requeueSignal();
+    tracee.setSignalMask(mask);
+    return goesOnByRestart(tracee.registers()) ? callOf(function, found) : std::nullopt;
+}
+
+}  // namespace compel

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: ignore thread \d+ ShdPnd
+#include <sys/wait.h>
+
+#include "threads.hpp"
+#include "zdtm.hpp"
+
+ZDTM("a stopped process that a signal is to end stays as it is until SIGCONT") {
+    const pid_t child = me.start_child([](zdtm::Task& task) {
+        const zdtm::Threads threads(
+            2, [](unsigned) {}, [](unsigned) {});
+        task.wait_for_check();
+    });
+    SYS(kill(child, SIGSTOP));
+    int status = 0;
+    SYS(waitpid(child, &status, WUNTRACED));
+    SYS(kill(child, SIGUSR1));
+    // It would be the signal that is taken first.
+    SYS(kill(child, SIGHUP));
+    me.wait_for_check();
+
+    CHECK(waitpid(child, &status, WNOHANG) == 0, "it has ended: status 0x%x", status);
+    const std::string path = "/proc/" + std::to_string(child) + "/status";
+    CHECK(zdtm::status_field(path, "State")[0] == 'T', "state %s", zdtm::status_field(path, "State").c_str());
+    SYS(kill(child, SIGCONT));
+    SYS(waitpid(child, &status, 0));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP, "status 0x%x", status);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: dump-options --file-locks
+// zdtm: restore-options --file-locks
+// zdtm: fails-with-4.2 it ends sleeps with a time limit, and leaves what the kernel ends with EINTR
+#include "blocking_calls.hpp"
+#include "zdtm.hpp"
+
+ZDTM("system calls that threads are blocked in go on, as if nothing had interrupted them") {
+    zdtm::BlockingCalls calls(zdtm::BlockingCalls::Kind::Lasting);
+    me.wait_for_check();
+    calls.check_blocked();
+}

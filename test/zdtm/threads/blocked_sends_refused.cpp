@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes refused
+// zdtm: refused holds a file lock
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "blocking_calls.hpp"
+#include "zdtm.hpp"
+
+ZDTM("sends that threads are blocked in go on after a dump that has failed") {
+    const int lock = SYS(open("lock", O_RDWR | O_CREAT, 0600));
+    SYS(flock(lock, LOCK_EX));
+    zdtm::BlockingCalls calls(zdtm::BlockingCalls::Kind::Sends);
+    me.wait_for_check();
+    calls.check_blocked();
+}
