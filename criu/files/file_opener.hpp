@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "criu/base/ids.hpp"
@@ -54,6 +55,10 @@ public:
     /// What this process calls a process or process group of the tree, in its own pid namespace; zero for one that it
     /// doesn't see and that isn't there. Throws Error for a process that is there, but can't be seen from here.
     [[nodiscard]] virtual pid_t numberOf(TreePid process) const = 0;
+    /// For what has descriptions in several namespaces (RestoredFile::spansNamespaces()): runs `work` in the network
+    /// namespace of this number in images, or where paths on this mount of the images lead.
+    virtual void inNetwork(std::uint32_t number, const std::function<void()>& work) = 0;
+    virtual void onMount(int mount, const std::function<void()>& work) = 0;
     /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
     virtual UniqueFd openPath(FileId regular, int flags, PathCheck check) = 0;
     /// The same with PathCheck::Same.

@@ -40,6 +40,10 @@ public:
     /// them as a descriptor; then they are opened in the same process as this one, where find() has them.
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
 
+    /// Whether open() makes each description in the namespaces that it is of, by FileOpener::inNetwork() and onMount().
+    /// Otherwise all of them have to be of one network namespace, and have names in one mount namespace.
+    [[nodiscard]] virtual bool spansNamespaces() const { return false; }
+
     /// Runs once, in a process that uses the file, after all processes of the tree exist and have their descriptors
     /// in place: for what refers to descriptor numbers or processes.
     virtual void complete(PlacedFiles&) {}

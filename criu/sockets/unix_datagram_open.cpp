@@ -48,7 +48,7 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
     if (socket.has(UnixFlag::Callback))
         fail("{} was dumped by a plugin, which is needed to restore it", socket.shown());
     if (!socket.name.empty()) {
-        provide(socket, create(SOCK_DGRAM));
+        provide(socket, create(SOCK_DGRAM, socket));
         giveName(socket);
         return;
     }
@@ -63,7 +63,7 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
     if (socket.incoming.size() > (socket.mutual() ? 0 : 1) || (partner != nullptr && made(*partner)))
         fail("{} has no name, but more than one socket is connected to it", socket.shown());
     if (partner == nullptr && socket.queue.empty() && !lostPeer(socket)) {
-        provide(socket, create(SOCK_DGRAM));
+        provide(socket, create(SOCK_DGRAM, socket));
         return;
     }
     auto [end, other] = createPair(socket);
@@ -101,7 +101,7 @@ void UnixGroupOpener::connectAndFillDatagram(UnixSocket& socket) {
         return;
     }
     if (lostPeer(socket) && !ready) {
-        UniqueFd lost = opener_.toServiceRange(create(SOCK_DGRAM));
+        UniqueFd lost = opener_.toServiceRange(create(SOCK_DGRAM, socket));
         bindAnywhere(lost.get());
         connectTo(lost.get(), socket);
         connectName(fdOf(socket), nameOf(lost.get()), -1);
@@ -127,7 +127,7 @@ void UnixGroupOpener::fillDatagram(UnixSocket& socket) {
     } else if (!socket.incoming.empty()) {
         fill(socket, via(*socket.incoming.front()));
     } else {
-        UniqueFd passing = opener_.toServiceRange(create(SOCK_DGRAM));
+        UniqueFd passing = opener_.toServiceRange(create(SOCK_DGRAM, socket));
         connectTo(passing.get(), socket);
         fill(socket, via(std::move(passing)));
     }
@@ -162,7 +162,7 @@ std::shared_ptr<UniqueFd> UnixGroupOpener::standIn(const std::string& address, c
     if (fresh) {
         UnixName name;
         name.text = address;
-        auto sender = std::make_shared<UniqueFd>(opener_.toServiceRange(create(SOCK_DGRAM)));
+        auto sender = std::make_shared<UniqueFd>(opener_.toServiceRange(create(SOCK_DGRAM, target)));
         try {
             bindName(sender->get(), name, PathFate::Removed, nullptr);
             found->second = std::move(sender);

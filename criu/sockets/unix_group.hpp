@@ -70,6 +70,8 @@ public:
     void complete(files::PlacedFiles& placed) override;
     [[nodiscard]] const FownEntry* owner(FileId id) const override;
     [[nodiscard]] std::vector<FileId> needs() const override;
+    /// Names in file systems connect sockets of several network and mount namespaces.
+    [[nodiscard]] bool spansNamespaces() const override { return true; }
 
     [[nodiscard]] std::span<UnixSocket* const> sockets() const { return sockets_; }
 

@@ -66,8 +66,12 @@ int UnixGroupOpener::fdOf(const UnixSocket& socket) const {
     return fd;
 }
 
-UniqueFd UnixGroupOpener::create(int type) const {
-    return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "create a unix socket"));
+UniqueFd UnixGroupOpener::create(int type, const UnixSocket& of) const {
+    UniqueFd made;
+    opener_.inNetwork(of.entry->has_ns_id != 0 ? of.entry->ns_id : 0, [&] {
+        made.reset(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "create a unix socket"));
+    });
+    return made;
 }
 
 void UnixGroupOpener::as(const std::optional<kernel::Identity>& doer, const std::function<void()>& work) {
@@ -98,9 +102,11 @@ void UnixGroupOpener::warnOfPeers() {
 
 std::pair<UniqueFd, UniqueFd> UnixGroupOpener::createPair(const UnixSocket& socket) {
     int ends[2];
-    as(peerOf(*socket.entry), [&] {
-        sys(::socketpair(AF_UNIX, static_cast<int>(socket.entry->type) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
-            "create a pair of unix sockets");
+    opener_.inNetwork(socket.entry->has_ns_id != 0 ? socket.entry->ns_id : 0, [&] {
+        as(peerOf(*socket.entry), [&] {
+            sys(::socketpair(AF_UNIX, static_cast<int>(socket.entry->type) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+                "create a pair of unix sockets");
+        });
     });
     UniqueFd one(ends[0]);
     UniqueFd other(ends[1]);
@@ -117,8 +123,11 @@ void UnixGroupOpener::provide(UnixSocket& socket, UniqueFd fd) {
 void UnixGroupOpener::giveName(UnixSocket& socket) {
     if (socket.name.empty())
         return;
-    UniqueFd file = bindName(fdOf(socket), socket.name, socket.name.deleted ? PathFate::Removed : PathFate::Kept,
-                             hiddenPlaceOf(socket.name));
+    UniqueFd file;
+    opener_.onMount(socket.name.mount, [&] {
+        file = bindName(fdOf(socket), socket.name, socket.name.deleted ? PathFate::Removed : PathFate::Kept,
+                        hiddenPlaceOf(socket.name));
+    });
     if (file)
         files_[&socket] = std::make_shared<UniqueFd>(opener_.toServiceRange(std::move(file)));
 }
@@ -137,7 +146,8 @@ const files::HiddenDirectory* UnixGroupOpener::hiddenPlaceOf(const UnixName& nam
 
 void UnixGroupOpener::connectTo(int fd, const UnixSocket& target) {
     const auto file = files_.find(&target);
-    connectName(fd, target.name, file == files_.end() ? -1 : file->second->get());
+    opener_.onMount(target.name.mount,
+                    [&] { connectName(fd, target.name, file == files_.end() ? -1 : file->second->get()); });
 }
 
 void UnixGroupOpener::connectOutside(UnixSocket& socket) {
@@ -154,7 +164,7 @@ void UnixGroupOpener::connectOutside(UnixSocket& socket) {
         error.addHint(fmt::format("provide it: --inherit-fd fd[N]:socket:[{}]", socket.entry->ino));
         throw error;
     }
-    connectName(fdOf(socket), socket.outside->name, -1);
+    opener_.onMount(socket.outside->name.mount, [&] { connectName(fdOf(socket), socket.outside->name, -1); });
 }
 
 void UnixGroupOpener::adoptGiven() {
@@ -164,7 +174,7 @@ void UnixGroupOpener::adoptGiven() {
         if (inherited >= 0)
             given.reset(sys(::fcntl(inherited, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", inherited));
         else if (socket->has(UnixFlag::Callback)) {
-            freeName(socket->name, hiddenPlaceOf(socket->name));
+            opener_.onMount(socket->name.mount, [&] { freeName(socket->name, hiddenPlaceOf(socket->name)); });
             given = group_.carried_.open(socket->entry->ino);
         }
         if (!given)

@@ -31,7 +31,8 @@ private:
     // What is common to all types.
     [[nodiscard]] bool made(const UnixSocket& socket) const { return made_.contains(&socket); }
     [[nodiscard]] int fdOf(const UnixSocket& socket) const;
-    [[nodiscard]] UniqueFd create(int type) const;
+    /// For `of`: in its network namespace.
+    [[nodiscard]] UniqueFd create(int type, const UnixSocket& of) const;
     /// Both ends beyond the numbers that provide() needs.
     [[nodiscard]] std::pair<UniqueFd, UniqueFd> createPair(const UnixSocket& socket);
     void provide(UnixSocket& socket, UniqueFd fd);

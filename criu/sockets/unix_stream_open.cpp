@@ -17,7 +17,7 @@ void UnixGroupOpener::openStandalone(UnixSocket& socket) {
         answerAsService(socket);
         return;
     }
-    provide(socket, create(static_cast<int>(socket.entry->type)));
+    provide(socket, create(static_cast<int>(socket.entry->type), socket));
     giveName(socket);
     if (socket.in(kernel::UnixState::Listen))
         listenAs(fdOf(socket), kWideBacklog, socket);
@@ -72,9 +72,11 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
     UniqueFd file;
     const UnixSocket* const listener = listenerOf(accepted);
     if (listener == nullptr) {
-        passing = opener_.toServiceRange(create(type));
+        passing = opener_.toServiceRange(create(type, accepted));
         try {
-            file = bindName(passing.get(), accepted.name, PathFate::Removed, hiddenPlaceOf(accepted.name));
+            opener_.onMount(accepted.name.mount, [&] {
+                file = bindName(passing.get(), accepted.name, PathFate::Removed, hiddenPlaceOf(accepted.name));
+            });
         } catch (const Error& error) {
             if (error.code() != EADDRINUSE)
                 throw;
@@ -89,17 +91,17 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
     listenAs(from, kWideBacklog, other != nullptr ? *other : accepted);
 
     if (other != nullptr) {
-        provide(*other, create(type));
+        provide(*other, create(type, *other));
         giveName(*other);
     } else {
-        rest = opener_.toServiceRange(create(type));
+        rest = opener_.toServiceRange(create(type, accepted));
     }
     const int caller = other != nullptr ? fdOf(*other) : rest.get();
     as(peerOf(*accepted.entry), [&] {
         if (listener != nullptr)
             connectTo(caller, *listener);
         else
-            connectName(caller, accepted.name, file.get());
+            opener_.onMount(accepted.name.mount, [&] { connectName(caller, accepted.name, file.get()); });
     });
     provide(accepted, UniqueFd(sys(::accept4(from, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK),
                                    "accept the other end of {}", accepted.shown())));

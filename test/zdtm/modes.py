@@ -8,7 +8,7 @@ import re
 import signal
 import time
 
-from harness import criu as criu_runs, processes
+from harness import criu as criu_runs, fullstate, processes
 import increments
 from subject import Failed
 
@@ -33,6 +33,17 @@ def once(subject, _task):
     """Dump, restore, check."""
     subject.dump(subject.ours, "images")
     subject.restore(subject.ours, "images")
+    subject.check()
+
+
+def everything(subject, _task):
+    """Dump, restore, and compare everything that the kernel shows of the tree."""
+    before = fullstate.picture(subject.root, subject.probe)
+    # The probe stops processes, as a dump does.
+    subject.require_unchanged("after a look at everything")
+    subject.dump(subject.ours, "images")
+    subject.restore(subject.ours, "images")
+    subject.require_everything(before)
     subject.check()
 
 
@@ -311,6 +322,7 @@ def require_refusal(subject, run, pattern):
 
 MODES = [
     Mode("once", once),
+    Mode("everything", everything),
     Mode("five", five),
     Mode("increments", increments_mode),
     Mode("pre-dump", pre_dump),

@@ -8,7 +8,7 @@ import signal
 import stat
 import time
 
-from harness import criu, echo, processes, procstate
+from harness import criu, echo, fullstate, processes, procstate
 
 
 class Failed(Exception):
@@ -45,6 +45,7 @@ class Subject:
         self.state = None
         self.files = None
         self.stamps = None
+        self.probe = task["probe"]
         self.watched = None  # in mode damaged
         self.parent = None  # the init of the pid namespace that criu has made for the tree (--new-pidns)
 
@@ -182,6 +183,19 @@ class Subject:
             files = {entry for entry in files if "link_remap" not in entry[0]}
         if files != self.files:
             raise Failed(f"{when} the program's folder looks different: {sorted(files ^ self.files)}")
+
+    def require_everything(self, before):
+        """Requires all that the kernel shows of the tree to be as it was, but for what is explained.
+
+        Tasks may still be on their way to where they sleep."""
+        deadline = time.monotonic() + float(os.environ.get("SETTLE", processes.PATIENCE))
+        while True:
+            wrong = fullstate.differences(before, fullstate.picture(self.root, self.probe), self.ignore)
+            if not wrong or time.monotonic() > deadline:
+                break
+            self.init.pause(0.1)
+        if wrong:
+            raise Failed("\n".join(["after the restore the kernel shows something else:"] + wrong))
 
     def require_running(self, when):
         """Requires every task to be neither stopped nor traced, unless it was when remembered."""

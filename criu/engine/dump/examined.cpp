@@ -14,6 +14,7 @@
 #include "criu/engine/dump/memory/early_pages.hpp"
 #include "criu/engine/dump/refusals.hpp"
 #include "criu/engine/fuse_guarded_run.hpp"
+#include "criu/engine/lacking_rights.hpp"
 #include "criu/engine/rollback.hpp"
 #include "criu/task/security_label.hpp"
 
@@ -28,6 +29,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered)
       unlock_(std::make_unique<RollbackStep>(answered.rollback, [this] { namespaces_.undo(); })),
       earlyPages_(std::make_unique<EarlyPages>(frozen)) {
     refuseUnsupported(frozen.tree(), frozen.options(), labelModule_, frozen.log());
+    warnOfLackingRights(frozen.tree(), frozen.log());
     refuseNestedDevices(frozen.tree(), frozen.devices());
     const std::vector<TaskRing> rings = findRings(frozen.tree());
     awaitRingRequests(rings, frozen.stop(), frozen.log());

@@ -119,7 +119,7 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
         for (const compel::FrozenThread& thread : task->process->threads())
             task::refusePortRights(thread.tracee);
     }
-    requireNestedBirths(tree);
+    requireBirths(tree);
     // Nor do processes share signal handlers then: CLONE_SIGHAND wants CLONE_VM, and execve(2) makes an end of both
     // (copy_process() in kernel/fork.c, begin_new_exec() in fs/exec.c).
     std::array shared{

@@ -76,6 +76,8 @@ public:
     [[nodiscard]] int inherited(std::string_view) const override { return -1; }
     [[nodiscard]] pid_t numberOf(criu::TreePid process) const override { return process.value; }
     UniqueFd openPath(FileId, int, criu::files::PathCheck) override { return {}; }
+    void inNetwork(std::uint32_t /*number*/, const std::function<void()>& work) override { work(); }
+    void onMount(int /*mount*/, const std::function<void()>& work) override { work(); }
     void postpone() override {}
 
     std::vector<UniqueFd> provided;

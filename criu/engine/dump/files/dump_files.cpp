@@ -15,6 +15,7 @@
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/namespaces.hpp"
 #include "criu/engine/fuse_guarded_run.hpp"
+#include "criu/engine/restore/files/service_fds.hpp"
 #include "criu/engine/rollback.hpp"
 #include "criu/files/file_dump.hpp"
 #include "criu/files/file_kind_dump.hpp"
@@ -317,6 +318,11 @@ void FileCollector::add(FileEntry& entry) {
 }
 
 void FileCollector::finish() {
+    std::set<int> used;
+    for (const Table& table : tables_)
+        for (const files::SeenFd& seen : table.descriptors)
+            used.insert(seen.fd);
+    requireServiceRange(used);
     impl_->kinds.finish(*this, images_);
     impl_->locks.finish(images_);
     ImageWriter image = images_.create(ImageKind::Files);

@@ -145,6 +145,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
             sysvShm_.add(*vma.entry);
     }
     fillMemoryLayout(task, entries, *item.mm, arena_);
+    item.memory.fill(*item.mm, arena_);  // as it is written, but for what is known when pages have been looked at
     return {*item.mm, std::make_shared<PolicyQueries>(std::move(asked), arena_)};
 }
 

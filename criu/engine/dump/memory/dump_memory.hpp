@@ -70,7 +70,8 @@ public:
     /// when all are frozen.
     void lookAhead(FrozenTree& tree);
 
-    /// The mm entry, in which others fill what they know and which is written by run(), and questions to the process.
+    /// The mm entry, which has the mappings, in which others fill what they know and which is written by run(), and
+    /// questions to the process.
     struct Collected {
         MmEntry& mm;
         std::shared_ptr<PolicyQueries> policies;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "criu/engine/dump/tasks/thread_queries.hpp"
+#include "criu/engine/restorer_room.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/attributes.hpp"
 #include "criu/kernel/proc/limits.hpp"
@@ -119,6 +120,7 @@ void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteDat
     process.signals_s =
         task::storeSignalQueue(asBytes(questions.thread.tracee.pendingSignals(compel::SignalQueue::Process)), arena);
     addProcValues(task, context.ids, process);
+    requireRestorerRoom(core, mm, task.process->threads().size());
     if (task.state == model::TaskState::Stopped) {
         process.has_stop_signo = 1;
         process.stop_signo = static_cast<std::uint32_t>(task.stopSignal);

@@ -146,6 +146,10 @@ private:
     }
 
     void writeThread(HostPid tid, CoreEntry& core, Arena& arena) const {
+        {
+            const ErrorContext context([&] { return fmt::format("thread {}", tid); });
+            task::requireOwnRseq(*core.thread_core, mm_);
+        }
         addLabel(task_, tid, core, arena);
         const auto name = static_cast<std::uint64_t>(context_.pids.inside(tid).value);
         ImageWriter image = context_.images.create(ImageKind::Core, name);

@@ -113,10 +113,9 @@ NestedPids seenNestedPids(FrozenTree& tree) {
     return NestedLook(tree).run();
 }
 
-void requireNestedBirths(FrozenTree& tree) {
+void requireBirths(FrozenTree& tree) {
+    const ErrorContext context([] { return "a restore couldn't create the processes with their sessions and groups"; });
     const model::TreePids& pids = tree.pids();
-    if (pids.nested().empty())
-        return;
     const auto& tasks = tree.tasks();
     const FrozenTask& root = *tasks.front();
     std::vector<model::BirthFacts> facts;

@@ -19,8 +19,9 @@ class FrozenTree;
 /// the first process of one isn't part of the tree, or has ended.
 [[nodiscard]] model::NestedPids seenNestedPids(FrozenTree& tree);
 
-/// Throws Error if such a tree has a history that no restore can repeat.
-void requireNestedBirths(FrozenTree& tree);
+/// Throws Error if the processes of a tree have a history that no restore can repeat (model::BirthPlan, and within pid
+/// namespaces below that of the root).
+void requireBirths(FrozenTree& tree);
 
 /// The same as images have them. Throws Error if these contradict each other.
 [[nodiscard]] model::NestedPids readNestedPids(const ImageDir& images, const model::ProcessTree& tree);

@@ -33,12 +33,7 @@
 #include "images/sk-unix.hpp"
 
 namespace criu::engine {
-namespace {
-
-/// Room for the log, directories, images being read and the like, beside shared descriptions.
-constexpr int kServiceRoom = 64;
-
-}  // namespace
+namespace {}  // namespace
 
 /// What only this file needs to know in full.
 struct RestoredFiles::Impl {
@@ -206,9 +201,12 @@ void RestoredFiles::collect(FileId id) {
     const auto number = networkOf(entry(id));
     if (!number)
         return;
-    if (collected.network != 0 && collected.network != *number)
-        fail("{} was in two network namespaces ({} and {}), which can't be restored", object->describe(),
-             collected.network, *number);
+    if (collected.network != 0 && collected.network != *number) {
+        if (!object->spansNamespaces())
+            fail("{} was in two network namespaces ({} and {}), which can't be restored", object->describe(),
+                 collected.network, *number);
+        collected.severalNetworks = true;
+    }
     collected.network = *number;
 }
 
@@ -291,9 +289,12 @@ void RestoredFiles::planNames(const std::function<std::uint32_t(int mount)>& spa
             if (socket == nullptr || socket->has_mnt_id == 0)
                 continue;
             const std::uint32_t space = spaceOf(socket->mnt_id);
-            if (space != 0 && collected.names != 0 && space != collected.names)
-                fail("{} and others that belong to it have names in two mount namespaces, which can't be restored",
-                     collected.file->describe());
+            if (space != 0 && collected.names != 0 && space != collected.names) {
+                if (!collected.file->spansNamespaces())
+                    fail("{} and others that belong to it have names in two mount namespaces, which can't be restored",
+                         collected.file->describe());
+                collected.severalNames = true;
+            }
             collected.names = space != 0 ? space : collected.names;
         }
 }
@@ -369,26 +370,24 @@ std::size_t RestoredFiles::serviceDescriptors(std::size_t more) const {
 }
 
 ServiceFds RestoredFiles::chooseServiceFds(std::size_t more, const std::function<int(std::size_t)>& allow) const {
-    std::set<int> used{-1};
+    std::set<int> used;
     for (const auto& [id, table] : content_.tree.fdTables)
         for (const model::FdSlot& slot : table->slots)
             used.insert(slot.fd);
+    const int highest = used.empty() ? -1 : *used.rbegin();
     const auto wanted = static_cast<int>(serviceDescriptors(more));
-    const int limit = allow(static_cast<std::size_t>(*used.rbegin() + 1 + wanted));
-    if (*used.rbegin() >= limit)
-        fail("a process has fd {}, but at most {} descriptors are allowed here", *used.rbegin(), limit);
-    ServiceFds widest{*used.rbegin() + 1, limit - 1};
+    const int limit = allow(static_cast<std::size_t>(highest + 1 + wanted));
+    if (highest >= limit)
+        fail("a process has fd {}, but at most {} descriptors are allowed here", highest, limit);
     const auto room = [](const ServiceFds& range) { return range.last - range.first + 1; };
-    if (room(widest) >= wanted)
-        return widest;
-    for (auto at = used.begin(); std::next(at) != used.end(); ++at)
-        if (const ServiceFds gap{*at + 1, *std::next(at) - 1}; room(gap) > room(widest))
-            widest = gap;
+    if (const ServiceFds above{highest + 1, limit - 1}; room(above) >= wanted)
+        return above;
+    const ServiceFds widest = widestRange(used, limit);
     // What is counted are those that may be open at the same time; often there are fewer.
     if (room(widest) >= kServiceRoom)
         return widest;
     Error error(0, fmt::format("{} free descriptor numbers in a row are needed beside those of the tree", wanted));
-    error.addHint(fmt::format("raise the hard limit of open files (ulimit -Hn) above {}", *used.rbegin() + wanted));
+    error.addHint(fmt::format("raise the hard limit of open files (ulimit -Hn) above {}", highest + wanted));
     throw error;
 }
 

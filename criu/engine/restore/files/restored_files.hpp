@@ -66,9 +66,11 @@ namespace criu::engine {
 /// Something to be opened, as the images have it.
 struct CollectedFile {
     std::shared_ptr<files::RestoredFile> file;
-    std::vector<FileId> ids;    ///< the descriptions it makes that anybody has or needs
-    std::uint32_t network = 0;  ///< network namespace to open it in; 0: it doesn't matter
-    std::uint32_t names = 0;    ///< mount namespace that its names are of; 0: it doesn't matter
+    std::vector<FileId> ids;       ///< the descriptions it makes that anybody has or needs
+    std::uint32_t network = 0;     ///< network namespace to open it in; 0: it doesn't matter
+    std::uint32_t names = 0;       ///< mount namespace that its names are of; 0: it doesn't matter
+    bool severalNetworks = false;  ///< it goes to the network namespace of each description by itself
+    bool severalNames = false;     ///< likewise
 };
 
 /// The files of a restore: collected from the images by their kinds, planned (model::FilePlan) before any process

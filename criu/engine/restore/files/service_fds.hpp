@@ -3,10 +3,16 @@
 
 #include <fcntl.h>
 
+#include <set>
+
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
 
 namespace criu::engine {
+
+/// Room for the log, directories, images being read and the like, beside descriptions that processes share: no restore
+/// can do with less.
+inline constexpr int kServiceRoom = 64;
 
 /// A range of descriptor numbers that no restored process uses: criu's own descriptors live here while processes are
 /// built, so that every other number is free for restored files.
@@ -24,5 +30,11 @@ struct ServiceFds {
         return moved;
     }
 };
+
+/// The widest range of numbers below `limit` that are not `used`.
+[[nodiscard]] ServiceFds widestRange(const std::set<int>& used, int limit);
+
+/// For a dump. Throws Error if a restore on this machine, with the limits of this process, couldn't have such a range.
+void requireServiceRange(const std::set<int>& used);
 
 }  // namespace criu::engine

@@ -93,8 +93,8 @@ void TaskFiles::open(std::size_t index) {
         const ErrorContext context([&] { return file.describe(); });
         const Opening whose(opening_, collected);
         const namespaces::MoveFd move = [this](UniqueFd fd) { return toServiceRange(std::move(fd)); };
-        surroundings_.inSocketNetNs(collected.network, move, [&] {
-            surroundings_.inSocketNameNs(collected.names, move, [&] { file.open(*this); });
+        surroundings_.inSocketNetNs(collected.severalNetworks ? 0 : collected.network, move, [&] {
+            surroundings_.inSocketNameNs(collected.severalNames ? 0 : collected.names, move, [&] { file.open(*this); });
         });
     }
     if (!postponed_)
@@ -102,6 +102,20 @@ void TaskFiles::open(std::size_t index) {
     if (phase_ == Phase::Sharing)
         fail("{} is shared by processes, but can't be opened before others are", file.describe());
     pending_.push_back(index);
+}
+
+void TaskFiles::inNetwork(std::uint32_t number, const std::function<void()>& work) {
+    if (opening_ == nullptr || !opening_->severalNetworks)
+        return work();
+    surroundings_.inSocketNetNs(
+        number, [this](UniqueFd fd) { return toServiceRange(std::move(fd)); }, work);
+}
+
+void TaskFiles::onMount(int mount, const std::function<void()>& work) {
+    if (opening_ == nullptr || !opening_->severalNames)
+        return work();
+    surroundings_.inSocketNameNs(
+        surroundings_.mountSpaceOf(mount), [this](UniqueFd fd) { return toServiceRange(std::move(fd)); }, work);
 }
 
 /// Tries again to open what was postponed. Returns whether that went for any of them.

@@ -94,6 +94,8 @@ public:
     using files::FileOpener::openPath;
     UniqueFd openPath(FileId regular, int flags, files::PathCheck check) override;
     void postpone() override { postponed_ = true; }
+    void inNetwork(std::uint32_t number, const std::function<void()>& work) override;
+    void onMount(int mount, const std::function<void()>& work) override;
     UniqueFd fetch(FileId id) override;
     [[nodiscard]] std::vector<kernel::FileRights> usersOf(FileId id) const override;
 

@@ -18,8 +18,8 @@
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
 #include "criu/engine/restore/task/task_steps.hpp"
+#include "criu/engine/restorer_room.hpp"
 #include "criu/memory/mappings/address_space.hpp"
-#include "criu/memory/mappings/own_mappings.hpp"
 #include "criu/memory/vdso/vdso.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/task/attributes.hpp"
@@ -29,25 +29,9 @@
 namespace criu::engine {
 namespace {
 
-/// What a program may take beside its threads' parts: steps for some 60,000 mappings.
-constexpr std::uint64_t kDataRoom = std::uint64_t{32} << 20;
-constexpr std::uint64_t kRoomPerThread = 16384;
-constexpr std::uint64_t kAreaBase = 0x10000000;
-constexpr std::uint64_t kLowest = 0x100000;
-
 void mapAt(std::uint64_t at, std::size_t size, int protection, int flags, int fd) {
     if (::mmap(reinterpret_cast<void*>(at), size, protection, flags | MAP_FIXED_NOREPLACE, fd, 0) == MAP_FAILED)
         failErrno("map {} bytes for the restorer at {:#x}", size, at);
-}
-
-/// Whether nothing is mapped there.
-bool isFree(std::uint64_t at, std::size_t size) {
-    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-    void* const got = ::mmap(reinterpret_cast<void*>(at), size, PROT_NONE, kFlags, -1, 0);
-    if (got == MAP_FAILED)
-        return false;
-    ::munmap(got, size);
-    return true;
 }
 
 }  // namespace
@@ -63,33 +47,17 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
     const std::uint64_t code = pageAlignUp(pie::interpreterBlob().bytes.size());
     const std::uint64_t control = in_.run.control.size();
     const std::uint64_t parking = vdso_->parkingSize();
-    const std::uint64_t room = code + control + parking + kDataRoom + kRoomPerThread * in_.task.threads.size();
+    const std::uint64_t room =
+        code + control + parking + restorerDataRoom(in_.task.core(), mm, in_.task.threads.size());
     // 32-bit system calls get arguments from there.
     const std::uint64_t limit = task::isCompat(in_.task.core()) ? compatTaskSize() : taskSize();
-    area_ = findArea(room, limit);
+    area_ = findRestorerArea(room, limit, mm, in_.run.mappings);
     controlAt_ = area_.start + code;
     parkingAt_ = controlAt_ + control;
     data_ = pie::RemoteData(parkingAt_ + parking);
 }
 
 RestoreProgram::~RestoreProgram() = default;
-
-memory::Range RestoreProgram::findArea(std::uint64_t size, std::uint64_t limit) const {
-    const auto holeBeside = [&](memory::RangeSet avoid) {
-        for (const VmaEntry* vma : list((*in_.task.mm)->vmas, (*in_.task.mm)->n_vmas))
-            if (vma->start < taskSize())
-                avoid.add({vma->start, vma->end});
-        const auto hole = avoid.findHole(size, kAreaBase, limit);
-        return hole ? hole : avoid.findHole(size, kLowest, limit);
-    };
-    // What has been mapped since is found by trying: to have the kernel list everything takes much longer.
-    auto hole = holeBeside(in_.run.mappings);
-    if (!hole || !isFree(*hole, size))
-        hole = holeBeside(memory::ownMappings());
-    if (!hole)
-        fail("no room of {} bytes for the restorer beside the memory of the process", size);
-    return {*hole, *hole + size};
-}
 
 std::uint64_t RestoreProgram::controlAddress(const void* member) const {
     const auto* const start = reinterpret_cast<const char*>(&in_.run.control.page());

@@ -58,8 +58,6 @@ public:
 private:
     void composeMemory(pie::StepList& steps);
     void composeEnd(pie::StepList& steps);
-    /// Room that neither this process nor the restored one has anything in.
-    [[nodiscard]] memory::Range findArea(std::uint64_t size, std::uint64_t limit) const;
     [[nodiscard]] std::uint64_t controlAddress(const void* member) const;
 
     Inputs in_;
