@@ -82,10 +82,8 @@ std::optional<std::int64_t> callOf(const std::string& function, const Registers&
     const auto has = [&](const char* part) { return function.find(part) != std::string::npos; };
     if (has("futex"))
         return SYS_futex;
-#ifdef SYS_poll
     if (has("poll"))
-        return SYS_poll;
-#endif
+        return pollSyscall;
     return function.empty() ? std::nullopt : std::optional(sleepOf(registers));
 }
 

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <asm/ldt.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace compel {
+
+/// Number of poll(2), on processors that have it. Others have ppoll(2) only, which needs no restart block.
+inline constexpr std::optional<std::int64_t> pollSyscall = SYS_poll;
 
 /// Arguments of a system call in the order of its man page; unused ones are 0.
 using SyscallArguments = std::array<std::uint64_t, 6>;

@@ -4,8 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace compel {
+
+inline constexpr std::optional<std::int64_t> pollSyscall = std::nullopt;
 
 using SyscallArguments = std::array<std::uint64_t, 6>;
 
