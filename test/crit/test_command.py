@@ -224,12 +224,11 @@ class Words(unittest.TestCase):
         self.assertTrue(arguments.remove("--restore-detached", "d"))
         self.assertTrue(arguments.remove("--restore-detached", "d"))
         self.assertEqual(arguments.words, ["-jv4", "-Dd"])
-        arguments = Arguments(["-vt5", "-D", "x"])
-        self.assertEqual(arguments.words, ["-vt77", "-D", "x"])
 
     def test_wrong_usage_of_criu_ns(self):
-        for words, says in (([], "Usage"), (["nonsense"], "no command"), (["dump"], "needs --tree"),
-                            (["dump", "-t", "0"], "no process"), (["restore", "-S"], "restore-sibling")):
+        for words, says in (([], "Usage"), (["nonsense"], "no command"), (["restore", "-S"], "restore-sibling"),
+                            (["dump", "-t", "1", "--criu-binary", "/nowhere"], "run /nowhere: No such file"),
+                            (["dump", "-t", "1", "--criu-binary"], "--criu-binary needs a value")):
             result = run("criu-ns", *words)
             self.assertEqual(result.returncode, 1, words)
             self.assertIn(says, result.stderr.decode(), words)
