@@ -22,9 +22,6 @@ constexpr std::int64_t restartByBlock = -516;    // -ERESTART_RESTARTBLOCK
 // Calls that return EINTR when they are interrupted before they have had an effect. Those that aren't here return
 // -ERESTART*, which the kernel makes again by itself, or may have had an effect (close(2), ioctl(2)).
 constexpr std::int64_t calls[] = {
-#ifdef SYS_epoll_wait
-    SYS_epoll_wait,
-#endif
     SYS_epoll_pwait,
 #ifdef SYS_epoll_pwait2
     SYS_epoll_pwait2,
@@ -37,10 +34,7 @@ constexpr std::int64_t calls[] = {
 #ifdef SYS_io_uring_enter
     SYS_io_uring_enter,
 #endif
-// With a time limit that the kernel couldn't write back (select(2) and its like, see fs/select.c).
-#ifdef SYS_select
-    SYS_select,
-#endif
+    // With a time limit that the kernel couldn't write back (select(2) and its like, see fs/select.c).
     SYS_pselect6,
     SYS_ppoll,
     // With a time limit of the socket (SO_RCVTIMEO, SO_SNDTIMEO; sock_intr_errno() in include/net/sock.h).
@@ -112,7 +106,9 @@ bool endedByInterruption(const Registers& registers) noexcept {
     const auto isIn = [&](const auto& list) {
         return std::find(std::begin(list), std::end(list), registers.syscallNumber()) != std::end(list);
     };
-    return registers.isNative() ? isIn(calls) : isIn(Registers::interruptedCompatCalls);
+    if (!registers.isNative())
+        return isIn(Registers::interruptedCompatCalls);
+    return isIn(calls) || isIn(oldWaitingSyscalls);
 }
 
 void restartInterruptedCall(Tracee& tracee) {

@@ -10,7 +10,6 @@ import ctypes
 import errno
 import fcntl
 import os
-import re
 import socket
 import struct
 import subprocess

@@ -15,6 +15,9 @@ namespace compel {
 /// Number of poll(2), on processors that have it. Others have ppoll(2) only, which needs no restart block.
 inline constexpr std::optional<std::int64_t> pollSyscall = SYS_poll;
 
+/// Numbers of old waiting calls that not every processor has and that return EINTR when they are interrupted.
+inline constexpr std::array<std::int64_t, 2> oldWaitingSyscalls{SYS_epoll_wait, SYS_select};
+
 /// Arguments of a system call in the order of its man page; unused ones are 0.
 using SyscallArguments = std::array<std::uint64_t, 6>;
 

@@ -9,6 +9,7 @@
 namespace compel {
 
 inline constexpr std::optional<std::int64_t> pollSyscall = std::nullopt;
+inline constexpr std::array<std::int64_t, 0> oldWaitingSyscalls{};
 
 using SyscallArguments = std::array<std::uint64_t, 6>;
 
