@@ -4,9 +4,10 @@
 option(CRIU_UNITY "Compile sources in batches, for a build of everything" ON)
 
 # batch_sources(TARGET [SIZE n] [APART folder...]): the target's C++ sources, those of a layer in batches of n at most, and
-# those of a folder of APART in batches of their own. A source with
-# options of its own, or with the property SKIP_UNITY_BUILD_INCLUSION, is compiled alone. Sources of a batch share one
-# anonymous namespace, so names in it differ within a layer.
+# those of a folder of APART in batches of their own. Sources of a processor's folder (arch/) share no batch with others:
+# test/aarch64/cross_check compiles the other batches for another processor. A source with options of its own, or with the
+# property SKIP_UNITY_BUILD_INCLUSION, is compiled alone. Sources of a batch share one anonymous namespace, so names in it
+# differ within a layer.
 function(batch_sources target)
   if(NOT CRIU_UNITY)
     return()
@@ -35,7 +36,12 @@ function(batch_sources target)
     # Rooms of a layer (criu/engine/dump/dump) share batches, since small ones would be batches of few sources.
     cmake_path(GET name PARENT_PATH folder)
     if(NOT folder IN_LIST ARG_APART)
+      set(arch)
+      if(folder MATCHES "/arch/")
+        set(arch "/arch")
+      endif()
       string(REGEX MATCH "^[^/]+/[^/]+" folder ${name})
+      string(APPEND folder "${arch}")
     endif()
     string(MAKE_C_IDENTIFIER ${folder} folder)
     list(APPEND folders ${folder})
