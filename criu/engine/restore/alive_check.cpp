@@ -18,7 +18,8 @@
 namespace criu::engine {
 
 void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
-    const std::vector<TreePid> created = control.created();  // who is created later may not be in the map
+    // taken first: a process created later may be missing in the map
+    const std::vector<TreePid> created = control.created();
     pids.refresh();
     kernel::ProcBuffer buffer;
     const kernel::ProcDir proc;
@@ -36,7 +37,7 @@ void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, P
             const kernel::TaskStat stat = kernel::readStat(proc.open(pid->value), buffer);
             if (stat.state != kernel::TaskState::Zombie && stat.state != kernel::TaskState::Dead)
                 continue;
-            // The exit code is a wait(2) status; of a crash it says more than that the process is gone.
+            // The exit code is a wait(2) status, so it can name the signal that killed the process.
             if (WIFSIGNALED(stat.exitCode))
                 fail("process {} was killed by signal {} ({}) while it was restored", task->pid,
                      WTERMSIG(stat.exitCode), ::strsignal(WTERMSIG(stat.exitCode)));

@@ -10,7 +10,7 @@ namespace criu::engine {
 class PidMap;
 class RestoreControl;
 
-/// Throws Error if a process that has been created and is to be alive has died while it was restored. Refreshes `pids`.
+/// Throws Error if a created process that must be alive has died during its restore. Refreshes `pids`.
 void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids);
 
 }  // namespace criu::engine

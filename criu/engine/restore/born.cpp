@@ -32,7 +32,7 @@ TreePidNs pidNsKindOf(const namespaces::RestoreNsContext& surroundings) {
 FirstProcesses makeRoot(PreparedRestore& prepared) {
     prepared.planned.log().stage("processes");
     prepared.planned.devices.watch(prepared.control.watchReading(prepared.planned.log(), "load device memory"));
-    constexpr std::size_t kMany = 64;  // for fewer the forks cost less than the look for the heap
+    constexpr std::size_t kMany = 64;  // with fewer processes, makeHeapHuge() costs more time than it saves in fork()
     if (prepared.planned.tree().tasks.size() >= kMany)
         memory::makeHeapHuge();
     std::function<HostPid()> create = [&] {
@@ -61,7 +61,7 @@ BornRestore::BornRestore(PreparedRestore& preparation)
 BornRestore::~BornRestore() = default;
 
 void BornRestore::await(const std::function<RestoreControl::Outcome(unsigned milliseconds)>& wait) {
-    constexpr unsigned kLookEvery = 200;  // in milliseconds: whether processes are still alive
+    constexpr unsigned kLookEvery = 200;  // in milliseconds; how often checkAlive() runs
     const PlannedRestore& planned = prepared.planned;
     for (;;) {
         switch (wait(kLookEvery)) {

@@ -19,9 +19,9 @@ class PreparedRestore;
 
 namespace criu::engine {
 
-/// The third phase of a restore: the first process exists, in namespaces that have been filled from outside, and
-/// nothing holds it up any more; it creates the others. If the constructor fails (Error), or the object is destroyed
-/// before the processes are released, all of them are killed and reaped.
+/// Third phase of a restore. The root exists, the coordinator has filled the namespaces, and the root creates the other
+/// processes. If the constructor fails (Error), or the object is destroyed before the processes are released, all of
+/// them are killed and reaped.
 class BornRestore {
 public:
     explicit BornRestore(PreparedRestore& preparation);
@@ -32,16 +32,17 @@ public:
     PreparedRestore& prepared;
     const std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     RestoredPids processes;
-    PidMap pids;  ///< of those that there were when it was refreshed
+    PidMap pids;  ///< processes that existed at the last refresh
 
-    /// Waits until processes have come as far as `wait` asks the control page for, in some milliseconds. Throws Error
-    /// if one of them fails or ends, or the user wants to stop.
+    /// Waits until `wait` reports that processes have reached its point. `wait` takes a time limit in milliseconds.
+    /// Throws Error if a process fails or ends, or the user stops criu.
     void await(const std::function<RestoreControl::Outcome(unsigned milliseconds)>& wait);
 
 private:
     void fillNamespaces();
 
-    /// What drivers do beside the processes ends with this phase: it uses what earlier ones have made for it.
+    /// Work of device subsystems that runs beside the processes. It ends with this phase, because it uses objects of
+    /// earlier phases.
     std::unique_ptr<device::DeviceWork> deviceWork_;
 };
 

@@ -25,7 +25,7 @@ void awaitParked(BornRestore& born) {
     born.await([&](unsigned milliseconds) { return born.prepared.control.await(alive, milliseconds); });
 }
 
-/// Waits for the processes, and completes what they share. Returns how long all of them took.
+/// Waits for the processes, and completes the resources that they share. Returns the time since the birth of the root.
 std::chrono::microseconds complete(BornRestore& born) {
     PlannedRestore& planned = born.prepared.planned;
     awaitParked(born);

@@ -11,12 +11,12 @@ namespace criu::engine {
 class BornRestore;
 class Progress;
 
-/// The line that says how much of memory, and of contents of devices, is filled; as long as it exists.
+/// Shows progress of filled memory and device contents, until the returned object is destroyed.
 [[nodiscard]] std::unique_ptr<Progress> showProgress(const BornRestore& born);
 
-/// The fourth phase of a restore: every process has become what it was, as far as it can do that itself, and stands
-/// still; the master has done from outside what only it can do. Nothing of the tree has run yet. The constructor waits
-/// for the processes; it throws Error if one of them fails, or a stop is asked for.
+/// Fourth phase of a restore. Every process has run its program and is parked, then seized. The coordinator has done
+/// the steps that need a tracer. No code of the tree has run yet. The constructor waits for the processes. It throws
+/// Error if one of them fails, or the user stops criu.
 class ParkedRestore {
 public:
     explicit ParkedRestore(BornRestore& birth);
@@ -27,11 +27,11 @@ public:
     BornRestore& born;
 
 private:
-    std::unique_ptr<Progress> progress_;  ///< while memory is filled
+    std::unique_ptr<Progress> progress_;  ///< shown while memory is filled
 
 public:
-    std::uint64_t sharedBytes;          ///< of shared memory that were filled
-    std::chrono::microseconds forking;  ///< from the birth of the first process until all stood still
+    std::uint64_t sharedBytes;          ///< bytes of shared memory that were filled
+    std::chrono::microseconds forking;  ///< time from the birth of the root until all processes were parked
     ResumedTree tree;
 };
 

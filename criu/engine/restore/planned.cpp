@@ -29,7 +29,7 @@
 
 namespace criu::engine {
 
-/// All of it, in the order in which it is made.
+/// Members in the order of their construction.
 struct PlannedRestore::Impl {
     explicit Impl(Run& run)
         : incoming(openIncoming(run)),

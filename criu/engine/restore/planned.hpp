@@ -55,11 +55,11 @@ class NetworkLock;
 
 namespace criu::engine {
 
-/// The first phase of a restore: all small images are read and checked, and it is decided who does what. Nothing has
-/// been made, so the constructor fails (Error) without any effect.
+/// First phase of a restore: reads and checks all small images, and plans the work. Nothing exists yet, so a failure
+/// (Error) has no effect.
 ///
-/// It owns what the other phases work with. What they make is taken back, if the restore fails, by destructors in the
-/// reverse order: each phase is destroyed before the one that it was made from.
+/// It owns the objects that later phases work with. Each phase is destroyed before the phase that it was made from, so
+/// destructors revert a failed restore in reverse order.
 class PlannedRestore {
 public:
     explicit PlannedRestore(Run& command);
@@ -70,27 +70,28 @@ public:
     [[nodiscard]] const model::ProcessTree& tree() const noexcept;
     [[nodiscard]] const model::Options& options() const noexcept;
     [[nodiscard]] Log& log() const noexcept;
-    /// Moves the descriptors that images are found by to where no restored process has its own; listeners learn of it.
+    /// Moves the descriptors of the images to numbers that no restored process uses, and tells listeners.
     void moveImages(const std::function<UniqueFd(UniqueFd)>& mover);
-    /// No image is wanted any more: with --stream its other side may end.
+    /// Ends the use of images. With --stream, the image streamer may exit then.
     void dismissStreamer() noexcept;
-    /// With --lazy-pages: connects to the daemon that supplies pages; with --map-pages to the keeper of clones. In
-    /// lazy_start.cpp. Null without either; then Error if the images lack pages. Throws Error.
+    /// Connects to the lazy-pages daemon (--lazy-pages), or to the shared-pages daemon (--map-pages). Returns null
+    /// without either option. Throws Error, also if neither option is given and the images lack pages. Defined in
+    /// lazy_start.cpp.
     [[nodiscard]] std::shared_ptr<LazyRestore> startLazyRestore();
-    /// Throws Error (ENOENT) that lists all files that processes need and that aren't there, as far as the tree has its
-    /// files where criu has them; in missing_files.cpp. Links of the dump are noted.
+    /// Throws Error (ENOENT) with a list of all missing files that processes need. Checks only trees that see criu's
+    /// paths. Call after RestoredFiles::noteLinks(). Defined in missing_files.cpp.
     void requireFiles() const;
-    /// The control groups that threads were in will be there, or made; in group_visit.cpp. Throws Error.
+    /// Requires that the cgroups of all threads exist or can be created. Throws Error. Defined in group_visit.cpp.
     void requireGroups();
-    /// Has device subsystems look at what processes will find in their control groups, which must exist; in
-    /// group_visit.cpp. Throws Error.
+    /// Lets device subsystems examine what processes will find in their cgroups, which must exist. Throws Error.
+    /// Defined in group_visit.cpp.
     void visitGroups();
-    /// How many processes are to run in the end.
+    /// Counts the processes that run after the restore.
     [[nodiscard]] std::size_t countAlive() const;
 
     const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
     Run& run;
-    /// Throws when the restore is to end.
+    /// Throws Error when the user stops criu.
     const std::function<void()> checkStop;
 
 private:
@@ -105,7 +106,7 @@ public:
     memory::Segments& segments;
     kernel::FdStore& store;
     device::RestoreDevices& devices;
-    /// Of the root's network namespace, or of single connections.
+    /// Lock of the root's network namespace, or of single connections.
     sockets::NetworkLock& networkLock;
     RestoredFiles& files;
     namespaces::JoinedNamespaces& joined;

@@ -18,9 +18,9 @@ class SysvShmRestore;
 
 namespace criu::engine {
 
-/// The second phase of a restore: what processes find when they are born exists. Criu's own descriptors are out of the
-/// way of restored files, deleted files and shared memory are there, groups are made. No process exists yet. If the
-/// constructor fails (Error), or the object is destroyed before commit(), all of it is taken back.
+/// Second phase of a restore: creates the resources that processes need at birth. Criu's own descriptors are in the
+/// service range. Ghost files, shared memory and cgroups exist; processes don't. If the constructor fails (Error), or
+/// the object is destroyed before commit(), all of them are removed.
 class PreparedRestore {
 public:
     explicit PreparedRestore(PlannedRestore& plan);
@@ -28,14 +28,14 @@ public:
     PreparedRestore(const PreparedRestore&) = delete;
     PreparedRestore& operator=(const PreparedRestore&) = delete;
 
-    /// The restore has come through: what was made stays.
+    /// Keeps the created resources, because the restore has succeeded.
     void commit() noexcept;
 
     PlannedRestore& planned;
     std::shared_ptr<LazyRestore>
-        lazy;  ///< null without --lazy-pages and --map-pages; connected before anything is made
+        lazy;  ///< null without --lazy-pages and --map-pages; connected before any resource is created
     ScopedRlimits limits;
-    ServiceFds service;  ///< what processes don't have open is there
+    ServiceFds service;  ///< range of service descriptors
     RestoreControl control;
     std::unique_ptr<memory::SysvShmRestore> systemV;
     std::unique_ptr<const RestoreStart> start;

@@ -15,12 +15,13 @@ namespace criu::engine {
 
 namespace {
 
-/// Whether criu stays until the restored root has ended.
+/// True if criu stays until the restored root has ended.
 bool waits(const model::Options& options) noexcept {
     return !options.detached && options.execCommand.empty() && options.finalState != model::FinalState::Stopped;
 }
 
-/// The kernel ends all processes of a pid namespace with its first one (pid_namespaces(7)).
+/// Refuses a detached restore by process 1: the kernel ends all processes of a pid namespace with its init
+/// (pid_namespaces(7)).
 void refuseExitAsInit(const model::Options& options) {
     if (::getpid() != 1 || waits(options) || !options.execCommand.empty())
         return;
@@ -36,7 +37,7 @@ int restore(Run& run) {
     refuseExitAsInit(options);
     if (options.stream)
         run.listeners.require(Stage::PreStream);
-    run.listeners.append(run.drivers);  // one process notifies all
+    run.listeners.append(run.drivers);  // this process also notifies device subsystems
     PlannedRestore planned(run);
     PidRoom room(planned);
     PreparedRestore prepared(planned);

@@ -70,7 +70,7 @@ bool RestoreControl::masterLives() const noexcept {
     return ::poll(&event, 1, 0) == 0;
 }
 
-/// Ends the process if nobody is left who could take it further.
+/// Sleeps until the word changes. Ends the process if the coordinator is gone.
 void RestoreControl::sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept {
     const timespec look{1, 0};
     sleepFor(word, seen, &look);
@@ -126,7 +126,7 @@ void RestoreControl::noteCreated(TreePid pid) const noexcept {
         __atomic_store_n(&createdSlots()[slot].pid.value, pid.value, __ATOMIC_RELEASE);
 }
 
-/// Few wait for that, so nobody who creates a process wakes anybody.
+/// Polls, because few processes wait here. So noteCreated() needs no wakeup.
 void RestoreControl::awaitCreated(TreePid pid) const noexcept {
     constexpr useconds_t kPause = 500;
     const auto isNoted = [&] {
@@ -192,7 +192,7 @@ RestoreControl::Outcome RestoreControl::awaitRootStarted(unsigned milliseconds) 
     return awaitWord(page().rootStarted, 1, milliseconds);
 }
 
-/// Whoever changes the word counts an event.
+/// Every change of the word also increments `events`.
 RestoreControl::Outcome RestoreControl::awaitWord(const std::uint32_t& word, std::uint32_t wanted,
                                                   unsigned milliseconds) const noexcept {
     ControlPage& shared = page();
@@ -212,7 +212,7 @@ RestoreControl::Outcome RestoreControl::awaitWord(const std::uint32_t& word, std
 
 pie::Failure RestoreControl::failure() const {
     const pie::Failure& shared = page().failure;
-    // The claim comes before the text; the writer is about to finish.
+    // The writer sets `claimed` before the text, and `complete` after it. It is about to finish.
     for (int i = 0; i < 1000 && __atomic_load_n(&shared.complete, __ATOMIC_ACQUIRE) == 0; ++i)
         ::usleep(100);
     return shared;

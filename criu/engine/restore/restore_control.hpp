@@ -25,104 +25,104 @@ struct ReadWatch;
 
 namespace criu::engine {
 
-/// What all processes of a restore wait for together, in this order. Their names stand in the log.
+/// Points that all processes of a restore wait for, in this order. The log contains their names.
 enum class Barrier : std::uint32_t {
     Born,       ///< every process of the tree exists
-    Placed,     ///< everybody is in its process group, and has its descriptors at their numbers
-    Completed,  ///< nobody needs another any more; helpers and dead processes may end
+    Placed,     ///< every process is in its process group, and has its descriptors at their numbers
+    Completed,  ///< no process needs another one; helpers and zombies may end
     Count,
 };
 
-/// Memory shared by the master and all processes it restores.
+/// Memory shared by the coordinator and all restored processes.
 struct ControlPage {
     pie::Failure failure;
-    std::uint32_t events = 0;  ///< futex: changes whenever the master should look
+    std::uint32_t events = 0;  ///< futex: incremented when the coordinator has to check the page
     std::uint32_t arrived[static_cast<std::size_t>(Barrier::Count)] = {};
-    std::uint32_t parked = 0;  ///< processes whose program has ended well
+    std::uint32_t parked = 0;  ///< processes whose program has ended without an error
     std::uint64_t restoredPages = 0;
     std::uint64_t comparedPages = 0;
     std::uint64_t sharedPages = 0;
-    /// For who watches: memory that is to be filled as far as known, and that is.
+    /// Bytes to fill, as far as known, and bytes filled. They are for display only.
     std::atomic<std::uint64_t> wantedBytes{0};
     std::atomic<std::uint64_t> filledBytes{0};
-    std::uint32_t reparenting = 0;  ///< futex: how far adoptions are, two steps for each adopter's turn
+    std::uint32_t reparenting = 0;  ///< futex: progress of reparenting, two steps for each subreaper turn
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
-    std::uint32_t rootStarted = 0;  ///< 1 when the root has come to the gate
+    std::uint32_t rootStarted = 0;  ///< 1 when the root has reached the gate
     std::uint32_t gate = 0;         ///< futex: 1 when the namespaces of the tree are ready
 };
 
-/// A process that exists because of this restore.
+/// A process that this restore has created.
 struct CreatedSlot {
     TreePid pid;
 };
 
-/// Where a parked process has the restorer, which is to be taken away: the interpreter first, what it needs for its
-/// programs last.
+/// Address of the restorer in a parked process, for its removal: the interpreter first, the data of its programs last.
 struct AreaSlot {
     TreePid pid;
     std::uint64_t start = 0;
-    std::uint64_t data = 0;  ///< where that memory begins
+    std::uint64_t data = 0;  ///< address of the programs' data
     std::uint64_t end = 0;
 };
 
-/// Owner of the page; lives in the master and, by fork, in every restored process until its memory is exchanged.
+/// Owner of the control page. The coordinator has it, and by fork every restored process until its memory is replaced.
 class RestoreControl {
 public:
     explicit RestoreControl(std::uint32_t participants);
 
     [[nodiscard]] ControlPage& page() const noexcept { return *mapping_.as<ControlPage>(); }
     [[nodiscard]] std::size_t size() const noexcept { return mapping_.size(); }
-    /// The same memory as a file, so that it can be mapped anywhere.
+    /// Returns the memfd of the page, so that it can be mapped at any address.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    /// Moves descriptors out of the way.
+    /// Moves the descriptors to the service range.
     void inherit(kernel::FdStore& store);
 
-    /// Whether the master, without which nobody may go on, is still there.
+    /// True if the coordinator, without which no process may continue, is alive.
     [[nodiscard]] bool masterLives() const noexcept;
 
-    /// The root says that it has come to the gate. There it waits for its namespaces; the master says that they are
-    /// ready.
+    /// Reports that the root has reached the gate, where it waits for its namespaces. The coordinator opens the gate
+    /// when they are filled.
     void noteRootStarted() const noexcept;
     void awaitGate() const noexcept;
     void openGate() const noexcept;
 
-    /// Waits in a restored process until all have come here. Ends the process if the master is gone.
+    /// Waits in a restored process until all processes have reached the barrier. Ends the process if the coordinator is
+    /// gone.
     void pass(Barrier barrier) const noexcept;
 
-    /// Waits until adoptions have come to a step; goes on to the next one.
+    /// Waits until reparenting has reached a step. continueReparenting() begins the next step.
     void awaitReparenting(std::size_t step) const noexcept;
     void continueReparenting() const noexcept;
 
-    /// Notes that a process now exists; from its creator.
+    /// Records that a process exists. Its creator calls it.
     void noteCreated(TreePid pid) const noexcept;
-    /// Waits in a restored process until that has been noted. Ends the process if the master is gone.
+    /// Waits in a restored process until `pid` is recorded. Ends the process if the coordinator is gone.
     void awaitCreated(TreePid pid) const noexcept;
 
-    /// Notes where a process keeps the restorer; from itself, before it enters it.
+    /// Records where a process has its restorer. The process calls it before it enters the restorer.
     void noteArea(const AreaSlot& area) const noexcept;
 
-    /// Master: processes noted so far.
+    /// Returns the processes recorded so far. The coordinator calls it.
     [[nodiscard]] std::vector<TreePid> created() const;
-    /// A copy: processes may still change what is in shared memory. Nothing of it has been checked.
+    /// Returns an unchecked copy, because processes may still change the shared memory.
     [[nodiscard]] std::vector<AreaSlot> areas() const;
 
-    /// In whatever process: counts the memory that is filled, and has it in the trace, where the work is called `what`.
+    /// Returns a watch that counts filled memory and adds it to the trace as `what`. Any process may call it.
     [[nodiscard]] memory::ReadWatch watchReading(const Log& log, std::string_view what = "read pages") const;
 
-    /// Tells the master why this process, `self`, can't go on, with the errno if there is one; the first to do so is
-    /// heard.
+    /// Reports to the coordinator why the process `self` failed. `code`: the errno, or 0. Only the first report counts.
     void reportFailure(TreePid self, std::string_view text, int code) const noexcept;
 
     enum class Outcome { Reached, Failed, Idle };
-    /// Master: waits until `parked` processes have arrived or one has failed; Idle after `milliseconds` without either.
+    /// Waits in the coordinator until `parked` processes are parked or one has failed. Returns Idle after
+    /// `milliseconds` without any event.
     [[nodiscard]] Outcome await(std::uint32_t parked, unsigned milliseconds) const noexcept;
-    /// Master: the same for the root, which comes to the gate.
+    /// Waits like await(), but for the root to reach the gate.
     [[nodiscard]] Outcome awaitRootStarted(unsigned milliseconds) const noexcept;
 
-    /// Master: the failure as text.
+    /// Returns the failure as text. The coordinator calls it.
     [[nodiscard]] std::string failureText() const;
-    /// And its errno, 0 if it has none.
+    /// Returns the errno of the failure; 0 if it has none.
     [[nodiscard]] int failureCode() const;
 
 private:
@@ -135,9 +135,9 @@ private:
                                     unsigned milliseconds) const noexcept;
     void sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept;
 
-    std::uint32_t participants_;  ///< processes, helpers and dead ones included
+    std::uint32_t participants_;  ///< all processes, with helpers and zombies
     UniqueFd fd_;
-    UniqueFd master_;  ///< pidfd: its number means nothing in another pid namespace
+    UniqueFd master_;  ///< pidfd, because a pid is meaningless in another pid namespace
     Mapping mapping_;
 };
 

@@ -39,7 +39,7 @@ using model::ProcessTree;
 using model::Task;
 using model::TaskState;
 
-/// Threads of one process from which on their images are read by several threads of criu.
+/// Number of threads in one process from which several threads of criu read their images.
 constexpr std::size_t kManyThreads = 256;
 
 void readInventory(ImageDir& images, RestoreImages& out) {
@@ -66,7 +66,7 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     }
     if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
         fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());
-    // Part of nft's commands, and a choice between programs.
+    // Untrusted: the run id becomes part of nft commands, and the lock method selects the program to run.
     const std::string name = imageName(ImageKind::Inventory);
     if (inventory.dump_criu_run_id != nullptr && !isRunId(inventory.dump_criu_run_id))
         fail("{}: dump_criu_run_id \"{}\" is no id of a dump", name, inventory.dump_criu_run_id);
@@ -105,7 +105,7 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
             fail("{}: {} is no pid", reader.name(), in.pid);
         if (leader != task->threads.end()) {
             std::iter_swap(task->threads.begin(), leader);
-        } else {  // so it is with processes that are dead
+        } else {  // zombies have no threads
             task->threads.clear();
             task->threads.push_back({task->pid, std::nullopt});
             task->state = TaskState::Dead;
@@ -129,7 +129,7 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
         fail("{} holds no process", reader.name());
 }
 
-/// Without credentials of its own a thread would have criu's.
+/// Requires credentials of a thread. Without them the thread would keep criu's credentials.
 void requireThreadPart(const model::Thread& thread) {
     const ThreadCoreEntry* const own = (*thread.core)->thread_core;
     if (own == nullptr)
@@ -204,7 +204,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         task::requireOwnRseq(*(*thread.core)->thread_core, **task.mm);
     }
-    // Also a task without private pages has one. Without it, all of its memory would come back as zeroes.
+    // Required also for a task without private pages. If the image were missing, all of its memory would be restored as
+    // zeroes.
     out.pages.emplace(task.pid, std::make_unique<const memory::PageSource>(
                                     pages.openRequired(memory::MemoryObject::process(task.pid))));
 
@@ -216,7 +217,7 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     task.files = table;
 }
 
-/// Descriptors of tun devices have two entries of one id: for the path and for the rest. The rest takes over the
+/// Joins the two entries that a tun device has under one id: the path and the rest. The entry with the rest gets the
 /// path.
 bool joinTun(RestoreImages& out, FileId id, Record<FileEntry>& entry) {
     const auto known = out.files.find(id);

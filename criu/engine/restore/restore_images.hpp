@@ -37,14 +37,14 @@ struct Options;
 
 namespace criu::engine {
 
-/// All small images of a checkpoint, read and checked before anything is created.
+/// All small images of a checkpoint. They are read and checked before anything is created.
 struct RestoreImages {
     RestoreImages();
     ~RestoreImages();
     RestoreImages(RestoreImages&&) noexcept;
     RestoreImages& operator=(RestoreImages&&) = delete;
 
-    /// The inventory's `lsmtype`: whose labels threads have.
+    /// Returns the inventory's `lsmtype`: the security module that the threads' labels are of.
     [[nodiscard]] std::uint32_t lsmType() const;
 
     std::optional<Record<InventoryEntry>> inventory;
@@ -53,17 +53,17 @@ struct RestoreImages {
         pages;  ///< private memory of all processes that are alive
     std::unordered_map<FileId, Record<FileEntry>> files;
     std::optional<Record<SeccompEntry>> seccompFilters;
-    std::unordered_map<TreePid, std::vector<task::SeccompPlan>> seccomp;  ///< of processes that have some
+    std::unordered_map<TreePid, std::vector<task::SeccompPlan>> seccomp;  ///< only processes that have filters
 };
 
-/// The network namespace that a file was in; nothing for those that are in none.
+/// Returns the id of the file's network namespace; nothing for a file that has none.
 [[nodiscard]] std::optional<std::uint32_t> networkOf(const FileEntry& file);
 
-/// Whether the tree gets an IPC namespace that is made of the images, where names of queues lead to its own.
+/// True if the images describe an IPC namespace that the restore creates. Queue names then refer to that namespace.
 [[nodiscard]] bool makesIpcNamespace(const RestoreImages& content, const model::Options& options);
 
-/// Throws Error naming the file if anything is missing or inconsistent. Sets the directory's image version and opens
-/// its parents before it asks `pages`, which reads the same checkpoint.
+/// Throws Error with the image's name if something is missing or inconsistent. Sets the image version of the directory.
+/// Opens its parents before it uses `pages`, which reads the same checkpoint.
 RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log);
 
 }  // namespace criu::engine

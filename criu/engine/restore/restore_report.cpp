@@ -11,7 +11,7 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/image/pagemap.hpp"
 
-/// What a restore says in the end.
+/// Final report and statistics of a restore.
 namespace criu::engine {
 namespace {
 

@@ -38,8 +38,7 @@ struct RestoreNsContext;
 
 namespace criu::engine {
 
-/// Everything that all processes of a restore look at; made by the master before the first one is created, and
-/// inherited by fork.
+/// Data that all restored processes use. The coordinator creates it before the root, and processes inherit it by fork.
 struct RestoreRun {
     const model::Options& options;
     Log& log;
@@ -55,7 +54,7 @@ struct RestoreRun {
     RestoreControl& control;
     ServiceFds service;
     const RestoreStart& start;
-    const memory::RangeSet& mappings;  ///< of the master, which all are born with
+    const memory::RangeSet& mappings;  ///< mappings of the coordinator, which all processes are born with
     LazyRestore* lazy;                 ///< null without --lazy-pages and --map-pages
 };
 

@@ -5,8 +5,7 @@ namespace criu::engine {
 
 class ParkedRestore;
 
-/// Returns when the devices of all processes work again, for which contents that are still under way have to come; they
-/// are shown as those before. Throws Error.
+/// Waits until the devices of all processes work again, which needs all device contents. Shows progress. Throws Error.
 void resumeDevices(ParkedRestore& parked);
 
 }  // namespace criu::engine

@@ -49,7 +49,7 @@ std::uint64_t signalMaskOf(const CoreEntry& core) {
     return core.thread_core->has_blk_sigset != 0 ? core.thread_core->blk_sigset : 0;
 }
 
-/// The one that the process was stopped by, or SIGSTOP.
+/// Returns the signal that stopped the process, or SIGSTOP.
 int stopSignalOf(const TaskCoreEntry& core) {
     const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
     return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU ? signal : SIGSTOP;
@@ -94,7 +94,7 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
         seize(run, pids, *task, areas);
     }
-    // Only now that none of them runs on may one get the rights of its user.
+    // All processes are seized here. So none of them runs while another one already has its user's credentials.
     const auto forEach = [this](auto&& step) {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
@@ -102,7 +102,8 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         }
     };
     forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
-    // Before threads touch memory that the kernel is about to be told of, and while they may have a userfaultfd.
+    // Comes before threads touch memory that the kernel registers, and while processes have the privilege for a
+    // userfaultfd.
     if (run.lazy != nullptr) {
         forEach([&run](compel::FrozenProcess& process, const Member& member) {
             run.lazy->handOver(process, member.area, *member.task);
@@ -173,12 +174,12 @@ void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const
 }
 
 ResumedTree::KillOnFailure::~KillOnFailure() {
-    // The number of a process belongs to it as long as it is traced, even if it has ended.
+    // A traced process keeps its pid even after it has ended, so the signal can't reach another process.
     for (compel::FrozenProcess& process : processes_)
         if (!process.leader().released())
             ::kill(process.pid(), SIGKILL);
-    // Children first: the first process of a pid namespace ends when the ends of all others have been noticed, and
-    // those are noticed here.
+    // Children come first: the init of a pid namespace ends only when all other processes of it are reaped, which
+    // happens here.
     while (!processes_.empty())
         processes_.pop_back();
 }
@@ -215,7 +216,7 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
 }
 
 void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
-    // Whoever dies now was killed from outside; that must not keep the others.
+    // A process that dies here was killed from outside. The others are resumed nevertheless.
     std::vector<HostPid> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         const model::Task& task = *members_[i].task;
@@ -233,7 +234,7 @@ void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
             show(run, processes_[i], *members_[i].task);
             processes_[i].detach();
         } catch (const compel::Error&) {
-            // A thread that was let go first has ended the process.
+            // A thread that was detached first has ended the process.
         }
     }
     members_.clear();
@@ -241,7 +242,8 @@ void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
     waitGroupStop(stopping);
 }
 
-/// The last of all: from here on other processes of the user may do with it what they like.
+/// Makes the process dumpable where the image says so. It comes last, because other processes of the user may trace it
+/// then.
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
     const bool changes =
         run.surroundings.usernsOf(task) != nullptr || PrivilegeDrop::changesCredentials(task, run.start.credentials);

@@ -28,10 +28,11 @@ namespace criu::engine {
 struct RestoreRun;
 class RestorerAreas;
 
-/// A restored tree whose processes have parked: all threads are seized, the restorer's memory is taken away and
-/// credentials, registers, signal masks and POSIX locks are the image's. Nothing of it has run yet, and no process of a
-/// user without rights can trace one of them. Destroyed before resumeTasks(), or not completely made, it ends the
-/// processes.
+/// A restored tree after all processes have parked. All threads are seized and the restorer's memory is unmapped.
+/// Credentials, registers, signal masks and POSIX locks are set as in the images.
+///
+/// No code of the tree has run, and no unprivileged process can trace one of the processes. The destructor kills the
+/// processes unless resumeTasks() was called. A failing constructor kills them, too.
 class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
@@ -39,14 +40,14 @@ public:
     ResumedTree(const ResumedTree&) = delete;
     ResumedTree& operator=(const ResumedTree&) = delete;
 
-    /// Calls `work` for each process, with what images call it.
+    /// Calls `work` for each process, with its TreePid.
     void forEach(const std::function<void(compel::FrozenProcess& process, TreePid pid)>& work);
 
-    /// Throws Error unless /proc says of every thread what the image says of its rights, and of every process whose
-    /// child it is: whatever went wrong before, nobody gets more than he had.
+    /// Throws Error unless /proc shows the credentials of every thread, and the parent of every process, as in the
+    /// images. So an earlier mistake can't give a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Lets all processes run; those that were stopped in the image (or all, if `stopAll`) stop at once.
+    /// Resumes all processes. Processes stopped in the images (or all, with `stopAll`) stop at once.
     void resumeTasks(const RestoreRun& run, bool stopAll);
 
 private:
@@ -61,8 +62,8 @@ private:
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
     static void setThreads(const model::Task& task, const Threads& threads);
 
-    std::vector<Member> members_;  ///< of processes_
-    /// Whoever is let go by the end of its tracing would run at once, from a restore that has failed.
+    std::vector<Member> members_;  ///< indices as in processes_
+    /// Kills the processes of a failed restore before their tracing ends, because the kernel would resume them.
     class KillOnFailure {
     public:
         explicit KillOnFailure(std::vector<compel::FrozenProcess>& processes) noexcept : processes_(processes) {}

@@ -37,7 +37,7 @@ std::vector<namespaces::ParkedProcess> processesOf(const BornRestore& born) {
     return processes;
 }
 
-/// For what can't be undone any more.
+/// Logs an error as a warning, for steps that can't be reverted any more.
 template <typename Step>
 void orWarn(Log& log, Step&& step) noexcept {
     try {
@@ -47,7 +47,7 @@ void orWarn(Log& log, Step&& step) noexcept {
     }
 }
 
-/// The end of isolation, and of what stands in the way of packets.
+/// Ends the isolation of namespaces, and removes the network lock.
 void openNetwork(BornRestore& born) {
     PlannedRestore& planned = born.prepared.planned;
     if (planned.surroundings.ownNetwork)
@@ -72,7 +72,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     resumeDevices(parking);
     planned.log().stage("resume");
     cgroup::FrozenGroups frozen =
-        planned.cgroups.freeze();  // thawed before the processes of a failed restore have to end
+        planned.cgroups.freeze();  // thawed first on a failure, because frozen processes can't end
     std::optional<PidFile> pidFile;
     if (planned.options().pidFile)
         pidFile.emplace(*planned.options().pidFile, born.processes.root());
@@ -81,13 +81,13 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
     parking.tree.requireRights(prepared.run, born.pids);
-    // Last of what may fail: whoever talks to the tree must not meet one that is taken back.
+    // Last step that may fail: a peer must not talk to a tree that is killed afterwards.
     openNetwork(born);
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
 
-    // From here on nothing may fail: first one goes, then they are on their own.
+    // Nothing may fail below, because a resumed process can't be taken back.
     planned.devices.finish();
-    planned.store.closeQueue();  // criu may stay, and what processes give up shall be gone
+    planned.store.closeQueue();  // criu may stay, but must not keep descriptors that the processes close
     orWarn(planned.log(),
            [&] { planned.surroundings.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
     parking.tree.resumeTasks(prepared.run, planned.options().finalState == model::FinalState::Stopped);
@@ -106,7 +106,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
 
 int RunningRestore::awaitRoot() const {
     const PlannedRestore& planned = parked_.born.prepared.planned;
-    // An init of criu's ends with the root, and with its status.
+    // The init that criu creates for --new-pidns exits when the root does, with the same status.
     const pid_t root = parked_.born.processes.init().value;
     int status = 0;
     for (;;) {

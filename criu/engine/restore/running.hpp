@@ -7,16 +7,16 @@ class ParkedRestore;
 
 namespace criu::engine {
 
-/// The last phase of a restore: the processes run, and everything that was made for them stays. The constructor throws
-/// Error as long as none of them has run.
+/// Last phase of a restore: the processes run, and all resources created for them stay. The constructor throws Error
+/// only before any process has run.
 class RunningRestore {
 public:
     explicit RunningRestore(ParkedRestore& parking);
     RunningRestore(const RunningRestore&) = delete;
     RunningRestore& operator=(const RunningRestore&) = delete;
 
-    /// Waits for the end of the tree's first process, or until a stop is asked for, which ends the wait only. Returns
-    /// what criu is to exit with: 0 whatever the process ended with, as CRIU 4.2 does; 1 after a stop.
+    /// Waits for the end of the root, or until the user stops criu. A stop doesn't end the root. Returns criu's exit
+    /// status: 0 whatever the root's status is, as CRIU 4.2 does; 1 after a stop.
     [[nodiscard]] int awaitRoot() const;
 
 private:

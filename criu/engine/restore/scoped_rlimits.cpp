@@ -35,8 +35,8 @@ void raise(const model::ProcessTree& tree, const kernel::ResourceLimits& before)
     }
 }
 
-/// A process is built beside the mappings of criu that it is born with, and a process may have only so many: told
-/// before anything is made, since what fails in its midst are allocations of any kind.
+/// Refuses a tree with too many mappings. A process has criu's mappings beside its own ones while it is restored, and
+/// vm.max_map_count limits both. Without the check, allocations fail at random later.
 void requireRoomForMappings(const model::ProcessTree& tree) {
     const kernel::ProcDir proc;
     const std::size_t most = std::stoul(proc.readFile("sys/vm/max_map_count"));
@@ -70,7 +70,7 @@ ScopedRlimits::ScopedRlimits(const model::ProcessTree& tree, bool raiseAll) : Sc
 }
 
 int ScopedRlimits::makeRoomForFiles(std::size_t count) noexcept {
-    // Descriptors are numbered by int, and fs.nr_open can't be higher than that either.
+    // Descriptor numbers are of type int, which also limits fs.nr_open.
     constexpr std::size_t kMost = std::numeric_limits<int>::max();
     if (count > static_cast<std::size_t>(files_) && count <= kMost && kernel::makeRoomForFiles(count))
         files_ = static_cast<int>(count);

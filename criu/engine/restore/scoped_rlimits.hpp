@@ -11,23 +11,22 @@ struct ProcessTree;
 
 namespace criu::engine {
 
-/// The resource limits of criu while it restores: as high as its descriptors, and processes that inherit them, need.
-/// The destructor puts back what they were before.
+/// Resource limits of criu during a restore: as high as its descriptors, and processes that inherit the limits, need.
+/// The destructor sets the previous limits.
 class ScopedRlimits {
 public:
-    /// `raiseAll`: processes of the tree can't raise their limits themselves, so they are born with the highest that
-    /// any of them had, and may lock as much memory while they are restored as that lets them. Throws Error if criu may
-    /// not raise a limit that far.
+    /// `raiseAll`: the processes can't raise their limits themselves, so they inherit the highest limits of the tree.
+    /// They may lock as much memory as criu's hard limit allows. Throws Error if criu may not raise a limit.
     ScopedRlimits(const model::ProcessTree& tree, bool raiseAll);
     ~ScopedRlimits() { putBack(); }
     ScopedRlimits(const ScopedRlimits&) = delete;
     ScopedRlimits& operator=(const ScopedRlimits&) = delete;
 
-    /// Allows more open files if `count` aren't, and criu may do that (CAP_SYS_RESOURCE, fs.nr_open). Returns how many
-    /// are allowed then.
+    /// Raises the limit of open files to `count` if it is lower and criu may raise it (CAP_SYS_RESOURCE, fs.nr_open).
+    /// Returns the limit.
     int makeRoomForFiles(std::size_t count) noexcept;
 
-    /// Before criu becomes something else, such as the command of --exec-cmd, or just waits.
+    /// Sets the previous limits. Called before criu executes the command of --exec-cmd, or only waits.
     void putBack() const noexcept;
 
 private:
@@ -37,7 +36,7 @@ private:
     int files_ = 0;
 };
 
-/// Those of the calling process.
+/// Returns the resource limits of the calling process.
 [[nodiscard]] kernel::ResourceLimits currentRlimits();
 
 }  // namespace criu::engine

@@ -7,9 +7,8 @@ namespace criu::engine {
 
 struct RestoreRun;
 
-/// Calls `create`, which creates the first process of the tree, by a thread that has the groups which this process is
-/// to be born with: its own, where nobody in its user namespace may change them (setgroups(2)), else criu's. Throws
-/// Error.
+/// Calls `create`, which creates the root, in a thread that has the groups of the root's birth. Those are the image's
+/// groups if the user namespace denies setgroups(2), else criu's groups. Throws Error.
 void withBirthGroups(const RestoreRun& run, const std::function<void()>& create);
 
 }  // namespace criu::engine

@@ -19,7 +19,7 @@
 namespace criu::engine {
 namespace {
 
-/// As much as the first thread of a program usually has: children go on with a copy.
+/// Size of a main thread's usual stack, because children continue on a copy of this stack.
 constexpr std::size_t kStack = std::size_t{8} << 20;
 
 void wake(std::uint32_t& word) noexcept {
@@ -86,7 +86,7 @@ void EarlyThread::live(std::uint64_t self) noexcept {
         }
         me.give(Wait);
     }
-    // The leader runs on from here.
+    // The leader continues from here, so this thread may not use libc or the shared thread-local storage.
     const std::uint64_t all = ~std::uint64_t{0};
     (void)pie::rawCall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<std::uint64_t>(&all), 0, sizeof(all));
     pie::enter(me.entry_, me.program_, me.programStack_);

@@ -20,24 +20,24 @@ struct Task;
 
 namespace criu::engine {
 
-/// A thread of a restored process that exists while the process is still built: it creates the children that are its
-/// own, since the kernel makes a child that of the thread which calls clone(2).
+/// A thread of a restored process that exists while the process is built. It creates its own children, because the
+/// kernel records the thread that calls clone(2) as creator.
 ///
-/// It has the thread-local storage of the thread that makes it, as libc doesn't know of it. So only one of the two runs
-/// at a time: this one while run() is called, and in between it waits without calling anything of libc.
+/// It shares the thread-local storage of the thread that makes it, because libc doesn't know it. So only one of the two
+/// threads uses libc at a time: this one during run(), the other one otherwise.
 class EarlyThread {
 public:
-    /// `numbers`: what the pid namespaces of the process call the thread. Throws Error.
+    /// `numbers`: tids of the thread in the pid namespaces of the process. Throws Error.
     explicit EarlyThread(const std::vector<pid_t>& numbers);
     EarlyThread(const EarlyThread&) = delete;
     EarlyThread& operator=(const EarlyThread&) = delete;
 
-    /// Has the thread do something, waits for its end, and throws what it throws. A process that it forks has no part
-    /// in this object: it has to leave by itself.
+    /// Lets the thread execute `work`, waits for its end, and rethrows its exception. A process that `work` forks must
+    /// not return from `work`.
     void run(const std::function<void()>& work);
 
-    /// The thread blocks all signals and goes to the interpreter at `entry` with a program and a stack (pie::enter());
-    /// it uses nothing of this program from when that program runs.
+    /// Lets the thread block all signals and enter the interpreter at `entry` with a program and a stack
+    /// (pie::enter()). After that the thread uses no code or data of criu.
     void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept;
 
 private:
@@ -55,10 +55,10 @@ private:
     std::uint64_t programStack_ = 0;
 };
 
-/// Those of a process.
+/// Early threads of one process.
 using EarlyThreads = std::map<TreePid, std::unique_ptr<EarlyThread>>;
 
-/// Makes the threads that model::earlyThreads() tells. Throws Error.
+/// Creates the threads that model::earlyThreads() lists. Throws Error.
 [[nodiscard]] EarlyThreads makeEarlyThreads(const model::Task& task, const model::NestedPids& nested);
 
 }  // namespace criu::engine

@@ -25,7 +25,7 @@
 namespace criu::engine {
 namespace {
 
-constexpr std::size_t kText = 4096;  // of what went wrong
+constexpr std::size_t kText = 4096;  // maximum length of the child's error message
 
 std::uint32_t setOfProcess(const PlannedRestore& planned, TreePid pid) {
     const auto& tasks = planned.tree().byPid;
@@ -33,7 +33,7 @@ std::uint32_t setOfProcess(const PlannedRestore& planned, TreePid pid) {
     return found != tasks.end() && found->second->alive() ? cgroup::setOf(found->second->core()) : 0;
 }
 
-/// Its wait status. The child is ended when a stop is requested.
+/// Returns the wait status. Kills the child if the user stops criu, and throws Error.
 int awaitEnd(pid_t child, StopRequest& stop) {
     int status = 0;
     try {
@@ -48,8 +48,8 @@ int awaitEnd(pid_t child, StopRequest& stop) {
     return status;
 }
 
-/// Runs `body` in a child that is in the control groups in which the process `pid` of the tree will be. Throws Error
-/// with the text of what the child has thrown, or if it was ended.
+/// Runs `body` in a child that is in the cgroups of the process `pid`. Throws Error with the child's error text, or if
+/// the child was killed.
 void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<void()>& body) {
     const std::uint32_t from = (*planned.content.inventory)->root_cg_set;
     const std::uint32_t set = setOfProcess(planned, pid);
@@ -59,7 +59,7 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
     if (child == 0) {
         int code = 1;
         try {
-            const NoOuterContexts noContexts;  // the parent has them
+            const NoOuterContexts noContexts;  // the parent adds its own contexts
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (::getppid() == parent) {
                 if (set != 0)

@@ -21,7 +21,7 @@ PidNsForChildren::PidNsForChildren(const RestoreControl& control, const model::N
 }
 
 PidNsForChildren::~PidNsForChildren() {
-    ::setns(home_.get(), CLONE_NEWPID);  // always allowed: it is the own one
+    ::setns(home_.get(), CLONE_NEWPID);  // always allowed for the process' own namespace
 }
 
 }  // namespace criu::engine

@@ -11,17 +11,17 @@ namespace criu::engine {
 
 class RestoreControl;
 
-/// The children of this process are born into a pid namespace below its own while this lives.
+/// Scope in which children of this process are born into a nested pid namespace (setns(2), CLONE_NEWPID).
 class PidNsForChildren {
 public:
-    /// `own`: where this process is; null: in that of the tree's root. Waits until the first process of `space` exists,
-    /// by which a namespace is found. Throws Error.
+    /// `own`: pid namespace of this process; null if that is the root's. Waits until the first process of `space`
+    /// exists, because its pidfd refers to the namespace. Throws Error.
     PidNsForChildren(const RestoreControl& control, const model::NestedPidNs& space, const model::NestedPidNs* own);
     ~PidNsForChildren();
     PidNsForChildren(const PidNsForChildren&) = delete;
     PidNsForChildren& operator=(const PidNsForChildren&) = delete;
 
-    /// By a child that doesn't leave the scope: it goes nowhere.
+    /// Drops the reversal, in a child that doesn't leave the scope.
     void forget() noexcept { home_.reset(); }
 
 private:

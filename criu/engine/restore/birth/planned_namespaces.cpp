@@ -19,7 +19,7 @@
 namespace criu::engine {
 namespace {
 
-/// The networks that files were in, with the first file of each.
+/// Returns the ids of all network namespaces that files were in, each with the lowest FileId in it.
 std::map<std::uint32_t, FileId> networksOfFiles(const RestoreImages& content) {
     std::map<std::uint32_t, FileId> networks;
     for (const auto& [id, file] : content.files)
@@ -49,7 +49,8 @@ namespaces::NamespaceRestores planNamespaces(PlannedRestore& plan) {
                                            plan.joined,
                                            plan.surroundings};
     const auto putByPlugin = [&plan](int id, const std::string& path) { plan.devices.putMount(id, path); };
-    // Owners are those of the images: whoever makes the files is in the user namespace already.
+    // The ids of owners aren't mapped, because the process that makes the files is already in the tree's user
+    // namespace.
     const auto makeDeletedFiles = [&plan](files::HiddenMounts hidden, files::MountLinker linker, kernel::FdStore& to) {
         plan.files.setMounts(std::move(hidden), std::move(linker));
         plan.files.createDeleted(model::IdMap(), to);

@@ -10,11 +10,11 @@ namespace criu::engine {
 class PlannedRestore;
 struct RestoreImages;
 
-/// What stands in the name of the table of rules that locks the network.
+/// Returns the part of the network lock's table name that identifies the dump.
 [[nodiscard]] std::string networkLockName(const RestoreImages& content);
 
-/// The restore halves of the kinds of namespaces that the images want. `plan` outlives them; of it everything is used
-/// but what they are to become. Throws Error for what can't be restored.
+/// Creates the restore halves of the namespace kinds that the images need. `plan` outlives the result, and its member
+/// `namespaces` isn't used. Throws Error if a namespace can't be restored.
 [[nodiscard]] namespaces::NamespaceRestores planNamespaces(PlannedRestore& plan);
 
 }  // namespace criu::engine

@@ -35,7 +35,7 @@ task::Credentials credentialsAtBirth(const model::ProcessTree& tree, const model
     return task::Credentials::ofUsernsRoot(ids, task::Credentials::ofImage(*tree.root().core().thread_core->creds));
 }
 
-/// In a user namespace of their own processes have made themselves dumpable (task::becomeUsernsRoot()).
+/// Processes in a private user namespace have made themselves dumpable (task::becomeUsernsRoot()).
 task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credentials& now,
                             const namespaces::RestoreNsContext& surroundings) {
     const bool changes = std::any_of(tree.tasks.begin(), tree.tasks.end(), [&](const auto& task) {
@@ -48,7 +48,7 @@ task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credenti
     return flag;
 }
 
-/// What only trees with 32-bit tasks need. Throws Error if this kernel can't run them.
+/// Returns the vDSO for 32-bit tasks; null if the tree has none. Throws Error if this kernel can't run them.
 std::unique_ptr<const memory::CompatVdso> vdsoForCompat(const model::ProcessTree& tree) {
     const bool any = std::any_of(tree.tasks.begin(), tree.tasks.end(),
                                  [](const auto& task) { return task->alive() && task::isCompat(task->core()); });

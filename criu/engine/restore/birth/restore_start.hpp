@@ -30,7 +30,7 @@ namespace criu::engine {
 
 struct RestoreImages;
 
-/// What a new process starts with when it has come to its restorer's program.
+/// State of a restored process at the start of its program.
 struct RestoreStart {
     /// Throws Error if this kernel can't run the tree's tasks.
     RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& surroundings,
@@ -46,9 +46,9 @@ struct RestoreStart {
     kernel::ResourceLimits limits;
     bool timerIdsSettable = false;
     std::unique_ptr<const memory::RangeSet>
-        mappings;  ///< of this process (memory::ownMappings()), which all others are born with
-    std::unique_ptr<const memory::VdsoLayout> vdso;        ///< of this process, and of all that are born of it
-    std::unique_ptr<const memory::CompatVdso> compatVdso;  ///< if the tree has 32-bit tasks
+        mappings;  ///< mappings of the coordinator (memory::ownMappings()), which all restored processes are born with
+    std::unique_ptr<const memory::VdsoLayout> vdso;        ///< vDSO of the coordinator and of all restored processes
+    std::unique_ptr<const memory::CompatVdso> compatVdso;  ///< null if the tree has no 32-bit tasks
 };
 
 }  // namespace criu::engine

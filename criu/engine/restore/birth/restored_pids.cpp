@@ -24,7 +24,7 @@
 namespace criu::engine {
 namespace {
 
-/// Nothing if nobody has the number.
+/// Returns the process that has this pid; nothing if there is none.
 std::optional<kernel::TaskStat> holderOf(HostPid pid) {
     try {
         kernel::ProcBuffer buffer;
@@ -34,13 +34,13 @@ std::optional<kernel::TaskStat> holderOf(HostPid pid) {
     }
 }
 
-/// One that has ended may be somebody else's to reap (--restore-sibling).
+/// A zombie may be another process' child, which criu can't reap (--restore-sibling).
 bool hasEnded(const kernel::TaskStat& task) noexcept {
     return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead;
 }
 
-/// Which of some numbers are processes of this restore: its root, and whoever descends from criu or from the root.
-/// Other numbers belonged to processes that have been reaped, and may be strangers' by now.
+/// Selects the processes of this restore from a list of pids: the root, and descendants of criu or of the root. Other
+/// pids belonged to processes that have been reaped, and the kernel may have reused them.
 class RestoreDescendants {
 public:
     RestoreDescendants(const std::vector<HostPid>& numbers, HostPid root) : root_(root) {
@@ -49,7 +49,7 @@ public:
                 parents_.emplace(pid, HostPid(holder->ppid));
     }
 
-    /// Returns who hasn't ended yet.
+    /// Kills all processes. Returns the processes that haven't ended yet.
     [[nodiscard]] std::vector<HostPid> killAll() const {
         std::vector<HostPid> left;
         for (const auto& [pid, parent] : parents_)
@@ -72,14 +72,14 @@ private:
         return false;
     }
 
-    /// What is read behind the descriptor is of the process that it stands for, or the signal goes nowhere.
+    /// Reads /proc after the pidfd is open. So either both refer to the same process, or the signal reaches none.
     [[nodiscard]] bool kill(HostPid pid) const {
         try {
             const kernel::PidFd process(pid.value);
             const auto holder = holderOf(pid);
             return holder && has(HostPid(holder->ppid)) && process.sendSignal(SIGKILL) && !hasEnded(*holder);
         } catch (const Error&) {
-            return false;  // it is gone
+            return false;  // the process is gone
         }
     }
 
@@ -87,7 +87,7 @@ private:
     std::unordered_map<HostPid, HostPid> parents_;
 };
 
-/// Of a process that must not stay if this fails.
+/// Opens a pidfd. Kills the process on failure, because its pid would be lost.
 kernel::PidFd handleOf(HostPid pid) {
     try {
         return kernel::PidFd(pid.value);
@@ -97,7 +97,7 @@ kernel::PidFd handleOf(HostPid pid) {
     }
 }
 
-/// The pid namespace of a process that must not stay if this fails.
+/// Returns the pid namespace of a process. Kills the process on failure.
 std::uint32_t spaceOf(HostPid pid) {
     try {
         return kernel::readNamespaceId(kernel::ProcDir().open(pid.value), kernel::NamespaceKind::Pid).value_or(0);
@@ -107,7 +107,8 @@ std::uint32_t spaceOf(HostPid pid) {
     }
 }
 
-/// Who is in a pid namespace that isn't criu's, as criu calls them. `numbers`: only those who are called so in there.
+/// Returns the processes in a pid namespace that isn't criu's. `numbers`: only processes with these pids in that
+/// namespace.
 std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* numbers) {
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
@@ -124,19 +125,18 @@ std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* 
             if (numbers == nullptr || isWanted())
                 found.emplace_back(pid);
         } catch (const Error&) {
-            // It has ended.
+            // The process has ended.
         }
     }
     return found;
 }
 
-/// Tells processes that still have memory to free from those that something holds: the one takes processor time, the
-/// other none.
+/// Distinguishes processes that still free memory from blocked ones. Only the former use processor time.
 class KilledProcessWait {
 public:
     explicit KilledProcessWait(std::chrono::milliseconds patience) : patience_(patience) {}
 
-    /// Whether it's no use to wait any longer. Looks now and then only: `living` has a price.
+    /// True if waiting longer is useless. Calls `living`, which is expensive, only every 200 ms.
     [[nodiscard]] bool isOver(const std::function<std::vector<HostPid>()>& living) {
         constexpr std::chrono::milliseconds kBetweenLooks{200};
         const auto now = Clock::now();
@@ -162,7 +162,7 @@ private:
     std::uint64_t seen_ = 0;
 };
 
-/// "7 (sh), 9 (cat)"
+/// Returns a text such as "7 (sh), 9 (cat)".
 std::string describeAll(const std::vector<HostPid>& pids) {
     constexpr std::size_t kMost = 20;
     std::vector<std::string> names;
@@ -222,7 +222,7 @@ std::vector<HostPid> RestoredPids::createdHere() const {
 std::vector<HostPid> RestoredPids::killRound() {
     const bool initLives = !initHandle_.waitExit() && initHandle_.sendSignal(SIGKILL);
     std::vector<HostPid> left;
-    // The end of the init of a pid namespace is the end of all in it.
+    // The kernel kills all other processes of a pid namespace when its init ends (pid_namespaces(7)).
     if (space_ != TreePidNs::OfTree)
         left = RestoreDescendants(createdHere(), initLives ? first_.init : HostPid()).killAll();
     if (initLives && std::find(left.begin(), left.end(), first_.init) == left.end())
@@ -239,7 +239,7 @@ void RestoredPids::killAll() noexcept {
     const auto deadline = std::chrono::steady_clock::now() + kLongest;
     KilledProcessWait end(patience_);
     std::vector<HostPid> left;
-    // Creating goes on while we look: repeat until a pass finds nobody new and nobody left.
+    // Processes still create others here. Repeats until a round finds no process.
     for (; std::chrono::steady_clock::now() < deadline; ::usleep(1000)) {
         bool again = false;
         try {
@@ -247,7 +247,7 @@ void RestoredPids::killAll() noexcept {
             if (end.isOver([&] { return allOf(left); }))
                 break;
         } catch (const std::exception&) {
-            again = true;  // no memory or descriptors: in the next round perhaps
+            again = true;  // out of memory or descriptors; the next round may succeed
         }
         while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0)
             again = true;

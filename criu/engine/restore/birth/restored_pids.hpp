@@ -12,45 +12,45 @@
 
 namespace criu::engine {
 
-/// The pid namespace of a restored tree.
+/// Pid namespace of a restored tree.
 enum class TreePidNs {
-    OfCriu,    ///< criu's own
-    OfTree,    ///< new, and ends with its first process, which is the tree's
-    OfOthers,  ///< the user has given it
+    OfCriu,    ///< criu's pid namespace
+    OfTree,    ///< new: it ends with the root, or with the init that criu created
+    OfOthers,  ///< external: the user passed it by --inherit-fd
 };
 
-/// The first that exist of a restore.
+/// First processes of a restore.
 struct FirstProcesses {
     HostPid root;
-    /// With which the tree's pid namespace ends: the root itself, unless the namespace has an init of criu's.
+    /// Process whose end ends the tree's pid namespace: the root, or the init that criu created.
     HostPid init;
 };
 
-/// Processes that exist because of this restore. The destructor kills and reaps them, unless they were released. To end
-/// much memory takes its time, which is waited for. But it doesn't wait for ever for a killed process that something
-/// holds, such as a file system's server that doesn't answer or a debugger: the log names those that are left.
+/// All processes that this restore creates. The destructor kills and reaps them, unless they were released. It waits
+/// while they free memory. It gives up on killed processes that are blocked, for instance by a hung FUSE server or a
+/// debugger. The log then lists them.
 class RestoredPids {
 public:
     static constexpr std::chrono::milliseconds kPatience{5000};
 
-    /// `createRoot` creates the first of them, in this pid namespace or from there. `patience`: how long killed
-    /// processes may do nothing in all before they are left.
+    /// `createRoot` creates the root, in this pid namespace or in another one. `patience`: time that killed processes
+    /// may use no processor time before the destructor gives up.
     RestoredPids(const RestoreControl& control, TreePidNs space, Log& log,
                  const std::function<FirstProcesses()>& createRoot, std::chrono::milliseconds patience = kPatience);
     ~RestoredPids();
     RestoredPids(const RestoredPids&) = delete;
     RestoredPids& operator=(const RestoredPids&) = delete;
 
-    /// The root of the tree.
+    /// Returns the root of the tree.
     [[nodiscard]] HostPid root() const noexcept { return first_.root; }
-    /// Whom criu is the parent of: the root, or the init that has created it.
+    /// Returns the child of criu: the root, or the init that created it.
     [[nodiscard]] HostPid init() const noexcept { return first_.init; }
 
-    /// They are on their own: orphans among them are init's.
+    /// Keeps the processes. Their orphans then are reparented to init.
     void release() noexcept;
 
 private:
-    /// Who loses its parent while all are killed becomes a child of criu, to be reaped by it (PR_SET_CHILD_SUBREAPER).
+    /// Makes criu the subreaper, so that it can reap processes whose parents are killed first (PR_SET_CHILD_SUBREAPER).
     class Subreaper {
     public:
         Subreaper() noexcept;
@@ -60,12 +60,12 @@ private:
         static void end() noexcept;
     };
 
-    /// What criu calls the processes that were created, unless they end with the first one.
+    /// Returns the HostPids of created processes. Not for OfTree, whose processes end with the init.
     [[nodiscard]] std::vector<HostPid> createdHere() const;
     void killAll() noexcept;
-    /// Returns who hasn't ended yet: of a tree with a pid namespace of its own only its init.
+    /// Kills all processes once. Returns the processes that haven't ended; for OfTree only the init.
     std::vector<HostPid> killRound();
-    /// The same, with all members of such a namespace.
+    /// Returns `left`; for OfTree all processes of the pid namespace.
     [[nodiscard]] std::vector<HostPid> allOf(const std::vector<HostPid>& left) const;
 
     const RestoreControl& control_;
@@ -75,7 +75,7 @@ private:
     Subreaper subreaper_;
     FirstProcesses first_;
     kernel::PidFd initHandle_;
-    std::uint32_t numbers_;  ///< the pid namespace that isn't criu's
+    std::uint32_t numbers_;  ///< id of the tree's pid namespace; 0 if that is criu's
     std::chrono::milliseconds patience_;
 };
 

@@ -5,20 +5,19 @@
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/nested_pids.hpp"
 
-/// Processes whose parent isn't their creator: the creator is a helper, and when it ends the kernel gives its children
-/// to the nearest ancestor that is a subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)). So that each is given to the right
-/// one, those who adopt take turns; at its turn a process is the only subreaper among them.
+/// Processes whose parent isn't their creator are reparented. A helper creates them and ends, and the kernel reparents
+/// them to the nearest subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)). Future parents take turns as the only subreaper.
 namespace criu::engine {
 
-/// In a restored process that is alive: has its turn, if it adopts somebody, and waits for its new children. Throws
-/// Error if they don't come.
+/// Executes the subreaper turn of this process if it has one, and waits for its new children. Restored processes call
+/// it if they aren't zombies or helpers. Throws Error if the children don't come.
 void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
                     const RestoreControl& control);
 
-/// When all have had theirs: the process is a subreaper again, as it was.
+/// Makes the process a subreaper again, if it was one in the images. Waits for the end of all turns.
 void restoreSubreaper(const model::BirthPlan& births, const RestoreControl& control);
 
-/// In a helper whose children are to be adopted: waits for the turn of who adopts them. It is to end then.
+/// Waits in a helper for the turn in which its children are reparented. The helper ends afterwards.
 void awaitReparentTurn(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control);
 
 }  // namespace criu::engine

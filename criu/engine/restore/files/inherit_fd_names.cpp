@@ -15,7 +15,7 @@
 #include "images/sk-inet.hpp"
 #include "images/sk-unix.hpp"
 
-/// What --inherit-fd calls files.
+/// Names of --inherit-fd.
 namespace criu::engine {
 
 void RestoredFiles::warnOfUnknownNames() const {
@@ -37,7 +37,7 @@ void RestoredFiles::warnOfUnknownNames() const {
         }
     }
     for (const model::InheritFd& given : options_.inheritFds)
-        // Names of terminals aren't those of their files.
+        // Names of terminals differ from the names of their files.
         if (!names.contains(given.name) && !given.name.starts_with("tty["))
             log_.warn("--inherit-fd fd[{}]:{}: the images have nothing of that name{}{}", given.fd, given.name,
                       outside.empty() ? "" : "; what led out of the tree is ", fmt::join(outside, ", "));

@@ -12,23 +12,24 @@
 
 namespace criu::engine {
 
-/// With which rights paths of the images are to be opened: those of the processes that the files are for.
+/// Credentials to open paths of the images with: those of the processes that the files are for.
 class PathRights {
 public:
     PathRights() = default;
     explicit PathRights(const model::ProcessTree& tree);
 
-    /// For what has one of these descriptions: the rights of each kind of user that may not open whatever root may;
-    /// empty if all may. Descriptions that only lie in queues of sockets could be received by any process of the tree.
+    /// Returns the credentials of all processes that have one of these descriptions. Contains one entry for each set of
+    /// credentials that isn't root-equivalent; empty if all are. For descriptions in flight it returns all such sets,
+    /// because any process may receive them.
     [[nodiscard]] std::vector<kernel::FileRights> of(std::span<const FileId> files) const;
-    /// For what a process has by path: its memory, directories, program.
+    /// Returns the credentials for paths of one process: its mappings, directories and program.
     [[nodiscard]] std::vector<kernel::FileRights> of(TreePid process) const;
 
 private:
-    std::vector<kernel::FileRights> limited_;             ///< all that differ
-    std::unordered_map<TreePid, std::size_t> ofProcess_;  ///< indices
+    std::vector<kernel::FileRights> limited_;             ///< one for each different set
+    std::unordered_map<TreePid, std::size_t> ofProcess_;  ///< indices into limited_
     std::unordered_map<FileId, std::set<std::size_t>> ofFile_;
-    std::set<FileId> held_;  ///< by any process; only filled if some have limited rights
+    std::set<FileId> held_;  ///< descriptions that a process has as a descriptor; empty if limited_ is
 };
 
 }  // namespace criu::engine

@@ -35,13 +35,13 @@
 namespace criu::engine {
 namespace {}  // namespace
 
-/// What only this file needs to know in full.
+/// Members whose types only this source includes.
 struct RestoredFiles::Impl {
     template <typename GroupFor>
     Impl(std::unique_ptr<sockets::ExternalSocketRestore> carried, GroupFor groupFor)
         : carriedSockets(std::move(carried)), terminals(std::move(groupFor)) {}
 
-    /// A kind's half, and how images call the kind.
+    /// Restore half of an fd kind, and the kind's type in images.
     struct Kind {
         FdTypes type = FD_TYPES__UND;
         std::unique_ptr<files::FileKindRestore> half;
@@ -56,7 +56,7 @@ struct RestoredFiles::Impl {
     std::unordered_map<FileId, FileHolder> holders;
     RetriedFiles late;
     PathRights rights;
-    std::optional<kernel::PidFd> fetchFrom;  ///< while files are fetched: the process that the last came from
+    std::optional<kernel::PidFd> fetchFrom;  ///< process that fetch() used last, during finish()
 };
 
 RestoredFiles::RestoredFiles(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
@@ -213,14 +213,14 @@ void RestoredFiles::collect(FileId id) {
 void RestoredFiles::collectAll() {
     for (const auto& task : content_.tree.tasks) {
         if (!task->files || task->files->users.front() != task->pid)
-            continue;  // dead, or uses the table of another process
+            continue;  // zombie, or uses the table of another process
         for (const model::FdSlot& slot : task->files->slots) {
             const ErrorContext context([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); });
             collect(slot.file);
             impl_->holders.emplace(slot.file, FileHolder{task->pid, slot.fd});
         }
     }
-    // Files in flight in sockets of the list, and files in flight in those: they are appended to the list meanwhile.
+    // The list grows in the loop: it has the files in flight in sockets, then the files in flight in those.
     const std::size_t held = indices_.size();
     for (std::size_t at = 0; at < collected_.size(); ++at)
         for (const FileId id : collected_[at].file->needs())
@@ -361,7 +361,7 @@ void RestoredFiles::removeLinks() const noexcept {
     impl_->remaps.removeLinks(log_);
 }
 
-/// How many descriptors criu has for itself at most.
+/// Returns the maximum number of service descriptors.
 std::size_t RestoredFiles::serviceDescriptors(std::size_t more) const {
     std::size_t shared = options_.inheritFds.size() + impl_->remaps.count();
     for (std::size_t at = 0; at < collected_.size(); ++at)
@@ -383,7 +383,7 @@ ServiceFds RestoredFiles::chooseServiceFds(std::size_t more, const std::function
     if (const ServiceFds above{highest + 1, limit - 1}; room(above) >= wanted)
         return above;
     const ServiceFds widest = widestRange(used, limit);
-    // What is counted are those that may be open at the same time; often there are fewer.
+    // The wanted number is an upper bound; usually fewer descriptors are open at the same time.
     if (room(widest) >= kServiceRoom)
         return widest;
     Error error(0, fmt::format("{} free descriptor numbers in a row are needed beside those of the tree", wanted));

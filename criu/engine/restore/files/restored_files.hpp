@@ -63,73 +63,74 @@ class OutsideTerminals;
 
 namespace criu::engine {
 
-/// Something to be opened, as the images have it.
+/// One object that processes open, with one or several descriptions.
 struct CollectedFile {
     std::shared_ptr<files::RestoredFile> file;
-    std::vector<FileId> ids;       ///< the descriptions it makes that anybody has or needs
-    std::uint32_t network = 0;     ///< network namespace to open it in; 0: it doesn't matter
-    std::uint32_t names = 0;       ///< mount namespace that its names are of; 0: it doesn't matter
-    bool severalNetworks = false;  ///< it goes to the network namespace of each description by itself
-    bool severalNames = false;     ///< likewise
+    std::vector<FileId> ids;       ///< descriptions of the object that a process has or another file needs
+    std::uint32_t network = 0;     ///< network namespace to open the object in; 0: any
+    std::uint32_t names = 0;       ///< mount namespace that has the object's names; 0: any
+    bool severalNetworks = false;  ///< each description changes the network namespace by itself
+    bool severalNames = false;     ///< each description changes the mount namespace by itself
 };
 
-/// The files of a restore: collected from the images by their kinds, planned (model::FilePlan) before any process
-/// exists, and what processes and their director need to carry the plan out.
+/// All files of a restore. Fd kinds collect them from the images, and model::FilePlan assigns them to processes before
+/// any process exists. Restored processes and the coordinator use this object to carry out the plan.
 class RestoredFiles final : public files::FileRestore, private files::RestoredTree {
 public:
-    /// Collects nothing yet: kinds may ask for what is made later. All that is given outlives this.
+    /// Creates the fd kinds, which collect nothing yet. All arguments outlive this object.
     RestoredFiles(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
                   const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
                   device::RestoreDevices& devices);
     ~RestoredFiles() override;
 
-    /// Collects and plans. Throws Error where images contradict themselves or a file can't be opened by anybody.
+    /// Collects and plans all files. Throws Error if the images are inconsistent, or if no process can open a file.
     void make();
 
-    /// Finds out where names of sockets are to be made. `spaceOf`: the number of the mount namespace that has a mount,
-    /// 0: none. Throws Error for sockets that can only be opened together but have names in several.
+    /// Chooses the mount namespace for names of Unix sockets. `spaceOf` returns the id of the mount namespace that has
+    /// a mount; 0 if none has it. Throws Error for a Unix group with names in several mount namespaces.
     void planNames(const std::function<std::uint32_t(int mount)>& spaceOf);
 
-    /// Numbers for criu's own descriptors, above or between those of the tree. `more`: of whom nothing is known here.
-    /// `allow`: is told how high the limit of open files (RLIMIT_NOFILE) had to be for all of them to be above, and
-    /// returns what it is.
+    /// Chooses the numbers of service descriptors, above or between those of the tree. `more`: number of descriptors
+    /// that this object doesn't know. `allow` receives the limit of open files (RLIMIT_NOFILE) that a range above all
+    /// would need, and returns the actual limit.
     [[nodiscard]] ServiceFds chooseServiceFds(std::size_t more, const std::function<int(std::size_t)>& allow) const;
 
-    /// Takes over descriptors given with --inherit-fd.
+    /// Copies the descriptors of --inherit-fd to the service range.
     void takeInherited(kernel::FdStore& store);
     [[nodiscard]] int inherited(std::string_view name) const;
-    /// What isn't a file, such as a namespace, is given a descriptor of this name.
+    /// Records that an object that isn't a file, such as a namespace, uses a name of --inherit-fd.
     void noteUsedName(std::string_view name) { usedNames_.emplace(name); }
-    /// Says which names of --inherit-fd are of nothing that the images have. Of what isn't a file, only noted names are
-    /// known.
+    /// Warns about names of --inherit-fd that match nothing in the images. Objects that aren't files must have been
+    /// recorded by noteUsedName().
     void warnOfUnknownNames() const;
     [[nodiscard]] tty::OutsideTerminals& terminals() noexcept;
 
     [[nodiscard]] const files::PathRemaps& remaps() const noexcept;
     [[nodiscard]] const model::FilePlan& plan() const noexcept;
-    /// By the plan's index.
+    /// Returns the file with this index in the plan.
     [[nodiscard]] const CollectedFile& at(std::size_t file) const { return collected_[file]; }
     [[nodiscard]] std::size_t count() const noexcept { return collected_.size(); }
-    /// The index of what makes a description; nothing for an unknown one.
+    /// Returns the index of the object that has this description; nothing for an unknown id.
     [[nodiscard]] std::optional<std::size_t> indexOf(FileId id) const;
-    /// The first process that has the file mapped; one that just has it if none does.
+    /// Returns the first process that maps the file; otherwise the first one that has a descriptor of it.
     [[nodiscard]] TreePid mapperOf(FileId id) const;
-    /// The first descriptor of an id, once it is placed; of a late file: once its opener has opened it.
+    /// Returns the first descriptor of an id. It is valid once the file is placed; for a late file, once its opener has
+    /// opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
     [[nodiscard]] const RetriedFiles& late() const noexcept;
     [[nodiscard]] const files::LockRestore& locks() const noexcept;
 
-    /// For processes in a user namespace of their own: who helps them, as long as they are being restored.
+    /// Sets the usernsd that helps restored processes in a private user namespace.
     void setUsernsd(const kernel::Usernsd& usernsd) noexcept { usernsd_ = &usernsd; }
     [[nodiscard]] const kernel::Usernsd* usernsd() const noexcept { return usernsd_; }
 
-    /// When all is planned and the first process waits for its namespaces, if it has own ones: the first work of the
-    /// kinds.
+    /// Begins the work of the fd kinds. The plan is complete, and the root waits at the gate if it has private
+    /// namespaces.
     void begin();
-    /// When all processes stand still with everything in place: owners that are threads, and the last work of the
-    /// kinds. `ids`: of the tree's user namespace.
+    /// Sets owner thread ids, and completes the fd kinds. Called when all processes are parked. `ids`: of the tree's
+    /// user namespace.
     void finish(const PidMap& pids, const model::IdMap& ids);
-    /// Its owner doesn't exist before finish(): a thread that isn't the first of its process.
+    /// True if the owner is a thread that isn't a leader (F_OWNER_TID). Such an owner is set by finish().
     [[nodiscard]] bool isOwnedByTid(FileId id) const;
     /// See files::PathRemaps::noteLinks(), create(), setMounts() and removeLinks().
     void noteLinks();
@@ -158,8 +159,8 @@ private:
     [[nodiscard]] bool isHeld(FileId id) const override;
     UniqueFd fetch(FileId id) override;
 
-    // thread_owners.cpp
-    /// Throws Error for a description with such an owner that no process has as a descriptor: nobody can reach it then.
+    // task/f_owner_tid.cpp
+    /// Throws Error for a description with an owner thread id that is only in flight. criu could not set its owner.
     void requireReachableOwnerTids() const;
     void setOwnerTids(const model::IdMap& ids);
 
@@ -181,8 +182,8 @@ private:
     std::unordered_map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<CollectedFile> collected_;
     std::unordered_map<FileId, std::size_t> indices_;
-    std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< indices, too
-    std::size_t inFlight_ = 0;  ///< descriptions that nobody has as a descriptor
+    std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< indices into collected_
+    std::size_t inFlight_ = 0;  ///< number of descriptions that no process has as a descriptor
     std::map<std::string, UniqueFd, std::less<>> inherited_;
     std::set<std::string, std::less<>> usedNames_;
     const PidMap* pids_ = nullptr;

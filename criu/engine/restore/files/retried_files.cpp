@@ -18,7 +18,7 @@ void RetriedFiles::share() {
 }
 
 void RetriedFiles::announce(FileId id, const FileHolder& holder) const {
-    board_.as<FileHolder>()[slots_.at(id)] = holder;  // read behind a barrier of all processes
+    board_.as<FileHolder>()[slots_.at(id)] = holder;  // other processes read it after the next barrier
 }
 
 std::optional<FileHolder> RetriedFiles::find(FileId id) const {

@@ -10,25 +10,25 @@
 
 namespace criu::engine {
 
-/// Where a descriptor of an open file is to be had.
+/// A process, and its descriptor of an open file description.
 struct FileHolder {
     TreePid pid;
     int fd = -1;
 };
 
-/// Files that are opened after all processes exist can't be inherited: here their opener says where others find them.
-/// Made before the first process; the board is memory shared by all of them.
+/// Late files. Children can't inherit them, so their opener announces its descriptor here for other processes. The
+/// object is made before the root, and the announcements are in shared memory.
 class RetriedFiles {
 public:
-    /// Before sharing.
+    /// Adds a late file. Not after share().
     void add(FileId id);
     void share();
 
     [[nodiscard]] bool contains(FileId id) const { return slots_.contains(id); }
 
-    /// From the opener.
+    /// Announces the opener's descriptor to all processes.
     void announce(FileId id, const FileHolder& holder) const;
-    /// Nothing if it isn't (yet) announced.
+    /// Returns the announced descriptor; nothing before the announcement.
     [[nodiscard]] std::optional<FileHolder> find(FileId id) const;
 
 private:

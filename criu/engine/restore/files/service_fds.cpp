@@ -19,7 +19,7 @@ int roomOf(const ServiceFds& range) {
     return range.last - range.first + 1;
 }
 
-/// The kernel lets nobody raise the limit of open files above fs.nr_open (do_prlimit() in kernel/sys.c).
+/// The kernel doesn't allow a limit of open files above fs.nr_open (do_prlimit() in kernel/sys.c).
 int highestFileLimit() {
     rlimit limit{};
     sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");

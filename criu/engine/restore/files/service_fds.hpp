@@ -10,17 +10,17 @@
 
 namespace criu::engine {
 
-/// Room for the log, directories, images being read and the like, beside descriptions that processes share: no restore
-/// can do with less.
+/// Room for the log, directories, open images and other descriptors, without descriptions that processes share. Every
+/// restore needs this room.
 inline constexpr int kServiceRoom = 64;
 
-/// A range of descriptor numbers that no restored process uses: criu's own descriptors live here while processes are
-/// built, so that every other number is free for restored files.
+/// Range of descriptor numbers that no restored process uses. It holds criu's descriptors while processes are built, so
+/// all other numbers are free for restored files.
 struct ServiceFds {
     int first = 0;
     int last = 0;
 
-    /// Moves a descriptor into the range (close-on-exec). Throws Error when that is full.
+    /// Moves a descriptor into the range (close-on-exec). Throws Error if the range is full.
     [[nodiscard]] UniqueFd moveIn(UniqueFd fd) const {
         if (fd.get() >= first && fd.get() <= last)
             return fd;
@@ -31,10 +31,10 @@ struct ServiceFds {
     }
 };
 
-/// The widest range of numbers below `limit` that are not `used`.
+/// Returns the widest range of numbers below `limit` that are not `used`.
 [[nodiscard]] ServiceFds widestRange(const std::set<int>& used, int limit);
 
-/// For a dump. Throws Error if a restore on this machine, with the limits of this process, couldn't have such a range.
+/// Throws Error, in a dump, if a restore with the limits of this process would have no room for service descriptors.
 void requireServiceRange(const std::set<int>& used);
 
 }  // namespace criu::engine

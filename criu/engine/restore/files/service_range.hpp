@@ -8,9 +8,8 @@ class ScopedRlimits;
 class PlannedRestore;
 struct ServiceFds;
 
-/// Chooses the range of criu's own descriptors below the limit of open files, which it raises if that's too low and
-/// criu may, and moves everything there that criu has open already. `lazy` may be null. Throws Error if there is no
-/// room.
+/// Chooses the range of service descriptors, and moves all open descriptors of criu there. Raises the limit of open
+/// files if it is too low and criu may. `lazy` may be null. Throws Error if no range is free.
 ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedRlimits& limits);
 
 }  // namespace criu::engine

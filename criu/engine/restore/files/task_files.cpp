@@ -27,11 +27,11 @@
 namespace criu::engine {
 namespace {
 
-/// How often and after how many microseconds files that wait for other processes are tried again: 10 seconds.
+/// Number of tries to open postponed files, and pause in microseconds: 10 seconds in all.
 constexpr int kPostponedTries = 10'000;
 constexpr useconds_t kPostponedPause = 1000;
 
-/// Notes what is being opened while this lives.
+/// Scope that sets TaskFiles::opening_.
 class Opening {
 public:
     Opening(const CollectedFile*& note, const CollectedFile& file) : note_(note) { note_ = &file; }
@@ -118,7 +118,7 @@ void TaskFiles::onMount(int mount, const std::function<void()>& work) {
         surroundings_.mountSpaceOf(mount), [this](UniqueFd fd) { return toServiceRange(std::move(fd)); }, work);
 }
 
-/// Tries again to open what was postponed. Returns whether that went for any of them.
+/// Tries to open postponed files. Returns true if at least one succeeded.
 bool TaskFiles::openPostponed() {
     const std::vector<std::size_t> waiting = std::exchange(pending_, {});
     for (const std::size_t file : waiting)
@@ -176,7 +176,7 @@ void TaskFiles::place() {
 void TaskFiles::openLate() {
     if (!leadsTable())
         return;
-    // What they wait for is being opened by other processes.
+    // Other processes are opening the files that these depend on.
     for (int tries = 0; !pending_.empty(); ++tries) {
         if (tries == kPostponedTries)
             fail("{} can't be opened: what it needs isn't there", all_.at(pending_.front()).file->describe());
@@ -225,7 +225,7 @@ void TaskFiles::putAll(FileId id, UniqueFd fd) {
         else
             sys(::fcntl(slot.fd, F_SETFD, FD_CLOEXEC), "set close-on-exec of fd {}", slot.fd);
     }
-    // The descriptor may have got one of the numbers that it is to have: then it stays there.
+    // If the descriptor already has one of its final numbers, it stays open there.
     if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
         (void)fd.release();
 }
@@ -249,7 +249,7 @@ int TaskFiles::find(FileId id) const {
 int TaskFiles::descriptorOf(FileId id) const {
     if (const int fd = find(id); fd >= 0)
         return fd;
-    // In a table that another process has filled.
+    // The table belongs to another process, which has filled it.
     const auto& slots = task_->files->slots;
     const auto slot = std::find_if(slots.begin(), slots.end(), [id](const model::FdSlot& at) { return at.file == id; });
     return slot == slots.end() ? -1 : slot->fd;
@@ -262,7 +262,8 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
             registrar->addMemorySteps(descriptorOf(registrar->registrar()), steps, data);
 }
 
-/// As this process calls it. Nothing if the owner doesn't exist yet, and is set by another process.
+/// Returns the owner with its pid in the namespace of this process. Returns nothing for an owner thread id, which the
+/// coordinator sets.
 std::optional<FownEntry> TaskFiles::ownerOf(FileId id) const {
     const auto file = all_.indexOf(id);
     const FownEntry* const owner = file ? all_.at(*file).file->owner(id) : nullptr;

@@ -44,10 +44,10 @@ struct RestoreNsContext;
 
 namespace criu::engine {
 
-/// The descriptors of one process while it is being restored.
+/// The descriptors of one process during its restore.
 class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
 public:
-    /// `task`: null for helpers. `space`: the pid namespace that it is in, null for that of the tree's root.
+    /// `task`: null for helpers. `space`: nested pid namespace of the process; null if it is in the root's.
     TaskFiles(const RestoredFiles& all, const ServiceFds& service, const memory::Segments& segments,
               const namespaces::RestoreNsContext& surroundings, const model::Task* task, TreePid pid,
               const model::NestedPidNs* space, Log& log)
@@ -60,24 +60,24 @@ public:
           space_(space),
           log_(log) {}
 
-    /// What came from the creator by fork.
+    /// Takes over the descriptors that the creator passed by fork.
     void inheritFrom(const TaskFiles& creator);
 
-    /// Opens what children will inherit. Before any is created.
+    /// Opens the files that children inherit. Called before any child is created.
     void openShared();
-    /// Has terminals control the session that this process has just begun.
+    /// Makes the terminals of the new session controlling terminals. Called after setsid(2).
     void beginSession();
-    /// Puts process groups into the foreground of them. When all processes are in their groups.
+    /// Sets the foreground process groups of these terminals. Called when all processes are in their groups.
     void groupsJoined();
-    /// Opens the rest and puts everything at its numbers. After all children are created.
+    /// Opens the other files and moves all descriptors to their numbers. Called after all children are created.
     void place();
-    /// Opens what needs all processes, as far as this process is to do it. After they exist.
+    /// Opens late files that the plan assigns to this process. Called when all processes exist.
     void openLate();
-    /// Gets what others have opened late. After they have.
+    /// Fetches late files that other processes have opened. Called after their openLate().
     void fetchLate();
-    /// After all processes have their descriptors at their numbers.
+    /// Completes files and sets locks. Called when all processes have their descriptors at their numbers.
     void complete();
-    /// Steps for files that the kernel is to be given memory of this process for, when that is in place.
+    /// Adds steps for files that the kernel registers process memory with. They run when the memory is in place.
     void addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const;
 
     // files::FileOpener and files::PlacedFiles
@@ -127,15 +127,16 @@ private:
     TreePid pid_;
     const model::NestedPidNs* space_;
     Log& log_;
-    /// What provide() does with a description: leave it in the service range for children, or put it at its numbers.
+    /// Decides what provide() does with a description: keep it in the service range for children, or move it to its
+    /// numbers.
     enum class Phase { Sharing, Placing, Late };
     Phase phase_ = Phase::Sharing;
     std::map<FileId, int> shared_;  ///< descriptors in the service range
-    std::map<FileId, int> placed_;  ///< one of this process' own numbers for each id
+    std::map<FileId, int> placed_;  ///< one final descriptor number for each id
     std::multimap<FileId, const model::FdSlot*> slots_;
-    std::vector<std::size_t> pending_;  ///< postponed
+    std::vector<std::size_t> pending_;  ///< postponed files
     bool postponed_ = false;
-    const CollectedFile* opening_ = nullptr;  ///< null: a path for the process itself
+    const CollectedFile* opening_ = nullptr;  ///< null while the process opens a path for itself
 };
 
 }  // namespace criu::engine

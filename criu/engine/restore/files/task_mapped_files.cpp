@@ -11,7 +11,7 @@
 #include "images/fdinfo.hpp"
 #include "images/regfile.hpp"
 
-/// The half of TaskFiles that finds what mappings are of.
+/// Functions of TaskFiles for mapped files.
 namespace criu::engine {
 
 std::vector<kernel::FileRights> TaskFiles::usersOf(FileId id) const {

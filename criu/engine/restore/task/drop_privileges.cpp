@@ -17,13 +17,13 @@
 namespace criu::engine {
 namespace {
 
-/// Between the restorer's code and its data: the control page, and where the vDSO was parked.
+/// Unmaps the memory between the interpreter and its data: the control page, and the parking room of the vDSO.
 void addControlUnmapping(const compel::InjectedMemory& restorer, pie::StepList& steps) {
     const std::uint64_t code = restorer.code + pageAlignUp(pie::interpreterBlob().bytes.size());
     steps.call(pie::Subject::UnmapOld, code, SYS_munmap, code, restorer.data - code);
 }
 
-/// Threads run side by side as long as their programs have room together.
+/// Maximum size of programs that threads execute at once.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 }  // namespace

@@ -15,44 +15,42 @@
 
 namespace criu::engine {
 
-/// The last steps of a process that is restored: those after which it has no more rights than in the image. They are
-/// carried out from outside, while it is seized, so that criu needn't believe anything that the process says once
-/// others can touch it: others of its user may as soon as it has its credentials and is dumpable. Of criu's descriptors
-/// none may be open by then in any process that has the same table.
+/// Last steps of a restored process, after which it has the privileges of the images. The tracer executes them while
+/// the process is seized. So criu needn't trust the process once other processes of its user can access it. By then no
+/// process with the same descriptor table may have descriptors of criu open.
 ///
-/// The program is executed by what the restorer has left in the process (`restorer`), nothing of which is there any
-/// more in the end. First of all it takes away the control page, which processes of other rights have as well.
+/// The interpreter in `restorer` executes the program and is unmapped at the end. The first step unmaps the control
+/// page, because processes with other credentials share it.
 ///
-/// Each thread does this in one run, the leader last, in this order:
-/// - seccomp filters: installing one takes rights (CAP_SYS_ADMIN, seccomp(2)) that the thread has only before its
-///   credentials. They don't stand in the way of the other steps: the tracer suspends them (PTRACE_O_SUSPEND_SECCOMP).
-/// - the user namespace, and credentials.
-/// - the security label: a profile may deny the capabilities that credentials take. The file that it is written to is
-///   opened before, with criu's rights.
-/// - what the kernel resets when credentials change (prctl(2)): the dumpable flag, which goes off here whatever it is
-/// to
-///   be in the end, and the thread's death signal.
-/// - addresses that the kernel uses on its own (task::restoreKernelAddresses()).
+/// Each thread executes one program, the leader last, in this order:
+/// - seccomp filters: installing them needs CAP_SYS_ADMIN (seccomp(2)), which the thread may lose with its credentials.
+///   The tracer suspends the filters, so they don't block the other steps (PTRACE_O_SUSPEND_SECCOMP).
+/// - user namespace and credentials.
+/// - security label: a profile may deny the capabilities that setting credentials needs. The file that sets the label
+///   is opened before, with criu's privileges.
+/// - attributes that the kernel resets when credentials change (prctl(2)): the dumpable flag, which is cleared here in
+///   any case, and the death signal of the thread.
+/// - addresses that the kernel accesses on its own (task::restoreKernelAddresses()).
 class PrivilegeDrop {
 public:
     using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
 
-    /// What all processes of a restore have in common.
+    /// Data that all processes of a restore share.
     struct Common {
-        const task::Credentials& credentials;  ///< what threads have now
+        const task::Credentials& credentials;  ///< current credentials of all threads
         task::Dumpable dumpable;
         const task::LabelRestore& labels;
     };
 
-    /// All must outlive this. `seccomp`: null for a process without. `users`: the descriptor that the process has of
-    /// the user namespace it is to enter; -1: it stays where it is.
+    /// All arguments outlive this object. `seccomp`: null for a process without filters. `users`: the process'
+    /// descriptor of the user namespace to enter; -1 if it stays in its namespace.
     PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
                   const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users);
 
-    /// Throws Error naming thread and step. The process must not run on then.
+    /// Executes all programs. Throws Error with the thread and the step; the process must not be resumed then.
     void run(const compel::InjectedMemory& restorer);
 
-    /// Whether a thread of the process gets other credentials than criu has.
+    /// True if a thread of the process gets credentials that differ from `now`.
     [[nodiscard]] static bool changesCredentials(const model::Task& task, const task::Credentials& now);
 
 private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A thread may own an open file description (F_OWNER_TID), but processes complete their files before they create
-// threads. What a thread other than the first of its process owns gets its owner from the process that directs the
-// restore, when all threads exist.
+// A thread may own an open file description (F_OWNER_TID). Processes complete their files before they create threads.
+// So the coordinator sets owners that aren't leaders, when all threads exist.
 #include <fcntl.h>
 
 #include "criu/base/error.hpp"
@@ -17,7 +16,7 @@
 namespace criu::engine {
 namespace {
 
-/// The process that an owner is such a thread of. Zero: it's another owner.
+/// Returns the process of an owner that is such a thread; 0 for other owners.
 TreePid processOf(const model::ProcessTree& tree, const FownEntry& owner) {
     const TreePid wanted(static_cast<pid_t>(owner.pid));
     if (!wanted || owner.pid_type != F_OWNER_TID || tree.byPid.contains(wanted))
@@ -29,7 +28,7 @@ TreePid processOf(const model::ProcessTree& tree, const FownEntry& owner) {
     return {};
 }
 
-/// What a thread of a process of the tree is called outside.
+/// Returns the tid of a thread in criu's pid namespace.
 HostPid findThread(TreePid process, TreePid thread, const PidMap& pids) {
     const kernel::ProcPid directory = kernel::ProcDir().open(pids.outside(process).value);
     for (const pid_t tid : kernel::readThreads(directory))
@@ -38,7 +37,7 @@ HostPid findThread(TreePid process, TreePid thread, const PidMap& pids) {
     fail("thread {} of process {} is missing", thread, process);
 }
 
-/// Calls `look` with each description that has such an owner, and with what makes it.
+/// Calls `look` with each description that has an owner thread id, and with its file.
 template <typename Look>
 void forEachOwned(const RestoredFiles& files, Look&& look) {
     for (std::size_t at = 0; at < files.count(); ++at)

@@ -15,11 +15,10 @@ namespace criu::engine {
 
 class RestoredFiles;
 
-/// The POSIX locks that a process is to have: fcntl_locking(2). They live as long as the files.
+/// Returns the POSIX locks (fcntl_locking(2)) of a process in the images. They are valid as long as `files`.
 [[nodiscard]] std::vector<const FileLockEntry*> posixLocksOf(const RestoredFiles& files, TreePid process);
 
-/// Has a process of which `calls` makes system calls take its locks. Arguments are put into `room` in the process.
-/// Throws Error.
+/// Lets the process of `calls` take its locks. Writes arguments to `room` in the process. Throws Error.
 void setPosixLocks(compel::RemoteSyscalls& calls, std::uint64_t room, const std::vector<const FileLockEntry*>& locks);
 
 }  // namespace criu::engine

@@ -49,7 +49,7 @@ RestoreProgram::RestoreProgram(const Inputs& inputs)
     const std::uint64_t parking = vdso_->parkingSize();
     const std::uint64_t room =
         code + control + parking + restorerDataRoom(in_.task.core(), mm, in_.task.threads.size());
-    // 32-bit system calls get arguments from there.
+    // 32-bit system calls read arguments from the area.
     const std::uint64_t limit = task::isCompat(in_.task.core()) ? compatTaskSize() : taskSize();
     area_ = findRestorerArea(room, limit, mm, in_.run.mappings);
     controlAt_ = area_.start + code;
@@ -106,7 +106,7 @@ void RestoreProgram::run(const ThreadDirectories& directories, const EarlyThread
     std::memcpy(reinterpret_cast<void*>(area_.start), code.data(), code.size());
     sys(::mprotect(reinterpret_cast<void*>(area_.start), codeSize, PROT_READ | PROT_EXEC), "protect the restorer");
     mapAt(controlAt_, in_.run.control.size(), PROT_READ | PROT_WRITE, MAP_SHARED, in_.run.control.fd());
-    // All that was set aside: nothing else may come to lie there.
+    // Maps the whole reserved range, so that no other mapping can be placed there.
     mapAt(data_.base(), area_.end - data_.base(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
           -1);
     std::memcpy(reinterpret_cast<void*>(data_.base()), bytes.data(), bytes.size());

@@ -33,9 +33,9 @@ namespace criu::engine {
 
 using EarlyThreads = std::map<TreePid, std::unique_ptr<EarlyThread>>;
 
-/// The last code that a process which is being restored executes of its own: takes criu's memory away, completes the
-/// task's, sets what only the task itself can set, creates its threads, and parks, with all the rights that criu has.
-/// From there the master takes it to its end (last_steps.hpp).
+/// Last program of criu in a restored process. It unmaps criu's memory, completes the task's memory, sets attributes
+/// that only the task can set, and creates its threads. Then it parks, still with all privileges of criu. The
+/// coordinator does the remaining steps (drop_privileges.hpp).
 class RestoreProgram {
 public:
     struct Inputs {
@@ -45,14 +45,14 @@ public:
         TaskFiles& files;
     };
 
-    /// Opens what the program needs and finds a place for it.
+    /// Opens files that the program needs, and finds addresses for it.
     explicit RestoreProgram(const Inputs& inputs);
     ~RestoreProgram();
     RestoreProgram(const RestoreProgram&) = delete;
     RestoreProgram& operator=(const RestoreProgram&) = delete;
 
-    /// Composes the program and jumps into it. Throws as long as there is a way back.
-    /// `early`: threads that exist already, and come along.
+    /// Composes the program and jumps into it. Throws only before the jump. `early`: threads that exist already, and
+    /// get their programs.
     [[noreturn]] void run(const ThreadDirectories& directories, const EarlyThreads& early);
 
 private:
@@ -63,7 +63,7 @@ private:
     Inputs in_;
     std::unique_ptr<memory::VdsoMove> vdso_;
     UniqueFd exe_;
-    memory::Range area_;  ///< all that is kept: code, control page, parking, data
+    memory::Range area_;  ///< memory of the restorer: code, control page, parking room, data
     std::uint64_t controlAt_ = 0;
     std::uint64_t parkingAt_ = 0;
     pie::RemoteData data_{0};

@@ -45,7 +45,7 @@ namespace {
 using model::Birth;
 using model::Task;
 
-/// The life of one process from its creation to the jump into the restorer's program.
+/// State of one restored process from its birth to the jump into the restorer.
 class TaskRestore {
 public:
     TaskRestore(RestoreRun& run, const Birth& birth, const TaskRestore* creator)
@@ -67,20 +67,20 @@ public:
                                          : fmt::format("restore process {} ({})", pid_, task_->core().tc->comm));
         run_.log.beginProcess(task_ == nullptr ? "helper" : task_->core().tc->comm);
         run_.log.stage("surroundings");
-        const NoOuterContexts own;  // what the creator was about is none of its errors' business
+        const NoOuterContexts own;  // contexts of the creator don't belong to errors of this process
         try {
             begin();
             if (task_ == nullptr || !task_->alive())
                 end();
             finish();
         } catch (const Error& error) {
-            // The master writes it as the error of the restore, unless another process has failed before.
+            // The coordinator reports it as error of the restore, unless another process has failed before.
             run_.log.info("Failed: {}", error.what());
             run_.control.reportFailure(pid_, error.what(), error.code());
         } catch (const std::exception& error) {
             run_.control.reportFailure(pid_, error.what(), 0);
         }
-        // The master kills everybody; nothing may happen here until then.
+        // The coordinator kills all restored processes. This process must do nothing until then.
         for (;;)
             ::pause();
     }
@@ -90,12 +90,12 @@ private:
     [[nodiscard]] bool alive() const { return task_ != nullptr && task_->alive(); }
 
     void begin() {
-        // An adopted process would lose its creator too early.
+        // The helper that creates a reparented process ends before it, which would send the death signal.
         if (!birth_.reparented)
             setDeathSignalForMaster();
         if (isRoot())
             cleanProcess();
-        // In a mount namespace of its own the log's path would lead into the tree's files.
+        // In another mount namespace, the path of the log would refer to a file of the tree.
         const bool reachesLog = isRoot() || (!run_.surroundings.ownPaths && !run_.surroundings.ids.isOwnNamespace());
         if (run_.options.logPid && !run_.options.logFile.empty() && reachesLog)
             openOwnLog();
@@ -142,7 +142,7 @@ private:
         run_.log.stage("late files");
         joinGroup();
         if (sharesTable)
-            files_.place();  // nobody else of the table's users opens anything after the barrier
+            files_.place();  // no other user of the table opens files after this barrier
         files_.openLate();
         run_.control.pass(Barrier::Placed);
         files_.groupsJoined();
@@ -158,14 +158,14 @@ private:
         memory_.build(run_, *task_, files_, forChildren);
     }
 
-    /// If criu is killed, so is everything half-built.
+    /// Lets the kernel kill this process when its creator ends, so that nothing stays if criu is killed.
     void setDeathSignalForMaster() const {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (isRoot() && !run_.control.masterLives())
-            ::_exit(1);  // it was killed before we could ask to be told
+            ::_exit(1);  // criu was killed before the prctl(2) call
     }
 
-    /// While the master fills the namespaces that this process was born in.
+    /// Waits at the gate while the coordinator fills the namespaces of the root.
     void awaitNamespaces() {
         for (const auto& kind : run_.namespaces)
             kind->begin();
@@ -174,35 +174,35 @@ private:
         const auto elapsed = run_.log.elapsed();
         for (const auto& kind : run_.namespaces)
             kind->enterFirst({*task_, cgroupSet_});
-        run_.log.setElapsed(elapsed);  // in another time namespace clocks are others
+        run_.log.setElapsed(elapsed);  // another time namespace has other clocks
     }
 
     void enterNamespaces() {
         const auto elapsed = run_.log.elapsed();
         for (const auto& kind : run_.namespaces)
             kind->enter(*task_);
-        run_.log.setElapsed(elapsed);  // in another time namespace clocks are others
+        run_.log.setElapsed(elapsed);  // another time namespace has other clocks
     }
 
     void buildNamespaces() {
         for (const auto& kind : run_.namespaces) {
             kind->build();
-            setDeathSignalForMaster();  // the kernel forgets that whenever the user of a process changes: prctl(2)
+            setDeathSignalForMaster();  // the kernel clears the death signal when credentials change: prctl(2)
         }
     }
 
-    /// Drops what the master has and restored processes mustn't have.
+    /// Drops resources of the coordinator that restored processes must not have.
     void cleanProcess() {
         run_.stop.forget();
         if (run_.service.first > 0)
             ::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0);
         ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
-        // SIGCHLD stays unblocked: the end of helpers and of those that are to be zombies must leave no trace.
+        // SIGCHLD stays unblocked, so that the end of helpers and zombies leaves no pending signal.
         resetSignalActions();
         blockSignals(~maskOf(SIGCHLD));
     }
 
-    /// Before anything is allocated that is counted there.
+    /// Comes before any allocation that the cgroups account.
     void enterCgroups() {
         if (alive())
             cgroupSet_ = run_.cgroups.enterOwn(task_->core(), cgroupSet_);
@@ -217,7 +217,7 @@ private:
     void joinGroup() {
         if (!birth_.pgid || ::getpgid(0) == own(birth_.pgid))
             return;
-        // One that this pid namespace doesn't see, zero here, is joined by being born into it.
+        // A process joins a group outside of its pid namespace, shown as 0 here, only by being born into it.
         if (own(birth_.pgid) == 0)
             fail("process {} isn't in process group {}, which its pid namespace doesn't see", pid_, birth_.pgid);
         sys(::setpgid(0, own(birth_.pgid)), "join process group {}", birth_.pgid);
@@ -254,7 +254,7 @@ private:
         if (number == 0) {
             if (space && (flags & CLONE_FILES) == 0)
                 space->forget();
-            auto* const heir = new TaskRestore(run_, child, this);  // lives as long as the process' old memory
+            auto* const heir = new TaskRestore(run_, child, this);  // lives until the process' old memory is unmapped
             heir->live();
         }
         run_.control.noteCreated(spare ? TreePid(number) : child.pid);
@@ -262,8 +262,8 @@ private:
             helpers_.push_back(number);
     }
 
-    /// Whoever is put into a pid namespace comes last, and those further down behind others: their creator waits for
-    /// the first process there, and nobody whom that depends on may wait for this creator.
+    /// Puts children in nested pid namespaces last, deeper ones after others. Their creator waits for the init of the
+    /// namespace. No process that this init depends on may in turn wait for the creator.
     [[nodiscard]] std::vector<TreePid> inOrderOfSpaces(std::vector<TreePid> pids) const {
         const model::NestedPids& nested = run_.content.tree.nested();
         const auto depth = [&](TreePid pid) {
@@ -275,12 +275,12 @@ private:
         return pids;
     }
 
-    /// Helpers and processes that are dead in the image.
+    /// Ends a helper or zombie.
     [[noreturn]] void end() {
         awaitReparentTurn(run_.births, birth_, run_.control);
         reapHelpers();
         if (task_ != nullptr) {
-            ::prctl(PR_SET_NAME, task_->core().tc->comm);  // what ps shows of it
+            ::prctl(PR_SET_NAME, task_->core().tc->comm);  // shown by ps(1)
             exitWithStatus(static_cast<int>(task_->core().tc->exit_code));
         }
         ::_exit(0);
@@ -326,7 +326,7 @@ private:
         program.run(ofThreads, early_);
     }
 
-    /// In an early thread: goes where its process has gone since, and gets what other threads are born with.
+    /// Repeats in an early thread the changes of its leader that other threads inherit at birth.
     void followLeader() const {
         for (const auto& kind : run_.namespaces)
             kind->completeThread(*task_);
@@ -338,18 +338,18 @@ private:
         run_.log.move([this](UniqueFd fd) { return run_.service.moveIn(std::move(fd)); });
     }
 
-    /// What this process calls one that it may see.
+    /// Returns the pid of a process in the pid namespace of this process.
     [[nodiscard]] pid_t own(TreePid pid) const noexcept { return model::NestedPids::numberIn(space_, pid); }
 
     RestoreRun& run_;
     const Birth& birth_;
-    const model::NestedPids::Space* space_;  ///< its pid namespace; null: that of the tree's root
+    const model::NestedPids::Space* space_;  ///< pid namespace of the process; null if it is the root's
     TreePid pid_;
     const Task* task_;
-    std::uint32_t cgroupSet_;  ///< the one it is in
+    std::uint32_t cgroupSet_;  ///< cgroup set that the process is in
     TaskFiles files_;
     TaskMemory memory_;
-    std::vector<pid_t> helpers_;  ///< as this process calls them
+    std::vector<pid_t> helpers_;  ///< pids in the process' own pid namespace
     EarlyThreads early_;
 };
 

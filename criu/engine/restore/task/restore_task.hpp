@@ -9,9 +9,8 @@ struct RestoreRun;
 
 namespace criu::engine {
 
-/// Creates the root of the tree, in new namespaces, where it waits for RestoreControl::openGate(); then it creates its
-/// children, and so on. Returns in the master only. `asSibling`: it becomes a child of the
-/// master's parent.
+/// Creates the root in new namespaces. The root waits for RestoreControl::openGate(), then creates its children, which
+/// create theirs. Returns only in the coordinator. `asSibling`: the root becomes a child of the coordinator's parent.
 HostPid createRoot(RestoreRun& run, bool asSibling);
 
 }  // namespace criu::engine

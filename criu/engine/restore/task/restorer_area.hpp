@@ -12,14 +12,14 @@
 
 namespace criu::engine {
 
-/// Where the parked processes of a restore have what is left of criu in them.
+/// Addresses of the restorer in all parked processes.
 class RestorerAreas {
 public:
-    /// Looks at the control page once: what processes write there afterwards has no effect.
+    /// Copies the slots of the control page, so later writes of processes have no effect.
     explicit RestorerAreas(const RestoreControl& control);
 
-    /// The area of one process. Throws Error if it has told of none, or of one that can't be: it has to be large enough
-    /// for what belongs there, and beside all memory of the image.
+    /// Returns the area of one process. Throws Error if the process has recorded none, or an impossible one. The area
+    /// must hold the restorer and must not overlap mappings of the images.
     [[nodiscard]] compel::InjectedMemory of(const model::Task& task) const;
 
 private:
@@ -27,8 +27,8 @@ private:
     std::unordered_map<TreePid, AreaSlot> slots_;
 };
 
-/// Throws Error unless every thread of a seized process stands in the interpreter of its area, where it sleeps until
-/// the master takes it further: one that is elsewhere isn't done with criu's own code.
+/// Throws Error unless every thread of a seized process is in its area's interpreter, where it sleeps until the
+/// coordinator continues. A thread elsewhere still executes code of criu.
 void requireParked(const compel::FrozenProcess& process, const compel::InjectedMemory& area);
 
 }  // namespace criu::engine

@@ -25,7 +25,7 @@ void RightsCheck::requireThreads(const Wanted& wanted, std::size_t first, std::s
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         const pid_t tid = wanted.threads.at(thread.tid)->tracee.tid();
         const kernel::TaskStatus status = kernel::readThreadStatus(wanted.directory, tid, buffer);
-        // Whom the kernel has given an orphan to depends on who reaps at that moment.
+        // The root has no expected parent: the kernel gives orphans to the nearest subreaper or init.
         if (wanted.parent && HostPid(status.ppid) != *wanted.parent)
             fail("is a child of {} instead of {}", status.ppid, *wanted.parent);
         const CredsEntry& creds = *(*thread.core)->thread_core->creds;
@@ -41,7 +41,7 @@ void RightsCheck::require(const compel::FrozenProcess& process, const PrivilegeD
                           std::optional<HostPid> parent) const {
     const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
     const Wanted wanted{dir, threads, task, seccomp, parent};
-    // Many files of /proc are read by all cores.
+    // Several threads read the many files of /proc.
     constexpr std::size_t kAtOnce = 256;
     const std::size_t count = task.threads.size();
     if (count <= kAtOnce)

@@ -21,21 +21,21 @@ class LabelRestore;
 
 namespace criu::engine {
 
-/// Compares what the kernel says of the rights of restored processes with what their images say: ids, groups,
-/// capabilities, no_new_privs, seccomp filters and security labels of every thread. It asks /proc only, so it doesn't
-/// matter what the processes themselves have said or done.
+/// Compares the credentials that the kernel shows for restored processes with the images: ids, groups, capabilities,
+/// no_new_privs, seccomp filters and labels of every thread. It reads only /proc, so no action of the processes can
+/// falsify the result.
 class RightsCheck {
 public:
-    /// Both must outlive this. Throws Error.
+    /// Both arguments outlive this object. Throws Error.
     RightsCheck(const model::IdMap& ids, const task::LabelRestore& labels);
 
-    /// Throws Error naming the thread and the first difference. `seccomp`: null for a process without; `parent`: whose
-    /// child it has to be; nothing for the root, which may be a child of others.
+    /// Throws Error with the thread and the first difference. `seccomp`: null for a process without filters. `parent`:
+    /// expected parent; nothing for the root, which may be a child of a process outside of the tree.
     void require(const compel::FrozenProcess& process, const PrivilegeDrop::Threads& threads, const model::Task& task,
                  const std::vector<task::SeccompPlan>* seccomp, std::optional<HostPid> parent) const;
 
 private:
-    /// What a process' threads are compared with.
+    /// Expected state of a process' threads.
     struct Wanted {
         const kernel::ProcPid& directory;
         const PrivilegeDrop::Threads& threads;
@@ -47,7 +47,7 @@ private:
 
     const model::IdMap& ids_;
     const task::LabelRestore& labels_;
-    std::uint64_t capabilities_;  ///< all that this kernel has
+    std::uint64_t capabilities_;  ///< all capabilities of this kernel
 };
 
 }  // namespace criu::engine

@@ -28,24 +28,25 @@ class StepList;
 
 namespace criu::engine {
 
-/// The directories of threads that have their own, held open in the range of service descriptors until these threads
-/// exist and enter them.
+/// Directories of threads with a private fs struct (CLONE_FS). The service descriptors stay open until the threads
+/// exist and enter the directories.
 class ThreadDirectories {
 public:
-    /// Opens them, by paths as criu sees them: to be called before enterDirectories(). Throws Error.
+    /// Opens the directories by paths in criu's mount namespace and root, so it must come before enterDirectories().
+    /// Throws Error.
     ThreadDirectories(const model::Task& task, const RestoredFiles& plan, const ServiceFds& service, TaskFiles& files);
 
-    /// Adds what the thread at `index` does when it has begun an fs of its own: it has the leader's directories and
-    /// umask until then.
+    /// Adds the steps that set directories and umask of the thread at `index`. They run after the thread has unshared
+    /// its fs struct, and before that it has those of the leader.
     void addSteps(std::size_t index, pie::StepList& steps, pie::RemoteData& data) const;
 
-    /// How many descriptors a table of the tree has to hold for this at most.
+    /// Returns the maximum number of descriptors that one table of the tree needs for this.
     [[nodiscard]] static std::size_t descriptors(const model::ProcessTree& tree);
 
 private:
     struct Own {
         const FsEntry* entry = nullptr;
-        UniqueFd root;  ///< none: that of the leader
+        UniqueFd root;  ///< empty if the root is the leader's
         UniqueFd cwd;
     };
 
@@ -54,8 +55,8 @@ private:
     std::map<std::uint32_t, Own> byNumber_;
 };
 
-/// Gives the calling process its root and working directory and its umask. From here on its paths are its own, so all
-/// that is opened by a path of criu has been.
+/// Sets root directory, working directory and umask of the calling process. Later paths are relative to the process'
+/// root, so every file with a path of criu must have been opened.
 void enterDirectories(const model::Task& task, const RestoredFiles& plan, const ServiceFds& service, TaskFiles& files);
 
 }  // namespace criu::engine

@@ -31,13 +31,13 @@ TaskMemory::~TaskMemory() = default;
 bool TaskMemory::sharesWithChildren(const RestoreRun& run, const model::Birth& birth, const Task& task) {
     const auto mayShare = [&](TreePid pid) {
         if (pid < TreePid() || run.births.of(pid).helper)
-            return true;  // a helper hands memory on
+            return true;  // the children of a helper may share pages
         const Task& child = *run.content.tree.byPid.at(pid);
         if (!child.alive())
             return false;
         const MmEntry& mine = **task.mm;
         const MmEntry& other = **child.mm;
-        // After an exec of its own even the same program lies elsewhere, or at least its stack does.
+        // A process that called exec(2) has other addresses, at least of its stack, even for the same program.
         return mine.mm_start_stack == other.mm_start_stack && mine.mm_start_code == other.mm_start_code;
     };
     return std::any_of(birth.beforeSession.begin(), birth.beforeSession.end(), mayShare) ||

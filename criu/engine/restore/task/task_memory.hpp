@@ -20,34 +20,36 @@ struct Task;
 
 namespace criu::engine {
 
-/// The memory of one process while it is being restored.
+/// Memory of one process during its restore.
 class TaskMemory {
 public:
-    /// `creator`: of the process that created this one; null for the first. Outlives build().
+    /// `creator`: memory of the process that created this one; null for the root. It must stay valid until build()
+    /// returns.
     explicit TaskMemory(const TaskMemory* creator);
     ~TaskMemory();
     TaskMemory(const TaskMemory&) = delete;
     TaskMemory& operator=(const TaskMemory&) = delete;
 
-    /// Whether a process that this one creates may share pages with it (copy on write): then memory is built before any
-    /// is created, so that it is handed on by fork.
+    /// True if a child of this process may share pages with it (copy on write). Then build() must run before any child
+    /// is created, so that the child inherits the pages by fork.
     [[nodiscard]] static bool sharesWithChildren(const RestoreRun& run, const model::Birth& birth,
                                                  const model::Task& task);
 
-    /// Makes the mappings where they belong, beside criu's own, and fills them; `forChildren`: only what a process that
-    /// is created from now on may share with this one.
+    /// Creates the mappings beside those of criu, and fills them. `forChildren`: fills only pages that children may
+    /// share.
     void build(const RestoreRun& run, const model::Task& task, TaskFiles& files, bool forChildren);
 
-    /// Fills what build() has left empty.
+    /// Fills the pages that build() has left out.
     void complete(const RestoreRun& run, const model::Task& task);
 
-    /// Maps the memory of devices: see memory::AddressSpace::mapDevices().
+    /// Maps device memory: see memory::AddressSpace::mapDevices().
     void mapDevices(const RestoreRun& run, const model::Task& task, TaskFiles& files);
 
-    /// Makes the contexts of asynchronous I/O, which fork doesn't hand on: when all children have been created.
+    /// Creates the contexts of asynchronous I/O. Called when all children exist, because fork(2) doesn't copy the
+    /// contexts.
     void createAioRings(const RestoreRun& run, const model::Task& task);
 
-    /// Maps what belongs to sockets, and sets final protections: after this the content can't be touched any more.
+    /// Maps memory of sockets, and sets the final protection of all mappings. The content can't be changed afterwards.
     void seal(TaskFiles& files);
 
     [[nodiscard]] memory::AddressSpace& space() noexcept { return *space_; }
@@ -56,8 +58,8 @@ private:
     void fill(const RestoreRun& run, const model::Task& task, bool forChildren);
 
     std::unique_ptr<memory::AddressSpace> space_;
-    const TaskMemory* creator_;                      ///< null once it has been built
-    std::unique_ptr<const memory::LazyAreas> late_;  ///< what of it may come late; null before
+    const TaskMemory* creator_;                      ///< null after build()
+    std::unique_ptr<const memory::LazyAreas> late_;  ///< null before build()
 };
 
 }  // namespace criu::engine

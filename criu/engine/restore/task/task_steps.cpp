@@ -48,7 +48,7 @@ TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const Threa
             early_.insert(i);
 }
 
-/// What the process calls itself, or one of its threads.
+/// Returns a pid or tid of the process in its own pid namespace.
 pid_t TaskSteps::numberOf(TreePid who) const {
     return model::NestedPids::numberIn(run_.content.tree.nested().of(task_.pid), who);
 }
@@ -59,12 +59,12 @@ void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps)
     task::restoreThreadState(core, steps, data_);
     task::restoreThreadControls(own, steps, data_);
     task::restoreSignalStack(own, steps, data_);
-    if (!run_.surroundings.ids.isOwnNamespace())  // else the master does it, who may
+    if (!run_.surroundings.ids.isOwnNamespace())  // else the coordinator sets it, because the process may not
         task::restoreScheduling(own, run_.start.scheduling, steps, data_);
     task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data_);
 }
 
-/// A thread is born with what its creator has. What it unshares is a copy, so its creator keeps its own.
+/// Unshares objects that the thread got from its creator. The kernel copies them, so the creator keeps its own.
 void TaskSteps::composeUnsharing(const model::ThreadBirth& birth, pie::StepList& steps) {
     const int flags = (birth.unsharesFs ? CLONE_FS : 0) | (birth.unsharesSysvsem ? CLONE_SYSVSEM : 0);
     if (flags != 0)
@@ -80,7 +80,7 @@ void TaskSteps::composeSpawning(std::span<const pie::ThreadStart> starts, pie::S
                   starts.size());
 }
 
-/// Completes the steps of a thread, and places its program. `spawned`: the threads that it creates.
+/// Completes the steps of a thread, and places its program. `spawned`: threads that it creates.
 std::uint64_t TaskSteps::placeThread(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned,
                                      pie::StepList& steps) {
     composeUnsharing(birth, steps);
@@ -95,7 +95,7 @@ void TaskSteps::awaitEarlyThreads(std::size_t count, pie::StepList& steps) {
         steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, earlyBegun_, count);
 }
 
-/// What other threads inherit from the leader this one gets by itself.
+/// Adds the program of an early thread, with steps for attributes that other threads inherit from the leader.
 void TaskSteps::addEarly(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned) {
     pie::StepList steps;
     steps.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, earlyBegun_, 1);
@@ -127,7 +127,7 @@ void TaskSteps::composeThreads(pie::StepList& steps) {
     const std::vector<model::ThreadBirth> births = model::planThreads(model::objectsOf(task_), early_);
     if (births.empty())
         return;
-    // A program has to be complete before that of its creator, so the last births come first.
+    // The program of a thread must be placed before that of its creator, so this loop goes backwards.
     std::vector<std::vector<pie::ThreadStart>> spawnedBy(task_.threads.size());
     const auto takeSpawned = [&](std::size_t creator) {
         std::vector<pie::ThreadStart> spawned = std::move(spawnedBy[creator]);
@@ -152,7 +152,7 @@ void TaskSteps::enterEarly(const EarlyThreads& threads, std::uint64_t entry) con
         threads.at(own.thread)->enter(entry, own.program, own.stackTop);
 }
 
-/// All that is criu's, but for the user namespace that the process enters last of all.
+/// Closes all descriptors of criu except that of the user namespace, which the process enters later.
 void TaskSteps::composeClosing(pie::StepList& steps) const {
     const auto close = [&steps](int first, int last) {
         if (first <= last)
@@ -173,13 +173,13 @@ void TaskSteps::compose(pie::StepList& steps) {
     task::restoreAttributes(core, **task_.mm, steps);
     task::restoreSignalActions(core, steps, data_);
     composeThreads(steps);
-    // Threads have entered their directories. A table that other processes use too is cleaned by the master, when all
-    // of them have come this far.
+    // All threads have entered their directories. The coordinator closes criu's descriptors in a table with several
+    // users, when all of these are parked.
     if (task_.files->users.size() == 1)
         composeClosing(steps);
     composeThread(leader, steps);
     task::restoreSignalQueue(core.signals_s, true, numberOf(task_.pid), numberOf(task_.pid), steps, data_);
-    // The process gets one more descriptor for a moment: then its limit of them is set from outside, behind that.
+    // With lazy pages the process still gets a userfaultfd. So the coordinator sets RLIMIT_NOFILE after that.
     task::restoreLimits(core, run_.start.limits, run_.lazy != nullptr ? RLIMIT_NOFILE : -1, steps, data_);
     task::restoreTimers(
         core.timers, task_.pid, [this](TreePid who) { return numberOf(who); }, run_.start.timerIdsSettable, steps,

@@ -31,7 +31,7 @@ class EarlyThread;
 struct RestoreRun;
 class ThreadDirectories;
 
-/// Where a restorer's program reports to: addresses, in the process, of members of the control page.
+/// Addresses of control page members in the process, for reports of its program.
 struct StepReports {
     std::uint64_t failureAt = 0;
     std::uint64_t eventsAt = 0;
@@ -39,21 +39,20 @@ struct StepReports {
 
 using EarlyThreads = std::map<TreePid, std::unique_ptr<EarlyThread>>;
 
-/// The part of a restorer's program that comes when the memory of the process is complete: criu's descriptors are
-/// closed, then comes what only the process and its threads can set of themselves, and the creation of all threads but
-/// the leader.
+/// Part of a restorer's program that runs when the memory of the process is complete. It closes criu's descriptors,
+/// sets attributes that only the process and its threads can set, and creates all other threads.
 class TaskSteps {
 public:
-    /// All arguments but `reports` outlive this object. What steps refer to is put into `data`.
+    /// All arguments but `reports` outlive this object. Data of steps is placed in `data`.
     TaskSteps(const RestoreRun& run, const model::Task& task, const ThreadDirectories& directories,
               const StepReports& reports, pie::RemoteData& data);
 
-    /// Adds the step that waits until as many early threads have begun their programs: what they are on until then may
-    /// go.
+    /// Adds a step that waits until `count` early threads have begun their programs. After it, their old stacks may be
+    /// unmapped.
     void awaitEarlyThreads(std::size_t count, pie::StepList& steps);
-    /// Adds the steps to those of the leader.
+    /// Adds all other steps to those of the leader.
     void compose(pie::StepList& steps);
-    /// When all is composed and in its place: sends the early threads into their programs. `entry`: of the interpreter.
+    /// Sends the early threads into their programs, when all programs are in place. `entry`: of the interpreter.
     void enterEarly(const EarlyThreads& threads, std::uint64_t entry) const;
 
 private:
@@ -79,10 +78,10 @@ private:
     const ThreadDirectories& directories_;
     StepReports reports_;
     pie::RemoteData& data_;
-    std::uint64_t threadsReady_;   ///< futex words in the data: this counts threads that have come to their ends,
-    std::uint64_t earlyBegun_;     ///< this early threads that have begun,
-    std::uint64_t earlyGo_;        ///< and this lets them go on
-    std::set<std::size_t> early_;  ///< threads, by index
+    std::uint64_t threadsReady_;   ///< futex word in the data: number of threads whose programs are done
+    std::uint64_t earlyBegun_;     ///< futex word: number of early threads that have begun
+    std::uint64_t earlyGo_;        ///< futex word: 1 when early threads may continue
+    std::set<std::size_t> early_;  ///< indices of early threads
     std::vector<EarlyProgram> earlyPrograms_;
 };
 
