@@ -276,7 +276,7 @@ class HalfCopy:
             raise Failed("the dump succeeded though not all of its pages were taken")
         self.subject.require_running(f"after the target has gone ({who})")
         self.subject.require_unchanged(f"after the target has gone ({who})")
-        if not self.daemon.said("are ended, with those they have created"):
+        if not self.daemon.said("are killed, with all their descendants"):
             raise Failed(f"the daemon doesn't say what it has done: {self.daemon.log}")
 
     def require_done(self):

@@ -191,7 +191,7 @@ class Streams:
 def strange_content(subject, _task):
     """Connections for content that don't come, or bring what isn't content, end the page server, as its other partners do."""
     silent = Streams(subject, "silent", ["--timeout", "1"])
-    silent.server.require_end("nobody connects for 1 s")
+    silent.server.require_end("no client connects for 1 s")
     silent.close()
     add = message(4203, flags=4, pages=2)
     content = message(4204, pages=1, address=4096) + bytes(4096)

@@ -181,7 +181,7 @@ def feigned(subject, encrypt):
             if os.path.lexists(os.path.join(subject.images("unbelieved"), "parent")):
                 raise Failed("a pre-dump builds on one of which nobody has tracked what came after it")
             with open(run.log, encoding="utf-8") as log:
-                if "Somebody else has taken the name of the process that tracks memory" not in log.read():
+                if "Another process has taken the name of the process that tracks memory" not in log.read():
                     raise Failed(f"nothing is said of who has the name: {run.describe()}")
         finally:
             process.kill()

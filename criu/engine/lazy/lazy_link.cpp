@@ -32,14 +32,14 @@ UniqueFd makeLazySocket(int type) {
     return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
-/// 0 or the errno.
+/// Returns 0 or the errno.
 int connectTo(const UniqueFd& socket) noexcept {
     const sockaddr_un name = address();
     return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0 ? 0 : errno;
 }
 
-/// Whether a process has a socket of the name in the current directory. A socket of another type can't connect to it: a
-/// daemon of ours takes the first restore that connects, and one that leaves again would be a failed one to it.
+/// True if a process listens on the name in the current directory. Connects by a socket of another type, which the
+/// kernel refuses: a daemon would take a real connection for a restore, and fail when it is closed.
 bool isListening() {
     const int code = connectTo(makeLazySocket(SOCK_DGRAM));
     return code == 0 || code == EPROTOTYPE;
@@ -68,9 +68,9 @@ void requireOwnUser(int socket) {
 
 LazyLink LazyLink::connect() {
     UniqueFd socket = makeLazySocket(SOCK_SEQPACKET);
-    // Without waiting in the call: a daemon that has stopped takes no connection, and keeps its socket.
+    // Connects without blocking: a stopped daemon accepts no connection, but keeps its socket.
     sys(::fcntl(socket.get(), F_SETFL, O_NONBLOCK), "have {} not wait", kName);
-    // The name is there a moment before somebody listens.
+    // The name exists a moment before the daemon listens.
     constexpr useconds_t kPause = 20'000;
     int attempts = 25;
     int code = 0;
@@ -128,7 +128,7 @@ LazyListener::LazyListener()
         removeName();
     }
     const sockaddr_un name = address();
-    // The file that bind(2) makes has the mode of the socket's own inode, as far as the umask lets it.
+    // bind(2) creates the file with the mode of the socket's inode, without the bits of the umask.
     sys(::fchmod(socket_.get(), 0600), "set its mode");
     sys(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), "bind");
     sys(::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW), "stat it");

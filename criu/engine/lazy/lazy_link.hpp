@@ -12,9 +12,9 @@ namespace criu {
 class StopRequest;
 }
 
-/// The connection between `criu restore --lazy-pages` and `criu lazy-pages`, by a socket in the work directory that
-/// both have. Packets, so that CRIU 4.2, whose socket of the same name is a stream, is refused when it connects: it
-/// counts other pages as late.
+/// Connection between `criu restore --lazy-pages` and `criu lazy-pages`, by a socket in their common work directory. It
+/// is a packet socket, so that connecting to or from CRIU 4.2 fails: its stream socket has the same name, but it counts
+/// other pages as lazy.
 namespace criu::engine {
 
 /// One packet.
@@ -22,55 +22,55 @@ struct LazyMessage {
     enum class Kind : std::uint32_t {
         Memory,   ///< with the userfaultfd of a process
         Process,  ///< with a pidfd of the same process
-        Whole,    ///< with a pidfd of a process that has all its memory; not sent to a keeper of clones
-        Begin,    ///< all were sent; answered by Ready when faults are being served
-        Ready,    ///< by the daemon
+        Whole,    ///< with a pidfd of a process that has all its pages; not sent to the shared-pages daemon
+        Begin,    ///< end of the list; answered by Ready when faults are served
+        Ready,    ///< sent by the daemon
         Done,     ///< the processes run
-        File,     ///< by the keeper of clones, first of all: with the file that they map
+        File,     ///< first message of the shared-pages daemon, with the file that clones map
     };
     Kind kind{};
-    std::int32_t inside = 0;   ///< the process, as images call it
-    std::int32_t outside = 0;  ///< and as criu does
+    std::int32_t inside = 0;   ///< TreePid of the process
+    std::int32_t outside = 0;  ///< HostPid of the process
 };
 
-/// Throws Error unless the process at the other end is the same user's: it gets descriptors of processes, or sends
-/// them.
+/// Throws Error unless the peer has the same user. The peer receives or sends descriptors of processes.
 void requireOwnUser(int socket);
 
-/// One end.
+/// One end of the connection.
 class LazyLink {
 public:
-    /// The restore's. Throws Error if nobody listens in the current directory.
+    /// Connects in a restore. Throws Error if no daemon listens in the current directory.
     static LazyLink connect();
 
     explicit LazyLink(UniqueFd socket) noexcept : socket_(std::move(socket)) {}
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
-    /// Throws Error.
+    /// Sends a message, with a descriptor unless it is -1. Throws Error.
     void send(const LazyMessage& message, int fd = -1);
-    /// Nothing if the other side is gone. Waits, until `stop` wants an end. Throws Error.
+    /// Waits for a message. Returns nothing if the peer has closed the connection. Throws Error, also when `stop` is
+    /// requested.
     [[nodiscard]] std::optional<LazyMessage> receive(UniqueFd& fd, StopRequest& stop);
-    /// The daemon's: waits for the word that the processes run. Throws Error if the restore ends without it.
+    /// Waits in the daemon until the restored processes run. Throws Error if the restore ends without that message.
     void receiveDone(StopRequest& stop);
 
 private:
     UniqueFd socket_;
 };
 
-/// The daemon's socket, whose name is there as long as the object.
+/// Socket of the daemon. Its name exists as long as the object.
 class LazyListener {
 public:
-    /// In the current directory. Throws Error, also if another daemon listens there.
+    /// Listens in the current directory. Throws Error, also if another daemon listens there.
     LazyListener();
     ~LazyListener();
     LazyListener(LazyListener&&) noexcept = default;
     LazyListener& operator=(LazyListener&&) = delete;
 
-    /// The one connection of a restore; the name goes with it. Waits, until `stop` wants an end. Throws Error.
+    /// Waits for the one connection of a restore, and removes the name. Throws Error, also when `stop` is requested.
     [[nodiscard]] LazyLink accept(StopRequest& stop);
 
-    /// Another process has the socket, too, and goes on with it.
+    /// Closes the socket without removing its name, because another process uses it.
     void leave() noexcept { socket_.reset(); }
 
 private:
@@ -78,7 +78,7 @@ private:
 
     UniqueFd directory_;
     UniqueFd socket_;
-    Inode inode_;  ///< of the name
+    Inode inode_;  ///< inode of the name
 };
 
 }  // namespace criu::engine

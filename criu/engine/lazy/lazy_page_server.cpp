@@ -21,7 +21,7 @@ namespace {
 using memory::PageCommand;
 using memory::PageMessage;
 
-/// The most that CRIU 4.2 asks for at a time. Whoever asks for more gets a part, and asks again.
+/// Maximum that CRIU 4.2 requests at a time. A client that requests more gets this part, and requests the rest.
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
 
 class FrozenPages final : public memory::PageSupplier {
@@ -94,7 +94,7 @@ void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pag
     for (;;) {
         PageMessage request;
         if (!client.receive(std::as_writable_bytes(std::span(&request, 1))))
-            fail("whoever was asking for pages has gone before it had all");
+            fail("the client closed the connection before it had all pages");
         const ErrorContext context(
             [&] { return fmt::format("request for pages at {:#x} of process {}", request.address, request.object); });
         switch (request.command()) {
@@ -109,7 +109,7 @@ void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pag
         }
         const std::int32_t done = 0;
         client.send(std::as_bytes(std::span(&done, 1)));
-        // The side that closes first keeps the port busy for a while (TIME_WAIT): better the other one.
+        // The side that closes first keeps the port in TIME_WAIT. That should be the client.
         if (std::byte more{}; !reused && client.receive(std::span(&more, 1)))
             fail("the other side goes on after the end");
         return;

@@ -14,14 +14,14 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Answers requests for pages, in CRIU 4.2's protocol, until the other side says that it needs no more. `reused`: the
-/// connection goes on behind that. Throws Error, also if the other side goes without a word.
+/// Answers requests for pages, in the protocol of CRIU 4.2, until the client needs no more. `reused`: the connection is
+/// used afterwards. Throws Error, also if the client closes the connection without a message.
 void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pages, bool reused);
 
-/// The same for pages of a tree that stands still: those that its dump (--lazy-pages) has left where they are.
+/// Serves pages of a frozen tree that its dump (--lazy-pages) has not stored.
 void serveFrozenPages(memory::PageConnection& client, FrozenTree& tree, bool reused);
 
-/// The same for pages of processes in a directory of images, its parents included.
+/// Serves pages of processes from a directory of images and its parents.
 void serveImagePages(memory::PageConnection& client, ImageDir& images, bool reused);
 
 }  // namespace criu::engine

@@ -34,7 +34,7 @@
 namespace criu::engine {
 namespace {
 
-/// The pages of a process that weren't restored.
+/// Returns the lazy pages of a process, which the restore has not filled.
 memory::LazyPageMap lazyPagesOf(const model::Task& task, const memory::PageSource& source) {
     memory::LazyPageMap pages;
     const memory::LazyAreas areas = lazyAreasOf(task);
@@ -48,14 +48,13 @@ memory::LazyPageMap lazyPagesOf(const model::Task& task, const memory::PageSourc
     return pages;
 }
 
-/// A process has all its pages: what the process that does the work reports to the one that watches it, by one
-/// write(2).
+/// Report that a process has all its pages. The worker sends it to the watchdog process by one write(2).
 struct Completion {
-    std::int32_t inside = 0;  ///< the process that it is about
-    bool forget = false;      ///< all that it has created have their pages, too; otherwise only itself
+    std::int32_t inside = 0;  ///< the process
+    bool forget = false;      ///< true if all its descendants have their pages, too
 };
 
-/// The process that does the work. What it fails of it says itself, and ends the processes.
+/// The worker process, which supplies pages. If it fails, it logs the error and kills the restored processes.
 class Worker {
 public:
     Worker(Run& run, ImageDir& images, LazyLink link, LazyProcesses& processes, const UniqueFd& watcher)
@@ -70,7 +69,7 @@ public:
         LazySupply supply(run_.stop, run_.log);
         for (LazyProcess& process : processes_.all())
             if (process.memory)
-                add(process, content, remote ? &*remote : nullptr, supply);  // forgets none before run()
+                add(process, content, remote ? &*remote : nullptr, supply);  // the callbacks run in supply.run() only
             else
                 complete_.push_back(process.inside);
         if (!remote)
@@ -120,7 +119,7 @@ private:
         report({inside.value, true});
     }
 
-    /// If nobody watches any more, nobody holds descriptors either.
+    /// Ignores errors: without a watchdog process, no other process holds the descriptors.
     void report(const Completion& done) const noexcept { (void)!::write(watcher_.get(), &done, sizeof(done)); }
 
     Run& run_;
@@ -128,8 +127,8 @@ private:
     LazyLink link_;
     LazyProcesses& processes_;
     const UniqueFd& watcher_;
-    /// Those that lack nothing, while others may. A dump at the other side goes on with its whole tree when not all of
-    /// its pages are taken, so a process that has its own ones must not stay here either.
+    /// Processes that have all pages, while others don't. They must die with the others: a dump resumes its tree unless
+    /// all pages were requested, and the restored processes would then be a second copy.
     std::vector<TreePid> complete_;
 };
 
@@ -147,7 +146,7 @@ private:
     ::_exit(1);
 }
 
-/// False when there won't be more.
+/// Returns false if no more reports will come.
 bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
     Completion done;
     if (::read(reports.get(), &done, sizeof(done)) != sizeof(done))
@@ -160,8 +159,8 @@ bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
     return true;
 }
 
-/// Waits for the end of the process that does the work. It holds the descriptors, too, for as long: the kernel would
-/// take memory whose descriptor nobody has for complete, and give out zeroes.
+/// Waits in the watchdog process for the end of the worker. It also holds the userfaultfds. Without any descriptor the
+/// kernel would resolve faults with zeroes.
 int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     const kernel::PidFd process(worker);
     bool passedOn = false;
@@ -173,7 +172,7 @@ int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
         if (events[2].revents != 0 && !takeCompletion(reports, processes))
             reports.reset();
         if (events[1].revents != 0) {
-            (void)process.sendSignal(SIGTERM);  // it ends the processes
+            (void)process.sendSignal(SIGTERM);  // the worker kills the restored processes
             passedOn = true;
         }
         int status = 0;
@@ -187,9 +186,8 @@ int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     }
 }
 
-/// No process lacks a page: there is nothing to do but to end, and to end the other side. A dump or a page server that
-/// has pages waits for a connection, though nobody needs any; a dump kills its tree when it hears Close, so that must
-/// not be sent before the restored processes run.
+/// Ends a daemon whose processes all have their pages. A dump or page server still waits for a connection. A dump kills
+/// its tree on Close, so Close is sent only when the restored processes run.
 void finishWithoutPages(Run& run, LazyLink& link) {
     std::optional<memory::RemotePages> remote;
     if (run.options.pageServer)
@@ -202,7 +200,7 @@ void finishWithoutPages(Run& run, LazyLink& link) {
 }
 
 int serve(Run& run, ImageDir& images, LazyListener listener) {
-    kernel::raiseFileLimit();  // each process has two descriptors here, and each file of pages one
+    kernel::raiseFileLimit();  // the daemon has two descriptors for each process, and one for each pages file
     announceReady(run);
     LazyLink link = listener.accept(run.stop);
     run.log.info("A restore has connected");
@@ -228,7 +226,7 @@ int serve(Run& run, ImageDir& images, LazyListener listener) {
 }  // namespace
 
 int lazyPages(Run& run) {
-    // What isn't as it was written is found before a restore can connect, which would have made processes by then.
+    // Damaged images are found before a restore can connect, so no process was created for nothing.
     IncomingImages incoming = openIncoming(run);
     LazyListener listener;
     if (!run.options.detached)

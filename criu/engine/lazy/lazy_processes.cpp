@@ -15,7 +15,7 @@
 namespace criu::engine {
 namespace {
 
-/// Children that were born since the restore lack pages, too.
+/// Adds children that were born after the restore. They lack pages, too.
 void addChildren(pid_t process, std::vector<kernel::PidFd>& known) {
     const kernel::ProcPid dir = kernel::ProcDir().open(process);
     kernel::ProcBuffer buffer;
@@ -84,14 +84,14 @@ void LazyProcesses::end(Log& log) noexcept {
             try {
                 addChildren(ending[i].pid(), ending);
             } catch (const std::exception&) {
-                // It has ended.
+                // The process has ended.
             }
         }
         for (const kernel::PidFd& process : ending)
             (void)process.sendSignal(SIGKILL);
         log.error(
-            "Processes {} are ended, with those they have created: memory of theirs can't be supplied any more, or of "
-            "others whose tree goes on where it was dumped",
+            "Processes {} are killed, with all their descendants: memory of some can't be supplied any more, and the "
+            "others must not run beside the tree that they were dumped from",
             names);
     } catch (const std::exception& error) {
         log.error("{}", error.what());

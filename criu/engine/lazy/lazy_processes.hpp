@@ -18,31 +18,31 @@ class LazyLink;
 
 /// A restored process.
 struct LazyProcess {
-    TreePid inside;   ///< as images call it
-    UniqueFd memory;  ///< its userfaultfd as long as it lacks pages
+    TreePid inside;   ///< pid in the images
+    UniqueFd memory;  ///< userfaultfd; empty if the process has all its pages
     kernel::PidFd process;
 };
 
-/// Those of one restore.
+/// All processes of one restore.
 class LazyProcesses {
 public:
-    /// All that the restore hands over before it waits for faults to be served. Throws Error.
+    /// Receives all processes from the restore, until it waits for Ready. Throws Error.
     [[nodiscard]] static LazyProcesses receive(LazyLink& link, StopRequest& stop);
 
     [[nodiscard]] std::vector<LazyProcess>& all() noexcept { return processes_; }
     [[nodiscard]] bool anyLacksPages() const noexcept;
 
     void add(LazyProcess process) { processes_.push_back(std::move(process)); }
-    /// Those that have ended aren't kept any more. Throws Error.
+    /// Removes processes that have ended. Throws Error.
     void dropEnded();
 
-    /// A process has all its pages: its descriptor isn't kept any more, or the kernel would go on to ask for pages.
+    /// Closes the userfaultfd of a process that has all its pages. With it open, the kernel would still report faults.
     void closeMemory(TreePid inside) noexcept;
-    /// It and all that it has created have their pages.
+    /// Removes a process. It and its descendants have all their pages.
     void forget(TreePid inside) noexcept;
 
-    /// Kills them and all below them, and says so: some would find zeroes instead of their memory, and the others must
-    /// not run here while the tree that they were copied from goes on.
+    /// Kills all processes and their descendants, and logs that. Some would read zeroes instead of their memory. The
+    /// others must not run beside the tree that they were dumped from.
     void end(Log& log) noexcept;
 
 private:

@@ -8,7 +8,8 @@
 namespace criu::engine {
 namespace {
 
-/// What comes with a page that is waited for, and by how much blocks grow while nobody waits.
+/// Bytes that are read together with a page on which a thread has faulted. Unwanted blocks grow by this much while no
+/// fault occurs.
 constexpr std::uint64_t kStep = std::uint64_t{64} << 10;
 
 }  // namespace
@@ -48,7 +49,7 @@ std::optional<LazyQueue::Job> LazyQueue::nextWanted() {
         Wanted& wanted = wanted_.front();
         const auto order = wanted.memory->takeAt(wanted.address, kStep);
         if (!order)
-            continue;  // it came with another one
+            continue;  // another order contained the page
         Job job{std::move(wanted.memory), *order};
         wanted_.pop_front();
         return job;

@@ -16,8 +16,8 @@ class LazyMemory;
 
 namespace criu::engine {
 
-/// What is to be supplied next: first pages that somebody waits for, then the others, from where one was wanted last
-/// on. Blocks of the latter are small while faults come, so that none waits long behind one.
+/// Queue of pages to supply. Wanted pages, on which a thread has faulted, come first. The others follow, beginning
+/// behind the last fault. Their blocks stay small while faults occur, so that a fault doesn't wait long for one.
 class LazyQueue {
 public:
     using Memory = std::shared_ptr<memory::LazyMemory>;
@@ -25,19 +25,19 @@ public:
         Memory memory;
         memory::LazyPageMap::Order order;
     };
-    /// The most bytes of a job.
+    /// Maximum bytes of a job.
     static constexpr std::uint64_t kMost = std::uint64_t{2} << 20;
 
-    /// Another process.
+    /// Adds the memory of a process.
     void add(Memory memory);
-    /// A thread of a process waits for a page.
+    /// Adds a page on which a thread has faulted.
     void want(Memory memory, std::uint64_t address);
-    /// From now on pages are supplied that nobody waits for.
+    /// Allows jobs for pages that no thread has faulted on.
     void startOthers();
-    /// No more jobs.
+    /// Ends the queue: no more jobs are returned.
     void close() noexcept;
 
-    /// The next job; waits for one. Nothing when the queue is closed.
+    /// Waits for a job and returns it. Returns nothing when the queue is closed.
     [[nodiscard]] std::optional<Job> next();
 
 private:
@@ -51,8 +51,8 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Wanted> wanted_;
-    std::deque<Memory> others_;  ///< the one that had a fault last comes first
-    std::uint64_t window_ = 0;   ///< bytes of the last block that nobody waited for
+    std::deque<Memory> others_;  ///< the memory with the latest fault comes first
+    std::uint64_t window_ = 0;   ///< bytes of the last block of unwanted pages
     bool othersToo_ = false;
     bool closed_ = false;
 };

@@ -52,7 +52,7 @@ bool isMissingLazy(const PageJob& job) noexcept {
     return job.state == PageJob::State::Lazy;
 }
 
-/// Rings have pages that the kernel was given as memory of a process before anything is registered.
+/// The kernel pins pages of rings as process memory before any userfaultfd is registered.
 bool hasIoUring(const model::Task& task) {
     const auto& slots = task.files->slots;
     return std::any_of(slots.begin(), slots.end(),
@@ -70,7 +70,7 @@ memory::EagerMemory touchedBy(const model::Task& task) {
     return touched;
 }
 
-/// Makes a userfaultfd in a process that stands still, takes it over, and closes it there.
+/// Creates a userfaultfd in a frozen process, copies it here, and closes it there.
 UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory& area) {
     compel::RemoteSyscalls calls(process.leader(), compel::syscallInstructionIn(pie::interpreterBlob(), area.code));
     const int number = static_cast<int>(calls.checkedCall("make a userfaultfd", SYS_userfaultfd,
@@ -101,14 +101,14 @@ struct LazyRestore::State {
     Log& log;
     const RestoreImages& images;
     bool possible = false;
-    UniqueFd file;  ///< of clones; invalid without --map-pages
+    UniqueFd file;  ///< shared-pages file; empty without --map-pages
 };
 
 LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log)
     : state_(std::make_unique<State>(State{LazyLink::connect(), stop, log, images, false, {}})) {
     int code = kernel::probeUffdMissing();
     if (code == 0 && ownUsers)
-        code = EPERM;  // the right that it takes is one in the first user namespace
+        code = EPERM;  // userfaultfd needs CAP_SYS_PTRACE in the initial user namespace
     state_->possible = code == 0;
     if (state_->possible)
         return;
@@ -121,12 +121,12 @@ LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest
     log.warn("Pages can't come later (userfaultfd: {}): all are restored at once", ::strerror(code));
 }
 
-/// Before anything is started that couldn't do anything.
+/// Requires minor mode before a shared-pages daemon is started, which would be useless without it.
 static void requireUffdMinor(bool ownUsers) {
     const int code = ownUsers ? EPERM : kernel::probeUffdMinor();
     if (code == 0)
         return;
-    Error error(code, "--map-pages: no userfaultfd that sees every touch of a page can be had for these processes");
+    Error error(code, "--map-pages: the kernel denies these processes a userfaultfd in minor mode");
     error.addHint(ownUsers ? "they live in a user namespace of their own"
                            : "it takes Linux 5.14 with CONFIG_HAVE_ARCH_USERFAULTFD_MINOR, and CAP_SYS_PTRACE");
     throw error;
@@ -138,8 +138,7 @@ LazyRestore::LazyRestore(const RestoreImages& images, const ImageDir& directory,
     requireUffdMinor(ownUsers);
     SharedPagesLink clones = connectToSharedPages(images, directory, stop, log);
     state_ = std::make_unique<State>(State{std::move(clones.link), stop, log, images, true, std::move(clones.file)});
-    log.warn(
-        "Memory is mapped of the file of a keeper process, which has to live as long as the restored processes do");
+    log.warn("Memory is mapped from the shared-pages daemon, which has to live as long as the restored processes do");
 }
 
 LazyRestore::~LazyRestore() = default;
@@ -174,7 +173,7 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     const bool clones = static_cast<bool>(state_->file);
     std::vector<Range> late;
     for (const Range& mapping : areas.mappings()) {
-        bool any = clones;  // the file must never show through
+        bool any = clones;  // pages of the file must never be visible without a fault
         pages.forEach(mapping.start, mapping.end, [&](const PageJob& job) {
             areas.forEach(job, [&](const PageJob&, bool isLate) { any = any || isLate; });
         });
@@ -183,7 +182,7 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     }
     LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
     if (late.empty()) {
-        // It ends with those that lack pages if these can't come from a dump that goes on then.
+        // Reported nevertheless: the process is killed together with processes whose pages can't be supplied.
         message.kind = LazyMessage::Kind::Whole;
         if (!clones)
             state_->link.send(message, kernel::PidFd(process.pid()).fd());
@@ -208,11 +207,11 @@ void LazyRestore::begin() {
     UniqueFd none;
     const auto answer = state_->link.receive(none, state_->stop);
     if (!answer || answer->kind != LazyMessage::Kind::Ready)
-        fail("who supplies pages has gone: its log says why");
+        fail("the daemon that supplies pages has ended: its log says why");
 }
 
 void LazyRestore::done() {
-    const ErrorContext context([] { return "who supplies pages doesn't learn that the processes run"; });
+    const ErrorContext context([] { return "tell the daemon that supplies pages that the processes run"; });
     state_->link.send({LazyMessage::Kind::Done});
 }
 

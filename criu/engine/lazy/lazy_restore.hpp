@@ -38,44 +38,47 @@ namespace criu::engine {
 
 struct RestoreImages;
 
-/// What of a process may come late when it is restored: all but what criu and the kernel touch before it runs, and what
-/// others like to look at (its command line). From the images alone, so that restore and daemon agree. Throws Error.
+/// Returns the areas of a process that may be lazy: all memory except eager memory and the command line, which ps(1)
+/// reads. Uses only the images, so that restore and daemon agree. Throws Error.
 [[nodiscard]] memory::LazyAreas lazyAreasOf(const model::Task& task);
 
-/// What of it clones map of the file that they have in common (--map-pages); also from the images alone. Throws Error.
+/// Returns the areas that a clone maps from the shared-pages file (--map-pages). Uses only the images, too. Throws
+/// Error.
 [[nodiscard]] memory::LazyAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages);
 
-/// The restore's part of --lazy-pages and --map-pages: pages that may be late aren't filled in. When a process has
-/// parked, its memory is registered with a userfaultfd, which goes to the daemon; whoever touches such a page from then
-/// on waits for it.
+/// Restore half of --lazy-pages and --map-pages. Lazy pages aren't filled. When a process is parked, its memory is
+/// registered with a userfaultfd, which the daemon receives. A thread that then touches such a page waits until the
+/// daemon supplies it.
 class LazyRestore {
 public:
-    /// Connects to the daemon, before anything is made. If the kernel doesn't let these processes have a userfaultfd
-    /// (`ownUsers`: they live in a user namespace of their own), all pages are restored at once, with a warning, unless
-    /// the images lack some. Throws Error.
+    /// Connects to the lazy-pages daemon before any resource is created. If the kernel denies the processes a
+    /// userfaultfd, warns and restores all pages at once. `ownUsers`: the processes are in a private user namespace.
+    /// Throws Error, also if the images then lack pages.
     LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log);
-    /// With --map-pages: connects to the keeper of the clones of these images, or starts it. Throws Error, also if the
-    /// kernel doesn't let these processes have a userfaultfd of the kind that it takes.
+    /// Connects to the shared-pages daemon of these images, or starts it (--map-pages). Throws Error, also if the
+    /// kernel denies the processes a userfaultfd in minor mode.
     LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop, Log& log);
     ~LazyRestore();
     LazyRestore(const LazyRestore&) = delete;
     LazyRestore& operator=(const LazyRestore&) = delete;
 
-    /// How many descriptors share() puts into the store.
+    /// Returns the number of descriptors that share() puts into the store.
     [[nodiscard]] std::size_t descriptors() const noexcept;
-    /// Has processes inherit what they map. Throws Error.
+    /// Makes the shared-pages file an inherited descriptor. Throws Error.
     void share(kernel::FdStore& store);
-    /// What a process maps of the file of clones; nothing without --map-pages. In any process. Throws Error.
+    /// Returns the parts of the shared-pages file that a process maps; nothing without --map-pages. Any process may
+    /// call it. Throws Error.
     [[nodiscard]] std::optional<memory::CloneFile> fileOf(const model::Task& task) const;
 
-    /// What is left out when a process is filled; in any process. Throws Error.
+    /// Returns the areas that stay empty when a process is filled. Any process may call it. Throws Error.
     [[nodiscard]] memory::LazyAreas areasOf(const model::Task& task) const;
 
-    /// Hands the memory of a parked process, which has all rights of criu, to the daemon. Throws Error.
+    /// Registers the memory of a parked process, which must still have all privileges of criu, and sends the
+    /// userfaultfd to the daemon. Throws Error.
     void handOver(compel::FrozenProcess& process, const compel::InjectedMemory& area, const model::Task& task);
-    /// All were handed over: returns when faults are served. Throws Error.
+    /// Tells the daemon that all processes were sent. Returns when the daemon serves faults. Throws Error.
     void begin();
-    /// The processes run. Throws Error.
+    /// Tells the daemon that the processes run. Throws Error.
     void done();
 
 private:

@@ -19,8 +19,8 @@
 namespace criu::engine {
 namespace {
 
-/// So many put pages of one process there at once, in large pieces, without standing in each other's way: 16 cores took
-/// two thirds of the time of 8. In pieces of 256 KiB they took nine tenths.
+/// Maximum number of threads that put pages into one process. With large pieces, 16 cores needed two thirds of the time
+/// of 8 cores. With pieces of 256 KiB they needed nine tenths.
 constexpr unsigned kMostSupplyThreads = 16;
 
 }  // namespace
@@ -71,7 +71,7 @@ void LazySupply::run(LazyLink& link) {
         pool.submit([this] { work(); });
     while (!failed_ && (!restored_ || !memories_.empty())) {
         std::array<epoll_event, 64> events{};
-        constexpr int kSoon = 1;  // millisecond
+        constexpr int kSoon = 1;  // in milliseconds
         const int count = ::epoll_wait(events_.get(), events.data(), events.size(), again_ ? kSoon : -1);
         if (count < 0 && errno != EINTR)
             failErrno("wait for events of memory");
@@ -84,10 +84,10 @@ void LazySupply::run(LazyLink& link) {
         dropComplete();
     }
     queue_.close();
-    pool.wait();  // throws what went wrong
+    pool.wait();  // throws the error of a thread
 }
 
-/// Each thread.
+/// Runs in each thread of the pool.
 void LazySupply::work() {
     try {
         const Mapping buffer = Mapping::anonymous(LazyQueue::kMost);
@@ -141,7 +141,7 @@ void LazySupply::dropComplete() {
             return false;
         log_.info("{}: all is there, {} KiB came late", supplied.memory->name(),
                   supplied.memory->suppliedBytes() >> 10);
-        // Closed when no thread has it any more: from then on the kernel handles its faults by itself.
+        // Closes the descriptor when no thread uses it any more. The kernel then handles faults by itself.
         (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, entry.first, nullptr);
         if (supplied.complete)
             supplied.complete();

@@ -18,20 +18,21 @@ namespace criu::engine {
 
 class LazyLink;
 
-/// Supplies processes with their late pages: one thread takes events, several read content and put it there.
+/// Supplies processes with lazy pages: one thread reads userfaultfd events, several threads read content and put it in
+/// place.
 class LazySupply {
 public:
     LazySupply(StopRequest& stop, Log& log);
     LazySupply(const LazySupply&) = delete;
     LazySupply& operator=(const LazySupply&) = delete;
 
-    /// Another process. `complete` is called when it has all pages and its descriptor isn't used any more,
-    /// `allComplete` when that is so of all that it has created meanwhile, too. Throws Error.
+    /// Adds a process. Calls `complete` when it has all pages and its descriptor isn't used any more. Calls
+    /// `allComplete` when its later children have all pages, too. Throws Error.
     void add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete,
              std::function<void()> allComplete);
 
-    /// Returns when all of them have all pages, or have ended. `link`: tells when the restore is done; faults are
-    /// served from the beginning. Throws Error.
+    /// Returns when all processes have all pages or have ended. Serves faults from the beginning. `link` reports the
+    /// end of the restore. Throws Error.
     void run(LazyLink& link);
 
 private:
@@ -42,7 +43,7 @@ private:
     struct Supplied {
         LazyQueue::Memory memory;
         std::function<void()> complete;
-        std::shared_ptr<const std::function<void()>> allComplete;  ///< a process and its children have one
+        std::shared_ptr<const std::function<void()>> allComplete;  ///< shared by a process and its children
     };
     void addSupplied(Supplied supplied);
     void takeEvents(const Supplied& supplied);
@@ -57,7 +58,7 @@ private:
     LazyQueue queue_;
     std::atomic<bool> failed_{false};
     bool restored_ = false;
-    bool again_ = false;  ///< some process has something that couldn't be answered yet
+    bool again_ = false;  ///< an event of some process couldn't be answered yet
 };
 
 }  // namespace criu::engine

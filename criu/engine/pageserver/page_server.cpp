@@ -31,26 +31,26 @@ namespace {
 using memory::PageCommand;
 using memory::PageMessage;
 
-/// Pages files of a server have numbers from here on, so that the sender's may lie in the same directory.
+/// Lowest number of pages files that a server writes. The sender's files may be in the same directory.
 constexpr std::uint32_t kFirstNumber = 0x10001;
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 
-/// One sender's pages.
+/// Session with one sender.
 class Session {
 public:
-    /// `listening`: where the sender came from, for more connections of it; closed as soon as none will come.
+    /// `listening`: socket for further connections of this sender; closed as soon as none is expected.
     Session(Run& run, ImageDir& images, memory::PageConnection& sender, ListeningPageServer& listening)
         : run_(run), place_(images), sender_(sender), listening_(listening) {
         sinks_.emplace(place_, memory::Striping{}, kFirstNumber);
     }
 
-    /// Returns when all was sent and stored. Throws Error.
+    /// Returns when all pages are received and stored. Throws Error.
     void run() {
         try {
             takeMessages();
         } catch (const Error&) {
-            // Of a failure of theirs one sees here no more than that the sender has gone.
+            // The failure of a receiver appears here only as a lost connection, so its error is preferred.
             if (receivers_)
                 receivers_->rethrow();
             throw;
@@ -85,7 +85,7 @@ private:
         return message;
     }
 
-    /// Whether the first message is about keys. Either both sides encrypt, or none does.
+    /// True if the first message has keys. Either both sides encrypt, or none does.
     bool encryptsWith(const PageMessage& message) {
         const bool encrypts = message.command() == PageCommand::Encrypt;
         if (encrypts && run_.keys.recipients.empty())
@@ -103,7 +103,7 @@ private:
     [[nodiscard]] const ImageDir& images() const noexcept { return store_ ? store_->images() : place_; }
 
     void openStreams(const PageMessage& message) {
-        // The connections' threads are there before anything is stored, and end before the sinks do.
+        // The threads of the connections start before anything is stored, and end before the sinks do.
         receivers_.emplace(acceptStreams(sender_, listening_, message.pages, run_.options, run_.stop), sender_);
         run_.log.info("Accepted {} connections for content", receivers_->count());
         if (message.address == memory::kFilesAsPaysOff)
@@ -162,7 +162,7 @@ private:
         return *object;
     }
 
-    /// What a run of pages can be; pages that are nowhere would be a run that says nothing.
+    /// Returns the flags of a run of pages. A run without any flag would have no meaning.
     [[nodiscard]] static PageFlags flagsOf(const PageMessage& message) {
         constexpr auto kKnown = static_cast<std::uint32_t>(PageFlags::Parent | PageFlags::Lazy | PageFlags::Present);
         const std::uint32_t flags = message.flags();
@@ -171,14 +171,14 @@ private:
         return static_cast<PageFlags>(flags);
     }
 
-    /// The pages that a message is about. No object has any beyond what offsets of files can be, and so this is where
-    /// numbers stop before they are multiplied.
+    /// Returns the pages of a message. Rejects addresses beyond the largest file offset, so that no later
+    /// multiplication overflows.
     [[nodiscard]] static memory::PageRun runOf(const PageMessage& message, PageFlags flags) {
         constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
         if (message.address % kImagePageSize != 0 || message.address >= kEnd)
             fail("no page begins there");
         if (message.pages == 0 || message.pages > (kEnd - message.address) / kImagePageSize)
-            fail("{} pages, which aren't there", message.pages);
+            fail("{} pages, which is out of range", message.pages);
         return {message.address, message.pages * kImagePageSize, flags};
     }
 
@@ -186,18 +186,18 @@ private:
         complete();
         const memory::MemoryObject object = objectOf(message);
         parent_ = sinks_->parentOf(object);
-        constexpr std::uint64_t kEnough = std::uint64_t{1} << 50;  // so that numbers stay numbers
+        constexpr std::uint64_t kEnough = std::uint64_t{1} << 50;  // prevents an overflow
         sink_ = sinks_->open(object, receivers_ ? std::min(message.pages, kEnough) * kImagePageSize : 0);
         object_ = message.object;
         if (receivers_)
             receivers_->begin(object_, *sink_);
     }
 
-    /// `apart`: the content comes in connections of its own.
+    /// `apart`: the content is sent by other connections.
     void add(const PageMessage& message, PageFlags flags, bool apart = false) {
         const memory::PageRun run = runOf(message, flags);
         if (!sink_ || object_ != message.object)
-            open(message);  // older senders don't say it
+            open(message);  // senders of older versions send no Open
         if (has(flags, PageFlags::Parent))
             requireInParent(run);
         const std::uint64_t position = sink_->add(std::span(&run, 1));
@@ -253,17 +253,17 @@ private:
     ImageDir& place_;
     memory::PageConnection& sender_;
     ListeningPageServer& listening_;
-    std::optional<EncryptedStore> store_;  ///< absent: pages are stored as they are
+    std::optional<EncryptedStore> store_;  ///< absent: pages are stored without encryption
     std::optional<memory::FilePageSinks> sinks_;
     std::unique_ptr<memory::PageSink> sink_;
-    std::optional<memory::ContentReceivers> receivers_;  // after the sink: its threads use that
+    std::optional<memory::ContentReceivers> receivers_;  // declared after the sink, because its threads use the sink
     std::uint64_t object_ = 0;
     std::optional<memory::ParentPages> parent_;
     std::vector<std::byte> buffer_ = std::vector<std::byte>(kBuffer);
     bool closed_ = false;
 };
 
-/// Takes the connection of the one sender; its end is seen by the end of the server.
+/// Serves one sender. The sender sees the server's exit as end of the connection.
 void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     announceReady(run);
     memory::PageConnection sender = acceptSender(listening, run.options, run.stop);
@@ -275,7 +275,7 @@ void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     }
     Session(run, images, sender, listening).run();
     std::byte more{};
-    // The side that closes first keeps the port busy for a while (TIME_WAIT): better the sender's.
+    // The side that closes first keeps the port in TIME_WAIT. That should be the sender.
     if (run.options.pageServerSocket < 0 && sender.receive(std::span(&more, 1)))
         fail("the sender goes on after the end");
     if (run.options.pageServerSocket >= 0)

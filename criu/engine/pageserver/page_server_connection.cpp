@@ -27,7 +27,7 @@ using memory::PageCommand;
 using memory::PageMessage;
 
 constexpr std::chrono::seconds kAnyTime{0};
-/// What somebody who has connected for content has to introduce himself.
+/// Time that an accepted content connection has to send its Join message.
 constexpr std::chrono::seconds kJoining{2};
 
 struct ServerAddress {
@@ -37,7 +37,7 @@ struct ServerAddress {
     [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-/// An IPv4 or IPv6 address in digits, as 4.2 takes them.
+/// Parses an IPv4 or IPv6 address in digits, as CRIU 4.2 accepts it.
 ServerAddress parse(const std::string& text, std::uint16_t port) {
     ServerAddress address;
     auto& four = reinterpret_cast<sockaddr_in&>(address.storage);
@@ -66,7 +66,7 @@ UniqueFd passedSocket(const model::Options& options) {
         sys(::fcntl(options.pageServerSocket, F_DUPFD_CLOEXEC, 3), "--ps-socket {}", options.pageServerSocket));
 }
 
-/// The result of a connect(2) that isn't waited for.
+/// Waits for a connect(2) in progress, and returns its errno.
 int finishConnecting(int socket, StopRequest& stop, std::chrono::seconds patience) {
     std::optional<std::chrono::milliseconds> limit;
     if (patience.count() > 0)
@@ -79,7 +79,7 @@ int finishConnecting(int socket, StopRequest& stop, std::chrono::seconds patienc
     return result;
 }
 
-/// With --tls. The other side's certificate has to be for this side's --address, as 4.2 has it.
+/// Adds TLS, with --tls. The peer's certificate must be valid for this side's --address, as in CRIU 4.2.
 memory::PageConnection secured(memory::PageConnection connection, bool asServer, const model::Options& options) {
     if (!options.tls)
         return connection;
@@ -91,8 +91,8 @@ memory::PageConnection secured(memory::PageConnection connection, bool asServer,
     return connection;
 }
 
-/// Of a machine that has vanished nothing comes, not even the end of the connection: the kernel finds that out by
-/// asking it, after a minute without a message and then four times.
+/// Enables keepalive probes. A machine that has vanished sends nothing, not even an end of the connection. The kernel
+/// probes after a minute without a message, and gives up after four probes.
 void enableKeepalive(int socket) {
     const int on = 1;
     const int idle = 60;
@@ -104,7 +104,7 @@ void enableKeepalive(int socket) {
     ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
 }
 
-/// A header, sent or received.
+/// Returns a message as bytes.
 std::span<std::byte> bytesOf(PageMessage& message) noexcept {
     return std::as_writable_bytes(std::span(&message, 1));
 }
@@ -120,19 +120,19 @@ memory::PageConnection connectAnew(const model::Options& options, StopRequest& s
     return secured({std::move(socket), stop, options.timeout}, false, options);
 }
 
-/// The next one that connects, within a time if there is a limit.
+/// Accepts the next connection. `limit`: time to wait; nothing or 0 for no limit.
 UniqueFd acceptOne(int server, StopRequest& stop, std::optional<std::chrono::milliseconds> limit) {
     if (limit && limit->count() == 0)
         limit.reset();
     for (;;) {
         if (!waitReady(server, POLLIN, stop, limit))
-            failWith(ETIMEDOUT, "accept a connection: nobody connects for {} s (--timeout)", limit->count() / 1000);
+            failWith(ETIMEDOUT, "accept a connection: no client connects for {} s (--timeout)", limit->count() / 1000);
         UniqueFd connection(::accept4(server, nullptr, nullptr, SOCK_CLOEXEC));
         if (connection) {
             enableKeepalive(connection.get());
             return connection;
         }
-        // Whoever has connected may have gone again.
+        // The client may have closed the connection already.
         if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
             failErrno("accept a sender");
     }
@@ -175,7 +175,7 @@ std::vector<memory::PageConnection> connectStreams(memory::PageConnection& contr
         throw;
     }
     if (message.command() != PageCommand::Streams || message.pages == 0 || message.pages > options.connections)
-        fail("the page server's answer is none: {:#x}", message.word);
+        fail("the page server sent an invalid answer: {:#x}", message.word);
     const std::uint64_t count = message.pages;
     message = {wordOf(PageCommand::Join), 0, 0, 0, message.object};
     std::vector<memory::PageConnection> streams;
@@ -197,7 +197,7 @@ ListeningPageServer listenForPages(const model::Options& options) {
     ServerAddress own;
     own.size = sizeof(own.storage);
     sys(::getsockname(server.socket.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.size), "look at the socket");
-    // The port is at the same place in addresses of both families.
+    // The port has the same offset in addresses of both families.
     server.port = ntohs(reinterpret_cast<const sockaddr_in&>(own.storage).sin_port);
     return server;
 }
@@ -217,11 +217,11 @@ std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& contro
     const std::uint64_t count = std::min<std::uint64_t>(wanted, memory::kMostStreams);
     PageMessage answer{wordOf(PageCommand::Streams), 0, count, 0, 0};
     if (::getrandom(&answer.object, sizeof(answer.object), 0) != sizeof(answer.object))
-        failErrno("make a number that nobody knows");
+        failErrno("make a random number");
     control.send(bytesOf(answer));
     std::vector<memory::PageConnection> streams;
     while (streams.size() < count) {
-        // What is patient with a sender whose processes go on isn't with one that has to do no more than connect.
+        // Applies --timeout, unlike the wait for a sender: this sender only has to connect.
         UniqueFd socket = acceptOne(server.socket.get(), stop, options.timeout);
         try {
             memory::PageConnection stream = secured({std::move(socket), stop, kJoining}, true, options);
@@ -231,7 +231,7 @@ std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& contro
                 streams.push_back(std::move(stream));
             }
         } catch (const Error&) {
-            // A stranger, who leaves, says nothing or doesn't speak TLS: that is no reason to lose a dump.
+            // An unauthenticated peer that leaves, sends nothing or doesn't use TLS must not fail the dump.
             stop.throwIfRequested();
         }
     }

@@ -19,33 +19,33 @@ namespace criu::model {
 struct Options;
 }
 
-/// The two ends of a connection to a page server, as options describe it.
+/// Both ends of a connection to a page server, by the options.
 namespace criu::engine {
 
-/// The sender's: what --ps-socket names, or a new connection to --address and --port. No wait for the server, that for
-/// the connection included, is longer than --timeout. Throws Error.
+/// Connects as sender to --address and --port, or uses the descriptor of --ps-socket. Later waits for the server are
+/// limited to --timeout, like the connect. Throws Error.
 [[nodiscard]] memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop);
 
-/// Has the server encrypt what it gets, with these keys (engine/images/encrypted_pages.hpp): before anything else is
-/// sent, and over a connection that nobody else sees. Returns when it is going to. Throws Error.
+/// Makes the server encrypt all pages with these keys (engine/images/encrypted_pages.hpp). It must be the first
+/// message, on a confidential connection. Returns when the server has agreed. Throws Error.
 void sendKeys(memory::PageConnection& server, const crypto::SecretBytes& keys);
 
-/// The server's socket, which listens at --address and --port. Throws Error.
+/// Socket of the server, which listens at --address and --port. Throws Error.
 struct ListeningPageServer {
-    UniqueFd socket;         ///< doesn't block
-    std::uint16_t port = 0;  ///< the one that was chosen, if the option leaves that open
+    UniqueFd socket;         ///< nonblocking
+    std::uint16_t port = 0;  ///< the kernel's choice if --port is missing or 0
 };
 [[nodiscard]] ListeningPageServer listenForPages(const model::Options& options);
 
-/// The one sender of a server: whoever connects first, or what --ps-socket names. It may take the time it likes, since
-/// nothing stands still for it here; the server goes on until it closes the connection, its machine doesn't answer any
-/// more, or a stop is requested. Throws Error.
+/// Returns the connection of the one sender: the first that connects, or the one of --ps-socket. There is no time
+/// limit, because the sender's tree may run in between. The server ends when the sender closes the connection, its
+/// machine stops answering, or a stop is requested. Throws Error.
 [[nodiscard]] memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
                                                   StopRequest& stop);
 
-/// Connections for content, beside the one that a sender has already (memory::PageCommand::Streams). The server, which
-/// may take them from others, knows them by a number that nobody else is told. `files`: see PageCommand::Streams. Throw
-/// Error, also when they don't come within --timeout.
+/// Open and accept the connections for content, beside the sender's first one (memory::PageCommand::Streams). Each
+/// begins with a random number that the server sent to the sender, because other clients may connect, too. `files`: see
+/// PageCommand::Streams. Throw Error, also if a connection takes longer than --timeout.
 [[nodiscard]] std::vector<memory::PageConnection> connectStreams(memory::PageConnection& control, std::uint64_t files,
                                                                  const model::Options& options, StopRequest& stop);
 [[nodiscard]] std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& control,

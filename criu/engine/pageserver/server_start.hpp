@@ -5,15 +5,15 @@ namespace criu::engine {
 
 struct Run;
 
-/// Says that clients can connect: to listeners of stages, and by one zero byte to --status-fd, which is closed then.
-/// Throws Error.
+/// Reports that clients can connect: notifies listeners of stages, and writes one zero byte to --status-fd and closes
+/// it. Throws Error.
 void announceReady(Run& run);
 
-/// The second half of it: by one zero byte to a descriptor, which is closed then; -1: to none. Throws Error.
+/// Writes one zero byte to a descriptor and closes it; does nothing for -1. Throws Error.
 void writeReady(int statusFd);
 
-/// Goes on in a child, in a session of its own and without standard streams; the parent writes the pid file. True in
-/// the parent, whose work is done. Throws Error.
+/// Continues in a child with a new session and without standard streams. The parent writes the pid file. Returns true
+/// in the parent, whose work is done. Throws Error.
 [[nodiscard]] bool daemonize(const Run& run, const char* title);
 
 }  // namespace criu::engine

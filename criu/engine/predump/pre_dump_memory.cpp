@@ -31,7 +31,7 @@
 namespace criu::engine {
 namespace {
 
-/// Whether a process has so many pages of its own in mappings that aren't tracked that these are worth to be.
+/// True if a process has enough private pages in untracked mappings that tracking them is worthwhile.
 bool hasManyUntrackedPages(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
                            std::span<const kernel::Vma> tracked) {
     constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
@@ -62,7 +62,7 @@ public:
     void write();
 
 private:
-    /// A process: all that is needed when it runs.
+    /// Data of one process that is needed after it is resumed.
     struct Item {
         HostPid pid;
         TreePid imageId;
@@ -106,9 +106,9 @@ void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rul
         lookAtAll(task, rules, item);
 }
 
-/// For what the parent dump had tracked nobody needs smaps, which takes most of the time that the process stands still:
-/// the kernel counts all its pages for that. What else has come since is left to later dumps as long as it is little.
-/// Returns false where smaps has to be read nevertheless: it also tells what several processes have in common.
+/// Skips smaps for mappings that the parent dump tracked. Reading smaps takes most of the time that the process is
+/// frozen, because the kernel counts all pages. Few pages of new mappings are left to later dumps. Returns false if
+/// smaps must be read, for instance because only smaps shows pages shared by several processes.
 bool PreDumpMemory::Work::lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
     if (!frozen_.tracking().parentIsKnown() || frozen_.tree().tasks().size() > 1)
         return false;

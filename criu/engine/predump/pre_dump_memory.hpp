@@ -7,18 +7,18 @@ namespace criu::engine {
 
 class FrozenPhase;
 
-/// The private memory of a tree that goes on: what there is of it is looked at, and begins to be tracked, while the
-/// tree stands still. It is copied when the tree runs again: a page that is written to meanwhile is dumped once more,
-/// by the next dump. Shared memory isn't taken, since nobody could say what of it is unchanged then.
+/// Private memory of a tree for a pre-dump. It is examined, and tracking begins, while the tree is frozen. It is copied
+/// after the tree is resumed. The next dump contains pages again that were written during the copy. Shared memory isn't
+/// dumped, because its writes aren't tracked.
 class PreDumpMemory {
 public:
-    /// Looks at all processes. Throws Error.
+    /// Examines all processes. Throws Error.
     explicit PreDumpMemory(FrozenPhase& frozen);
     ~PreDumpMemory();
     PreDumpMemory(const PreDumpMemory&) = delete;
     PreDumpMemory& operator=(const PreDumpMemory&) = delete;
 
-    /// Copies what was found, and completes the images. The tree runs. Throws Error.
+    /// Copies the pages that were found, and completes the images, while the tree runs. Throws Error.
     void write();
 
 private:

@@ -30,48 +30,48 @@ namespace criu::engine {
 namespace {
 
 enum class Word : std::uint32_t {
-    List,    ///< to the keeper: send a Task for each, and End
-    Task,    ///< with a userfaultfd; to the keeper, behind Begin
-    End,     ///< with the id of all
-    Begin,   ///< to the keeper; what it holds is void
-    Commit,  ///< to the keeper, with the id; answered by End
-    Finish,  ///< to the keeper
-    Key,     ///< to the keeper: where is the key of the images? Answered by Key, or by End if there is none
-    Keep,    ///< to the keeper, behind Begin: where a key lies; answered by End when it has been read
+    List,    ///< to the daemon: send a Task for each tracked task, then End
+    Task,    ///< with a userfaultfd; to the daemon after Begin
+    End,     ///< with the id of the tree
+    Begin,   ///< to the daemon: its state becomes invalid
+    Commit,  ///< to the daemon, with the new id; answered by End
+    Finish,  ///< to the daemon: exit
+    Key,     ///< to the daemon: address of the images' key? Answered by Key, or by End if there is none
+    Keep,    ///< to the daemon after Begin: address of a key; answered by End when the key has been read
 };
 
 /// One packet.
 struct Message {
     Word word{};
     std::int32_t pid = 0;
-    std::uint64_t number = 0;  ///< of a Task its start time, otherwise an address in the process
+    std::uint64_t number = 0;  ///< start time in a Task, else an address in the sender
     TrackingId id{};
 };
 
-/// Where something of this process lies.
+/// Returns a message with the address of bytes in this process.
 Message placeOf(Word word, std::span<const std::byte> bytes) {
     return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(bytes.data()), {}};
 }
 
-/// Reads the other side's key. A dump is a child of the process that has introduced itself, so the process is believed
-/// that is named.
+/// Reads a key from the peer's memory. A dump is a child of the authenticated process, so the pid in the message is
+/// trusted.
 std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
     auto key = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
     kernel::readMemory(place.pid, place.number, key->bytes());
     return key;
 }
 
-/// How long the other side may take for an answer: it has nothing else to do.
+/// Time limit for an answer. The daemon has nothing else to do.
 constexpr timeval kAnswerWithin{10, 0};
-/// As many as may wait for the one that is served.
+/// Maximum number of clients that wait for their turn.
 constexpr int kWaiting = 1;
-constexpr int kIntroducedWithin = 10'000;  // milliseconds
+constexpr int kIntroducedWithin = 10'000;  // in milliseconds
 
 void send(int socket, const Message& message, int fd = -1) {
     kernel::sendMessage(socket, std::as_bytes(std::span(&message, 1)), fd);
 }
 
-/// Nothing if the other side is gone. Throws Error.
+/// Receives a message; nothing if the peer has closed the connection. Throws Error.
 std::optional<Message> receive(int socket, UniqueFd& fd) {
     Message message;
     kernel::ReceivedMessage received = kernel::receiveMessage(socket, std::as_writable_bytes(std::span(&message, 1)));
@@ -85,7 +85,7 @@ std::optional<Message> receive(int socket, UniqueFd& fd) {
     return message;
 }
 
-/// An abstract address, which no file stands for and which ends with the socket.
+/// Abstract address of the daemon. It has no file and vanishes with the socket.
 struct WpTrackerAddress {
     explicit WpTrackerAddress(const GuardedRoot& root) {
         const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
@@ -107,10 +107,10 @@ UniqueFd makeWpTrackerSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
-/// The keeper's side.
+/// Serves one client at a time.
 class WpTrackerDaemon {
 public:
-    /// `client`: whoever has started it.
+    /// `client`: connection of the process that started the daemon.
     WpTrackerDaemon(UniqueFd listener, UniqueFd client, UniqueFd root)
         : listener_(std::move(listener)), client_(std::move(client)), root_(std::move(root)) {}
 
@@ -136,7 +136,7 @@ private:
     void accept() {
         client_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!client_)
-            return;  // it has left
+            return;  // the client has left
         try {
             introduction_ = std::make_unique<PeerAuthentication>(client_.get());
         } catch (const Error&) {
@@ -144,7 +144,7 @@ private:
         }
     }
 
-    /// Whoever says something else than is expected is dismissed: others will come.
+    /// Serves one message. A client that sends an unexpected message is disconnected, because others may wait.
     void serve() {
         try {
             if (introduction_) {
@@ -208,14 +208,14 @@ private:
     UniqueFd listener_;
     UniqueFd client_;
     UniqueFd root_;
-    std::unique_ptr<PeerAuthentication> introduction_;  ///< of the client; null: it is believed
+    std::unique_ptr<PeerAuthentication> introduction_;  ///< null if the client has passed peer authentication
     TrackedTree tree_;
     TrackedTree next_;
     bool valid_ = false;
     bool ends_ = false;
 };
 
-/// What is left of criu in the keeper: no descriptor, directory, session or blocked signal.
+/// Runs the daemon, without other descriptors, directories, session or blocked signals of criu.
 [[noreturn]] void runSharedPagesDaemon(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
     try {
         detachFromCommand();
@@ -225,7 +225,7 @@ private:
         listenAsCurrentProcess(listener.get(), kWaiting);
         WpTrackerDaemon(std::move(listener), std::move(client), std::move(root)).run();
     } catch (const std::exception&) {
-        // Nobody listens. Without a keeper the next dump is a whole one, and says so.
+        // The error can't be reported. Without the daemon, the next dump contains all pages and warns.
     }
     ::_exit(0);
 }
@@ -247,7 +247,7 @@ std::optional<WpTrackerLink> WpTrackerLink::find(const GuardedRoot& root, Log& l
     try {
         if (authenticateTo(socket.get()) == PeerAuthResult::Believed)
             return WpTrackerLink(std::move(socket));
-        log.warn("Somebody else has taken the name of the process that tracks memory of process {}",
+        log.warn("Another process has taken the name of the process that tracks memory of process {}",
                  root.process.pid());
     } catch (const Error& error) {
         log.warn("The process that tracks memory of process {} isn't believed: {}", root.process.pid(), error.what());
@@ -266,7 +266,7 @@ std::optional<WpTrackerLink> WpTrackerLink::start(const GuardedRoot& root, Image
         UniqueFd client(ends[1]);
         UniqueFd process(sys(::fcntl(root.process.fd(), F_DUPFD_CLOEXEC, 0), "copy a pidfd"));
         createDaemon("the process that tracks memory", [&] {
-            keys = {};  // its own copy, which would stay as long as the tree
+            keys = {};  // the daemon's copy would stay in memory as long as the tree
             runSharedPagesDaemon(std::move(listener), std::move(client), std::move(process), root.process.pid());
         });
         ::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerWithin, sizeof(kAnswerWithin));

@@ -25,56 +25,57 @@ namespace criu::engine {
 struct GuardedRoot;
 struct ImageKeys;
 
-/// Names a state of memory: that from which on writes are tracked, and which the images of one dump have. Random.
+/// Random name of a memory state: the one from which on writes are tracked, and which the images of one dump have.
 using TrackingId = std::array<std::byte, 16>;
 
-/// As text, for the inventory: 32 hexadecimal digits.
+/// Returns the id for the inventory: 32 hexadecimal digits.
 [[nodiscard]] std::string describe(const TrackingId& id);
 
 /// A process of the tree whose writes are tracked.
 struct TrackedTask {
-    HostPid pid;                  ///< as the process that dumps sees it
-    std::uint64_t startTime = 0;  ///< /proc/PID/stat's; with the pid it names a process for ever
+    HostPid pid;                  ///< pid in the namespace of the dumping process
+    std::uint64_t startTime = 0;  ///< from /proc/PID/stat; together with the pid it identifies a process
     UniqueFd userfaultfd;
 };
 
-/// Bytes of TrackedTree::imagesKey.
+/// Number of bytes in TrackedTree::imagesKey.
 inline constexpr std::size_t kImagesKeySize = 128;
 
-/// What a keeper holds.
+/// State that the daemon holds.
 struct TrackedTree {
     TrackingId id{};
     std::vector<TrackedTask> tasks;
-    std::shared_ptr<crypto::SecretBytes> imagesKey;  ///< of the images' records, if they are encrypted (keptKey())
+    /// key of the images' records; null if they aren't encrypted (keptKey())
+    std::shared_ptr<crypto::SecretBytes> imagesKey;
 };
 
-/// The connection to a keeper: the process of criu that holds the userfaultfds of a tree between two dumps, since the
-/// kernel stops tracking when the last descriptor is closed. It holds nothing else: no image, no file or memory of the
-/// tree, no secret key of the user's. It ends with the root of the tree, when it is told to, and when a dump fails that
-/// has begun to track anew: what was clean before needn't be any more.
+/// Connection to the WP tracker daemon. This process of criu holds the userfaultfds of a tree between two dumps,
+/// because the kernel stops tracking when the last descriptor is closed. It holds no images, files or memory of the
+/// tree, and no secret key of the user. It ends with the root of the tree, on finish(), and when a dump fails after
+/// begin(): the state of clean pages is lost then.
 ///
-/// It is found by an abstract socket whose name tells of the root's pid and start time, so anybody in the network
-/// namespace may answer there, or ask. Each side first tells the other what lies in its memory, which the kernel lets
-/// those only see who may trace the other (ptrace(2)). That is more than to be the same user, as a process of a
-/// container may be; and who may do that to the keeper may do it to the tree. The key of encrypted images is read in
-/// that way, too, and never sent. An id of the images says whether the keeper's state is the one that they mean.
+/// An abstract socket name with the root's pid and start time identifies the daemon. Any process in the network
+/// namespace may listen or connect there. So both sides pass peer authentication, which proves that each may ptrace the
+/// other. An equal user isn't enough, as a process of a container may have it. A process that may ptrace the daemon may
+/// ptrace the tree anyway. The key of encrypted images is read from memory, too, and never sent. The id in the images
+/// shows whether the daemon's state belongs to them.
 class WpTrackerLink {
 public:
-    /// The keeper of a tree; none if it has none that may be believed.
+    /// Connects to the daemon of a tree. Returns nothing if there is none, or if it fails peer authentication.
     static std::optional<WpTrackerLink> find(const GuardedRoot& root, Log& log);
-    /// Starts one, which holds nothing yet. The calling process has no other threads, and these keys, which the keeper
-    /// doesn't get. None, with a warning, if that can't be done.
+    /// Starts a daemon without any state. The calling process has no other threads. The daemon drops its copy of
+    /// `keys`. Warns and returns nothing if that fails.
     static std::optional<WpTrackerLink> start(const GuardedRoot& root, ImageKeys& keys, Log& log);
 
-    /// What it holds, without the key of images.
+    /// Returns the daemon's state without the key of images.
     [[nodiscard]] TrackedTree list();
-    /// That key; null if it has none. Throws Error.
+    /// Returns the key of images; null if the daemon has none. Throws Error.
     [[nodiscard]] std::shared_ptr<crypto::SecretBytes> imagesKey();
-    /// What it holds says nothing any more, until commit(). If this process ends before, so does the keeper.
+    /// Makes the daemon's state invalid until commit(). If this process ends before commit(), the daemon ends, too.
     void begin();
-    /// It holds this from now on, and nothing else. Throws Error.
+    /// Replaces the daemon's state. Throws Error.
     void commit(const TrackedTree& tree);
-    /// It ends.
+    /// Ends the daemon.
     void finish();
 
 private:
