@@ -5,25 +5,26 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Unix sockets that are connected to the outside of the tree may be the affair of somebody who knows the other side: a
-/// plugin, by its hooks DUMP_UNIX_SK and RESTORE_UNIX_SK.
+/// External sockets: Unix sockets that are connected to processes outside of the tree. A plugin may save them by its
+/// hooks DUMP_UNIX_SK and RESTORE_UNIX_SK.
 namespace criu::sockets {
 
-/// Who may carry sockets, on dump.
+/// Plugins that save external sockets in a dump.
 class ExternalSocketDump {
 public:
     virtual ~ExternalSocketDump() = default;
-    /// Whether carry() is worth calling.
+    /// True if any plugin has the hook.
     [[nodiscard]] virtual bool any() const = 0;
-    /// Has a carrier take over a socket; false if none does. `fd` stays the caller's.
+    /// Lets a plugin save a socket; false if none does. `fd` stays the caller's.
     [[nodiscard]] virtual bool carry(int fd, std::uint32_t inode) = 0;
 };
 
-/// The sockets that they took over, on restore.
+/// External sockets that plugins restore.
 class ExternalSocketRestore {
 public:
     virtual ~ExternalSocketRestore() = default;
-    /// Has the socket made that had this inode at the dump; empty if nobody makes it. In a restored process.
+    /// Lets a plugin restore the socket that had this inode in the dump; empty if none does. Restored processes call
+    /// it.
     [[nodiscard]] virtual UniqueFd open(std::uint32_t inode) const = 0;
 };
 

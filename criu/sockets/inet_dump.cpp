@@ -25,10 +25,11 @@ constexpr int kMptcp = 262;  // IPPROTO_MPTCP
 constexpr std::uint8_t kReadShut = 1;
 constexpr std::uint8_t kWriteShut = 2;
 
-/// Both addresses; that of the peer also where getpeername(2) has none any more, because the connection is closed.
+/// Returns one address of a socket. SO_PEERNAME also knows the peer of a closed connection, which getpeername(2)
+/// doesn't.
 InetEndpoint endOf(int fd, int family, bool peer) {
     SocketAddress address{};
-    socklen_t size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);  // SO_PEERNAME takes no larger one
+    socklen_t size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);  // SO_PEERNAME refuses a larger one
     const int result =
         peer ? ::getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &address, &size) : ::getsockname(fd, &address.generic, &size);
     if (result == 0)
@@ -78,7 +79,7 @@ void setShutdown(InetSkEntry& out, std::uint8_t bits) {
     out.shutdown = static_cast<SkShutdown>(bits);
 }
 
-/// What of a TCP socket is shut down follows from its state, and from what poll(2) says.
+/// Derives the shutdown state of a TCP socket from its TCP state and poll(2).
 std::uint8_t tcpShutdown(int fd, TcpState state) {
     pollfd ask{fd, POLLRDHUP, 0};
     sys(::poll(&ask, 1, 0), "poll a socket");
@@ -104,8 +105,8 @@ void refuseUnknown(const files::OpenFd& file, const InetType& type) {
     }
 }
 
-/// A copy of a connection's descriptor that stays open until the dump ends. A high number, since libraries that use
-/// select(2) need those below 1024. A tree with many connections may take more descriptors than criu's soft limit has.
+/// Copies a connection's descriptor for the time of the dump. The number is above 1023, because libraries that use
+/// select(2) need the lower ones. Raises criu's soft limit of open files, since a tree may have many connections.
 UniqueFd heldCopy(int fd) {
     constexpr int kBeyondSelect = FD_SETSIZE;
     const auto copy = [fd] { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kBeyondSelect)); };
@@ -121,7 +122,7 @@ UniqueFd heldCopy(int fd) {
     return held;
 }
 
-/// Encryption in the kernel, and the like, have a state of their own.
+/// Refuses connections with an upper layer protocol such as kernel TLS, because criu can't dump its state.
 void refuseUpperLayer(const files::OpenFd& file) {
     char name[32] = {};
     socklen_t size = sizeof(name);
@@ -129,7 +130,7 @@ void refuseUpperLayer(const files::OpenFd& file) {
         fail("{} is a TCP connection with {} in the kernel, which can't be dumped", file.describe(), name);
 }
 
-/// Keys of TCP-AO (RFC 5925), which the kernel doesn't give away.
+/// True if the socket has keys of TCP-AO (RFC 5925), which the kernel doesn't show.
 bool hasAuthenticationKeys(int fd) {
     constexpr int kTcpAoInfo = 40;  // TCP_AO_INFO (6.7)
     std::array<std::byte, 64> info{};
@@ -143,7 +144,8 @@ bool hasAuthenticationKeys(int fd) {
     throw error;
 }
 
-/// The error queue of a socket can't be looked into without taking from it, nor the counter of its messages.
+/// Warns of state that is lost: messages in the error queue, which can't be read without removing them, and the counter
+/// of SO_ZEROCOPY, which the kernel doesn't show.
 void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& log) {
     const auto has = [](std::span<SkMoreOpt* const> options, int level, int name) {
         return std::ranges::any_of(options, [&](const SkMoreOpt* option) {
@@ -274,7 +276,7 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     }
     out.state = info->state;
     setShutdown(out, info->shutdown);
-    if (out.dst_port == 0)  // connected all the same: raw sockets have no ports
+    if (out.dst_port == 0)  // raw sockets may be connected without a port
         std::copy_n(info->destination.begin(), out.n_dst_addr, out.dst_addr);
     if (info->receiveQueue != 0)
         dump.log().warn("Datagrams that wait in {} are dropped", file.describe());

@@ -27,18 +27,18 @@ public:
     InetDump(const InetDump&) = delete;
     InetDump& operator=(const InetDump&) = delete;
 
-    /// The part of a socket's sub-message that can be asked from the socket alone. Called by several threads at once.
+    /// Fills the fields that need only the socket itself. Several threads may call it at once.
     InetSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
-    /// Fills the sub-message of a prepared socket; of TCP connections all but what changes as long as packets come.
+    /// Fills the other fields of a prepared socket, except fields of TCP connections that change with each packet.
     void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
 
     /// Locks the network, and dumps the connections.
     void finish(files::FileDump& dump);
 
-    /// Ends repair mode and the lock: connections go on.
+    /// Ends repair mode and the network lock, so that connections continue.
     void release() noexcept;
-    /// They stay locked, and their sockets in repair mode.
+    /// Keeps the network lock, and leaves the sockets in repair mode.
     void leaveLocked() noexcept;
 
 private:
@@ -47,7 +47,7 @@ private:
         UniqueFd socket;
         std::string shown;
         InetConnection ends;
-        bool alive = false;  ///< when it was seen first: not closed yet
+        bool alive = false;  ///< false: already closed when the dump first read it
     };
 
     const kernel::InetSocketInfo* find(const files::OpenFd& file, const InetType& type, std::uint32_t inode);
@@ -60,7 +60,7 @@ private:
     InetOptionsDump options_;
     MembershipsDump memberships_;
     std::mutex mutex_;                                      ///< guards the next two
-    std::set<std::tuple<std::uint32_t, int, int>> listed_;  ///< networks, families and protocols read so far
+    std::set<std::tuple<std::uint32_t, int, int>> listed_;  ///< network namespaces, families and protocols read so far
     std::map<std::uint32_t, kernel::InetSocketInfo> known_;
     std::vector<Connection> connections_;
     std::vector<std::optional<TcpRepair>> repaired_;

@@ -12,7 +12,7 @@
 
 namespace criu::sockets {
 
-/// A socket address as bind(2) and connect(2) take it.
+/// Socket address for bind(2) and connect(2).
 union SocketAddress {
     sockaddr generic;
     sockaddr_in v4;
@@ -20,42 +20,42 @@ union SocketAddress {
     sockaddr_storage room;
 };
 
-/// One end of a connection, in the form of the images: addresses in network byte order, one or four words of them; the
-/// port in host order.
+/// One end of a connection, as in images: one or four words of the address in network byte order, and the port in host
+/// byte order.
 struct InetEndpoint {
     int family = AF_INET;
     std::array<std::uint32_t, 4> words{};
     std::uint16_t port = 0;
 
-    /// `port` as images have it; throws Error if address or port can't be one of that family.
+    /// Reads an address and a port of the images. Throws Error if they are invalid for the family.
     static InetEndpoint fromImage(int family, std::span<const std::uint32_t> words, std::uint32_t port);
     static InetEndpoint fromSocket(const SocketAddress& address);
 
-    /// How many words the family has.
+    /// Returns the number of words that the family has.
     [[nodiscard]] std::size_t length() const noexcept { return family == AF_INET ? 1 : words.size(); }
     [[nodiscard]] bool isAny() const noexcept { return words == decltype(words){}; }
-    /// An IPv6 address that means a link, so that it needs the link's number.
+    /// True for an IPv6 address that is valid on one link only, so that it needs a scope id.
     [[nodiscard]] bool needsScope() const noexcept;
-    /// ::ffff:1.2.3.4 is spoken to as 1.2.3.4.
+    /// Returns 1.2.3.4 for ::ffff:1.2.3.4, because packets have the IPv4 address.
     [[nodiscard]] InetEndpoint unmapped() const noexcept;
 
-    /// Fills `out`; returns its length. `scope`: number of the link, for addresses that need it.
+    /// Fills `out` and returns its length. `scope`: scope id for addresses that need one.
     socklen_t store(SocketAddress& out, std::uint32_t scope = 0) const noexcept;
 
-    /// "127.0.0.1", "::1".
+    /// Returns for instance "127.0.0.1" or "::1".
     [[nodiscard]] std::string address() const;
-    /// "127.0.0.1:80", "[::1]:80".
+    /// Returns for instance "127.0.0.1:80" or "[::1]:80".
     [[nodiscard]] std::string text() const;
 
     friend auto operator<=>(const InetEndpoint&, const InetEndpoint&) = default;
 };
 
-/// The two ends of a TCP connection.
+/// Both ends of a TCP connection.
 struct InetConnection {
     InetEndpoint local;
     InetEndpoint remote;
 
-    /// Both ends as they appear in packets.
+    /// Returns both ends as they appear in packets.
     [[nodiscard]] InetConnection unmapped() const noexcept { return {local.unmapped(), remote.unmapped()}; }
     [[nodiscard]] std::string text() const;
 

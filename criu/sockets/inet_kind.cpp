@@ -85,7 +85,7 @@ public:
     }
 
 private:
-    /// Leaving repair mode sends a window probe to the peer, which takes time: several threads do it.
+    /// Ends repair mode by several threads, because the kernel sends a window probe for each socket.
     void endRepairs(files::RestoredTree& tree) {
         constexpr std::size_t kJob = 32;
         constexpr unsigned kMostThreads = 4;
@@ -108,7 +108,7 @@ private:
                 pool->submit(end);
             else
                 end();
-            // Not all of them at a time: descriptors may be few.
+            // Limits the number of open descriptors.
             if (pool && at / kJob % (std::size_t{4} * kMostThreads) == 0)
                 pool->wait();
         }
@@ -118,7 +118,8 @@ private:
 
     NetworkLock& lock_;
     std::vector<std::shared_ptr<RestoredInet>> connections_;
-    std::map<const RestoredInet*, std::uint32_t> networks_;  ///< of these, as far as images say
+    /// network namespaces of connections_, if the images have them
+    std::map<const RestoredInet*, std::uint32_t> networks_;
     std::map<std::uint16_t, std::shared_ptr<RestoredInet>> listeners_;
 };
 

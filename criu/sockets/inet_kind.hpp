@@ -9,7 +9,8 @@ class NetworkLock;
 
 namespace criu::sockets {
 
-/// Sockets of IPv4 and IPv6: TCP, UDP, UDP-Lite, raw, ping. `lock` holds back the packets of TCP connections meanwhile.
+/// Sockets of IPv4 and IPv6: TCP, UDP, UDP-Lite, raw, ping. `lock` drops packets of TCP connections while they are
+/// dumped or restored.
 std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock);
 std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock);
 

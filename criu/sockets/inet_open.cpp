@@ -89,8 +89,8 @@ void RestoredInet::open(files::FileOpener& opener) {
     restoreDevice(socket.get(), *entry_.opts);
     restoreEarlyInetOptions(socket.get(), entry_, opener.log());
     const std::uint32_t device = deviceOf(entry_);
-    // Several sockets may have the same address, which bind(2) allows only if all of them have SO_REUSEADDR or, where
-    // several listen, SO_REUSEPORT set (socket(7)). complete() sets both to the values of the image.
+    // Several sockets may have the same address. bind(2) then requires SO_REUSEADDR for all of them, or SO_REUSEPORT
+    // for several listeners (socket(7)). complete() sets both to the values of the images.
     setFlag(socket.get(), SO_REUSEADDR, 1, "SO_REUSEADDR");
     if (portShared_ || (entry_.opts->has_so_reuseport != 0 && entry_.opts->so_reuseport != 0))
         setFlag(socket.get(), SO_REUSEPORT, 1, "SO_REUSEPORT");
@@ -98,8 +98,8 @@ void RestoredInet::open(files::FileOpener& opener) {
         openConnection(socket.get(), device, opener);
     else
         openOther(socket.get(), device, opener);
-    // The socket is in flight only: no process has a descriptor by which repair mode could be ended later, so it ends
-    // now. The peer, if it is of the tree, may not exist yet.
+    // Repair mode of a socket in flight ends here, because later no process has a descriptor for it. It ends without a
+    // probe: a peer in the tree may not exist yet.
     if (isInRepair() && !opener.isHeld(id())) {
         leaveRepairQuietly(socket.get());
         restoreReuse(socket.get());
@@ -109,7 +109,7 @@ void RestoredInet::open(files::FileOpener& opener) {
 
 void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileOpener& opener) const {
     if (tcpClose_) {
-        ::shutdown(socket, SHUT_RDWR);  // fails for want of a connection, and shuts down all the same
+        ::shutdown(socket, SHUT_RDWR);  // shuts down, although it fails without a connection
         return finishOpen(socket, opener);
     }
     sys(::fcntl(socket, F_SETFL, O_NONBLOCK), "make a socket non-blocking");
@@ -120,8 +120,8 @@ void RestoredInet::openConnection(int socket, std::uint32_t device, files::FileO
         stream.finish(socket);
 }
 
-/// False: of a closed connection, from which nothing can be read, the addresses can't be had any more. Only the socket
-/// itself knew them.
+/// Restores a connection. Returns false for a closed connection without unread data if that fails. Only the original
+/// socket knew its addresses.
 bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_t device,
                               files::FileOpener& opener) const {
     try {
@@ -138,7 +138,7 @@ bool RestoredInet::tryConnect(TcpStreamRestore& stream, int socket, std::uint32_
 }
 
 void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener& opener) const {
-    // An address without a port is one for raw sockets only.
+    // Only raw sockets can have an address without a port.
     if (ends_.local.port != 0 || (entry_.type == SOCK_RAW && !ends_.local.isAny()))
         bind(socket, device);
     if (state_ == TcpState::Listen)
@@ -153,9 +153,8 @@ void RestoredInet::openOther(int socket, std::uint32_t device, files::FileOpener
     finishOpen(socket, opener);
 }
 
-/// Connections that a listener had accepted, and closed, are remembered by the kernel for a minute under its port,
-/// which nobody can bind meanwhile unless all of them had SO_REUSEADDR. That the listener was there before them isn't
-/// known to the kernel any more, so they are forgotten first.
+/// Retries bind(2) after a conflict with TIME_WAIT sockets. The kernel keeps closed connections of a listener for a
+/// minute. They block the port for new sockets unless all of them had SO_REUSEADDR. So the connections are destroyed.
 bool RestoredInet::bindAfterClosed(int socket, const SocketAddress& address, socklen_t length) const {
     // A socket of IPv6 may have had connections of IPv4.
     const std::size_t forgotten = kernel::destroyClosedConnections(AF_INET6, ends_.local.port) +
@@ -163,8 +162,8 @@ bool RestoredInet::bindAfterClosed(int socket, const SocketAddress& address, soc
     return forgotten != 0 && ::bind(socket, &address.generic, length) == 0;
 }
 
-/// An interface may get the address only later; a new IPv6 address can't be bound to until duplicate address detection
-/// (RFC 4862) is over.
+/// Binds to the address even if no interface has it yet (IP_FREEBIND). Otherwise a new IPv6 address can't be bound
+/// before duplicate address detection (RFC 4862) ends.
 void RestoredInet::bind(int socket, std::uint32_t device) const {
     const int freely = 1;
     sys(::setsockopt(socket, IPPROTO_IP, IP_FREEBIND, &freely, sizeof(freely)) == 0 || errno == ENOPROTOOPT ? 0 : -1,
@@ -186,12 +185,12 @@ void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
         opener.log().warn("{}: the owner can't be set to uid {}", describe(), entry_.uid);
     restoreInetOptions(socket, entry_, opener.log());
     SkOptsEntry options = *entry_.opts;
-    // SO_REUSEADDR and SO_REUSEPORT are set by complete().
+    // complete() sets SO_REUSEADDR and SO_REUSEPORT.
     options.has_reuseaddr = 0;
     options.has_so_reuseport = 0;
     restoreSocketOptions(socket, options, opener.log(), opener.usernsd());
     if (entry_.has_shutdown != 0 && entry_.shutdown != SK_SHUTDOWN__NONE)
-        ::shutdown(socket, howOf(entry_.shutdown));  // of sockets without a connection it takes effect and fails
+        ::shutdown(socket, howOf(entry_.shutdown));  // takes effect on sockets without a connection, although it fails
     sys(::fcntl(socket, F_SETFL, static_cast<int>(entry_.flags)), "set flags {:#o} of a socket", entry_.flags);
 }
 
@@ -204,7 +203,7 @@ void RestoredInet::restoreReuse(int socket) const {
 
 void RestoredInet::complete(files::PlacedFiles& files) {
     const int socket = files.find(id());
-    if (socket >= 0 && !isInRepair() && !given_)  // repair mode changes the flag when it ends
+    if (socket >= 0 && !isInRepair() && !given_)  // leaving repair mode would change the flag
         restoreReuse(socket);
 }
 

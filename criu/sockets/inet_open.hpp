@@ -15,10 +15,10 @@ namespace criu::sockets {
 
 class TcpStreamRestore;
 
-/// An Internet socket to be restored.
+/// Restore half of one Internet socket.
 class RestoredInet final : public files::RestoredFile {
 public:
-    /// Throws Error if the entry can't be one, or the options don't allow it.
+    /// Throws Error if the entry is invalid, or if the options don't allow it.
     RestoredInet(const InetSkEntry& entry, const model::Options& options);
 
     [[nodiscard]] std::string describe() const override;
@@ -27,17 +27,17 @@ public:
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
 
     [[nodiscard]] FileId id() const noexcept { return FileId{entry_.id}; }
-    /// A TCP connection that is made again: its packets are locked since the dump.
+    /// True for a TCP connection, which is restored. Its packets are locked since the dump.
     [[nodiscard]] bool isConnection() const noexcept { return isTcp() && ends_.remote.port != 0; }
     [[nodiscard]] const InetConnection& ends() const noexcept { return ends_; }
-    /// A TCP socket that listens at a port.
+    /// True for a TCP socket that listens at a port.
     [[nodiscard]] bool listens() const noexcept { return isTcp() && state_ == TcpState::Listen; }
-    /// Another socket of the tree listens at the same port.
+    /// Records that another socket of the tree listens at the same port.
     void setPortShared() noexcept { portShared_ = true; }
 
-    /// Whether repair mode is to be ended when the network is unlocked.
+    /// True if the socket stays in repair mode until the network is unlocked.
     [[nodiscard]] bool isInRepair() const noexcept { return isConnection() && !tcpClose_ && !given_; }
-    /// Ends it, through any descriptor of the socket.
+    /// Ends repair mode, by any descriptor of the socket.
     void endRepair(int socket) const;
 
 private:
@@ -54,8 +54,8 @@ private:
     const InetSkEntry& entry_;
     TcpState state_;
     InetConnection ends_;
-    bool tcpClose_;  ///< connections are restored as closed
-    bool given_;     ///< by --inherit-fd, as it is to be
+    bool tcpClose_;  ///< restore connections as closed
+    bool given_;     ///< by --inherit-fd: the user's socket is used unchanged
     bool portShared_ = false;
 };
 

@@ -19,7 +19,7 @@
 namespace criu::sockets {
 namespace {
 
-// Newer than the headers of some systems, or not in those of the C library.
+// Missing in headers of some systems or of the C library.
 constexpr int kIpRecvErrorRfc4884 = 26;
 constexpr int kIpLocalPortRange = 51;
 constexpr int kIpv6RecvErrorRfc4884 = 31;
@@ -40,11 +40,11 @@ constexpr int kUdpLiteReceiveCoverage = 11;
 constexpr int kRawIcmpFilter = 1;
 constexpr int kIpv6FreeBind = 78;
 
-/// Which sockets have an option; bits.
+/// Bits for the sockets that have an option.
 enum Has : unsigned {
-    V4 = 1,          ///< of IPv4
-    V6 = 2,          ///< of IPv6
-    Dual = V4 | V6,  ///< options of IPv4 that sockets of IPv6 have for packets of IPv4, unless they are raw
+    V4 = 1,          ///< IPv4
+    V6 = 2,          ///< IPv6
+    Dual = V4 | V6,  ///< IPv4 options that IPv6 sockets have for IPv4 packets, unless they are raw
     Tcp = 4,
     Udp = 8,
     UdpLite = 16,
@@ -57,8 +57,8 @@ enum Has : unsigned {
 enum class When : std::uint8_t {
     Late,
     Early,         ///< restored before the socket gets an address
-    NotConnected,  ///< early, too; not of connections, where getsockopt(2) returns something else
-    Lowered,       ///< of connections only, which get it if what they have is more
+    NotConnected,  ///< restored early, but not for connections, where getsockopt(2) returns another value
+    Lowered,       ///< only for connections: set if their value is higher
 };
 
 struct Row {
@@ -67,7 +67,7 @@ struct Row {
     int option;
     unsigned has;
     When when = When::Late;
-    int setAt = 0;  ///< the level that it is set at, if it is read at another
+    int setAt = 0;  ///< level for setsockopt(2) if it differs from that for getsockopt(2)
 };
 
 // In the order of restoring.
@@ -94,12 +94,12 @@ constexpr Row kRows[] = {
     {"IP_MULTICAST_LOOP", IPPROTO_IP, IP_MULTICAST_LOOP, Dual | All},
     {"IP_MULTICAST_ALL", IPPROTO_IP, IP_MULTICAST_ALL, Dual | All},
     {"IP_ROUTER_ALERT", IPPROTO_IP, IP_ROUTER_ALERT, V4 | Raw},
-    {"IP_TOS", IPPROTO_IP, IP_TOS, V6 | All},  // of IPv4 sockets images have fields for these three
+    {"IP_TOS", IPPROTO_IP, IP_TOS, V6 | All},  // images have fields for these three options of IPv4 sockets
     {"IP_TTL", IPPROTO_IP, IP_TTL, V6 | All},
     {"IP_PKTINFO", IPPROTO_IP, IP_PKTINFO, V6 | All},
 
     {"IPV6_TRANSPARENT", IPPROTO_IPV6, IPV6_TRANSPARENT, V6 | All, When::Early},
-    // The kernel refuses it at IPPROTO_IPV6 for sockets of ICMPv6 (RFC 3542).
+    // Sockets of ICMPv6 refuse it at IPPROTO_IPV6 (RFC 3542).
     {"IPV6_CHECKSUM", IPPROTO_IPV6, IPV6_CHECKSUM, V6 | Raw, When::Late, SOL_RAW},
     {"IPV6_FLOWINFO", IPPROTO_IPV6, kIpv6FlowInfo, V6 | All},
     {"IPV6_FLOWINFO_SEND", IPPROTO_IPV6, kIpv6FlowInfoSend, V6 | All},
@@ -126,7 +126,7 @@ constexpr Row kRows[] = {
     {"IPV6_ADDR_PREFERENCES", IPPROTO_IPV6, IPV6_ADDR_PREFERENCES, V6 | All},
     {"IPV6_MINHOPCOUNT", IPPROTO_IPV6, IPV6_MINHOPCOUNT, V6 | All},
 
-    // The kernel tells only that a number of an alert other than 0 was chosen, not which.
+    // The kernel shows only whether the value is 0, not the value itself.
     {"IPV6_ROUTER_ALERT", IPPROTO_IPV6, IPV6_ROUTER_ALERT, V6 | Raw},
     {"IPV6_ROUTER_ALERT_ISOLATE", IPPROTO_IPV6, kIpv6RouterAlertIsolate, V6 | All},
     {"IPV6_2292PKTINFO", IPPROTO_IPV6, IPV6_2292PKTINFO, V6 | All},
@@ -134,20 +134,20 @@ constexpr Row kRows[] = {
     {"IPV6_2292DSTOPTS", IPPROTO_IPV6, IPV6_2292DSTOPTS, V6 | All},
     {"IPV6_2292RTHDR", IPPROTO_IPV6, IPV6_2292RTHDR, V6 | All},
     {"IPV6_2292HOPLIMIT", IPPROTO_IPV6, IPV6_2292HOPLIMIT, V6 | All},
-    {"IPV6_RTHDR", IPPROTO_IPV6, IPV6_RTHDR, V6 | All},  // before the next, which need it
+    {"IPV6_RTHDR", IPPROTO_IPV6, IPV6_RTHDR, V6 | All},  // required by the next ones
     {"IPV6_HOPOPTS", IPPROTO_IPV6, IPV6_HOPOPTS, V6 | All},
     {"IPV6_RTHDRDSTOPTS", IPPROTO_IPV6, IPV6_RTHDRDSTOPTS, V6 | All},
     {"IPV6_DSTOPTS", IPPROTO_IPV6, IPV6_DSTOPTS, V6 | All},
 
     {"TCP_MAXSEG", IPPROTO_TCP, TCP_MAXSEG, Dual | Tcp, When::NotConnected},
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::NotConnected},
-    // The kernel chooses one for a connection, and raises it as the buffer grows.
+    // The kernel chooses a value for a connection, and raises it as the buffer grows.
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::Lowered},
     {"TCP_SAVE_SYN", IPPROTO_TCP, TCP_SAVE_SYN, Dual | Tcp, When::Early},
     {"TCP_FASTOPEN_CONNECT", IPPROTO_TCP, TCP_FASTOPEN_CONNECT, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN", IPPROTO_TCP, TCP_FASTOPEN, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN_KEY", IPPROTO_TCP, TCP_FASTOPEN_KEY, Dual | Tcp, When::NotConnected},
-    // Connections have that of their listener; the kernel refuses it for them.
+    // Connections have the value of their listener; the kernel refuses to set it.
     {"TCP_FASTOPEN_NO_COOKIE", IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, Dual | Tcp, When::Early},
     {"TCP_CONGESTION", IPPROTO_TCP, TCP_CONGESTION, Dual | Tcp},
     {"TCP_SYNCNT", IPPROTO_TCP, TCP_SYNCNT, Dual | Tcp},
@@ -179,7 +179,7 @@ constexpr Row kRows[] = {
     {"SO_TXREHASH", SOL_SOCKET, kTxRehash, Dual | Tcp},
 };
 
-constexpr std::size_t kLongest = 2048;  // bytes of a value: headers of IPv6 can have nearly as many
+constexpr std::size_t kLongest = 2048;  // maximum bytes of a value, for IPv6 headers
 
 unsigned bitsOf(const InetType& type) {
     const unsigned family = type.family == AF_INET ? V4 : V6;
@@ -211,7 +211,7 @@ std::optional<std::vector<std::byte>> read(int socket, const Row& row) {
     if (::getsockopt(socket, row.level, row.option, value.data(), &size) == 0)
         return std::vector<std::byte>(value.begin(), value.begin() + size);
     if (errno == ENOPROTOOPT || errno == EOPNOTSUPP || errno == ENOTCONN || errno == EINVAL)
-        return std::nullopt;  // not on this kernel, or not in this state
+        return std::nullopt;  // unknown to this kernel, or not available in this state
     failErrno("read socket option {}", row.name);
 }
 
@@ -237,7 +237,7 @@ void readRaw(int socket, const InetType& type, IpOptsEntry& out, Arena& arena) {
     const bool v6 = type.family == AF_INET6;
     auto& raw = *arena.make<IpOptsRawEntry>();
     out.raw = &raw;
-    // Sockets of IPPROTO_RAW begin with 1.
+    // Sockets of IPPROTO_RAW have 1 by default.
     raw.has_hdrincl = 1;
     raw.hdrincl = (v6 ? readInt(socket, IPPROTO_IPV6, IPV6_HDRINCL, "IPV6_HDRINCL")
                       : readInt(socket, IPPROTO_IP, IP_HDRINCL, "IP_HDRINCL")) != 0;
@@ -307,12 +307,12 @@ bool isEarly(const Row& row) {
     return row.when == When::Early || row.when == When::NotConnected;
 }
 
-/// Whether an option is one of sockets in this state.
+/// True if sockets in this state have the option.
 bool fits(const Row& row, bool connected) {
     return row.when == When::NotConnected ? !connected : row.when != When::Lowered || connected;
 }
 
-/// Whether a socket has no more than this already.
+/// True if the socket's value is not higher than the wanted one.
 bool isLow(int socket, const Row& row, const SkMoreOpt& wanted) {
     std::uint32_t value = 0;
     if (wanted.value.len != sizeof(value))
@@ -356,7 +356,8 @@ const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t 
         if (fresh)
             values[i] = sockets::read(fresh.get(), kRows[i]);
         else
-            values[i] = std::vector<std::byte>(sizeof(int));  // sockets of ping aren't allowed to everybody
+            // ping sockets need a permission (net.ipv4.ping_group_range)
+            values[i] = std::vector<std::byte>(sizeof(int));
     }
     return usual_.emplace(std::pair(network, type), std::move(values)).first->second;
 }

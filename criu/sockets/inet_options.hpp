@@ -16,7 +16,7 @@
 /// Options of the levels IP, IPv6, ICMP, TCP, UDP (ip(7), ipv6(7), tcp(7), udp(7), <linux/in.h>, <linux/in6.h>).
 namespace criu::sockets {
 
-/// What kind of Internet socket it is.
+/// Type of an Internet socket.
 struct InetType {
     int family = 0;
     int type = 0;
@@ -24,12 +24,12 @@ struct InetType {
     friend auto operator<=>(const InetType&, const InetType&) = default;
 };
 
-/// Dump half. Options that images have no field for are stored (as "more" options) where their values differ from those
-/// of a new socket of the same type.
+/// Dump half. Options without a field in images are stored as "more" options, if they differ from a new socket of the
+/// same type.
 class InetOptionsDump {
 public:
-    /// Fills ip_opts, tcp_opts, v6only and more. `connected`: options that then mean something else are left out. By
-    /// several threads at once, which are in the socket's network namespace, `network`.
+    /// Fills ip_opts, tcp_opts, v6only and more. `connected`: skips options that have another meaning for connections.
+    /// Several threads may call it at once, in the network namespace `network` of the socket.
     void read(std::uint32_t network, int socket, const InetType& type, bool connected, KnownOptions known,
               InetSkEntry& out, Arena& arena);
 
@@ -38,14 +38,14 @@ private:
     const std::vector<Value>& usual(std::uint32_t network, const InetType& type);
 
     std::mutex mutex_;
-    /// Values of new sockets, for each row of the table; by network namespace, since sysctls decide some of them.
+    /// Values of new sockets, one for each row of the table. They depend on sysctls of the network namespace.
     std::map<std::pair<std::uint32_t, InetType>, std::vector<Value>> usual_;
 };
 
-/// Sets the options that decide whether the socket may have its address. Before bind(2).
+/// Sets options that affect bind(2). Called before it.
 void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log);
 
-/// Sets all other options. After the socket has its addresses.
+/// Sets all other options. Called when the socket has its addresses.
 void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log);
 
 }  // namespace criu::sockets

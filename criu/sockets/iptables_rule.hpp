@@ -7,17 +7,17 @@
 
 #include "criu/sockets/inet_endpoint.hpp"
 
-/// The rules by which iptables locks connections, as text for iptables-restore(8).
+/// Rules of iptables that lock connections, as text for iptables-restore(8).
 namespace criu::sockets {
 
-/// Lines that insert the rules for the connections of a family; empty if there are none.
+/// Returns lines that insert the rules for the connections of a family; empty if there are none.
 std::string iptablesInsertions(std::span<const InetConnection> connections, int family);
 
-/// Lines that delete those rules in `saved` (output of iptables-save) that lock one of the connections, each as often
-/// as it is there. A rule that isn't there would make iptables-restore refuse all.
+/// Returns lines that delete all rules in `saved` (output of iptables-save) that lock one of the connections. Each is
+/// deleted as often as it occurs, because iptables-restore refuses all lines if one rule doesn't exist.
 std::string iptablesDeletions(std::span<const InetConnection> connections, int family, std::string_view saved);
 
-/// Whether `saved` has the rules for all the connections of a family, from either end's point of view.
+/// True if `saved` has the rules for all connections of a family, as either end sees them.
 bool iptablesHave(std::span<const InetConnection> connections, int family, std::string_view saved);
 
 }  // namespace criu::sockets

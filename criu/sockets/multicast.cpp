@@ -50,7 +50,7 @@ InetEndpoint endpointOf(const sockaddr_storage& from) {
     return InetEndpoint::fromSocket(address);
 }
 
-/// RFC 3678's structure with room for sources behind it.
+/// Structure of RFC 3678 with room for sources.
 struct Filter {
     static constexpr std::uint32_t kSources = 128;
     group_filter head{};
@@ -75,7 +75,7 @@ InetEndpoint endpointFrom(int family, const ProtobufCBinaryData& bytes) {
 std::vector<JoinedGroup> parseIgmp(std::string_view text) {
     std::vector<JoinedGroup> found;
     std::string interface;
-    nextLine(text);  // the heading
+    nextLine(text);  // skips the heading
     while (!text.empty()) {
         std::string_view line = nextLine(text);
         const bool group = !line.empty() && line.front() == '\t';
@@ -83,7 +83,7 @@ std::vector<JoinedGroup> parseIgmp(std::string_view text) {
         JoinedGroup joined{interface, {}};
         if (!group)
             interface = nextWord(line);
-        else if (parseHex(word, joined.group.words[0]))  // the number as it lies in memory
+        else if (parseHex(word, joined.group.words[0]))  // the number has the byte order of memory
             found.push_back(std::move(joined));
     }
     return found;
@@ -121,7 +121,7 @@ const std::vector<MembershipsDump::Known>& MembershipsDump::load(std::uint32_t n
             text = kernel::ProcDir().readFile(path);
         } catch (const Error& error) {
             if (error.code() != ENOENT)
-                throw;  // without IPv6 there is no igmp6
+                throw;  // igmp6 is missing without IPv6
         }
         for (JoinedGroup& joined : parse(text)) {
             const unsigned index = ::if_nametoindex(joined.interface.c_str());
@@ -129,7 +129,7 @@ const std::vector<MembershipsDump::Known>& MembershipsDump::load(std::uint32_t n
                 all.push_back({std::move(joined), index});
         }
     };
-    // By the thread: others of this process may be elsewhere.
+    // Reads the thread's files, because other threads may be in other network namespaces.
     add("thread-self/net/igmp", parseIgmp);
     add("thread-self/net/igmp6", parseIgmp6);
     return all;
@@ -138,7 +138,7 @@ const std::vector<MembershipsDump::Known>& MembershipsDump::load(std::uint32_t n
 void MembershipsDump::read(std::uint32_t network, int socket, int family, InetSkEntry& out, Arena& arena) {
     std::vector<InetMembership*> found;
     for (const Known& known : load(network)) {
-        // Sockets of IPv6 have no memberships of IPv4 that could be asked for.
+        // The kernel doesn't show IPv4 memberships of IPv6 sockets.
         if (known.joined.group.family != family)
             continue;
         Filter filter;
@@ -148,7 +148,7 @@ void MembershipsDump::read(std::uint32_t network, int socket, int family, InetSk
         socklen_t size = sizeof(filter);
         if (::getsockopt(socket, levelOf(family), MCAST_MSFILTER, &filter, &size) != 0) {
             if (errno == EADDRNOTAVAIL || errno == ENODEV || errno == EINVAL)
-                continue;  // it hasn't joined this one
+                continue;  // the socket isn't in this group
             failErrno("read the multicast groups of a socket");
         }
         if (filter.head.gf_numsrc > Filter::kSources)

@@ -11,24 +11,24 @@
 #include "criu/sockets/inet_endpoint.hpp"
 #include "images/sk-inet.hpp"
 
-/// Multicast groups that sockets have joined (RFC 3678). No interface lists those of a socket; but those of all of
-/// a network are in /proc, and of each a socket can be asked.
+/// Multicast groups of sockets (RFC 3678). The kernel doesn't list the groups of a socket. But /proc lists all groups
+/// of a network namespace, and getsockopt(2) tells for each whether the socket has joined it.
 namespace criu::sockets {
 
-/// A group that somebody of this network has joined.
+/// A group that a socket of this network namespace has joined.
 struct JoinedGroup {
     std::string interface;
     InetEndpoint group;
 };
 
-/// The lines of /proc/net/igmp (IPv4) or /proc/net/igmp6.
+/// Parse /proc/net/igmp (IPv4) and /proc/net/igmp6.
 std::vector<JoinedGroup> parseIgmp(std::string_view text);
 std::vector<JoinedGroup> parseIgmp6(std::string_view text);
 
-/// Dump half.
+/// Dump half of memberships.
 class MembershipsDump {
 public:
-    /// Adds what a socket has joined. The calling thread is in its network namespace, `network`.
+    /// Adds the groups of a socket. The calling thread must be in its network namespace, `network`.
     void read(std::uint32_t network, int socket, int family, InetSkEntry& out, Arena& arena);
 
 private:
@@ -38,10 +38,10 @@ private:
     };
     const std::vector<Known>& load(std::uint32_t network);
 
-    std::map<std::uint32_t, std::vector<Known>> all_;  ///< by network namespaces
+    std::map<std::uint32_t, std::vector<Known>> all_;  ///< by network namespace
 };
 
-/// Joins them again.
+/// Joins the groups of the images.
 void restoreMemberships(int socket, const InetSkEntry& entry);
 
 }  // namespace criu::sockets

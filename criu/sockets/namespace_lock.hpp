@@ -4,18 +4,18 @@
 #include <string>
 #include <string_view>
 
-/// The lock of a whole network namespace: every packet is dropped unless it bears kPassingMark. Lines for the tools of
-/// the packet filter; names are those of CRIU 4.2.
+/// Lock of a whole network namespace: drops every packet without kPassingMark. The functions return input of the packet
+/// filter tools. Names are those of CRIU 4.2.
 namespace criu::sockets {
 
-/// For iptables-restore(8) and ip6tables-restore(8).
+/// Returns input for iptables-restore(8) and ip6tables-restore(8).
 [[nodiscard]] std::string iptablesNamespaceLock();
 
-/// What takes back as many such locks as there are among `rules` (the filter table, as iptables-save(8) lists it);
-/// empty if there is none.
+/// Returns input that removes all such locks in `rules`, the filter table as iptables-save(8) prints it; empty if there
+/// is none.
 [[nodiscard]] std::string iptablesNamespaceUnlock(std::string_view rules);
 
-/// For nft(8). `table`: family and name.
+/// Returns input for nft(8). `table`: family and name.
 [[nodiscard]] std::string nftablesNamespaceLock(std::string_view table);
 
 }  // namespace criu::sockets

@@ -40,7 +40,7 @@ std::uint32_t boundPort(int fd) {
     return address.nl_pid;
 }
 
-/// A bit for each group it is a member of, without words of zeroes at the end.
+/// Returns a bit for each group of the socket, without zero words at the end.
 std::vector<std::uint32_t> groupsOf(int fd) {
     std::array<std::uint32_t, 256> words{};
     socklen_t size = sizeof(words);
@@ -90,7 +90,7 @@ private:
             return;
         if (errno != EADDRINUSE)
             failErrno("bind a netlink socket to port {}", entry_.portid);
-        // Somebody else has it meanwhile. Hardly a program cares for its number: most let the kernel choose.
+        // Another socket has the port. Few programs depend on it, because most let the kernel choose.
         address.nl_pid = 0;
         sys(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), "bind a netlink socket");
         log.warn("Port {} of a netlink socket of protocol {} is taken: it is {} now", entry_.portid, entry_.protocol,
@@ -129,7 +129,7 @@ public:
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         const int fd = file.copy.get();
-        // Reading, even in advance, would take away a note of messages that were lost.
+        // recv(2), even with MSG_PEEK, would clear the error of lost messages.
         pollfd ask{fd, POLLIN, 0};
         sys(::poll(&ask, 1, 0), "poll a netlink socket");
         if ((ask.revents & (POLLIN | POLLERR)) != 0) {

@@ -5,7 +5,7 @@
 
 namespace criu::sockets {
 
-/// Netlink sockets (netlink(7)): port, groups, peer and options. Messages in their queues can't be carried.
+/// Netlink sockets (netlink(7)): port, groups, peer and options. A socket with messages in its queue can't be dumped.
 std::unique_ptr<files::FileKindDump> makeNetlinkDump();
 std::unique_ptr<files::FileKindRestore> makeNetlinkRestore();
 

@@ -22,14 +22,14 @@ using Method = model::NetworkLock;
 
 constexpr Method kNumbers[] = {Method::Iptables, Method::Nftables, Method::Skip};
 
-/// The families (IPv4, IPv6) that this kernel has.
+/// Returns the families (IPv4, IPv6) that this kernel has.
 std::vector<Iptables::Family> families() {
     if (kernel::ProcDir().self().tryReadFile("net/if_inet6"))
         return {Iptables::Family::V4, Iptables::Family::V6};
     return {Iptables::Family::V4};
 }
 
-/// Both directions of a connection, as elements of an nftables set: source and destination as packets have them.
+/// Adds both directions of a connection to the elements of an nftables set, with addresses as in packets.
 void addElements(std::string& out, const InetConnection& connection) {
     const auto one = [&out](const InetEndpoint& from, const InetEndpoint& to) {
         fmt::format_to(std::back_inserter(out), "{}{} . {} . {} . {}", out.empty() ? "" : ", ", from.address(),
@@ -48,7 +48,7 @@ void addSet(std::string& out, std::string_view name, std::string_view type, cons
                        type, elements);
 }
 
-/// As they appear in packets, each once: both ends of a connection may be in the tree.
+/// Returns each connection once, with addresses as in packets. Both ends may be in the tree.
 std::vector<InetConnection> asPackets(std::vector<InetConnection> connections) {
     for (InetConnection& connection : connections)
         connection = connection.unmapped();
@@ -87,7 +87,7 @@ void NetworkLock::release() noexcept {
 }
 
 std::string NetworkLock::table() const {
-    // CRIU 4.2 cuts the name off here, and has to find the table by it.
+    // CRIU 4.2 truncates the name to this length when it looks for the table.
     constexpr std::size_t kLongest = 31;
     return fmt::format("inet CRIU-{}", runId_).substr(0, kLongest);
 }
@@ -105,12 +105,12 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
         else if (method_ == Method::Iptables)
             lockIptables();
     } catch (const Error&) {
-        unlock();  // one family may have its rules
+        unlock();  // the rules of one family may exist
         throw;
     }
 }
 
-/// The dump may have been where there were other tools.
+/// Chooses tools that exist here; the dump may have used others.
 void NetworkLock::chooseMethod() {
     if (method_ == Method::Iptables && !Iptables(Iptables::Family::V4).available())
         method_ = Method::Nftables;
@@ -164,7 +164,7 @@ bool NetworkLock::hasNamespaceLock() const {
     });
 }
 
-/// Of all connections that are to be locked.
+/// True if all connections in locked_ are locked.
 bool NetworkLock::hasLock() const {
     if (method_ == Method::Nftables)
         return hasTable();
@@ -255,7 +255,7 @@ void NetworkLock::lockNftables() const {
 }
 
 void NetworkLock::unlockNftables() const {
-    // Creating it first makes this succeed when there is none (any more).
+    // The table is created first, so that the deletion succeeds even if it didn't exist.
     kernel::Nftables().run(fmt::format("add table {}\ndelete table {}\n", table(), table()));
 }
 
@@ -281,8 +281,9 @@ void NetworkLock::removeRules(Iptables::Family family,
                               const std::function<std::string(std::string_view)>& deletions) const {
     const Iptables iptables(family);
     if (!iptables.available())
-        return;  // so nobody has used it either
-    // Others change the same tables at any time, and a rule that stays stops its connection for good: so try again.
+        return;  // without the tool, no rules exist
+    // Repeats after failures: other programs may change the tables at the same time, and a remaining rule would block
+    // its connection forever.
     constexpr int kTries = 20;
     constexpr std::chrono::milliseconds kPause{25};
     for (int tries = 1;; ++tries) {
@@ -292,7 +293,7 @@ void NetworkLock::removeRules(Iptables::Family family,
                 iptables.run(lines);
             return;
         } catch (const std::exception& error) {
-            // If this fails for one family, the other is unlocked all the same.
+            // A failure for one family doesn't prevent the other's unlock.
             if (tries == kTries)
                 return log_.error("The network can't be unlocked: {}", error.what());
         }

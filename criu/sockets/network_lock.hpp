@@ -15,21 +15,20 @@ namespace criu {
 class Log;
 }
 
-/// While a connection is dumped, doesn't exist, or is restored, nobody may answer its peer: the kernel would reset a
-/// connection that it doesn't know (any more, or yet), and a socket would change its state. So rules of the packet
-/// filter drop the packets of exactly these connections, from the dump until the restore. Names and marks are those of
-/// CRIU 4.2, so that each of the two programs can remove the rules of the other.
+/// Network lock: packet filter rules that drop packets of exactly these connections, from the dump until the restore.
+/// Without it, a packet of the peer changes the socket's state. The kernel also answers a packet with a reset while no
+/// socket exists. Names and marks are those of CRIU 4.2, so that each program can remove the rules of the other.
 namespace criu::sockets {
 
-/// Packets with this SO_MARK pass in spite of a lock: those that criu itself forges.
+/// Passing mark of packets that criu forges. A network lock doesn't drop packets with this SO_MARK.
 inline constexpr int kPassingMark = 0xC114;
 
-/// The number of a method in inventory.img.
+/// Returns the number of a method in inventory.img.
 std::uint32_t networkLockNumber(model::NetworkLock method);
-/// Throws Error for a number that means nothing.
+/// Returns the method of a number. Throws Error for an unknown one.
 model::NetworkLock networkLockMethod(std::uint32_t number);
 
-/// What a dump uses when the options don't say: iptables, as CRIU 4.2 does, or nftables where iptables isn't installed.
+/// Returns the method of a dump without the option: iptables like CRIU 4.2, or nftables if iptables isn't installed.
 model::NetworkLock defaultNetworkLock();
 
 class NetworkLock {
@@ -44,37 +43,37 @@ public:
 
     [[nodiscard]] model::NetworkLock method() const noexcept { return method_; }
 
-    /// The number, in images, of the network whose connections it locks; those of others are locked with the whole of
-    /// theirs. Until it is known that is every network.
+    /// Sets the id of the network namespace whose connections this object locks. Other namespaces are locked as a
+    /// whole. Before this call, isOf() is true for all namespaces.
     void setNetwork(std::uint32_t number) noexcept { network_ = number; }
     [[nodiscard]] bool isOf(std::uint32_t network) const noexcept { return network_ == 0 || network == network_; }
 
-    /// Drops packets of these connections from now on; all of them or, with an Error, none. Once only.
+    /// Drops packets of these connections from now on. With an Error, none of them is locked. May be called once.
     void lock(std::vector<InetConnection> connections);
 
-    /// Drops all packets of the network namespace of the calling thread; that includes whatever lock() is asked for
-    /// later. For a namespace that is the tree's own. Throws Error.
+    /// Drops all packets of the calling thread's network namespace, which must be private to the tree. A later lock()
+    /// does nothing. Throws Error.
     void lockNamespace();
 
-    /// Lifts the lock. Problems are logged only: nobody could do anything about them.
+    /// Removes the lock. Failures are only logged.
     void unlock() noexcept;
 
-    /// The lock stays when this object goes: for the restore.
+    /// Keeps the lock for the restore, after this object is destroyed.
     void leaveInPlace() noexcept {
         locked_.reset();
         whole_ = false;
     }
 
-    /// Restore: takes over the lock of these connections that a dump left behind, or, if it is gone, puts one in place
-    /// of it. A lock that was there stays until unlock() is called, also after a failure: for another try. A new one
-    /// that fails is logged only: it would have kept away what perhaps doesn't come.
+    /// Takes over the lock of a dump for these connections, or creates one if it is missing. An existing lock stays
+    /// until unlock(), also after a failure, so that the restore can be repeated. A failure to create one is only
+    /// logged, because packets may not come at all.
     void ensure(std::vector<InetConnection> connections) noexcept;
 
-    /// Same, for a lock of the whole namespace of the calling thread. unlock() and release() are then to be called in
-    /// it.
+    /// Does the work of ensure() for a lock of the calling thread's whole network namespace. unlock() and release()
+    /// must be called in it, too.
     void ensureNamespace() noexcept;
 
-    /// Lifts the lock unless it was found in place.
+    /// Removes the lock unless it existed before.
     void release() noexcept;
 
 private:
@@ -97,8 +96,8 @@ private:
     Log& log_;
     std::uint32_t network_ = 0;
     std::optional<std::vector<InetConnection>> locked_;
-    bool whole_ = false;  ///< all of the namespace is locked
-    bool found_ = false;  ///< by somebody else, before
+    bool whole_ = false;  ///< the whole namespace is locked
+    bool found_ = false;  ///< the lock existed before
 };
 
 }  // namespace criu::sockets

@@ -5,7 +5,7 @@
 
 namespace criu::sockets {
 
-/// Sockets of all families that can't be dumped: claimed to be refused by name. Behind all other kinds of sockets.
+/// Refuses sockets of all families that can't be dumped. Its position is after all other socket kinds.
 std::unique_ptr<files::FileKindDump> makeOtherSocketDump();
 
 }  // namespace criu::sockets

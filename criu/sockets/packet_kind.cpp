@@ -63,7 +63,7 @@ void addMemberships(const kernel::PacketSocketInfo& info, PacketSockEntry& out, 
 void addFanout(const files::OpenFd& file, PacketSockEntry& out) {
     const std::uint32_t fanout = number(file.copy.get(), PACKET_FANOUT).value_or(0);
     if (fanout == 0)
-        return;  // group 0 of type 0 looks the same, and is what nobody asks for
+        return;  // group 0 of type 0 looks the same, but no program uses it
     const std::uint32_t type = fanout >> 16 & 0xff;
     if (type == PACKET_FANOUT_CBPF || type == PACKET_FANOUT_EBPF)
         fail("{} is in a fanout group with a BPF program, which can't be read out", file.describe());

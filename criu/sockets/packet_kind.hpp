@@ -5,7 +5,7 @@
 
 namespace criu::sockets {
 
-/// Packet sockets (packet(7)), with rings, memberships and fanout groups. Packets that wait in them aren't carried.
+/// Packet sockets (packet(7)), with rings, memberships and fanout groups. Packets in their queues are dropped.
 std::unique_ptr<files::FileKindDump> makePacketDump();
 std::unique_ptr<files::FileKindRestore> makePacketRestore();
 

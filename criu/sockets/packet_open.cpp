@@ -51,7 +51,8 @@ std::string RestoredPacket::describe() const {
 
 void RestoredPacket::open(files::FileOpener& opener) {
     const bool old = entry_.type == SOCK_PACKET;
-    // Without a protocol nothing arrives before all is set up; the old kind can't be given one later.
+    // Creates the socket without a protocol, so that no packet arrives before it is complete. SOCK_PACKET sockets can't
+    // get one later.
     UniqueFd socket(sys(
         ::socket(AF_PACKET, static_cast<int>(entry_.type) | SOCK_CLOEXEC, old ? static_cast<int>(entry_.protocol) : 0),
         "create a packet socket"));

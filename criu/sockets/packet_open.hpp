@@ -9,11 +9,11 @@
 
 namespace criu::sockets {
 
-/// Options of level SOL_PACKET without a field of their own.
+/// Options of level SOL_PACKET without a field in images.
 inline constexpr int kMorePacketOptions[] = {19, 20, 23, 24};  // PACKET_TX_HAS_OFF, _QDISC_BYPASS, _IGNORE_OUTGOING,
                                                                // _VNET_HDR_SZ
 
-/// A packet socket to be restored.
+/// Restore half of one packet socket.
 class RestoredPacket final : public files::RestoredFile {
 public:
     explicit RestoredPacket(const PacketSockEntry& entry) : entry_(entry) {}
