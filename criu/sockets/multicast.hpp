@@ -34,7 +34,7 @@ public:
 private:
     struct Known {
         JoinedGroup joined;
-        unsigned index = 0;  ///< of the interface
+        unsigned index = 0;  ///< interface index
     };
     const std::vector<Known>& load(std::uint32_t network);
 

@@ -21,13 +21,12 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 64 << 10;
 constexpr std::size_t kLargestBuffer = std::size_t{1} << 30;
-/// Room for the ancillary data of one message: at most 253 descriptors (SCM_MAX_FD), credentials, a security label and
-/// a pidfd.
+/// Room for the ancillary data of one message: up to 253 descriptors (SCM_MAX_FD), credentials, a label and a pidfd.
 constexpr std::size_t kControlSize = 8192;
 constexpr uid_t kOverflowUid = 65534;
 constexpr int kScmPidFd = 4;  // SCM_PIDFD of kernel 6.5
 
-/// What one recvmsg() with MSG_PEEK returned.
+/// Result of one recvmsg(2) with MSG_PEEK.
 struct Peeked {
     bool any = false;
     bool truncated = false;
@@ -37,8 +36,7 @@ struct Peeked {
     std::string address;
 };
 
-/// Sets a socket option while the queue is copied, and sets it back afterwards: it belongs to the socket, which goes
-/// on.
+/// Scope that changes an option of the dumped socket, and sets it back.
 class TemporaryOption {
 public:
     TemporaryOption(int fd, int option, int value, const char* name) : fd_(fd), option_(option) {
@@ -78,9 +76,9 @@ void takeControl(msghdr& message, Peeked& out) {
     }
 }
 
-/// Copies a queue without taking anything out: recvmsg() with MSG_PEEK, which by itself would return the first message
-/// again and again. With SO_PEEK_OFF set (socket(7), Linux 3.4) it begins at that offset, and moves it behind what it
-/// has returned.
+/// Copies a queue without removing anything, by recvmsg(2) with MSG_PEEK. Alone that returns the first message each
+/// time. With SO_PEEK_OFF (socket(7), Linux 3.4) it begins at the offset, and moves the offset behind the returned
+/// data.
 class Peeker {
 public:
     explicit Peeker(int fd)
@@ -92,12 +90,12 @@ public:
         sys(::mprotect(wall_.data(), wall_.size(), PROT_NONE), "protect a page");
     }
 
-    /// Copies the next piece: a datagram, or bytes of a stream up to and with the next message that has descriptors.
+    /// Copies the next piece: a datagram, or bytes of a stream until the end of the next message with descriptors.
     Peeked next() {
         for (;;) {
             Peeked piece = peek(buffer_.size());
-            // A piece may go on behind the buffer's end. One with descriptors must be copied at once, since every peek
-            // that touches it installs them all again.
+            // A piece may continue behind the buffer's end. Each peek installs all descriptors again, so one with
+            // descriptors must be copied at once.
             if (!piece.truncated && (piece.rights.empty() || piece.length < buffer_.size())) {
                 position_ += piece.length;
                 return piece;
@@ -109,14 +107,14 @@ public:
         }
     }
 
-    /// How many bytes of a stream's piece, which ended at the current position, come before those that descriptors are
-    /// attached to: a reader may stop there.
+    /// Returns how many bytes of a stream's piece come before the message with descriptors. The piece must end at the
+    /// current position. A reader may stop there.
     std::size_t plainPart(std::size_t length) {
-        // A peek into a stream goes on from message to message. It stops behind one with descriptors, but not where the
-        // buffer is full: then it still installs the descriptors of the next message (unix_stream_read_generic() in
-        // net/unix/af_unix.c). So a piece doesn't say where in it the descriptors belong. But a peek returns what it
-        // has when it comes to a message that it can't copy to the end, and here the last byte of the piece has no
-        // memory to go to: what is returned is what stands before the message with descriptors.
+        // A peek into a stream continues from message to message, and stops behind one with descriptors. If the buffer
+        // is full before, the kernel still installs the descriptors of the next message (unix_stream_read_generic() in
+        // net/unix/af_unix.c). So a piece doesn't show which of its bytes the descriptors belong to. But a peek stops
+        // before a message that it can't copy completely. Here the last byte of the piece has no writable memory, so
+        // the peek returns the bytes before the message with descriptors.
         rewind(position_ - length);
         const std::array<iovec, 2> target{iovec{buffer_.data(), length - 1}, iovec{wall_.data(), 1}};
         msghdr message{};
@@ -151,7 +149,7 @@ private:
         message.msg_controllen = sizeof(control);
         constexpr int kHow = MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
         ssize_t got = ::recvmsg(fd_, &message, kHow);
-        if (got < 0 && errno == ECONNRESET)  // a report for the reader, which comes before any data and only once
+        if (got < 0 && errno == ECONNRESET)  // an error that is reported once, before any data
             got = ::recvmsg(fd_, &message, kHow);
         Peeked out;
         if (got < 0) {
@@ -164,13 +162,13 @@ private:
             fail("not all descriptors in flight could be received");
         out.length = static_cast<std::size_t>(got);
         out.truncated = (message.msg_flags & MSG_TRUNC) != 0;
-        // With SO_PASSCRED set even an empty message comes with credentials; only the end of file has none.
+        // With SO_PASSCRED, even an empty message has credentials. Only the end of file has none.
         out.any = got > 0 || out.sender;
         constexpr std::size_t kHead = offsetof(sockaddr_un, sun_path);
         if (message.msg_namelen > kHead)
             out.address.assign(from.sun_path,
                                std::min<std::size_t>(message.msg_namelen - kHead, sizeof(from.sun_path)));
-        // The kernel's values for a message that was sent without credentials.
+        // The kernel's values for a message without credentials.
         if (out.sender && out.sender->pid == 0 && out.sender->uid == kOverflowUid && out.sender->gid == kOverflowUid)
             out.sender.reset();
         return out;
@@ -180,7 +178,7 @@ private:
     TemporaryOption offset_;
     TemporaryOption credentials_;
     std::vector<std::byte> buffer_;
-    Mapping wall_;  ///< a page without access: copying to it fails
+    Mapping wall_;  ///< page without access, so that copying to it fails
     std::size_t position_ = 0;
 };
 
@@ -199,8 +197,8 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
     if (stream)
         refuseOutOfBand(fd);
     Peeker peeker(fd);
-    // Never peek into an empty stream: recvmsg() would return a connection error that waits there (SO_ERROR), and so
-    // take it away from the program.
+    // Never peeks into an empty stream: recvmsg(2) would return a pending connection error (SO_ERROR), and the program
+    // would lose it.
     while (!stream || peeker.position() < waiting) {
         dump.stop().throwIfRequested();
         Peeked piece = peeker.next();
@@ -210,7 +208,7 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
             return;
         const std::size_t plain = stream && !piece.rights.empty() ? peeker.plainPart(piece.length) : 0;
 
-        // The files first: they may be sockets with queues of their own, which this call then writes before this one.
+        // The files come first. They may be sockets with queues, which this call writes before this queue.
         ScmEntry rights = SCM_ENTRY__INIT;
         ScmEntry* all = &rights;
         std::vector<std::uint32_t> ids;

@@ -13,14 +13,14 @@
 namespace criu::sockets {
 namespace {
 
-/// How many descriptors one message can carry: SCM_MAX_FD of the kernel.
+/// Maximum number of descriptors in a message: SCM_MAX_FD of the kernel.
 constexpr std::size_t kMaxRights = 253;
 
-/// The ancillary data of a message that is about to be sent.
+/// Ancillary data of a message to send.
 class Control {
 public:
     void add(int type, const void* value, std::size_t size) {
-        // Whoever reads the images makes sure of this, but the compiler sees no bound.
+        // SocketQueues::load() guarantees this; the check is for the compiler, which sees no bound.
         if (size > kMaxRights * sizeof(int))
             fail("ancillary data of {} bytes are more than one message can carry", size);
         const std::size_t at = bytes_.size();
@@ -96,7 +96,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
             fail("file {} is in flight, but isn't open", id);
         rights.push_back(fd);
     }
-    // A process that is gone can't be named as the sender, but its uid and gid can.
+    // A process that has ended can't be named as sender, but its uid and gid can.
     ucred from = packet.sender.value_or(ucred{});
     from.pid = numberOf_(TreePid(from.pid));
     for (bool retried = false;; retried = true) {

@@ -18,7 +18,7 @@ std::vector<std::string> namesInDirectory(const std::string& directory, const st
     if (open == nullptr)
         return names;
     while (const dirent* const entry = ::readdir(open.get())) {
-        // Overlays may list other inode numbers than stat(2) gives, so d_ino isn't compared.
+        // d_ino isn't compared, because overlayfs may list other inode numbers than stat(2) returns.
         if (entry->d_type != DT_SOCK && entry->d_type != DT_UNKNOWN)
             continue;
         struct stat there {};

@@ -9,7 +9,7 @@
 /// Names of the file that a Unix socket is bound to.
 namespace criu::sockets {
 
-/// The names that the file of `status` has in a directory, sorted. Empty if the directory can't be read.
+/// Returns the sorted names that the file of `status` has in a directory; empty if the directory can't be read.
 [[nodiscard]] std::vector<std::string> namesInDirectory(const std::string& directory, const struct stat& status);
 
 }  // namespace criu::sockets

@@ -22,7 +22,7 @@ namespace criu::sockets {
 namespace {
 
 // Newer than the headers of some systems.
-constexpr int kTimestampNew = 63;     // SO_TIMESTAMP_NEW: with 64-bit seconds for 32-bit programs
+constexpr int kTimestampNew = 63;     // SO_TIMESTAMP_NEW: 64-bit seconds for 32-bit programs
 constexpr int kTimestampNsNew = 64;   // SO_TIMESTAMPNS_NEW
 constexpr int kTxTime = 61;           // SO_TXTIME
 constexpr int kTimestampingNew = 65;  // SO_TIMESTAMPING_NEW
@@ -37,11 +37,11 @@ constexpr int kPassRights = 83;
 enum class Dumped : std::uint8_t {
     Always,
     NonZero,      ///< absent means 0
-    Credentials,  ///< only for families whose messages carry credentials
-    Never,        ///< in old images only
+    Credentials,  ///< only for families with credentials in messages
+    Never,        ///< only in old images
 };
 
-/// An option that is one int, and its field in the image.
+/// Option of type int, and its field in images.
 struct IntOption {
     const char* name;
     int level;
@@ -79,7 +79,7 @@ std::optional<int> load(const SkOptsEntry& entry) {
             load<&SkOptsEntry::has_##field, &SkOptsEntry::field>                                     \
     }
 
-// In the order of restoring. Setting a buffer's size pins it; SO_BUF_LOCK, which comes behind, says whether it was.
+// In the order of restoring. Setting a buffer's size locks it, so SO_BUF_LOCK follows and sets the flag of the images.
 constexpr IntOption kIntOptions[] = {
     CRIU_NUMBER("SO_BUF_LOCK", SOL_SOCKET, kBufLock, Dumped::Always, so_buf_lock),
     CRIU_NUMBER("SO_PRIORITY", SOL_SOCKET, SO_PRIORITY, Dumped::Always, so_priority),
@@ -105,15 +105,15 @@ constexpr IntOption kIntOptions[] = {
 /// Families whose sockets have an option.
 enum class Of : std::uint8_t {
     All,
-    Credentials,  ///< only those whose messages carry credentials
-    NotInternet,  ///< Internet sockets keep it with their other options, see inet_options
+    Credentials,  ///< only families with credentials in messages
+    NotInternet,  ///< not Internet sockets, which have it in inet_options
 };
 
-/// An option without a field of its own: carried as it is where it isn't what a new socket has.
+/// Option without a field in images. It is stored as bytes if it differs from that of a new socket.
 struct MoreOption {
     const char* name;
     int option;
-    int usual;  ///< a longer value is this number, too
+    int usual;  ///< value of a new socket, also for longer values
     Of of = Of::All;
 };
 
@@ -144,7 +144,7 @@ constexpr MoreOption kMoreOptions[] = {
     {"SO_LOCK_FILTER", SO_LOCK_FILTER, 0},
 };
 
-/// The kernel's way to say that it, or this family, doesn't have an option.
+/// True if the kernel, or this family, doesn't have the option.
 bool unknownOption(int code) {
     return code == ENOPROTOOPT || code == EOPNOTSUPP;
 }
@@ -177,11 +177,11 @@ void forceBufferSize(int fd, int option, int force, int size, const char* name, 
     if (::setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) == 0 ||
         (usernsd != nullptr && usernsd->setSocketOption(fd, force, size) == 0))
         return;
-    // Without CAP_NET_ADMIN: up to the limit.
+    // Without CAP_NET_ADMIN the limit of the sysctl applies.
     sys(::setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size)), "set socket option {}", name);
 }
 
-/// `size` is what getsockopt gives: the kernel doubles what is set.
+/// `size`: value of getsockopt(2), which is twice the value for setsockopt(2).
 void writeBufferSize(int fd, int option, int force, std::uint32_t size, const char* name,
                      const kernel::Usernsd* usernsd) {
     constexpr int kDoubled = 2;
@@ -209,13 +209,13 @@ void dumpDevice(int fd, SkOptsEntry& out, Arena& arena) {
         out.so_bound_dev = arena.string(std::string_view(name, ::strnlen(name, sizeof(name))));
 }
 
-// One instruction is a 64-bit number in the image: code, jt, jf and k, from the top.
+// An image has each instruction as 64-bit number: code, jt, jf and k, from the highest bits.
 constexpr unsigned kCodeShift = 48;
 constexpr unsigned kTrueShift = 40;
 constexpr unsigned kFalseShift = 32;
 
 void dumpFilter(int fd, SkOptsEntry& out, Arena& arena) {
-    socklen_t count = 0;  // of instructions, not bytes
+    socklen_t count = 0;  // number of instructions, not bytes
     if (::getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, nullptr, &count) != 0) {
         if (unknownOption(errno))
             return;

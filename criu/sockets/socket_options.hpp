@@ -12,7 +12,7 @@
 /// Options of level SOL_SOCKET, which sockets of all families have (socket(7)).
 namespace criu::sockets {
 
-/// An option whose value is known, so that the socket needn't be asked: the kernel lists some for all sockets at once.
+/// Option whose value the kernel has listed for many sockets at once, so that no getsockopt(2) is needed.
 struct KnownOption {
     int level = 0;
     int option = 0;
@@ -22,25 +22,25 @@ using KnownOptions = std::span<const KnownOption>;
 
 [[nodiscard]] std::optional<int> findOption(KnownOptions known, int level, int option) noexcept;
 
-/// The value of an option that is a number. Throws Error with `text`, its name.
+/// Returns the value of an integer option. Throws Error with `text`, its name.
 int readOption(int fd, int level, int option, const char* text);
 
-/// Reads them. What this kernel or this family of sockets doesn't know is left out. Throws Error for a filter that
-/// can't be read back (extended BPF). `family`: AF_…, of the socket.
+/// Reads all options. Skips options that this kernel or this family doesn't have. Throws Error for a filter that can't
+/// be read back (extended BPF). `family`: AF_…, of the socket.
 SkOptsEntry* dumpSocketOptions(int fd, int family, Arena& arena, KnownOptions known = {});
 
-/// Sets those that differ from what the socket has. What this kernel doesn't know is passed over with a warning. For a
-/// socket that is otherwise ready: buffer sizes, filter and time limits apply at once.
-/// `usernsd`: sets sizes that the caller may not; may be null.
+/// Sets all options that differ from the socket's. Warns of options that this kernel doesn't have. The socket must be
+/// complete, because buffer sizes, filter and time limits apply at once. `usernsd`: sets buffer sizes that the caller
+/// may not set; may be null.
 void restoreSocketOptions(int fd, const SkOptsEntry& options, Log& log, const kernel::Usernsd* usernsd = nullptr);
 
-/// Makes room to send everything that belongs into a peer's queue. restoreSocketOptions() sets the sizes back.
+/// Raises the send buffer, so that all queued data can be sent to a peer. restoreSocketOptions() sets the size back.
 void raiseSendBuffer(int fd, const kernel::Usernsd* usernsd = nullptr);
 
-/// Same, and for what waits to be read.
+/// Raises the send buffer and the receive buffer.
 void raiseBuffers(int fd, const kernel::Usernsd* usernsd = nullptr);
 
-/// Binds a socket to its device, if it has one: that must come before addresses.
+/// Binds a socket to its device, if it has one. Called before addresses are set.
 void restoreDevice(int fd, const SkOptsEntry& options);
 
 }  // namespace criu::sockets

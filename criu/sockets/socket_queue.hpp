@@ -18,16 +18,15 @@ namespace criu::files {
 class FileDump;
 }
 
-/// What waits in sockets to be received: data, descriptors in flight, credentials. Image sk-queues.img.
+/// Queues of sockets: received data, descriptors in flight, credentials. Image sk-queues.img.
 namespace criu::sockets {
 
-/// Dump half: copies queues without taking anything out.
+/// Dump half. Copies queues without removing anything.
 class SocketQueueDump {
 public:
-    /// Copies the queue of the Unix socket behind `fd`, of SOCK_… `type`; of a stream `waiting` bytes. Descriptors in
-    /// it are dumped as files, and so are their own queues: so this function is called again from inside of
-    /// itself. The socket's options SO_PEEK_OFF and SO_PASSCRED are changed while it runs. Throws Error for out-of-band
-    /// data.
+    /// Copies the queue of the Unix socket `fd`. `type`: SOCK_…; `waiting`: bytes in the queue of a stream. Descriptors
+    /// in flight are dumped as files with their own queues, so this function is called recursively. It changes
+    /// SO_PEEK_OFF and SO_PASSCRED of the socket while it runs. Throws Error for out-of-band data.
     void add(int fd, int type, std::size_t waiting, FileId socket, files::FileDump& dump);
 
     void finish();
@@ -36,32 +35,32 @@ private:
     std::optional<ImageWriter> writer_;
 };
 
-/// A message, or a piece of a stream, that waits in a queue.
+/// A message, or a part of a stream, in a queue.
 struct QueuedPacket {
-    std::uint64_t offset = 0;  ///< of its data in the image
+    std::uint64_t offset = 0;  ///< position of its data in the image
     std::uint32_t length = 0;
     std::vector<FileId> rights;
     std::optional<ucred> sender;
-    std::string address;  ///< sun_path of the sender's socket; may be unknown
+    std::string address;  ///< sun_path of the sender's socket; empty if unknown
 };
 
-/// Restore half: an index made before processes exist; data is read when a queue is filled.
+/// Restore half. Its index is made before processes exist; data is read when a queue is filled.
 class SocketQueues {
 public:
     void load(const ImageDir& images);
 
-    /// In the order in which they were sent.
+    /// Returns the packets in the order of sending.
     [[nodiscard]] std::span<const QueuedPacket> of(FileId socket) const;
 
 private:
     std::map<FileId, std::vector<QueuedPacket>> queues_;
 };
 
-/// Sends packets through `sender`, which is connected to the socket they wait in; its send buffer is left enlarged.
+/// Sends packets by `sender`, which is connected to the receiving socket. Leaves the send buffer enlarged.
 class QueueFiller {
 public:
-    /// `find` gives descriptors for files in flight, `toServiceRange` moves one out of the numbers of restored files,
-    /// `numberOf` says what this process calls one of the tree.
+    /// `find` returns descriptors of files in flight. `toServiceRange` moves a descriptor to the service range.
+    /// `numberOf` returns the pid of a process in this process' pid namespace.
     QueueFiller(const ImageDir& images, std::function<int(FileId)> find,
                 std::function<UniqueFd(UniqueFd)> toServiceRange, std::function<pid_t(TreePid)> numberOf)
         : images_(images),
@@ -69,7 +68,7 @@ public:
           toServiceRange_(std::move(toServiceRange)),
           numberOf_(std::move(numberOf)) {}
 
-    /// `to`: for datagrams whose sender isn't connected there; empty otherwise.
+    /// Sends a packet. `to`: address for datagrams if `sender` isn't connected to the receiver; else empty.
     void send(int sender, const QueuedPacket& packet, std::string_view to = {});
 
 private:

@@ -7,11 +7,11 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// TCP_REPAIR (tcp(7) doesn't have it; <linux/tcp.h>): a socket in repair mode says nothing to its peer when it is
-/// connected, filled or closed, and shows its queues and sequence numbers.
+/// TCP_REPAIR (<linux/tcp.h>; tcp(7) doesn't describe it). A socket in repair mode sends nothing when it is connected,
+/// filled or closed. It shows its queues and sequence numbers.
 namespace criu::sockets {
 
-/// The numbers of TCP's states, in the kernel as in images.
+/// Numbers of TCP states, in the kernel and in images.
 enum class TcpState : std::uint8_t {
     Established = 1,
     SynSent = 2,
@@ -26,9 +26,9 @@ enum class TcpState : std::uint8_t {
     Closing = 11,
 };
 
-/// The socket itself has sent a FIN, or will when what is queued before it is sent.
+/// True if the socket has sent a FIN, or will send it after its queued data.
 [[nodiscard]] bool hasSentFin(TcpState state) noexcept;
-/// The peer's FIN has been received.
+/// True if the socket has received the peer's FIN.
 [[nodiscard]] bool hasReceivedFin(TcpState state) noexcept;
 
 struct TcpInfo {
@@ -36,23 +36,24 @@ struct TcpInfo {
     std::uint8_t options = 0;  ///< TCPI_OPT_…
     std::uint8_t sendScale = 0;
     std::uint8_t receiveScale = 0;
-    std::uint32_t pending = 0;  ///< listening: connections that wait to be accepted
-    std::uint32_t backlog = 0;  ///< listening: at most so many
+    std::uint32_t pending = 0;  ///< connections of a listener that aren't accepted yet
+    std::uint32_t backlog = 0;  ///< backlog of a listener
 };
 
 [[nodiscard]] TcpInfo readTcpInfo(int socket);
 
 void enterRepair(int socket);
-/// Ends repair mode with a window probe: the peer answers at once with how much it takes, or not at all.
+/// Ends repair mode with a window probe, which the peer answers with its window.
 void leaveRepair(int socket);
 /// Ends repair mode without a window probe.
 void leaveRepairQuietly(int socket);
 
 enum class RepairQueue : int { None = TCP_NO_QUEUE, Receive = TCP_RECV_QUEUE, Send = TCP_SEND_QUEUE };
-/// Which queue reading, sending and sequence numbers refer to (TCP_REPAIR_QUEUE).
+/// Selects the queue for reading, sending and sequence numbers (TCP_REPAIR_QUEUE).
 void chooseQueue(int socket, RepairQueue queue);
 
-/// A connection in repair mode for the time of a dump. Destruction lets it go on, unless it is to be closed quietly.
+/// Scope in which a dumped connection is in repair mode. The destructor ends the mode, unless closeQuietly() was
+/// called.
 class TcpRepair {
 public:
     /// Takes over `socket`, a copy of the descriptor.
@@ -62,12 +63,13 @@ public:
     TcpRepair& operator=(TcpRepair&&) = delete;
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-    /// The process is gone or will be: when the last descriptor is closed, the peer mustn't hear of it.
+    /// Closes the copy in repair mode. The kernel then sends nothing to the peer when the process' last descriptor is
+    /// closed.
     void closeQuietly() noexcept { socket_.reset(); }
 
 private:
     UniqueFd socket_;
-    int reuseAddress_ = 0;  ///< repair mode uses this flag for itself
+    int reuseAddress_ = 0;  ///< repair mode changes this flag
 };
 
 }  // namespace criu::sockets

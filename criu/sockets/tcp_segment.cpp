@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint8_t kHops = 64;
 
-/// What the checksum covers beside the segment; the order of its parts doesn't matter to a sum.
+/// Data that the checksum includes beside the segment. The order of its parts doesn't matter for a sum.
 struct PseudoHeader {
     std::array<std::uint32_t, 4> from{};
     std::array<std::uint32_t, 4> to{};
@@ -98,13 +98,13 @@ std::vector<std::byte> encodeSegment(const TcpSegment& segment) {
 }
 
 void forgeSegment(const TcpSegment& segment, std::uint32_t device) {
-    // IPPROTO_RAW: the packet comes with its IP header.
+    // IPPROTO_RAW: the packet includes its IP header.
     const UniqueFd raw(sys(::socket(segment.to.family, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW), "create a raw socket"));
     sys(::setsockopt(raw.get(), SOL_SOCKET, SO_MARK, &kPassingMark, sizeof(kPassingMark)), "mark packets");
     SocketAddress to{};
     const socklen_t length = segment.to.store(to, device);
     if (segment.to.family == AF_INET6)
-        to.v6.sin6_port = 0;  // of a raw socket it would be a protocol
+        to.v6.sin6_port = 0;  // a raw socket would take it for a protocol
     const std::vector<std::byte> packet = encodeSegment(segment);
     if (::sendto(raw.get(), packet.data(), packet.size(), 0, &to.generic, length) < 0)
         failErrno("send a packet to {} in the name of {}", segment.to.text(), segment.from.text());

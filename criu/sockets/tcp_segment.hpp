@@ -9,7 +9,7 @@
 
 namespace criu::sockets {
 
-/// A TCP segment without data (RFC 9293).
+/// TCP segment without data (RFC 9293).
 struct TcpSegment {
     InetEndpoint from;
     InetEndpoint to;
@@ -20,11 +20,11 @@ struct TcpSegment {
     bool reset = false;
 };
 
-/// The packet, with IP header and checksums. Both ends are of one family.
+/// Returns the packet, with IP header and checksums. Both ends have the same family.
 std::vector<std::byte> encodeSegment(const TcpSegment& segment);
 
-/// Hands a socket of this host a segment as if its peer had sent it, past a NetworkLock. `device`: number of the link
-/// that the local address needs, or 0.
+/// Sends a forged segment to a socket of this host. It passes a NetworkLock. `device`: scope id for the local address,
+/// or 0.
 void forgeSegment(const TcpSegment& segment, std::uint32_t device);
 
 }  // namespace criu::sockets

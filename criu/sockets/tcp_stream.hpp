@@ -9,27 +9,28 @@
 #include "images/sk-inet.hpp"
 #include "images/tcp-stream.hpp"
 
-/// A TCP connection and its image, tcp-stream-INODE.img. Sequence numbers there are of the ends of the queues, a FIN
-/// that was sent or received included; lengths are of data only.
+/// TCP connection and its image, tcp-stream-INODE.img. Sequence numbers in it are those of the ends of the queues, and
+/// count a FIN. Lengths count only data.
 namespace criu::sockets {
 
-/// Dump half: reads a connection in repair mode, and writes its image. `entry`: the socket, with its options. Returns
-/// its state. Throws Error when its queues can't be read whole (out-of-band data), or go on changing.
+/// Dumps a connection in repair mode. `entry`: the socket with its options. Returns the state. Throws Error if its
+/// queues can't be read completely (out-of-band data), or still change.
 TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const ImageDir& images);
 
-/// Restore half. Everything that can be wrong with the image is found when this is made.
+/// Restore half. The constructor finds all errors of the image.
 class TcpStreamRestore {
 public:
     TcpStreamRestore(const ImageDir& images, const InetSkEntry& entry);
 
-    /// Whether something is to be read from the socket, so that a connection must be made even if it is closed now.
+    /// True if nothing can be read from the socket, neither data nor an error. A closed connection may then be restored
+    /// without addresses.
     [[nodiscard]] bool isSilent() const noexcept { return stream_->inq_len == 0 && !error_; }
 
-    /// Makes a fresh, bound-to-be `socket` the end of the connection, in repair mode, where it stays. `device`: number
-    /// of the link that addresses need, or 0. What goes to the peer meanwhile must not reach it (NetworkLock).
+    /// Makes the new `socket` an end of the connection, and leaves it in repair mode. `device`: scope id for addresses,
+    /// or 0. The NetworkLock must drop packets to the peer.
     void connect(int socket, const InetConnection& connection, std::uint32_t device, const kernel::Usernsd* usernsd);
 
-    /// When the options of the socket are set: the last touches.
+    /// Does the last steps, after the options of the socket are set.
     void finish(int socket) const;
 
 private:

@@ -15,7 +15,7 @@
 namespace criu::sockets {
 namespace {
 
-/// A packet that had passed the rules just before they were there may be on its way up.
+/// Repeats, because packets may be in processing that passed the filter before the lock.
 constexpr int kTries = 20;
 constexpr timespec kBetweenTries{0, 500'000};
 
@@ -41,7 +41,7 @@ std::uint32_t sequence(int socket) {
     return value;
 }
 
-/// False: there isn't exactly that much.
+/// Returns false if the queue doesn't have exactly `length` bytes.
 bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
     out.resize(length);
     if (length == 0)
@@ -57,7 +57,8 @@ bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
     return got == static_cast<ssize_t>(length);
 }
 
-/// The queue looks shorter than it is when out-of-band data is in it, or was taken out of its midst.
+/// Refuses out-of-band data, also if it was removed from the middle of the queue. The kernel then shows a queue that is
+/// too short.
 void refuseOutOfBand(int socket, const SkOptsEntry& options) {
     if (options.so_oobinline != 0)
         return;
@@ -72,7 +73,7 @@ void refuseOutOfBand(int socket, const SkOptsEntry& options) {
         fail("out-of-band data (MSG_OOB) waits in it, which can't be dumped");
 }
 
-/// False: something changed meanwhile.
+/// Returns false if a queue has changed.
 bool readQueues(int socket, Queues& out) {
     out.info = readTcpInfo(socket);
     const TcpState state = out.info.state;
@@ -80,7 +81,7 @@ bool readQueues(int socket, Queues& out) {
     std::uint32_t outQueue = ask(socket, SIOCOUTQ, "a send queue");
     out.unsent = ask(socket, SIOCOUTQNSD, "unsent data");
     if (state == TcpState::Close)
-        outQueue = out.unsent = 0;  // nobody will ever take it
+        outQueue = out.unsent = 0;  // never sent any more
     if (hasSentFin(state)) {
         outQueue -= outQueue > 0 ? 1 : 0;
         out.unsent -= out.unsent > 0 ? 1 : 0;
@@ -97,9 +98,9 @@ bool readQueues(int socket, Queues& out) {
     return stable && readTcpInfo(socket).state == state && ask(socket, SIOCINQ, "a receive queue") == inQueue;
 }
 
-/// No queue is chosen any more when this ends. As long as the send queue is, a socket in repair mode only notes what it
-/// would send as sent (tcp_write_xmit() of the kernel): an acknowledgement that comes between the end of the network's
-/// lock and that of repair mode would make everything unsent wait for a retransmission.
+/// Scope that ends with no queue selected. With the send queue selected, a socket in repair mode only marks data as
+/// sent (tcp_write_xmit() of the kernel). An acknowledgement after the network lock, but before the end of repair mode,
+/// would then delay all unsent data until a retransmission.
 class QueueChoice {
 public:
     explicit QueueChoice(int socket) : socket_(socket) {}
@@ -114,7 +115,7 @@ private:
     int socket_;
 };
 
-/// Peeking starts elsewhere while SO_PEEK_OFF is set (TCP has it since Linux 6.9).
+/// Scope without SO_PEEK_OFF, which would move the start of a peek (TCP has it since Linux 6.9).
 class PeekFromStart {
 public:
     PeekFromStart(int socket, const SkOptsEntry& options) : socket_(socket) {

@@ -17,14 +17,15 @@
 namespace criu::sockets {
 namespace {
 
-/// In repair mode the kernel puts what is sent in one call into one packet buffer, which must be found in one piece.
+/// Bytes for one send(2). In repair mode the kernel allocates one contiguous packet buffer for each call.
 constexpr std::uint32_t kPiece = 64 << 10;
 constexpr std::uint8_t kLargestScale = 14;
-constexpr std::uint32_t kLargestSegment = 32767;  // that TCP_MAXSEG takes
+constexpr std::uint32_t kLargestSegment = 32767;  // maximum for TCP_MAXSEG
 constexpr std::uint32_t kSmallestSegment = 88;
 constexpr std::uint32_t kUsualSegment = 536;  // TCP_MSS_DEFAULT
 
-/// A forged packet arrives through the loopback device; a socket that is bound to another one wouldn't see it.
+/// Scope in which a socket isn't bound to its device. A forged packet arrives by the loopback device, and would not
+/// reach a socket that is bound to another one.
 class UnboundScope {
 public:
     explicit UnboundScope(int socket) : socket_(socket) {
@@ -47,15 +48,15 @@ private:
     socklen_t length_ = 0;
 };
 
-/// What the program wants at most; 0: as large as the peer takes.
+/// Sets the maximum that the program wants; 0: the peer's maximum.
 void setSegmentSize(int socket, std::uint32_t size) {
     sys(::setsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &size, sizeof(size)), "set the segment size to {}", size);
 }
 
-/// The size of segments that the peer takes and that its windows have room for. The kernel sends none of more than half
-/// the largest window it has seen (tcp_bound_to_half_wnd() in include/net/tcp.h), and it works that out when it
-/// connects or sees a larger one. A sender with larger segments would wait for a window that never comes, and its data
-/// would go out in window probes only, some kilobytes in a second.
+/// Returns the size of segments that the peer accepts and that fit its windows. The kernel sends no segment of more
+/// than half the largest window it has seen (tcp_bound_to_half_wnd() in include/net/tcp.h). It computes that limit when
+/// it connects or sees a larger window. Larger segments would wait for a window that never comes: data would be sent
+/// only by window probes, some kilobytes a second.
 std::uint32_t usableSegment(const TcpStreamEntry& stream) {
     std::uint32_t size = stream.mss_clamp;
     if (stream.has_max_window != 0 && stream.max_window != 0)
@@ -98,7 +99,7 @@ TcpStreamRestore::TcpStreamRestore(const ImageDir& images, const InetSkEntry& en
     }
 }
 
-/// Where the data of the receive queue ends.
+/// Returns the sequence number at the end of the receive queue's data.
 std::uint32_t TcpStreamRestore::receiveEnd() const noexcept {
     return stream_->inq_seq - (hasReceivedFin(state_) ? 1 : 0);
 }
@@ -120,14 +121,14 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
         throw error;
     }
     setSequences(socket);
-    // The kernel works out the size of segments once, when it connects, from the size the peer takes; and that it would
-    // know only later. Without this it would send small ones for the rest of the connection.
+    // The kernel computes its segment size once, in connect(2), from the peer's maximum. That is set later, so without
+    // this limit all later segments would be small.
     setSegmentSize(socket, usableSegment(*stream_));
 
     length = connection.remote.store(address, device);
     const bool handshake = state_ == TcpState::SynSent;
     if (handshake)
-        leaveRepairQuietly(socket);  // it says again what it has said
+        leaveRepairQuietly(socket);  // sends the SYN again
     if (::connect(socket, &address.generic, length) != 0 && !(handshake && errno == EINPROGRESS))
         failErrno("connect a socket to {}", connection.remote.text());
     if (handshake) {
@@ -137,7 +138,7 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
     setSegmentSize(socket, 0);
     setOptions(socket);
     fillReceiveQueue(socket);
-    // With a closed window what was never sent stays unsent until the network is unlocked.
+    // With a closed window, unsent data stays unsent until the network is unlocked.
     setWindow(socket, stream_->unsq_len != 0 ? 0 : stream_->snd_wnd, hasReceivedFin(state_) ? 1 : 0);
     fillSendQueue(socket);
     restoreFins(socket, connection, device);
@@ -192,7 +193,7 @@ void TcpStreamRestore::fillSendQueue(int socket) {
     sendAll(socket, stream_->outq_len - stream_->unsq_len);
     if (stream_->unsq_len == 0)
         return;
-    leaveRepairQuietly(socket);  // in repair mode all would count as sent
+    leaveRepairQuietly(socket);  // in repair mode, all data would count as sent
     sendAll(socket, stream_->unsq_len);
     enterRepair(socket);
 }
@@ -210,7 +211,7 @@ void TcpStreamRestore::setWindow(int socket, std::uint32_t sendWindow, std::uint
         "set the window of a TCP connection");
 }
 
-/// Ends the sending direction. If nothing before the FIN is unsent, it counts as sent, too.
+/// Ends the sending direction. Without unsent data the FIN counts as sent, too.
 void TcpStreamRestore::sendFin(int socket) const {
     chooseQueue(socket, stream_->unsq_len == 0 ? RepairQueue::Send : RepairQueue::None);
     sys(::shutdown(socket, SHUT_WR), "end the sending direction of a TCP connection");
@@ -226,7 +227,7 @@ void TcpStreamRestore::restoreFins(int socket, const InetConnection& connection,
         segment.window = static_cast<std::uint16_t>(std::min(stream_->snd_wnd >> stream_->snd_wscale, 0xffffU));
 
     if (state_ == TcpState::Close) {
-        // However it was closed: a reset is the one way that leaves no trace in the kernel.
+        // A reset closes the connection without leaving a trace in the kernel, however it was closed before.
         segment.reset = true;
         forgeSegment(segment, device);
         return await(socket, TcpState::Close);
@@ -272,12 +273,12 @@ void TcpStreamRestore::finish(int socket) const {
     if (state_ == TcpState::Close) {
         int error = 0;
         socklen_t size = sizeof(error);
-        if (!error_)  // takes away the error that the forged reset has left
+        if (!error_)  // clears the error of the forged reset
             sys(::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size), "clear the error of a socket");
         return;
     }
     chooseQueue(socket, RepairQueue::None);
-    // Older images have these two here.
+    // Older images have these two options here.
     const int on = 1;
     if (stream_->has_nodelay != 0 && stream_->nodelay != 0)
         sys(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), "set TCP_NODELAY");

@@ -7,14 +7,14 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/sockets/unix_group_opener.hpp"
 
-// The kernel's rules for datagram sockets: connect and send reach a socket only if that isn't connected to somebody
-// else. An unnamed socket can't be connected to, but by socketpair(2). Connecting to another socket
-// empties the queue, unless there was none before.
+// Rules of the kernel for datagram sockets: a socket that is connected to another one accepts no connection or message
+// from a third. Only socketpair(2) connects to an unnamed socket. Connecting to another socket than before empties the
+// queue.
 
 namespace criu::sockets {
 namespace {
 
-/// The other end of its connection was closed: the kernel notices only when the socket sends next.
+/// True if the connected peer was closed. The kernel notices that only when the socket sends.
 bool lostPeer(const UnixSocket& socket) {
     return socket.entry->has_peer_lost != 0 && socket.entry->peer_lost != 0 && socket.entry->peer == 0;
 }
@@ -84,7 +84,7 @@ void UnixGroupOpener::openDatagram(UnixSocket& socket) {
 void UnixGroupOpener::connectAndFillDatagram(UnixSocket& socket) {
     if (!visited_.insert(&socket).second)
         return;
-    // Once the socket is connected itself, only its peer may connect to it.
+    // Once the socket is connected, only its peer may connect to it.
     for (UnixSocket* const caller : socket.incoming)
         connectAndFillDatagram(*caller);
 
@@ -133,7 +133,7 @@ void UnixGroupOpener::fillDatagram(UnixSocket& socket) {
     }
 }
 
-// recvfrom(2) returns the name of the socket that a packet was sent from, so that socket has to send it again.
+// recvfrom(2) returns the name of the sending socket, so that socket, or a stand-in, must send the packet again.
 UnixGroup::Route UnixGroupOpener::routeOf(const UnixSocket& target, std::size_t packet, const UnixGroup::Route& usual) {
     const std::string& address = target.queue[packet].address;
     const UnixSocket* const sender = target.senders[packet];

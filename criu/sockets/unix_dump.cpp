@@ -30,8 +30,8 @@ void refuseUnknown(const UnixSocketInfo& info, const std::string& shown) {
         fail("{} is a unix socket of type {}, which can't be dumped", shown, info.type);
     if (info.state != UnixState::Established && info.state != UnixState::Close && info.state != UnixState::Listen)
         fail("{} is a unix socket in state {}, which can't be dumped", shown, static_cast<int>(info.state));
-    // Until a connection is accepted no descriptor leads to its server end: what the client has sent, and whether it
-    // has shut down, can't be read.
+    // The server end of a connection has no descriptor until it is accepted. So data and the shutdown state of the
+    // client can't be read.
     if (info.state == UnixState::Listen && std::count(info.pending.begin(), info.pending.end(), 0U) != 0)
         fail("a connection that waits to be accepted by {} was closed by its client already", shown);
 }
@@ -45,7 +45,7 @@ bool isListed(const model::Options& options, std::uint32_t inode) {
     });
 }
 
-/// A path, or an abstract name with @ for its zero byte.
+/// Returns a path, or an abstract name with @ for its zero byte.
 std::string shownName(const UnixSocketInfo& info) {
     std::string name = info.name;
     if (name.front() == '\0')
@@ -83,7 +83,7 @@ std::uint32_t UnixDump::peerOf(const UnixSocketInfo& info, const std::string& sh
     const auto waits = waitsFor_.find(info.inode);
     if (waits != waitsFor_.end()) {
         if (info.sendQueue != 0)
-            fail("{} has sent data over a connection that isn't accepted yet: nobody can read it now", shown);
+            fail("{} has sent data over a connection that isn't accepted yet, so it can't be read", shown);
         return waits->second;
     }
     if (info.shutdown != kBothWays)
@@ -131,7 +131,7 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
         dumpPath(file, info->name, out, dump, dump.arena());
     out.peer = peerOf(*info, shown);
     if (out.peer != 0 && out.peer == dump.options().serviceSocket) {
-        // Of criu's end there will be another one: the entry says that the restore is to answer the request.
+        // The restore has another socket of criu. The flag says that the restore answers the request.
         out.peer = 0;
         out.state = static_cast<std::uint32_t>(UnixState::Close);
         out.uflags |= static_cast<std::uint32_t>(UnixFlag::Service);
@@ -149,8 +149,8 @@ void UnixDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     }
 }
 
-// CRIU 4.2 reads the entries in one pass: a socket must come behind the one that it is connected to, unless that is
-// connected to it as well.
+// CRIU 4.2 reads the entries in one pass. So a socket must come after its peer, unless both are connected to each
+// other.
 void UnixDump::write(FileEntry& entry, const files::OpenFd& file, files::FileDump& dump) {
     const std::uint32_t inode = entry.usk->ino;
     const std::uint32_t peer = entry.usk->peer;
@@ -217,7 +217,7 @@ void UnixDump::addOutside(std::uint32_t peer, const UnixSocketInfo* info, files:
     entry.id = out.id = dump.nextId().value;
     entry.usk = &out;
     out.ino = peer;
-    // Whatever it is: only the name matters.
+    // Only the name matters; the other values are arbitrary.
     out.type = SOCK_DGRAM;
     out.state = static_cast<std::uint32_t>(UnixState::Listen);
     out.uflags = static_cast<std::uint32_t>(UnixFlag::Outside);
@@ -230,8 +230,8 @@ void UnixDump::addOutside(std::uint32_t peer, const UnixSocketInfo* info, files:
 
 void UnixDump::finish(files::FileDump& dump) {
     while (!waiting_.empty()) {
-        // First those whose peer was never seen itself: it is outside of the tree. Others only wait for sockets that
-        // wait.
+        // A socket with a peer that was never seen comes first: the peer is outside of the tree. Other sockets only
+        // wait for sockets that wait, too.
         const auto found = std::find_if(waiting_.begin(), waiting_.end(),
                                         [this](const auto& item) { return !peers_.contains(item.first); });
         if (found == waiting_.end())

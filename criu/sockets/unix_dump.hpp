@@ -19,21 +19,21 @@ class UnixDump {
 public:
     explicit UnixDump(ExternalSocketDump& carriers) : carriers_(carriers) {}
 
-    /// The part of a socket's sub-message that can be asked from the socket alone. Called by any thread.
+    /// Fills the fields that need only the socket itself. Any thread may call it.
     static UnixSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
-    /// Fills the sub-message of a prepared socket; dumps what waits in it.
+    /// Fills the other fields of a prepared socket, and dumps its queue.
     void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
 
-    /// When all sockets of the tree were seen: refuses connections to the outside unless the options allow them.
+    /// Refuses connections out of the tree unless the options allow them. Called after all sockets of the tree.
     void finish(files::FileDump& dump);
 
 private:
-    /// A socket that is connected to one which isn't written yet, and may turn out to be outside.
+    /// A socket whose peer isn't written yet. The peer may be outside of the tree.
     struct Waiting {
         FileEntry* entry = nullptr;
         std::string shown;
-        UniqueFd copy;  ///< for carriers; empty if there are none
+        UniqueFd copy;  ///< for plugins; empty if none has the hook
     };
 
     void readAll(std::uint32_t network);
@@ -48,7 +48,7 @@ private:
     std::set<std::uint32_t> read_;  ///< network namespaces
     std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
     std::map<std::uint32_t, std::uint32_t> waitsFor_;  ///< connections not accepted: client to listener
-    std::map<std::uint32_t, std::uint32_t> peers_;     ///< of those seen
+    std::map<std::uint32_t, std::uint32_t> peers_;     ///< peers of all sockets that were added
     std::set<std::uint32_t> written_;
     std::map<std::uint32_t, std::vector<Waiting>> waiting_;  ///< by their peers
     SocketQueueDump queues_;

@@ -24,45 +24,45 @@ namespace criu::sockets {
 
 /// Values of unix_sk_entry.uflags.
 enum class UnixFlag : std::uint32_t {
-    Outside = 1,   ///< not of the tree: a name to connect to
-    Service = 2,   ///< was connected to a criu service, which dumped its own client
+    Outside = 1,   ///< outside of the tree; only its name matters
+    Service = 2,   ///< was connected to the criu service that dumped its client
     Callback = 4,  ///< restored by a plugin
 };
 
-/// A Unix socket of the images, and how it is tied to others.
+/// A Unix socket of the images, and its relations to others.
 struct UnixSocket {
     const UnixSkEntry* entry = nullptr;
     FileId id;
     UnixName name;
-    UnixSocket* peer = nullptr;         ///< the one it is connected to
-    UnixSocket* outside = nullptr;      ///< or the one outside of the tree (never opened)
-    UnixSocket* acceptor = nullptr;     ///< or the listener in whose queue its connection waits
-    UnixSocket* listener = nullptr;     ///< the listener that accepted it, whose name it has
-    std::vector<UnixSocket*> incoming;  ///< datagram sockets connected to it, but its own peer
+    UnixSocket* peer = nullptr;         ///< socket that it is connected to
+    UnixSocket* outside = nullptr;      ///< or a peer outside of the tree (never opened)
+    UnixSocket* acceptor = nullptr;     ///< or the listener that hasn't accepted its connection yet
+    UnixSocket* listener = nullptr;     ///< listener that accepted it and gave it the name
+    std::vector<UnixSocket*> incoming;  ///< datagram sockets connected to it, except its own peer
     std::span<const QueuedPacket> queue;
-    std::vector<UnixSocket*> senders;  ///< of each packet in the queue; null where it isn't known or gone
+    std::vector<UnixSocket*> senders;  ///< sender of each packet in the queue; null if unknown or closed
 
     [[nodiscard]] bool has(UnixFlag flag) const { return (entry->uflags & static_cast<std::uint32_t>(flag)) != 0; }
     [[nodiscard]] bool datagram() const;
     [[nodiscard]] bool in(kernel::UnixState state) const { return entry->state == static_cast<std::uint32_t>(state); }
-    /// One end of a stream.
+    /// True for one end of a stream.
     [[nodiscard]] bool isEnd() const {
         return !datagram() && in(kernel::UnixState::Established) && outside == nullptr && acceptor == nullptr;
     }
-    /// Connected with each other.
+    /// True if both sockets are connected to each other.
     [[nodiscard]] bool mutual() const { return peer != nullptr && peer->peer == this; }
     [[nodiscard]] std::string shown() const;
 };
 
-/// Sockets that are tied to each other, by connections or by being in flight in each other's queues. One process makes
-/// all of them, so it never has to wait for another.
+/// Unix group: sockets that are connected, or in flight in each other's queues. One process creates all of them, so it
+/// never waits for another one.
 class UnixGroup final : public files::RestoredFile {
 public:
     UnixGroup(const ProcessLock& lock, const ExternalSocketRestore& carried, const files::PathRemaps& remaps)
         : lock_(lock), carried_(carried), remaps_(remaps) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
-    /// Whether the group binds or looks up paths, during which no other process may do so (ProcessLock).
+    /// True if the group binds or looks up paths. No other process may do so at the same time (ProcessLock).
     [[nodiscard]] bool usesPaths() const;
 
     [[nodiscard]] std::string describe() const override;
@@ -75,18 +75,18 @@ public:
 
     [[nodiscard]] std::span<UnixSocket* const> sockets() const { return sockets_; }
 
-    /// How packets get into a queue.
+    /// Way to send packets into a queue.
     struct Route {
-        FileId member;                   ///< the socket that sends
-        std::shared_ptr<UniqueFd> held;  ///< or one that exists only to send
-        std::string to;                  ///< address of the target, if the sender isn't connected there
-        std::shared_ptr<UniqueFd> file;  ///< which may be this file
+        FileId member;                   ///< socket that sends
+        std::shared_ptr<UniqueFd> held;  ///< or a temporary socket that sends
+        std::string to;                  ///< address of the target, if the sender isn't connected to it
+        std::shared_ptr<UniqueFd> file;  ///< or the file of the target, if it is bound to a path
 
-        /// `find`: descriptors of members.
+        /// Sends a packet. `find` returns descriptors of members.
         void send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find,
                   const kernel::Usernsd* usernsd) const;
     };
-    /// Something to be sent when all processes exist, since its sender is named in it.
+    /// Deferred packet: it is sent when all processes exist, because it names its sender.
     struct Deferred {
         const QueuedPacket* packet = nullptr;
         Route route;
@@ -100,7 +100,7 @@ private:
     const files::PathRemaps& remaps_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;
-    std::vector<const UnixSocket*> given_;  ///< from outside or by a carrier: they are as they are
+    std::vector<const UnixSocket*> given_;  ///< from --inherit-fd or a plugin; they aren't changed
 };
 
 }  // namespace criu::sockets

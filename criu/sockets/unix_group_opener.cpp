@@ -27,7 +27,7 @@ UnixGroupOpener::UnixGroupOpener(UnixGroup& group, files::FileOpener& opener)
 
 void UnixGroupOpener::run() {
     adoptGiven();
-    // Names that are gone again first: another socket may have the same name since.
+    // Deleted names come first, because another socket may have the same name now.
     std::vector<UnixSocket*> sockets(group_.sockets_);
     std::stable_partition(sockets.begin(), sockets.end(),
                           [](const UnixSocket* socket) { return socket->name.deleted; });
@@ -38,18 +38,18 @@ void UnixGroupOpener::run() {
     for (UnixSocket* const socket : sockets)
         if (socket->isEnd())
             openEnds(*socket);
-    for (UnixSocket* const socket : group_.sockets_)  // those that wait, in order
+    for (UnixSocket* const socket : group_.sockets_)  // unaccepted connections, in their order
         if (socket->acceptor != nullptr && !connected_.contains(socket)) {
             listenAs(fdOf(*socket->acceptor), kWideBacklog, *socket);
             as(callerOf(*socket->entry), [&] { connectTo(fdOf(*socket), *socket->acceptor); });
         }
-    // Unnamed ones first: they can only be connected as pairs.
+    // Unnamed sockets come first, because only socketpair(2) can connect to them.
     std::stable_partition(sockets.begin(), sockets.end(),
                           [](const UnixSocket* socket) { return socket->name.empty(); });
     for (UnixSocket* const socket : sockets)
         if (socket->datagram())
             openDatagram(*socket);
-    // Now that all exist, they may be in flight.
+    // All sockets of the group exist here, so they can be in flight.
     for (UnixSocket* const socket : sockets)
         if (socket->isEnd() && !connected_.contains(socket))
             fillEnd(*socket);
@@ -85,7 +85,7 @@ void UnixGroupOpener::listenAs(int fd, int backlog, const UnixSocket& peer) {
     as(peerOf(*peer.entry), [&] { sys(::listen(fd, backlog), "listen"); });
 }
 
-/// What isn't as it was, in one line.
+/// Warns in one line of peer credentials that differ from the images.
 void UnixGroupOpener::warnOfPeers() {
     if (unknownPeer_)
         opener_.log().warn("The images don't say who has made the connections of {}: SO_PEERCRED will name criu's user",
@@ -96,7 +96,7 @@ void UnixGroupOpener::warnOfPeers() {
         return entry.has_peer_pid != 0 && entry.peer_pid != 0 && static_cast<pid_t>(entry.peer_pid) != self;
     });
     if (others != 0)
-        opener_.log().info("SO_PEERCRED of {} will name pid {}, which isn't who it was for {} of them",
+        opener_.log().info("SO_PEERCRED of {} will name pid {}, which differs from the dumped pid for {} of them",
                            group_.describe(), self, others);
 }
 
@@ -137,8 +137,8 @@ const files::HiddenDirectory* UnixGroupOpener::hiddenPlaceOf(const UnixName& nam
         return nullptr;
     const std::string path = name.path();
     const files::HiddenDirectory* const hidden = group_.remaps_.findHidden(name.mount, path);
-    // Names in further namespaces are made where paths of those lead. The directory of one that is gone may be gone,
-    // too.
+    // Names in non-root namespaces are made by paths of those namespaces. The directory of a deleted name may not
+    // exist.
     if (hidden == nullptr || hidden->path.empty() || (name.deleted && hidden->path != parentDirectory(path)))
         return nullptr;
     return hidden;
@@ -187,7 +187,7 @@ void UnixGroupOpener::adoptGiven() {
 }
 
 void UnixGroupOpener::answerAsService(UnixSocket& socket) {
-    // The client waits for the answer to the dump it asked for; it learns that it has been restored.
+    // Answers the client's dump request. The answer tells the client that it was restored.
     auto [end, service] = createPair(socket);
     CriuDumpResp dump = CRIU_DUMP_RESP__INIT;
     dump.has_restored = 1;
@@ -216,7 +216,7 @@ UnixGroup::Route UnixGroupOpener::via(UniqueFd passing) {
 }
 
 void UnixGroupOpener::fill(const UnixSocket& target, const UnixGroup::Route& usual) {
-    // A process can be named as sender only when it exists. By then the target must still accept what it is sent.
+    // A process can be named as sender only when it exists. The target must still accept packets at that time.
     const bool named = std::any_of(target.queue.begin(), target.queue.end(),
                                    [](const QueuedPacket& packet) { return packet.sender.has_value(); });
     const bool accepts = !target.datagram() || target.mutual() || (target.peer == nullptr && target.outside == nullptr);

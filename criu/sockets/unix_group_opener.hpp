@@ -16,8 +16,8 @@ struct HiddenDirectory;
 
 namespace criu::sockets {
 
-/// Makes all sockets of a group: names, connections, and what waits in queues unless that has to be put off. Options,
-/// shutdown and flags are left to UnixGroup::complete().
+/// Creates all sockets of a Unix group: names, connections and queues, except deferred packets. UnixGroup::complete()
+/// sets options, shutdown and flags.
 class UnixGroupOpener {
 public:
     UnixGroupOpener(UnixGroup& group, files::FileOpener& opener);
@@ -25,31 +25,32 @@ public:
     void run();
 
 private:
-    /// While connections are made again, none of them may have to wait.
+    /// Backlog during the restore, so that no connect(2) blocks.
     static constexpr int kWideBacklog = 1 << 16;
 
-    // What is common to all types.
+    // Functions for all types.
     [[nodiscard]] bool made(const UnixSocket& socket) const { return made_.contains(&socket); }
     [[nodiscard]] int fdOf(const UnixSocket& socket) const;
-    /// For `of`: in its network namespace.
+    /// Creates a socket in the network namespace of `of`.
     [[nodiscard]] UniqueFd create(int type, const UnixSocket& of) const;
-    /// Both ends beyond the numbers that provide() needs.
+    /// Creates both ends in the service range.
     [[nodiscard]] std::pair<UniqueFd, UniqueFd> createPair(const UnixSocket& socket);
     void provide(UnixSocket& socket, UniqueFd fd);
     void giveName(UnixSocket& socket);
-    /// The directory that its name is in or below, if other mounts cover that; else null.
+    /// Returns the directory at or above the name if other mounts cover it; else null.
     [[nodiscard]] const files::HiddenDirectory* hiddenPlaceOf(const UnixName& name) const;
     void connectTo(int fd, const UnixSocket& target);
-    /// Does what the kernel remembers the doer of as whoever did it before, as far as that is known.
+    /// Calls `work` with the credentials of `doer`, because the kernel records them for SO_PEERCRED. Without `doer`,
+    /// calls it with criu's credentials.
     void as(const std::optional<kernel::Identity>& doer, const std::function<void()>& work);
     void listenAs(int fd, int backlog, const UnixSocket& peer);
     void warnOfPeers();
     void connectOutside(UnixSocket& socket);
-    /// Those that come from --inherit-fd or from carriers.
+    /// Takes over sockets from --inherit-fd or plugins.
     void adoptGiven();
     void answerAsService(UnixSocket& socket);
 
-    /// Fills the queue of `target`, now or later. `usual`: for packets that say nothing of their sender.
+    /// Fills the queue of `target`, or defers that. `usual`: route for packets without a known sender.
     void fill(const UnixSocket& target, const UnixGroup::Route& usual);
     [[nodiscard]] static UnixGroup::Route via(const UnixSocket& sender);
     [[nodiscard]] static UnixGroup::Route via(UniqueFd passing);
@@ -76,13 +77,13 @@ private:
     std::set<const UnixSocket*> connected_;
     std::set<const UnixSocket*> visited_;
     std::set<const UnixSocket*> filled_;
-    /// Of those with a path: leads there without the name.
+    /// Files of sockets with a path. They stay valid if the name is removed.
     std::map<const UnixSocket*, std::shared_ptr<UniqueFd>> files_;
-    /// Other ends of those that have none in the group: for their queues.
+    /// Peers for sockets without a peer in the group, to fill their queues.
     std::map<const UnixSocket*, UniqueFd> senders_;
-    /// Stand for senders that are closed, by name.
+    /// Stand-ins for closed senders, by name.
     std::map<std::string, std::shared_ptr<UniqueFd>> gone_;
-    bool unknownPeer_ = false;  ///< somebody has been taken for criu
+    bool unknownPeer_ = false;  ///< criu's credentials were recorded, because the images have none
 };
 
 }  // namespace criu::sockets

@@ -11,7 +11,7 @@ namespace criu::sockets {
 class ExternalSocketRestore;
 class ExternalSocketDump;
 
-/// Unix sockets of all types, with names, connections, queues and what is in flight in them.
+/// Unix sockets of all types, with names, connections, queues and descriptors in flight.
 std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& carriers);
 std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& carried,
                                                         const files::PathRemaps& remaps);

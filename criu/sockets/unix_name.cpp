@@ -37,15 +37,15 @@ std::string_view withoutEnd(std::string_view text) {
     return text;
 }
 
-/// In which directory bind(2) of the relative `name` made the file at `path`; nothing if it has another name by now, or
-/// the process is elsewhere.
+/// Returns the directory in which bind(2) of the relative `name` created the file at `path`. Returns nothing if the
+/// file was renamed, or the process has changed its directory.
 std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_view name, const std::string& path) {
     std::string_view plain = name;
     while (plain.starts_with("./"))
         plain.remove_prefix(2);
     if (path.ends_with(plain) && path.size() > plain.size() && path[path.size() - plain.size() - 1] == '/')
         return path.size() == plain.size() + 1 ? "/" : path.substr(0, path.size() - plain.size() - 1);
-    // The name has "." or ".." in it, so the path doesn't end with it: try the working directory of the process.
+    // The name has "." or ".." in it, so the path doesn't end with it. Tries the directories of the process.
     if (!file.inFlight) {
         const kernel::ProcPid process = kernel::ProcDir().open(file.pid.value);
         for (const char* const link : {"cwd", "root"}) {
@@ -57,7 +57,7 @@ std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_
     return std::nullopt;
 }
 
-/// The working directory is another one while this lives.
+/// Scope with another working directory.
 class WorkingDirectoryScope {
 public:
     explicit WorkingDirectoryScope(const std::string& to) {
@@ -69,7 +69,7 @@ public:
     }
     ~WorkingDirectoryScope() {
         if (back_ && ::fchdir(back_.get()) != 0)
-            ::abort();  // whatever came next would happen in the wrong place
+            ::abort();  // later operations would use the wrong directory
     }
     WorkingDirectoryScope(const WorkingDirectoryScope&) = delete;
     WorkingDirectoryScope& operator=(const WorkingDirectoryScope&) = delete;
@@ -78,13 +78,13 @@ private:
     UniqueFd back_;
 };
 
-/// A fresh directory, for this process alone, that stands for "/" until goBack(): so that a socket can be bound to any
-/// path (the kernel keeps the path as it was passed to bind(2)) without anything that others can exchange on the way.
-/// All that is made in it has to be gone before this ends. Only for processes without further threads, which share the
-/// root directory.
+/// Scope in which "/" is a new directory of this process alone. A socket can then be bound to any path without
+/// components that other users can exchange. The kernel stores the path that bind(2) gets. Everything that is
+/// created in the directory must be gone before the scope ends. The process must have one thread, because threads share
+/// the root directory.
 class RootDirectoryScope {
 public:
-    /// The directory is made beside `place`, on the same mount.
+    /// Creates the directory beside `place`, on the same mount.
     explicit RootDirectoryScope(const kernel::CreatedName& place)
         : directory_(
               kernel::CreatedName::below(place.directory(), fmt::format("{}.criu.{}", place.name(), ::getpid()))),
@@ -103,7 +103,7 @@ public:
         if (!std::exchange(away_, false))
             return;
         if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
-            ::abort();  // whatever came next would happen in the wrong place
+            ::abort();  // later operations would use the wrong directory
     }
 
 private:
@@ -140,14 +140,15 @@ void setPermissions(int file, const UnixName& name) {
         changeMode(file, static_cast<mode_t>(wanted.mode));
 }
 
-/// Removes the socket file that the dumped process left behind. Nobody may be bound to it: then it is somebody else's.
+/// Removes the socket file that the dumped process left. Throws Error if a socket is bound to it, because that is
+/// another process'.
 void removeStale(const UnixName& name, const kernel::CreatedName& at) {
     const UniqueFd file(::openat(at.directory(), at.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat there {};
     if (!file || ::fstat(file.get(), &there) != 0 || !S_ISSOCK(there.st_mode))
         return;
-    // connect(2) looks first for the socket that is bound to the file, and then whether it is of the same type. To
-    // connect a datagram socket is nothing that the other one would notice, whatever type that is.
+    // connect(2) first looks for the socket that is bound to the file, then compares the types. The other socket
+    // doesn't notice the connect(2) of a datagram socket, whatever its type is.
     const UniqueFd probe(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "make a socket"));
     const std::string self = fmt::format("/proc/self/fd/{}", file.get());
     const Address address(self);
@@ -160,7 +161,7 @@ void removeStale(const UnixName& name, const kernel::CreatedName& at) {
         failWith(code, "remove the stale socket {}", name.shown());
 }
 
-/// The last component of a path below a hidden directory.
+/// Returns the last component of a path below a covered directory.
 kernel::CreatedName nameBelow(const files::HiddenDirectory& hidden, std::string_view path) {
     path.remove_prefix(hidden.path.size());
     while (path.starts_with('/'))
@@ -168,19 +169,19 @@ kernel::CreatedName nameBelow(const files::HiddenDirectory& hidden, std::string_
     return kernel::CreatedName::below(hidden.directory->get(), std::string(path));
 }
 
-/// The last component of where a name's file is. For relative names the working directory is that of bind(2).
+/// Returns the last component of the path of a name's file. Relative names need the working directory of bind(2).
 kernel::CreatedName fileOf(const UnixName& name, const files::HiddenDirectory* hidden) {
     if (hidden != nullptr)
         return nameBelow(*hidden, name.path());
     return kernel::CreatedName(name.place.empty() ? std::string(name.address()) : name.place);
 }
 
-/// The directory that the path of a name's file begins at; empty: it is absolute.
+/// Returns the directory that the path of a name's file is relative to; empty if it is absolute.
 std::string baseOf(const UnixName& name, const files::HiddenDirectory* hidden) {
     return hidden == nullptr && name.place.empty() ? name.directory : std::string();
 }
 
-/// Binds to a path, where `at` is its last component, and puts the file there if nothing has the name.
+/// Binds to a path, and moves the file to `at`, its last component, if that name is free.
 UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at, PathFate fate) {
     RootDirectoryScope apart(at);
     kernel::CreatedDirectories parents;
@@ -192,7 +193,7 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     UniqueFd file = made.open();
     apart.goBack();
     setPermissions(file.get(), name);
-    // Removed ones go through the name, too: what the kernel calls the file is what it was called last.
+    // A file with PathFate::Removed also gets the name for a moment, because the kernel shows the last name of a file.
     const int code = made.moveTo(at);
     if (code == 0 || (code == EEXIST && fate == PathFate::Removed))
         return file;
@@ -202,7 +203,7 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     throw error;
 }
 
-/// Gives a socket's file, whose name is `at`, its further names in place of those of the dumped socket's file.
+/// Creates the further names of a socket's file `at`. They replace those of the dumped socket's file.
 std::vector<kernel::CreatedName> linkFurther(const UnixName& name, const kernel::CreatedName& at, int file) {
     std::vector<kernel::CreatedName> names;
     for (const std::string& further : name.furtherNames) {
@@ -264,7 +265,7 @@ std::string UnixName::shown() const {
 
 namespace {
 
-/// For a socket whose file is at `path`, on a mount that another covers there: a restore knows the mount and the name.
+/// Requires that a restore can find the socket's file at `path`, on a covered mount, by mount and name.
 void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, const std::string& path,
                        const files::TreeRoot& tree) {
     if (!tree.isDumped() || !tree.hasMount(entry.mnt_id) || tree.isOfNonRootNs(entry.mnt_id) ||
@@ -278,8 +279,8 @@ void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, cons
              file.describe(), path, UnixName::of(entry).shown());
 }
 
-/// Stores the names that a socket's file has in the directory of `path`, where bind(2) made it. `found`: it has that
-/// name still. Changes `path` to another one if it hasn't. Returns whether it has any name there.
+/// Stores the names that a socket's file has in the directory of `path`, where bind(2) created it. `found`: the file
+/// still has the name `path`; else `path` becomes another name. Returns false if the file has no name there.
 bool storeNames(const files::OpenFd& file, const struct stat& stat, const std::string& directory, bool found,
                 std::string& path, UnixSkEntry& out, Log& log, Arena& arena) {
     std::vector<std::string> names;
@@ -343,8 +344,8 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
         if ((!directory || path != bound) && out.deleted == 0)
             out.file_path = arena.string(path);
     } else if (const std::string named = UnixName::of(out).path(); named != path && out.deleted == 0) {
-        // Where one was that is gone doesn't matter, and may be a directory that a restore has made for a moment.
-        // Links among the directories lead to the same file; a name that doesn't is that of another time or place.
+        // The place of a deleted file doesn't matter, and may be a temporary directory of a restore. Symbolic links
+        // between the directories lead to the same file. A name that doesn't is outdated, or of another root directory.
         struct stat by {};
         if (::lstat(tree.at(named, mount).c_str(), &by) != 0 || by.st_dev != stat.st_dev || by.st_ino != stat.st_ino)
             out.file_path = arena.string(path);
@@ -375,7 +376,7 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
     if (fate == PathFate::Removed)
         return file;
     std::vector<kernel::CreatedName> further = linkFurther(name, at, file.get());
-    // The file outlives the socket, as that of the dumped process did.
+    // The file outlives the socket, like the dumped process' file.
     at.release();
     for (kernel::CreatedName& one : further)
         one.release();

@@ -17,21 +17,20 @@ struct HiddenDirectory;
 /// Names of Unix sockets: paths and abstract names.
 namespace criu::sockets {
 
-/// A socket's name and what belongs to it.
+/// Name of a socket, and data that belong to it.
 struct UnixName {
     /// As in sun_path: abstract names begin with a zero byte, paths end with one.
     std::string text;
-    /// For relative paths: the directory that bind(2) was called in.
+    /// Directory in which bind(2) was called, for relative paths.
     std::string directory;
-    /// The absolute path of the file, where it isn't what the two above lead to: it may have been renamed, or bound by
-    /// a process that had another root directory. Else empty.
+    /// Absolute path of the file, if `text` and `directory` don't lead to it; else empty. The file was renamed, or the
+    /// process had another root directory.
     std::string place;
     /// Further names (hard links) of the file in its directory.
     std::vector<std::string> furtherNames;
-    /// The mount that the path was found on, by its id in images; 0: unknown. The same path may be there in several
-    /// mount namespaces.
+    /// Mount id in images of the mount with the path; 0 if unknown. Several mount namespaces may have the same path.
     int mount = 0;
-    /// The file has lost its name since.
+    /// The file has lost its name.
     bool deleted = false;
     const FilePermsEntry* permissions = nullptr;
 
@@ -39,37 +38,37 @@ struct UnixName {
 
     [[nodiscard]] bool empty() const noexcept { return text.empty(); }
     [[nodiscard]] bool isPath() const noexcept { return !text.empty() && text.front() != '\0'; }
-    /// What is passed to bind(2) and connect(2) behind the family.
+    /// Returns the bytes for bind(2) and connect(2) after the family.
     [[nodiscard]] std::string_view address() const;
-    /// Of a name that is a path: where its file is, as an absolute path without "." and "..".
+    /// Returns the absolute path of the file, without "." and "..". The name must be a path.
     [[nodiscard]] std::string path() const;
-    /// "/run/x", "@abstract".
+    /// Returns for instance "/run/x" or "@abstract".
     [[nodiscard]] std::string shown() const;
 };
 
-/// Dump half: fills file_perms, name_dir, file_path, further_names and deleted for a socket that is bound to a path.
-/// Warns of names in other directories, which a restore can't find.
+/// Fills file_perms, name_dir, file_path, further_names and deleted for a socket that is bound to a path. Warns of
+/// names in other directories, which a restore can't find.
 void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, files::FileDump& dump, Arena& arena);
 
-/// What a path is to be when a socket has been bound to it.
+/// State of a path after a socket was bound to it.
 enum class PathFate {
-    Kept,     ///< a socket file in the way that nobody is bound to is replaced; anything else is an error
-    Removed,  ///< gone again; whatever else has the name isn't touched
+    Kept,     ///< exists; a stale socket file with the name is replaced, any other file is an error
+    Removed,  ///< removed; other files with the name aren't changed
 };
 
-/// Gives `fd` its name. For paths: with mode and owner of the file; the descriptor that is returned (O_PATH) leads to
-/// the socket even if the name is gone. `hidden`: the directory that a path is in or below, if no path leads there;
-/// else null. Only one process at a time may do this, see ProcessLock.
+/// Binds `fd` to its name. For paths, sets mode and owner of the file. Returns an O_PATH descriptor that leads to the
+/// socket even without the name. `hidden`: covered directory at or above the path; null if a path leads there. Only one
+/// process may call this at a time, see ProcessLock.
 UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::HiddenDirectory* hidden);
 
-/// Removes the socket file that the dumped process has left at a path, for somebody else (a plugin) to bind a socket
-/// there; as bindName() does before it binds. Does nothing for other names.
+/// Removes a stale socket file, like bindName(), so that a plugin can bind a socket there. Does nothing for names that
+/// aren't paths.
 void freeName(const UnixName& name, const files::HiddenDirectory* hidden);
 
-/// Connects to `name`. `path`: what bindName() returned for it, if it is a path of this restore; -1 otherwise.
+/// Connects to `name`. `path`: descriptor from bindName() if this restore has bound the path; else -1.
 void connectName(int fd, const UnixName& name, int path);
 
-/// A zero-terminated list of what stands behind the family in an address, for messages.
+/// Returns the part of an address after the family as text for messages.
 std::string showAddress(std::string_view address);
 
 }  // namespace criu::sockets

@@ -9,26 +9,25 @@
 #include "criu/model/tree_pids.hpp"
 #include "images/sk-unix.fwd.hpp"
 
-/// Who made the other end of a Unix socket (SO_PEERCRED, unix(7)). The kernel notes that when a pair is made, of a
-/// connection when it is asked for (for the accepted socket), and of a listener when it begins to listen (for itself,
-/// and for those that connect to it). Servers decide by it what a client may do.
+/// Peer credentials of Unix sockets (SO_PEERCRED, unix(7)). The kernel records them in socketpair(2), in connect(2) for
+/// the accepted socket, and in listen(2) for the listener and its clients. Servers use them for access control.
 namespace criu::sockets {
 
-/// Stores what a socket says, with ids as criu has them.
+/// Stores the peer credentials of a socket, with ids of criu's user namespace.
 void readPeer(int fd, UnixSkEntry& entry, Arena& arena);
 
-/// Makes the ids and the pid those that the tree sees.
+/// Translates the ids and the pid to those of the tree.
 void translatePeer(UnixSkEntry& entry, const model::IdMap& ids, const model::TreePids& pids);
 
-/// Nothing if the image doesn't say it, as those of CRIU 4.2. Where nobody made the other end, it is a user without a
-/// name: a restored socket may have one all the same.
+/// Returns the peer credentials; nothing if the image has none (CRIU 4.2). Without a peer they are the overflow ids,
+/// because the kernel may record a peer for the restored socket.
 [[nodiscard]] std::optional<kernel::Identity> peerOf(const UnixSkEntry& entry);
 
-/// Makes the socket its owner's, as the image has it.
+/// Sets the owner of a socket.
 void restoreOwner(int fd, const UnixSkEntry& entry);
 
-/// Who has asked for a connection that waits to be accepted: of that nobody but the kernel knows. It is most likely the
-/// owner of the socket.
+/// Returns the credentials for a connect(2) that isn't accepted yet. The kernel doesn't show the caller, so the
+/// socket's owner is taken.
 [[nodiscard]] std::optional<kernel::Identity> callerOf(const UnixSkEntry& entry);
 
 }  // namespace criu::sockets

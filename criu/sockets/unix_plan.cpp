@@ -95,7 +95,7 @@ void UnixPlan::linkListeners() {
 }
 
 void UnixPlan::linkSenders() {
-    // The kernel tells a sender's path, but not in which mount namespace: the receiver's own comes first.
+    // The kernel shows a sender's path, but not its mount namespace. A sender in the receiver's namespace is preferred.
     std::map<std::string_view, std::vector<UnixSocket*>> datagrams;
     for (UnixSocket& socket : sockets_)
         if (socket.datagram() && !socket.name.empty() && !socket.has(UnixFlag::Outside))
@@ -131,7 +131,7 @@ void UnixPlan::makeGroups() {
             for (const FileId right : packet.rights)
                 if (const auto found = byId_.find(right); found != byId_.end())
                     tie(socket, found->second);
-        // Those that had the same name one after the other.
+        // Sockets that had the same name one after the other.
         if (socket.name.isPath())
             tie(socket, paths.emplace(std::tuple(socket.name.mount, socket.name.directory, socket.name.text), &socket)
                             .first->second);

@@ -12,17 +12,17 @@
 
 namespace criu::sockets {
 
-/// All Unix sockets of the images, in groups that have to be opened together.
+/// All Unix sockets of the images, as Unix groups.
 class UnixPlan {
 public:
-    /// `remaps`: knows the directories of names that other mounts cover.
+    /// `remaps`: knows the covered directories of names.
     UnixPlan(const ExternalSocketRestore& carried, const files::PathRemaps& remaps)
         : carried_(carried), remaps_(remaps) {}
 
-    /// Throws Error where the images contradict themselves.
+    /// Throws Error if the images are inconsistent.
     void load(files::FileRestore& restore);
 
-    /// The group of a socket; throws Error for an unknown one.
+    /// Returns the group of a socket. Throws Error for an unknown one.
     [[nodiscard]] std::shared_ptr<UnixGroup> groupOf(FileId id) const;
 
 private:
@@ -41,8 +41,7 @@ private:
     std::map<FileId, std::shared_ptr<UnixGroup>> groups_;
 };
 
-/// The directories that sockets of the tree have their names in, by the mounts that these are on, and whether a name is
-/// still there. Throws Error.
+/// Returns the directories of sockets' names by their mounts, and whether a name still exists there. Throws Error.
 [[nodiscard]] std::map<int, std::map<std::string, bool>> directoriesOfNames(std::span<const FileEntry* const> entries);
 
 }  // namespace criu::sockets

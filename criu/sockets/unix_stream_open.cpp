@@ -32,8 +32,8 @@ void UnixGroupOpener::openEnds(UnixSocket& one) {
             fail("{} is given by --inherit-fd, but not its other end, {}", one.shown(), other->shown());
         return;
     }
-    // An accepted socket has the name of the listener. It can get that only in the same way.
-    UniqueFd rest;  // the end that nobody has any more
+    // An accepted socket has the name of its listener, and gets it only from accept(2).
+    UniqueFd rest;  // the end that no process has
     bool accepted = false;
     if (listenerOf(one) != nullptr)
         accepted = openAccepted(one, other, rest);
@@ -62,13 +62,13 @@ void UnixGroupOpener::fillEnd(UnixSocket& socket) {
 }
 
 const UnixSocket* UnixGroupOpener::listenerOf(const UnixSocket& accepted) const {
-    // One that was given from outside may have other callers.
+    // A listener from --inherit-fd or a plugin may have other clients.
     return accepted.listener != nullptr && !connected_.contains(accepted.listener) ? accepted.listener : nullptr;
 }
 
 bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, UniqueFd& rest) {
     const int type = static_cast<int>(accepted.entry->type);
-    UniqueFd passing;  // a listener only for this, if the old one isn't there any more
+    UniqueFd passing;  // temporary listener, if the original one is closed
     UniqueFd file;
     const UnixSocket* const listener = listenerOf(accepted);
     if (listener == nullptr) {
@@ -86,7 +86,7 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
         if (file)
             file = opener_.toServiceRange(std::move(file));
     }
-    // The caller gets to know who has made the listener listen, and that may have changed since.
+    // The client's peer credentials are those of the listener's last listen(2), which may have changed.
     const int from = listener != nullptr ? fdOf(*listener) : passing.get();
     listenAs(from, kWideBacklog, other != nullptr ? *other : accepted);
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-// It uses what sys/socket.h declares.
+// The header uses declarations of sys/socket.h.
 #include <linux/vm_sockets.h>
 
 #include <array>
@@ -32,7 +32,7 @@ struct VsockOption {
     const char* name;
 };
 
-// In the order of restoring: the limits of the buffer first, because the kernel clamps its size to them.
+// In the order of restoring. The limits of the buffer come first, because the kernel clamps its size to them.
 constexpr VsockOption kOptions[] = {
     {SO_VM_SOCKETS_BUFFER_MAX_SIZE, sizeof(std::uint64_t), "SO_VM_SOCKETS_BUFFER_MAX_SIZE"},
     {SO_VM_SOCKETS_BUFFER_MIN_SIZE, sizeof(std::uint64_t), "SO_VM_SOCKETS_BUFFER_MIN_SIZE"},
@@ -42,7 +42,7 @@ constexpr VsockOption kOptions[] = {
 
 using OptionValue = std::array<std::byte, sizeof(timeval)>;
 
-/// The kernel wants the exact size.
+/// Returns the bytes of an option. The kernel requires the exact size.
 std::span<const std::byte> readValue(int fd, const VsockOption& row, OptionValue& value) {
     socklen_t size = row.size;
     sys(::getsockopt(fd, AF_VSOCK, row.option, value.data(), &size), "read socket option {}", row.name);
@@ -61,15 +61,15 @@ sockaddr_vm ownAddress(int fd) {
     return address;
 }
 
-/// Reasons against a dump are given with the addresses they are about.
+/// Throws Error with the reason and the addresses.
 [[noreturn]] void refuse(const files::OpenFd& file, const std::string& why, std::string_view hint) {
     Error error(0, fmt::format("{} is a vsock socket {}", file.describe(), why));
     error.addHint(hint);
     throw error;
 }
 
-/// The kernel doesn't list the states of these sockets, but poll(2) has a different answer for each of the states that
-/// can be dumped.
+/// Refuses sockets that aren't idle. The kernel doesn't list the states of vsock sockets, but each state that can be
+/// dumped has its own poll(2) result.
 void refuseUnlessQuiet(const files::OpenFd& file, const sockaddr_vm& own, bool listening) {
     constexpr std::string_view kClose = "have the program close it before the dump";
     sockaddr_vm peer{};
@@ -85,12 +85,12 @@ void refuseUnlessQuiet(const files::OpenFd& file, const sockaddr_vm& own, bool l
     sys(::poll(&ask, 1, 0), "poll a vsock socket");
     if (listening) {
         if (ask.revents != 0)
-            refuse(file, fmt::format("that listens at {} and has connections nobody has accepted yet", text(own)),
+            refuse(file, fmt::format("that listens at {} and has connections that aren't accepted yet", text(own)),
                    "try again when the program has accepted them");
         return;
     }
     if ((ask.revents & POLLERR) != 0)
-        refuse(file, fmt::format("at {} with an error that nobody has read yet", text(own)),
+        refuse(file, fmt::format("at {} with an error that the program hasn't read yet", text(own)),
                "try again when the program has read it");
     if (ask.revents == 0)
         refuse(file, fmt::format("that is being connected from {}, which can't be dumped", text(own)), kClose);
@@ -117,7 +117,7 @@ public:
                         "set socket option {}", row.name);
         if (entry_.has_port != 0)
             bind(socket.get());
-        // How many connections may wait can't be asked for, and a longer queue hurts nobody.
+        // The kernel doesn't show the backlog. A longer one does no harm.
         if (entry_.listening != 0)
             sys(::listen(socket.get(), SOMAXCONN), "listen at {}", text(address()));
         restoreSocketOptions(socket.get(), *entry_.opts, opener.log(), opener.usernsd());
@@ -183,7 +183,7 @@ public:
     }
 
 private:
-    /// Those that differ from what a new socket has.
+    /// Stores options that differ from those of a new socket.
     static void addMore(int fd, int type, VsockSkEntry& out, Arena& arena) {
         const UniqueFd fresh(sys(::socket(AF_VSOCK, type | SOCK_CLOEXEC, 0), "create a vsock socket"));
         out.more = arena.array<SkMoreOpt*>(std::size(kOptions));

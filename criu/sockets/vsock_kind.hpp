@@ -5,8 +5,8 @@
 
 namespace criu::sockets {
 
-/// Sockets between virtual machines and their host (vsock(7)) that listen or aren't connected. Connections live in both
-/// machines, and the other end can't be asked to wait: they are refused.
+/// Sockets between virtual machines and their host (vsock(7)) that listen or aren't connected. Connections are refused,
+/// because the other machine has the other end.
 std::unique_ptr<files::FileKindDump> makeVsockDump();
 std::unique_ptr<files::FileKindRestore> makeVsockRestore();
 

@@ -297,7 +297,7 @@ private:
                 continue;
             siginfo_t info{};
             sys(::waitid(P_PID, static_cast<id_t>(own(child->pid)), &info, WEXITED | WNOWAIT | __WALL),
-                "wait for process {} to die as it had", child->pid);
+                "wait for zombie process {}", child->pid);
         }
     }
 
