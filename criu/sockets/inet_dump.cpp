@@ -144,8 +144,8 @@ bool hasAuthenticationKeys(int fd) {
     throw error;
 }
 
-/// Warns of state that is lost: messages in the error queue, which can't be read without removing them, and the counter
-/// of SO_ZEROCOPY, which the kernel doesn't show.
+/// Warns of state that is lost. The error queue can't be read without removing its messages, and the kernel doesn't
+/// show the counter of SO_ZEROCOPY.
 void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& log) {
     const auto has = [](std::span<SkMoreOpt* const> options, int level, int name) {
         return std::ranges::any_of(options, [&](const SkMoreOpt* option) {

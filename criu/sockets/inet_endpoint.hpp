@@ -20,7 +20,7 @@ union SocketAddress {
     sockaddr_storage room;
 };
 
-/// One end of a connection, as in images: one or four words of the address in network byte order, and the port in host
+/// One end of a connection, as in images. The address has one or four words in network byte order. The port is in host
 /// byte order.
 struct InetEndpoint {
     int family = AF_INET;

@@ -118,7 +118,7 @@ private:
 
     NetworkLock& lock_;
     std::vector<std::shared_ptr<RestoredInet>> connections_;
-    /// network namespaces of connections_, if the images have them
+    /// Network namespaces of connections_, if the images have them
     std::map<const RestoredInet*, std::uint32_t> networks_;
     std::map<std::uint16_t, std::shared_ptr<RestoredInet>> listeners_;
 };

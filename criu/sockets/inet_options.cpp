@@ -356,7 +356,7 @@ const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t 
         if (fresh)
             values[i] = sockets::read(fresh.get(), kRows[i]);
         else
-            // ping sockets need a permission (net.ipv4.ping_group_range)
+            // Ping sockets need a permission (net.ipv4.ping_group_range)
             values[i] = std::vector<std::byte>(sizeof(int));
     }
     return usual_.emplace(std::pair(network, type), std::move(values)).first->second;

@@ -39,7 +39,7 @@ int connectTo(const UniqueFd& socket) noexcept {
 }
 
 /// True if a process listens on the name in the current directory. Connects by a socket of another type, which the
-/// kernel refuses: a daemon would take a real connection for a restore, and fail when it is closed.
+/// kernel refuses. A daemon would take a real connection for a restore, and fail when it is closed.
 bool isListening() {
     const int code = connectTo(makeLazySocket(SOCK_DGRAM));
     return code == 0 || code == EPROTOTYPE;

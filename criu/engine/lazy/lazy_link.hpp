@@ -13,8 +13,8 @@ class StopRequest;
 }
 
 /// Connection between `criu restore --lazy-pages` and `criu lazy-pages`, by a socket in their common work directory. It
-/// is a packet socket, so that connecting to or from CRIU 4.2 fails: its stream socket has the same name, but it counts
-/// other pages as lazy.
+/// is a packet socket, so that the kernel refuses connections with CRIU 4.2. Its stream socket has the same name, but
+/// CRIU 4.2 counts other pages as lazy.
 namespace criu::engine {
 
 /// One packet.

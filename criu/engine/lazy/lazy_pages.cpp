@@ -128,7 +128,7 @@ private:
     LazyProcesses& processes_;
     const UniqueFd& watcher_;
     /// Processes that have all pages, while others don't. They must die with the others: a dump resumes its tree unless
-    /// all pages were requested, and the restored processes would then be a second copy.
+    /// all pages were requested. Otherwise they would run as a second copy of that tree.
     std::vector<TreePid> complete_;
 };
 

@@ -45,7 +45,7 @@ inline constexpr std::size_t kImagesKeySize = 128;
 struct TrackedTree {
     TrackingId id{};
     std::vector<TrackedTask> tasks;
-    /// key of the images' records; null if they aren't encrypted (keptKey())
+    /// Key of the images' records; null if they aren't encrypted (keptKey())
     std::shared_ptr<crypto::SecretBytes> imagesKey;
 };
 

@@ -18,7 +18,7 @@
 namespace criu::engine {
 
 void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
-    // taken first: a process created later may be missing in the map
+    // Taken first: a process created later may be missing in the map
     const std::vector<TreePid> created = control.created();
     pids.refresh();
     kernel::ProcBuffer buffer;

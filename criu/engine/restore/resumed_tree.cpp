@@ -102,8 +102,7 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         }
     };
     forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
-    // Comes before threads touch memory that the kernel registers, and while processes have the privilege for a
-    // userfaultfd.
+    // Comes before threads touch lazy areas, and while processes still have the privilege to create a userfaultfd.
     if (run.lazy != nullptr) {
         forEach([&run](compel::FrozenProcess& process, const Member& member) {
             run.lazy->handOver(process, member.area, *member.task);

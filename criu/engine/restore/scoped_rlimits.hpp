@@ -16,7 +16,8 @@ namespace criu::engine {
 class ScopedRlimits {
 public:
     /// `raiseAll`: the processes can't raise their limits themselves, so they inherit the highest limits of the tree.
-    /// They may lock as much memory as criu's hard limit allows. Throws Error if criu may not raise a limit.
+    /// The limit of locked memory becomes unlimited if criu may do that, else the hard limit. Throws Error if criu may
+    /// not raise a limit.
     ScopedRlimits(const model::ProcessTree& tree, bool raiseAll);
     ~ScopedRlimits() { putBack(); }
     ScopedRlimits(const ScopedRlimits&) = delete;

@@ -21,7 +21,7 @@ struct Task;
 namespace criu::engine {
 
 /// A thread of a restored process that exists while the process is built. It creates its own children, because the
-/// kernel records the thread that calls clone(2) as creator.
+/// kernel takes the thread that calls clone(2) as their parent.
 ///
 /// It shares the thread-local storage of the thread that makes it, because libc doesn't know it. So only one of the two
 /// threads uses libc at a time: this one during run(), the other one otherwise.

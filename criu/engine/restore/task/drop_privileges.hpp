@@ -28,8 +28,9 @@ namespace criu::engine {
 /// - user namespace and credentials.
 /// - security label: a profile may deny the capabilities that setting credentials needs. The file that sets the label
 ///   is opened before, with criu's privileges.
-/// - attributes that the kernel resets when credentials change (prctl(2)): the dumpable flag, which is cleared here in
-///   any case, and the death signal of the thread.
+/// - attributes that the kernel resets when credentials change (prctl(2)): the dumpable flag and the death signal of
+/// the
+///   thread. The flag is cleared here in any case.
 /// - addresses that the kernel accesses on its own (task::restoreKernelAddresses()).
 class PrivilegeDrop {
 public:
