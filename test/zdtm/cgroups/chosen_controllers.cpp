@@ -6,7 +6,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("--cgroup-dump-controller leaves out places in all other hierarchies") {
+ZDTM("--cgroup-dump-controller dumps the groups of the named controllers only") {
     const zdtm::Cgroups groups("memory");
     groups.enter_and_check(me, groups.where());
 }

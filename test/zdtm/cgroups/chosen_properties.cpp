@@ -5,7 +5,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("--cgroup-props chooses which properties of a controller are kept") {
+ZDTM("--cgroup-props selects the properties of a controller that a restore sets") {
     const zdtm::Cgroups groups("memory");
     const std::string limit = groups.make() + "/memory.limit_in_bytes";
     const std::string before = zdtm::read_file(limit);

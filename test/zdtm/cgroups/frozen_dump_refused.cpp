@@ -6,7 +6,7 @@
 
 #include "frozen_first.hpp"
 
-ZDTM("after a refused dump a group that was frozen before is frozen, and its tasks haven't run") {
+ZDTM("a refused dump leaves a group frozen that was frozen before, and its tasks don't run") {
     SYS(static_cast<int>(syscall(SYS_pidfd_open, 1, 0)));
     zdtm::dump_already_frozen(me, "zdtm-frozen-dump-refused");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The option names one place for all runs, so there is only one mode.
+// The option names one path for all runs, so only one mode can run.
 // zdtm: dump-options --freeze-cgroup /mnt/zdtm-frozen-first-2
 // zdtm: modes leave-running
 #include "frozen_first.hpp"
 
-ZDTM("--freeze-cgroup with a group of version 2 that has the whole tree") {
+ZDTM("--freeze-cgroup with a version 2 group that contains the whole tree") {
     zdtm::dump_frozen_first(me, {"cgroup2", "", "/mnt/zdtm-frozen-first-2", "cgroup.freeze", "0\n"});
 }

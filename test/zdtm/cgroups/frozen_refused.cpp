@@ -6,6 +6,6 @@
 // zdtm: refused-with /etc/passwd.*File exists
 #include "frozen_first.hpp"
 
-ZDTM("a restore that fails with tasks in a frozen group still ends them, and removes the group") {
+ZDTM("a failed restore kills its tasks in a frozen group and removes the group") {
     zdtm::dump_already_frozen(me, "zdtm-frozen-refused");
 }

@@ -16,15 +16,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Tasks that the freezer of version 1 holds do not answer their tracer. A dump that let them go one by one without
-// thawing the group first would wait two seconds for each of these threads.
+// Tasks that the version 1 freezer holds don't answer their tracer. A dump must thaw the group before it detaches from
+// them. Otherwise each of these threads costs a wait of two seconds.
 constexpr int kThreads = 8;
 constexpr std::chrono::seconds kLongest(8);
 
 std::atomic<bool> ended{false};
 std::atomic<int> running{0};
 
-// The longest time that this thread did not run.
+// Returns the longest time that this thread did not run.
 milliseconds longest_pause() {
     auto longest = Clock::duration::zero();
     ++running;
@@ -39,7 +39,7 @@ milliseconds longest_pause() {
 
 }  // namespace
 
-ZDTM("a group of version 1 is thawed at once when a task in it can't be seized") {
+ZDTM("a refused dump thaws a version 1 group at once if a task in it can't be seized") {
     std::vector<milliseconds> pauses(kThreads);
     zdtm::dump_with_traced_child(me, {"cgroup", "freezer", "/mnt/zdtm-frozen-resumed", "freezer.state", "THAWED\n"},
                                  [&me, &pauses] {
@@ -47,7 +47,7 @@ ZDTM("a group of version 1 is thawed at once when a task in it can't be seized")
                                      for (milliseconds& pause : pauses) {
                                          threads.emplace_back([&pause] { pause = longest_pause(); });
                                      }
-                                     // A thread that hasn't begun yet still changes what the runner compares.
+                                     // The runner compares the tree: a thread that starts later would change it.
                                      while (running < kThreads) {
                                          std::this_thread::sleep_for(milliseconds(1));
                                      }

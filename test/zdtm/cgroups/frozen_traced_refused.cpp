@@ -6,9 +6,9 @@
 #include "frozen_first.hpp"
 #include "zdtm.hpp"
 
-// Of version 2, where frozen tasks can be killed when this fails.
-ZDTM("a group that the dump froze is thawed when a task in it can't be seized") {
-    // The check is asked for by a signal, which frozen tasks don't see.
+// A version 2 group: the kernel can kill its frozen tasks.
+ZDTM("a refused dump thaws the group that it froze if a task in it can't be seized") {
+    // The runner requests the check by a signal, which frozen tasks don't receive.
     zdtm::dump_with_traced_child(me, {"cgroup2", "", "/mnt/zdtm-frozen-traced", "cgroup.freeze", "0\n"},
                                  [&me] { me.wait_for_check(); });
 }

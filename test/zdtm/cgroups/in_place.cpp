@@ -5,7 +5,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("groups that are still there are used as they are") {
+ZDTM("a restore uses existing groups as they are") {
     const zdtm::Cgroups groups("none,name=zdtm");
     groups.enter_and_check(me);
     groups.leave();

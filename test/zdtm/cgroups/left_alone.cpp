@@ -7,7 +7,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("--manage-cgroups=ignore leaves the tree where the restoring criu is") {
+ZDTM("--manage-cgroups=ignore restores the tree in the groups of the restoring criu") {
     const zdtm::Cgroups groups("none,name=zdtm");
     groups.enter_and_check(me, groups.where());
 }

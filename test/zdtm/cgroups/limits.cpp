@@ -3,7 +3,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("limits of the memory controller of version 1") {
+ZDTM("memory limits of a version 1 group") {
     const zdtm::Cgroups groups("memory");
     const std::string path = groups.make();
     zdtm::write_file(path + "/memory.limit_in_bytes", "268435456");

@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a process, its child and one of its threads in groups of their own, which have to be made anew") {
+ZDTM("a process, its child and one of its threads are in different groups, which the restore must create") {
     const zdtm::Cgroups groups("none,name=zdtm");
     zdtm::write_file(groups.make("inner") + "/notify_on_release", "1");
     zdtm::write_file(groups.make("empty") + "/cgroup.clone_children", "1");

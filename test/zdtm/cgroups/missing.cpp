@@ -6,7 +6,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("groups that are gone are not made if the restore is told not to") {
+ZDTM("a restore with --manage-cgroups=none does not create missing groups") {
     const zdtm::Cgroups groups("none,name=zdtm");
     groups.enter_and_check(me);
     groups.leave();

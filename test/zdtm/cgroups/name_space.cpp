@@ -6,7 +6,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a tree in a cgroup namespace of its own, whose root isn't where it is") {
+ZDTM("a tree in a cgroup namespace, with its processes in a group below the namespace's root") {
     const zdtm::Cgroups groups("none,name=zdtm");
     groups.enter();
     SYS(unshare(CLONE_NEWCGROUP));
@@ -19,6 +19,6 @@ ZDTM("a tree in a cgroup namespace of its own, whose root isn't where it is") {
     me.wait_for_check();
     CHECK(groups.where() == "/inner", "in %s", groups.where().c_str());
     me.finish(child);
-    // What was mounted before shows all of the hierarchy.
+    // The hierarchy was mounted before unshare(2), so the mount shows all of it.
     groups.leave({"inner"});
 }

@@ -15,7 +15,7 @@
 
 namespace {
 
-// Of the hierarchy of the test, what is seen of it, and where.
+// Returns, for each mount of the test's hierarchy, its root in the hierarchy and its mount point.
 std::set<std::string> mounted() {
     std::istringstream lines(zdtm::read_file("/proc/self/mountinfo"));
     std::set<std::string> all;
@@ -31,8 +31,7 @@ std::set<std::string> mounted() {
 
 }  // namespace
 
-ZDTM(
-    "a child in cgroup and mount namespaces of its own sees all of a hierarchy at one place, and its part at another") {
+ZDTM("a child in cgroup and mount namespaces has two mounts of a hierarchy: all of it and its own part") {
     const zdtm::Cgroups groups("none,name=zdtm");
     groups.make("inner");
     const pid_t child = me.start_child([&](zdtm::Task& task) {

@@ -7,7 +7,8 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("children in cgroup namespaces of their own, one of them with a child further down, see their groups as before") {
+ZDTM(
+    "children in cgroup namespaces, one of them with a child in a further one, see the same groups after the restore") {
     const zdtm::Cgroups groups("none,name=zdtm");
     groups.enter();
     const std::string outside = groups.where();

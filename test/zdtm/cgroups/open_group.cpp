@@ -6,7 +6,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("the directory of a group is open, and has to be made anew before it can be") {
+ZDTM("a process has the directory of a group open; the restore must create the group before it opens the directory") {
     const zdtm::Cgroups groups("none,name=zdtm");
     const std::string inner = groups.make("inner");
     groups.enter("inner");

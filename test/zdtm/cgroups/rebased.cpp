@@ -6,7 +6,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("--cgroup-root on restore puts the groups elsewhere") {
+ZDTM("restore --cgroup-root puts the groups below another group") {
     const zdtm::Cgroups groups("none,name=zdtm");
     groups.enter();
     groups.make("inner");

@@ -5,7 +5,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("more groups in each other than images can have") {
+ZDTM("a dump refuses groups that are nested deeper than images can hold") {
     const zdtm::Cgroups groups("none,name=test");
     std::string path;
     for (int level = 0; level < 500; ++level) {

@@ -7,8 +7,8 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-// With "strict" the second restore would complain about groups that the first had left.
-ZDTM("groups that a failed restore has made are removed again") {
+// With "strict" the second restore fails if groups of the first one are left.
+ZDTM("a failed restore removes the groups that it created") {
     const zdtm::Cgroups groups("none,name=zdtm");
     groups.enter();
     const pid_t child = me.start_child([&](zdtm::Task& task) {

@@ -3,7 +3,7 @@
 #include "cgroups.hpp"
 #include "zdtm.hpp"
 
-ZDTM("groups of version 2, with limits and one that is stopped") {
+ZDTM("version 2 groups with limits, one of them frozen") {
     const zdtm::Cgroups groups("");
     zdtm::write_file(groups.make() + "/cgroup.max.depth", "7");
     zdtm::write_file(groups.make() + "/cgroup.max.descendants", "9");

@@ -6,7 +6,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// As 32-bit calls take it; the header's type has 64 bits in some versions.
+// The context as 32-bit calls take it. The header's type has 64 bits in some versions.
 using Context = unsigned;
 
 void submit_read(Context context, int file, char* into, std::uint64_t mark) {
@@ -30,7 +30,7 @@ void take_result(Context context, std::uint64_t mark) {
 }
 }  // namespace
 
-ZDTM("asynchronous I/O of a 32-bit program: its context, a result that waits") {
+ZDTM("asynchronous I/O of a 32-bit program: the context and a result that waits") {
     zdtm::write_file("data", "0123456789");
     const int file = SYS(open("data", O_RDONLY));
     Context context = 0;

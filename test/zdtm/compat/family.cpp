@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a tree of 32-bit processes and a 64-bit one, with memory that they share and a pipe") {
+ZDTM("a tree of 32-bit processes and a 64-bit one with shared memory and a pipe") {
     const std::span<std::byte> common = zdtm::map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     const std::span<std::byte> own = zdtm::map(1 << 20);
     zdtm::fill(own, 3);
@@ -23,7 +23,7 @@ ZDTM("a tree of 32-bit processes and a 64-bit one, with memory that they share a
         common[7] = std::byte{9};
         task.finish(grandchild);
     });
-    // Programs of the machine are 64-bit ones.
+    // The machine's own programs are 64-bit.
     const pid_t cat = SYS(fork());
     if (cat == 0) {
         sigset_t none{};
@@ -50,7 +50,7 @@ ZDTM("a tree of 32-bit processes and a 64-bit one, with memory that they share a
     CHECK(common[7] == std::byte{9}, "shared memory isn't shared");
     close(ends[1]);
     CHECK(zdtm::wait_status(cat) == 0, "cat failed");
-    // What is forked and executed now has to work, too.
+    // New children and execve(2) must work after the restore.
     const pid_t next = SYS(fork());
     if (next == 0) {
         execl("/bin/true", "true", nullptr);

@@ -7,7 +7,7 @@
 
 namespace {
 
-// Maps without use of memory; false if there is no such room.
+// Maps addresses without using memory. Returns false if no such range is free.
 bool fill(std::size_t size, std::vector<std::byte*>& filled) {
     void* const at = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at != MAP_FAILED)
@@ -17,7 +17,7 @@ bool fill(std::size_t size, std::vector<std::byte*>& filled) {
 
 }  // namespace
 
-ZDTM("holes of 2 MiB are left of the memory of a 32-bit program") {
+ZDTM("a 32-bit program has only holes of 2 MiB left in its address space") {
     std::vector<std::byte*> filled;
     filled.reserve(1024);
     for (unsigned bits = 30; bits >= 21; --bits)

@@ -8,7 +8,7 @@
 
 namespace {
 
-// Maps without use of memory; false if there is no such room.
+// Maps addresses without using memory. Returns false if no such range is free.
 bool fill(std::size_t size, std::vector<std::byte*>& filled) {
     void* const at = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at != MAP_FAILED)
@@ -18,7 +18,7 @@ bool fill(std::size_t size, std::vector<std::byte*>& filled) {
 
 }  // namespace
 
-ZDTM("the memory of a 32-bit program leaves no room for a restore, which the dump says") {
+ZDTM("a dump refuses a 32-bit program whose address space has no room for the restorer") {
     std::vector<std::byte*> filled;
     filled.reserve(1024);
     for (unsigned bits = 30; bits >= 12; --bits)

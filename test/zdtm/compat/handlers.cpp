@@ -18,14 +18,14 @@ void informed(int, siginfo_t* info, void*) {
     calls = calls + 1;
 }
 
-// Dumped within it: its frame on the stack is one for 32-bit code.
+// The dump comes while this handler runs, so the stack has a signal frame for 32-bit code.
 void sleeping(int) {
     task->wait_for_check();
     calls = calls + 1;
 }
 }  // namespace
 
-ZDTM("handlers of 32-bit code: one that is under way, siginfo, the alternate stack, pending signals") {
+ZDTM("signal handling of 32-bit code: a running handler, siginfo, the alternate stack, pending signals") {
     task = &me;
     stack_t stack{other_stack, 0, sizeof(other_stack)};
     SYS(sigaltstack(&stack, nullptr));

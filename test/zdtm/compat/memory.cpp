@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("memory of a 32-bit program: content, the break, new mappings, the vDSO, its addresses in the auxiliary vector") {
+ZDTM("memory of a 32-bit program: content, the break, new mappings, the vDSO and its address in the auxiliary vector") {
     constexpr std::size_t size = 3 << 20;
     const std::span<std::byte> memory = zdtm::map(size);
     zdtm::fill(memory, 1);
@@ -23,7 +23,7 @@ ZDTM("memory of a 32-bit program: content, the break, new mappings, the vDSO, it
     CHECK(sbrk(0) == end, "the break is %p, was %p", sbrk(0), end);
     SYS(sbrk(65536));
     memset(end, 5, 65536);
-    // The kernel has to go on giving out addresses that 32 bits can hold.
+    // The kernel must still return addresses that 32 bits can hold.
     for (int round = 0; round < 64; ++round) {
         const std::span<std::byte> more = zdtm::map(1 << 20);
         zdtm::fill(more, 2);

@@ -2,7 +2,7 @@
 // zdtm: modes once, five
 // zdtm: between perl -0777 -pi -e 's/(\x7fELF\x01.{8186})./$1Z/s or die if $ARGV =~ /pages-/' images/pages-*.img
 // zdtm: ignore map .*
-// The image is changed so that its vDSO isn't the kernel's, as if the kernel were another one.
+// The command between dump and restore changes the vDSO in the image, as if another kernel had made it.
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
@@ -19,7 +19,9 @@ void count(int) {
 }
 }  // namespace
 
-ZDTM("a 32-bit program under a kernel with another vDSO: calls through it, handlers, a call it was in") {
+ZDTM(
+    "a 32-bit program on a kernel with another vDSO: calls through the vDSO, handlers, a call that the dump "
+    "interrupts") {
     signal(SIGUSR1, count);
     const auto entry = getauxval(AT_SYSINFO);
     zdtm::Threads threads(

@@ -14,7 +14,7 @@ struct State {
 static_assert(offsetof(State, floating) == 24 && offsetof(State, vectors) == 32 && offsetof(State, flag) == 160);
 }  // namespace
 
-// Loads all of it, spins until the flag is set, and stores it: nothing else keeps the values meanwhile.
+// Loads all registers, spins until the flag is set, and stores them. The loop has no other copy of the values.
 extern "C" void spin_with(State* state);
 asm(R"(
         .text

@@ -17,7 +17,7 @@ List list_of_caller() {
 }
 }  // namespace
 
-ZDTM("the list of robust futexes of 32-bit threads, and what it is for") {
+ZDTM("the robust futex list of 32-bit threads works after the restore") {
     pthread_mutex_t mutex;
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);

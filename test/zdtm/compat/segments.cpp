@@ -8,7 +8,7 @@
 namespace {
 thread_local int own = 0;
 
-// The first word of the segment a selector stands for, read through %fs, which glibc leaves alone.
+// Reads the first word of the segment that a selector refers to. %fs is free for that: glibc doesn't use it.
 int first_word(unsigned selector) {
     int value = 0;
     asm volatile("mov %%fs:0, %0" : "=r"(value) : "r"(selector));
@@ -38,7 +38,7 @@ unsigned make_segment(int* content) {
 }
 }  // namespace
 
-ZDTM("segments of threads: thread-local storage, one of the program's own, and what a new thread gets") {
+ZDTM("segments of threads: thread-local storage, a segment of the program, and the segments of a new thread") {
     static_assert(sizeof(void*) == 4);
     alignas(4096) static int content[4][4096];
     zdtm::Threads threads(4, [](unsigned index, zdtm::Threads& all) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once, leave-running
 // zdtm: fails-with-4.2 it ends such calls with EINTR, though no handler ran
-// Once only: a sleep interrupted twice ends with EINTR.
+// Runs once: a sleep that is interrupted twice ends with EINTR.
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@
 namespace {
 constexpr int seconds = 4;
 
-// As old programs do, not through the vDSO.
+// Calls the kernel by int $0x80, as old programs do, and not through the vDSO.
 long trap(long number, long first, long second) {
     long result = number;
     asm volatile("int $0x80" : "+a"(result) : "b"(first), "c"(second), "d"(0), "S"(0) : "memory");
@@ -28,7 +28,7 @@ std::int64_t now() {
 }
 }  // namespace
 
-ZDTM("32-bit calls that sleep for a time sleep it out: nanosleep, poll, a futex, select") {
+ZDTM("32-bit calls with a time limit (nanosleep, poll, futex, select) sleep until the limit") {
     const std::atomic<int> word{0};
     zdtm::Threads threads(4, [&](unsigned index, zdtm::Threads& all) {
         struct {

@@ -21,7 +21,7 @@ void on_tick(int, siginfo_t* info, void*) {
 }
 }  // namespace
 
-ZDTM("timers of a 32-bit program go off, with the value they carry") {
+ZDTM("timers of a 32-bit program expire and deliver their signal value") {
     struct sigaction action {};
     action.sa_handler = on_alarm;
     SYS(sigaction(SIGALRM, &action, nullptr));

@@ -17,7 +17,7 @@ void become_user() {
 }
 }  // namespace
 
-ZDTM("processes of a user, some of which take longer to restore than others") {
+ZDTM("processes of one user, some of which take longer to restore, under attack by that user") {
     const auto quick = [](zdtm::Task& task) {
         become_user();
         task.wait_for_check();

@@ -9,7 +9,8 @@
 #include "zdtm.hpp"
 
 namespace {
-// As in a container whose root is that of the machine. What loses capabilities only stays dumpable.
+// Drops all capabilities, as root of a container with the machine's uids does. A process that only loses capabilities
+// stays dumpable.
 void lose_capabilities() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
@@ -17,7 +18,7 @@ void lose_capabilities() {
 }
 }  // namespace
 
-ZDTM("processes of root without capabilities, some of which take longer to restore than others") {
+ZDTM("processes of root without capabilities, some of which take longer to restore, under attack") {
     const auto quick = [](zdtm::Task& task) {
         lose_capabilities();
         task.wait_for_check();

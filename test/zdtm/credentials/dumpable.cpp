@@ -4,13 +4,13 @@
 
 #include "zdtm.hpp"
 
-ZDTM("the dumpable flag, on and off") {
+ZDTM("the dumpable flag, set and cleared") {
     const pid_t child = me.start_child([](zdtm::Task& task) {
         SYS(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
         task.wait_for_check();
         CHECK(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "is %d", prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
     });
-    // The kernel notes who made it, so criu is that user for a moment when it is made again.
+    // The kernel stores the segment's creator, so criu takes that uid for a moment when it creates the segment again.
     SYS(setresuid(-1U, 1000, -1U));
     const int segment = SYS(shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0666));
     SYS(setresuid(-1U, 0, -1U));

@@ -3,8 +3,8 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a file-system uid that differs from the others") {
-    // The real and effective uid stay root's, so the dump needs no special right.
+ZDTM("a file-system uid that differs from the other uids") {
+    // Real and effective uid stay 0, so the dump needs no further privilege.
     SYS(setresuid(0, 0, 0));
     setfsuid(1234);
     me.wait_for_check();

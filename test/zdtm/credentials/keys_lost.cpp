@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("keys of a thread and of a process, which a dump tells of since it can't keep them") {
+ZDTM("a dump warns about keys in the keyrings of a thread and of a process, which it does not save") {
     for (const int keyring : {KEY_SPEC_THREAD_KEYRING, KEY_SPEC_PROCESS_KEYRING}) {
         const long key = syscall(SYS_add_key, "user", "zdtm-own", "x", 1, keyring);
         if (key < 0 && (errno == ENOSYS || errno == EPERM)) {

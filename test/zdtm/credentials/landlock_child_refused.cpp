@@ -5,7 +5,7 @@
 #include "landlock.hpp"
 #include "other_user.hpp"
 
-ZDTM("a process of a user in a Landlock domain, among others of this user that are in none") {
+ZDTM("a dump refuses a process in a Landlock domain; other processes of the same user are in none") {
     zdtm::need_landlock();
     const auto free = [](zdtm::Task& task) {
         zdtm::become_user();

@@ -15,7 +15,7 @@
 
 namespace {
 
-// Those of the calling thread alone.
+// Changes the ids of the calling thread only.
 void become(uid_t real, uid_t effective) {
     SYS(syscall(SYS_setresgid, real, effective, effective));
     SYS(syscall(SYS_setresuid, real, effective, effective));
@@ -30,9 +30,9 @@ void require_no_trace() {
 
 }  // namespace
 
-ZDTM("processes that are in no Landlock domain, but may look as if they were") {
+ZDTM("a dump accepts processes in no Landlock domain that look as if they were in one") {
     const std::vector<pid_t> children = {
-        // Nobody without capabilities may look into it.
+        // Only a tracer with CAP_SYS_PTRACE may read this process.
         me.start_child([](zdtm::Task& task) {
             zdtm::become_user();
             SYS(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
@@ -44,13 +44,13 @@ ZDTM("processes that are in no Landlock domain, but may look as if they were") {
             threads.finish();
             require_no_trace();
         }),
-        // It isn't allowed to look into itself.
+        // The process may not ptrace itself.
         me.start_child([](zdtm::Task& task) {
             become(2000, 2001);
             task.wait_for_check();
             require_no_trace();
         }),
-        // Threads of several users.
+        // The threads have different users.
         me.start_child([](zdtm::Task& task) {
             zdtm::Threads threads(
                 6, [](unsigned index) { become(3000 + index, 3000 + index / 2); }, [](unsigned) {});
@@ -59,7 +59,7 @@ ZDTM("processes that are in no Landlock domain, but may look as if they were") {
             threads.finish();
             require_no_trace();
         }),
-        // No descriptor is left to it, or no process.
+        // Limits leave this process and the next one no free descriptor, and the third one no free process.
         me.start_child([](zdtm::Task& task) {
             const rlimit few{1, 1024};
             SYS(setrlimit(RLIMIT_NOFILE, &few));
@@ -85,7 +85,7 @@ ZDTM("processes that are in no Landlock domain, but may look as if they were") {
             CHECK(one.rlim_cur == 1 && one.rlim_max == 1, "the limit is %ld", static_cast<long>(one.rlim_cur));
             require_no_trace();
         }),
-        // The end of a child waits to be heard of.
+        // A child has ended, and SIGCHLD is pending.
         me.start_child([](zdtm::Task& task) {
             sigset_t ends;
             sigemptyset(&ends);
@@ -102,7 +102,7 @@ ZDTM("processes that are in no Landlock domain, but may look as if they were") {
             CHECK(sigtimedwait(&ends, &info, nullptr) == SIGCHLD && info.si_pid == child, "of %d", info.si_pid);
             CHECK(WEXITSTATUS(zdtm::wait_status(child)) == 5, "another status");
         }),
-        // Its children will be in a pid namespace of which they are the first.
+        // The next child is the first process of a new pid namespace.
         me.start_child([](zdtm::Task& task) {
             SYS(unshare(CLONE_NEWPID));
             task.wait_for_check();
@@ -112,7 +112,7 @@ ZDTM("processes that are in no Landlock domain, but may look as if they were") {
             }
             CHECK(zdtm::wait_status(child) == 0, "the child isn't the first one");
         }),
-        // A set of rules that was made and never used.
+        // The process has a ruleset that it never enforced.
         me.start_child([](zdtm::Task& task) {
             landlock_ruleset_attr rules{};
             rules.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_DIR;

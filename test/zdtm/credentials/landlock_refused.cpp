@@ -4,7 +4,7 @@
 // zdtm: fails-with-4.2 it loses the domain
 #include "landlock.hpp"
 
-ZDTM("a process in a Landlock domain") {
+ZDTM("a dump refuses a process in a Landlock domain") {
     zdtm::need_landlock();
     zdtm::enter_domain();
     me.wait_for_check();

@@ -5,7 +5,7 @@
 #include "landlock.hpp"
 #include "threads.hpp"
 
-ZDTM("one thread of many in a Landlock domain, which it entered as root") {
+ZDTM("a dump refuses a process of which one thread entered a Landlock domain as root") {
     zdtm::need_landlock();
     constexpr unsigned kThreads = 200;
     constexpr unsigned kConfined = 150;

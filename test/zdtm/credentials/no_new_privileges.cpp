@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("no_new_privs is kept in the task that set it, and only there") {
+ZDTM("no_new_privs stays set in the task that set it, and is clear in the others") {
     const pid_t child = me.start_child([](zdtm::Task& task) {
         SYS(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
         task.wait_for_check();

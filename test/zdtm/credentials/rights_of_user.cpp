@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a tree of a user who has no rights") {
+ZDTM("a tree of a user without capabilities") {
     constexpr uid_t user = 1000;
     SYS(setresgid(user, user, user));
     SYS(setresuid(user, user, user));

@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("keys of criu's session aren't there for the tree") {
+ZDTM("the restored tree doesn't have the keys of criu's session keyring") {
     if (syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0) < 0 && errno == ENOSYS) {
         zdtm::skip("the kernel has no keyrings");
     }

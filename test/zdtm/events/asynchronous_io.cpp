@@ -9,7 +9,7 @@
 
 namespace {
 
-// Writes that finish at once; each result carries a number.
+// Requests writes that end at once. Each result carries a number.
 class Ring {
 public:
     explicit Ring(unsigned requests) : file_(SYS(open("aio-file", O_RDWR | O_CREAT, 0600))) {
@@ -53,7 +53,7 @@ private:
 
 }  // namespace
 
-ZDTM("contexts of asynchronous I/O: an empty one, one with results, and one whose results go round its end") {
+ZDTM("asynchronous I/O contexts: empty, with results, and with results that wrap around the ring's end") {
     Ring empty(10);
     Ring some(200);
     Ring round(64);

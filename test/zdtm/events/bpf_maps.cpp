@@ -47,7 +47,7 @@ bpf_map_info info_of(int map) {
 
 }  // namespace
 
-ZDTM("BPF hash and array maps keep their elements, names, frozenness and read-only descriptors") {
+ZDTM("BPF hash and array maps keep elements, names, the frozen flag and read-only descriptors") {
     const int hash = create(BPF_MAP_TYPE_HASH, 3, 10, 5000, "some_hash");
     for (std::uint32_t i = 0; i < 3000; ++i) {
         char value[10] = {};

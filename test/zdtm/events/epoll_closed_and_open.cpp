@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a file that is in an epoll set by two numbers, one of them closed") {
+ZDTM("an epoll set has one file under two descriptor numbers, one of them closed") {
     const int epoll = SYS(epoll_create1(0));
     const int target = SYS(eventfd(0, 0));
     const int duplicate = SYS(dup(target));
@@ -21,7 +21,7 @@ ZDTM("a file that is in an epoll set by two numbers, one of them closed") {
     epoll_event got[3] = {};
     CHECK(epoll_wait(epoll, got, 3, 0) == 2 && got[0].data.u64 + got[1].data.u64 == 3, "a target was lost");
     CHECK(fcntl(target, F_GETFD) == -1 && errno == EBADF, "the closed number is open");
-    // The kernel still knows the target by its old number.
+    // The kernel identifies a target by file and by the number at EPOLL_CTL_ADD.
     CHECK(dup(duplicate) == target, "%s", strerror(errno));
     SYS(epoll_ctl(epoll, EPOLL_CTL_DEL, target, nullptr));
     CHECK(epoll_wait(epoll, got, 3, 0) == 1 && got[0].data.u64 == 2, "the wrong target was taken out");

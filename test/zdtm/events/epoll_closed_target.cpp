@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("an epoll target whose number was closed and taken by another file, while a duplicate lives on") {
+ZDTM("an epoll target whose number was closed and reused by another file, while a duplicate is open") {
     const int epoll = SYS(epoll_create1(0));
     const int target = SYS(eventfd(0, 0));
     const int duplicate = SYS(dup(target));

@@ -17,7 +17,9 @@ constexpr unsigned long kSet = _IOW(0x8a, 1, Polling);
 constexpr unsigned long kGet = _IOR(0x8a, 2, Polling);
 }  // namespace
 
-ZDTM("a one-shot target that has fired stays silent, also when its peer hangs up; how the set polls network devices") {
+ZDTM(
+    "a one-shot target that has fired stays silent, also at a hangup of its peer; the set's busy-poll parameters "
+    "stay") {
     int pair[2];
     SYS(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
     int other[2];

@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("an epoll target whose only descriptors are in another process, by another number") {
+ZDTM("an epoll target is open only in another process, under another number") {
     const int epoll = SYS(epoll_create1(0));
     const int target = SYS(eventfd(0, 0));
     epoll_event event{EPOLLIN, {.u64 = 5}};
@@ -20,7 +20,7 @@ ZDTM("an epoll target whose only descriptors are in another process, by another 
         SYS(eventfd_write(moved, 1));
         char byte = 0;
         SYS(close(gate[1]));
-        SYS(read(gate[0], &byte, 1));  // the file lives until the parent has seen the event
+        SYS(read(gate[0], &byte, 1));  // The file exists until the parent has read the event.
     });
     SYS(close(target));
     me.wait_for_check();

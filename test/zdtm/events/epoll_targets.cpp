@@ -25,7 +25,7 @@ std::map<std::uint64_t, std::uint32_t> ready(int epoll) {
 
 }  // namespace
 
-ZDTM("an epoll set keeps its targets, their events and data; one file may be in it by two numbers; sets nest") {
+ZDTM("an epoll set keeps targets, events and data; one file has two numbers in it, and sets nest") {
     const int epoll = SYS(epoll_create1(EPOLL_CLOEXEC));
     const int quiet = SYS(eventfd(0, 0));
     const int loud = SYS(eventfd(3, 0));

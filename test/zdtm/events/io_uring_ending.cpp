@@ -8,17 +8,17 @@
 #include "ring.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an io_uring with requests under way, which end without the program's doing") {
+ZDTM("an io_uring with requests in flight that end without an action of the program") {
     zdtm::Ring ring(16);
     const int file = SYS(open("data", O_RDWR | O_CREAT, 0600));
     SYS(write(file, "0123456789", 10));
     char bytes[11] = {};
-    // The kernel's clock ends it while the program stands still, as a disk ends a read.
+    // The kernel ends the timeout while the program is frozen, as a disk ends a read.
     __kernel_timespec span{0, 600'000'000};
     io_uring_sqe& timeout = ring.queue(IORING_OP_TIMEOUT, 1);
     timeout.addr = reinterpret_cast<std::uintptr_t>(&span);
     timeout.len = 1;
-    // What comes after it in the chain is started by the kernel in the program's name.
+    // The kernel starts the next request of the chain on behalf of the program.
     timeout.flags = IOSQE_IO_HARDLINK;
     io_uring_sqe& read = ring.queue(IORING_OP_READ, 2);
     read.fd = file;

@@ -3,7 +3,7 @@
 #include "ring.hpp"
 #include "zdtm.hpp"
 
-ZDTM("io_uring: rings of several kinds, used before, go on counting") {
+ZDTM("io_uring: used rings of several kinds keep their counters") {
     zdtm::Ring small(8);
     zdtm::Ring fresh(64);
     zdtm::Ring wide(4, IORING_SETUP_SQE128 | IORING_SETUP_CQE32);
@@ -17,7 +17,7 @@ ZDTM("io_uring: rings of several kinds, used before, go on counting") {
     fresh.spin(130);
     wide.spin(21);
     direct.spin(50);
-    // As many as fit, and one more, which has to wait in the kernel.
+    // Completes one request more than the ring holds. The kernel keeps the last one in its overflow list.
     const unsigned most = small.parameters().cq_entries;
     for (unsigned i = 0; i <= most; ++i) {
         small.queue(IORING_OP_NOP, i);

@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("io_uring: a ring that a child has, too, without its memory; used by a thread") {
+ZDTM("io_uring: a child has a ring's descriptor without its memory; a thread uses the ring") {
     zdtm::Ring ring(8);
     ring.spin(9);
     const pid_t child = me.start_child([&](zdtm::Task& task) {

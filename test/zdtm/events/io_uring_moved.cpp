@@ -5,7 +5,7 @@
 #include "ring.hpp"
 #include "zdtm.hpp"
 
-ZDTM("io_uring: many rings among many mappings and gaps find their places again") {
+ZDTM("io_uring: many rings among many mappings and gaps get their addresses back") {
     std::vector<zdtm::Ring> rings;
     std::vector<std::span<std::byte>> others;
     rings.reserve(12);
@@ -16,7 +16,7 @@ ZDTM("io_uring: many rings among many mappings and gaps find their places again"
         }
         rings.back().spin(i * 3);
     }
-    // Gaps of all sizes, above and below.
+    // Makes gaps of all sizes below and above the rings.
     for (std::size_t i = 0; i < others.size(); i += 2) {
         SYS(munmap(others[i].data(), others[i].size()));
     }

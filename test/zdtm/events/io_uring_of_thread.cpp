@@ -15,9 +15,9 @@
 namespace {
 constexpr unsigned kDeferTaskrun = 1U << 13;  // IORING_SETUP_DEFER_TASKRUN (6.1)
 
-// Registered things, completions that wait, and requests that the kernel doesn't know yet.
+// Holds a ring with registered resources, unread completions and requests that are not submitted.
 struct Used {
-    // Which of several eventfds a ring has can't be found out.
+    // `tells`: the ring has an eventfd. With several eventfds, criu can't find out which one a ring has.
     Used(unsigned flags, bool tells) : ring(8, flags), event(tells ? SYS(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) : -1) {
         ring.spin(21);
         const iovec buffer{bytes, sizeof(bytes)};
@@ -49,14 +49,14 @@ struct Used {
 };
 }  // namespace
 
-ZDTM("rings of io_uring that belong to one thread each, which alone may use them") {
+ZDTM("rings of io_uring that one thread each created, and that only this thread may use") {
     Used plain(IORING_SETUP_SINGLE_ISSUER, false);
     Used deferred(IORING_SETUP_SINGLE_ISSUER | kDeferTaskrun, false);
     std::unique_ptr<Used> own;
     zdtm::Threads others(
         1, [&](unsigned) { own = std::make_unique<Used>(IORING_SETUP_SINGLE_ISSUER | kDeferTaskrun, true); },
         [&](unsigned) { own->check(); });
-    // What lies at the first addresses must not be taken for arguments of what is asked.
+    // The first page is mapped: criu must not take its content for arguments of its queries.
     (void)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     me.wait_for_check();
 

@@ -8,7 +8,7 @@
 #include "zdtm.hpp"
 
 namespace {
-constexpr unsigned in_file = 1;  // places among the registered files
+constexpr unsigned in_file = 1;  // slot in the table of registered files
 constexpr unsigned in_pipe = 3;
 
 void read_fixed(zdtm::Ring& ring, std::span<std::byte> buffer, unsigned number, unsigned offset) {
@@ -25,7 +25,7 @@ void read_fixed(zdtm::Ring& ring, std::span<std::byte> buffer, unsigned number, 
 }
 }  // namespace
 
-ZDTM("io_uring: registered files and buffers, an eventfd") {
+ZDTM("io_uring: registered files and buffers, and an eventfd") {
     zdtm::Ring ring(8);
     const std::span<std::byte> one = zdtm::map(8192);
     const std::span<std::byte> other = zdtm::map(1 << 20);

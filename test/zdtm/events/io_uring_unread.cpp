@@ -6,14 +6,14 @@
 namespace {
 void complete(zdtm::Ring& ring, unsigned first, unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
-        // Fails: -EBADF.
+        // Queues a request that fails with -EBADF.
         ring.queue(IORING_OP_CLOSE, first + i).fd = 999;
         ring.submit(1);
     }
 }
 }  // namespace
 
-ZDTM("io_uring: completions that nobody has taken, requests that aren't submitted yet, at all places of the ring") {
+ZDTM("io_uring: unread completions and requests that are not submitted, at all positions of the ring") {
     zdtm::Ring few(8);
     zdtm::Ring many(8);
     zdtm::Ring full(8, IORING_SETUP_CQE32);
@@ -34,7 +34,7 @@ ZDTM("io_uring: completions that nobody has taken, requests that aren't submitte
         CHECK(few.take(100 + i) == -EBADF, "completion %u", i);
     }
     CHECK(few.take(500) == 0 && few.take(501) == -EBADF, "the requests that were queued");
-    // New ones mustn't be put over those that wait.
+    // New completions must not overwrite unread ones.
     complete(many, 214, 2);
     complete(full, 316, 2);
     for (unsigned i = 0; i < 16; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it knows no io_uring
 // zdtm: ignore thread .*
-// The kernel makes such threads when it needs them, so a restored process has none.
+// The kernel creates worker threads on demand, so a restored process has none.
 #include <fcntl.h>
 
 #include "ring.hpp"
@@ -25,7 +25,7 @@ std::string threads_of_self() {
 }
 }  // namespace
 
-ZDTM("io_uring: a thread that the kernel has made to work for the process") {
+ZDTM("io_uring: a process with a worker thread of the kernel") {
     zdtm::write_file("file", "data");
     const int file = SYS(open("file", O_RDONLY));
     zdtm::Ring ring(8);

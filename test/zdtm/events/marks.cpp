@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("fanotify marks on inodes and mounts, with ignored events") {
+ZDTM("fanotify marks on inodes and mounts, with ignore masks") {
     const int file = fanotify_init(FAN_CLASS_NOTIF | FAN_NONBLOCK | FAN_UNLIMITED_QUEUE, O_RDONLY | O_LARGEFILE);
     if (file == -1) {
         zdtm::skip("no fanotify here: %s", strerror(errno));

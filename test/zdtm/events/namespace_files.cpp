@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("open files of namespaces") {
+ZDTM("open files in /proc/PID/ns") {
     constexpr const char* kinds[] = {"net", "pid", "mnt", "uts", "ipc", "user", "cgroup"};
     int files[7];
     for (int i = 0; i < 7; ++i) {

@@ -19,7 +19,7 @@ bool has_ended(int pidfd) {
 
 }  // namespace
 
-ZDTM("pidfds of the process itself, its parent, a child and a zombie; one is shared by two processes") {
+ZDTM("pidfds of the process itself, its parent, a child and a zombie; two processes share one") {
     const pid_t zombie = SYS(fork());
     if (zombie == 0) {
         _exit(3);

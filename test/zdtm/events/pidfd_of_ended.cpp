@@ -25,7 +25,7 @@ void require_ended(int pidfd) {
 
 }  // namespace
 
-ZDTM("pidfds of processes that are gone: those of one stay together, in several processes, too") {
+ZDTM("pidfds of reaped processes: those of one process refer to one process after the restore, in several processes") {
     const pid_t first = SYS(fork());
     if (first == 0) {
         me.wait_trigger();

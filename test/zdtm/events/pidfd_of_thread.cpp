@@ -7,7 +7,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a pidfd of a thread is refused") {
+ZDTM("a dump refuses a pidfd of a thread") {
     std::atomic<pid_t> tid{0};
     zdtm::Threads threads(
         1, [&](unsigned) { tid = gettid(); }, [](unsigned) {});

@@ -14,7 +14,7 @@ int open_of(pid_t pid, const char* name) {
 
 }  // namespace
 
-ZDTM("open files in /proc: of the process, of a grandchild, and of a process that has ended") {
+ZDTM("open files in /proc of the process, of a grandchild, and of a process that has ended") {
     const int own = open_of(getpid(), "/comm");
     char text[64] = {};
     const std::span<std::byte> memory =

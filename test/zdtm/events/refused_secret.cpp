@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("memory of memfd_secret(2) is refused") {
+ZDTM("a dump refuses memory of memfd_secret(2)") {
     constexpr long kMemfdSecret = 447;
     if (syscall(kMemfdSecret, 0) == -1) {
         zdtm::skip("no memfd_secret here: %s", strerror(errno));

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a signalfd keeps its mask; signals that are pending come out of it") {
+ZDTM("a signalfd keeps its mask and returns pending signals") {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGUSR1);

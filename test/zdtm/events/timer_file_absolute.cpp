@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("an absolute timerfd that is cancelled when the clock is set") {
+ZDTM("an absolute timerfd with TFD_TIMER_CANCEL_ON_SET") {
     const int file = SYS(timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK));
     timespec now{};
     SYS(clock_gettime(CLOCK_REALTIME, &now));

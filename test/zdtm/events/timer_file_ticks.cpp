@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("timerfds that went off before the dump: ticks are there, and a periodic one goes on") {
+ZDTM("timerfds that expired before the dump keep their ticks, and a periodic one goes on") {
     const int once = SYS(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK));
     const int periodic = SYS(timerfd_create(CLOCK_MONOTONIC, 0));
     const itimerspec soon{{0, 0}, {0, 1'000'000}};

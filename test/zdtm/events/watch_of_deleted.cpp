@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("an inotify watch of a deleted file that is still open") {
+ZDTM("an inotify watch on a deleted file that is still open") {
     const int file = SYS(inotify_init1(IN_NONBLOCK));
     zdtm::write_file("gone", "text");
     const int kept = SYS(open("gone", O_RDWR));

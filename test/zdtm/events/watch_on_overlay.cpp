@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("an inotify watch on overlayfs, whose file handles can't be opened") {
+ZDTM("an inotify watch on overlayfs, where open_by_handle_at(2) fails") {
     for (const char* const folder : {"lower", "lower/deep", "upper", "work", "merged"}) {
         SYS(mkdir(folder, 0755));
     }

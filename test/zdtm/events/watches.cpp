@@ -14,7 +14,7 @@ class Events {
 public:
     explicit Events(int file) : file_(file) {}
 
-    // Mask, watch and name of the next event; mask 0 if there is none.
+    // Returns mask, watch and name of the next event; mask 0 if there is none.
     std::uint32_t next() {
         if (at_ == size_ && !refill()) {
             return 0;
@@ -47,7 +47,7 @@ private:
 
 }  // namespace
 
-ZDTM("inotify watches keep numbers and masks; nothing is reported of dump and restore") {
+ZDTM("inotify watches keep numbers and masks, and report no events of dump and restore") {
     const int file = SYS(inotify_init1(IN_NONBLOCK));
     SYS(mkdir("folder", 0755));
     zdtm::write_file("seen", "x");

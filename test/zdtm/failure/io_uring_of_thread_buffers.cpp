@@ -5,7 +5,7 @@
 #include "ring.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an io_uring of one thread (IORING_SETUP_SINGLE_ISSUER), to which buffers were provided") {
+ZDTM("an io_uring of one thread (IORING_SETUP_SINGLE_ISSUER) with provided buffers") {
     zdtm::Ring ring(4, IORING_SETUP_SINGLE_ISSUER);
     static char buffers[2][512];
     io_uring_sqe& request = ring.queue(IORING_OP_PROVIDE_BUFFERS, 1);

@@ -5,7 +5,7 @@
 #include "ring.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an io_uring with a timeout, which /proc shows nowhere") {
+ZDTM("an io_uring with a timeout request, which /proc doesn't show") {
     zdtm::Ring ring(4);
     struct {
         std::int64_t seconds = 3600;

@@ -8,7 +8,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an io_uring that a thread uses without a descriptor (IORING_REGISTER_RING_FDS)") {
+ZDTM("an io_uring that a thread uses by a registered ring descriptor (IORING_REGISTER_RING_FDS)") {
     zdtm::Ring ring(4);
     constexpr unsigned register_ring = 20;
     constexpr unsigned by_place = 1U << 4;

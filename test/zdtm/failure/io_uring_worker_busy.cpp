@@ -9,7 +9,7 @@
 #include "ring.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an io_uring whose worker sleeps in a system call for it") {
+ZDTM("an io_uring whose worker thread sleeps in a system call") {
     zdtm::Ring ring(4);
     SYS(mkfifo("fifo", 0600));
     io_uring_sqe& request = ring.queue(IORING_OP_OPENAT, 1);

@@ -12,7 +12,7 @@ constexpr int read_table = 0;
 constexpr int write_table = 0x11;
 }  // namespace
 
-ZDTM("segments of a process' own (modify_ldt)") {
+ZDTM("a process with segments of its own (modify_ldt)") {
     user_desc segment{};
     segment.limit = 0xfffff;
     segment.seg_32bit = 1;

@@ -6,7 +6,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Both parts and the stack lie where 32-bit code can reach them.
+// Code and stack lie below 4 GiB, where 32-bit code can reach them.
 constexpr unsigned char code[] = {
     0xff, 0x1e,              // 64-bit: lcall *(%rsi)
     0xc3,                    // ret
@@ -30,7 +30,7 @@ ZDTM("a 64-bit program with a thread in 32-bit code") {
     const auto low = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(memory.data()));
     constexpr std::uint16_t user32 = 0x23;
     const FarPointer target{low + part32, user32};
-    // Spins there until the flag is set.
+    // The thread spins in 32-bit code until the flag is set.
     auto* const flag = new (memory.data() + page) std::atomic<int>(0);
     zdtm::Threads threads(1, [&](unsigned, zdtm::Threads& all) {
         all.arrive();

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("failures around a file that has to be there") {
+ZDTM("restores that fail because a file is missing or differs") {
     zdtm::write_file("ghost", "ghost");
     const int ghost = SYS(open("ghost", O_RDONLY));
     SYS(unlink("ghost"));

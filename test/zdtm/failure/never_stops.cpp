@@ -5,10 +5,10 @@
 // zdtm: fails-with-4.2 its message names no pid
 #include "zdtm.hpp"
 
-ZDTM("a task that can't be stopped (in vfork) makes the dump time out") {
+ZDTM("a dump times out because a task sleeps in vfork(2) and can't be stopped") {
     const pid_t child = SYS(fork());
     if (child == 0) {
-        // Asleep in vfork() until the grandchild ends; no stop gets through.
+        // The child sleeps in vfork() until the grandchild ends. A stop signal doesn't interrupt it.
         const pid_t grandchild = vfork();
         if (grandchild == 0) {
             sigset_t set;

@@ -7,7 +7,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a thread that may use a port of a device (ioperm), in a process that has given the right back") {
+ZDTM("a thread may use a device port (ioperm), and its process has dropped that permission") {
     constexpr unsigned long kPort = 0x83;
     if (ioperm(kPort, 1, 1) < 0) {
         zdtm::skip("ioperm: %s", strerror(errno));

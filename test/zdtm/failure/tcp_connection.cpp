@@ -5,7 +5,7 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a TCP connection is refused by descriptor and pid") {
+ZDTM("a dump refuses a TCP connection; the error names descriptor and pid") {
     const auto [client, server] = zdtm::tcp_connection(AF_INET);
     me.wait_for_check();
     char byte = 0;

@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a task that someone traces is refused, with the tracer's pid") {
+ZDTM("a dump refuses a task that has a tracer; the error names the tracer's pid") {
     const pid_t child = me.start_child([](zdtm::Task& task) { task.wait_for_check(); });
     SYS(ptrace(PTRACE_SEIZE, child, nullptr, nullptr));
     me.wait_for_check();

@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("failures around a tree with threads, a pipe, a ghost file, a remapped link and shared memory") {
+ZDTM("failures of a tree with threads, a pipe, a ghost file, a link remap and shared memory") {
     const std::span<std::byte> own = zdtm::map(std::size_t{8} << 20);
     const std::span<std::byte> shared =
         zdtm::map(std::size_t{1} << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);

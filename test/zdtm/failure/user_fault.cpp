@@ -9,7 +9,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a userfaultfd is refused by name") {
+ZDTM("a dump refuses a userfaultfd") {
     const long fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         zdtm::skip("userfaultfd: %s", strerror(errno));

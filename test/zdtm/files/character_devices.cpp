@@ -11,7 +11,7 @@ ZDTM("/dev/null, zero, full, random and urandom") {
     for (unsigned i = 0; i < 5; ++i) {
         files[i] = SYS(open(names[i], O_RDWR | (i % 2 == 0 ? O_NONBLOCK : O_APPEND)));
     }
-    // A node of one's own is the same device.
+    // Another node with the same device number is the same device.
     SYS(mknod("node", S_IFCHR | 0600, makedev(1, 5)));
     const int node = SYS(open("node", O_RDONLY));
     me.wait_for_check();

@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("an open directory, unread, lists its entries and finds them") {
+ZDTM("an open directory at offset 0 lists its entries, and openat(2) finds them") {
     SYS(mkdir("folder", 0755));
     for (const char* name : {"a", "b", "c"}) {
         zdtm::write_file(std::string("folder/") + name, name);

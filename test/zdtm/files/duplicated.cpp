@@ -3,7 +3,9 @@
 
 #include "zdtm.hpp"
 
-ZDTM("dup'ed descriptors share offset and flags, each with its own close-on-exec; opened twice they don't") {
+ZDTM(
+    "duplicated descriptors share offset and flags and have their own close-on-exec flags; descriptors of two open(2) "
+    "calls share nothing") {
     zdtm::write_file("data", "0123456789");
     const int first = SYS(open("data", O_RDWR));
     const int twin = SYS(dup(first));

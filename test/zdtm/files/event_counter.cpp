@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("eventfds keep value and flags and stay shared between processes") {
+ZDTM("eventfds keep value and flags, and processes still share them") {
     const int counter = SYS(eventfd(0, EFD_CLOEXEC));
     const int empty = SYS(eventfd(0, EFD_NONBLOCK));
     SYS(eventfd_write(counter, 0x1234567));

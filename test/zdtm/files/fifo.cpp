@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a fifo with data, its ends in two processes, one more that was opened for both") {
+ZDTM("a fifo with data, its ends in two processes, and a third description opened for reading and writing") {
     SYS(mkfifo("fifo", 0600));
     SYS(mkfifo("both", 0600));
     const int reader = SYS(open("fifo", O_RDONLY | O_NONBLOCK));

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a fifo that was deleted, with data") {
+ZDTM("a deleted fifo with data") {
     SYS(mkfifo("fifo", 0600));
     const int reader = SYS(open("fifo", O_RDONLY | O_NONBLOCK));
     const int writer = SYS(open("fifo", O_WRONLY));

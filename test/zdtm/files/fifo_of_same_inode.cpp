@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("two fifos of the same inode number, on different file systems") {
+ZDTM("two fifos with the same inode number on different file systems") {
     int fifos[2];
     ino_t inodes[2];
     for (int i = 0; i < 2; ++i) {

@@ -7,7 +7,9 @@
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a tree that has a file of a FUSE file system open, and the server in it, is refused before the server is asked") {
+ZDTM(
+    "a dump refuses a tree with an open file of a FUSE file system whose server is in the tree, before it sends the "
+    "server a request") {
     const int server = zdtm::mount_fuse("/mnt");
     const pid_t child = me.start_child([&](zdtm::Task& task) {
         task.ready();

@@ -10,7 +10,7 @@
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a FUSE server outside of the tree that stops answering doesn't hold the tree for ever") {
+ZDTM("a FUSE server outside of the tree that stops answering doesn't block the tree forever") {
     zdtm::FuseSibling server(zdtm::mount_fuse("/mnt"), zdtm::FuseSibling::Deaf::Unread);
     const int file = SYS(open("/mnt/file", O_RDONLY));
     server.turn_deaf();

@@ -8,9 +8,7 @@
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-ZDTM(
-    "a FUSE file system that a user's tree has files of, but that isn't mounted any more, and whose server keeps "
-    "requests to itself, doesn't hold the tree") {
+ZDTM("a user's tree with files of a detached FUSE mount, whose server doesn't answer, is not blocked") {
     zdtm::FuseSibling server(zdtm::mount_fuse("/mnt"), zdtm::FuseSibling::Deaf::Unanswered);
     const int file = SYS(open("/mnt/file", O_RDONLY));
     SYS(umount2("/mnt", MNT_DETACH));

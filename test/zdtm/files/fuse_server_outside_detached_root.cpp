@@ -8,9 +8,7 @@
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-ZDTM(
-    "a FUSE file system that a tree of root has files of, but that isn't mounted any more, and whose server keeps "
-    "requests to itself, doesn't hold the tree") {
+ZDTM("a tree of root with files of a detached FUSE mount, whose server doesn't answer, is not blocked") {
     if (mount("fusectl", "/sys/fs/fuse/connections", "fusectl", 0, nullptr) != 0 && errno != EBUSY) {
         zdtm::skip("the list of FUSE connections can't be mounted: %s", strerror(errno));
     }

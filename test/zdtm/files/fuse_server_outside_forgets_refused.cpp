@@ -9,7 +9,7 @@
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a deleted file that the server of its file system tells nothing of any more: the error names the file") {
+ZDTM("a FUSE server returns no attributes of a deleted file any more: the error names the file") {
     zdtm::forget_deleted_fuse_file(FUSE_GETATTR);
     zdtm::FuseSibling sibling(zdtm::mount_fuse("/mnt"), zdtm::FuseSibling::Deaf::Unread);
     const int file = SYS(open("/mnt/other", O_RDONLY));

@@ -13,11 +13,11 @@
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a FUSE server outside of the tree that takes a request of the dump and never answers it doesn't hold the tree") {
+ZDTM("a FUSE server outside of the tree that takes a request of the dump and never answers doesn't block the tree") {
     auto& ending = *reinterpret_cast<std::atomic<bool>*>(
         zdtm::map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
     const int server = zdtm::mount_fuse("/mnt");
-    // A sibling: a child of the parent of the dumped tree's root.
+    // This process is a sibling of the tree: a child of the root's parent.
     if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
         zdtm::serve_as_told(server, ending, std::filesystem::current_path());
         _exit(0);

@@ -11,12 +11,12 @@
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a FUSE server that holds a process of a failed restore, in a pid namespace of its own, doesn't hold criu") {
+ZDTM("a FUSE server that blocks a process of a failed restore in a pid namespace doesn't block criu") {
     if (getenv("ZDTM_OUTSIDE") != nullptr) {
         const std::atomic<bool> ending = false;
         const int server = zdtm::mount_fuse("/mnt");
         me.ready();
-        zdtm::serve_as_told(server, ending);  // until it isn't mounted any more
+        zdtm::serve_as_told(server, ending);  // serves until the file system is unmounted
         _exit(0);
     }
     const int file = open("/mnt/file", O_RDONLY);

@@ -13,11 +13,11 @@
 #include "fuse.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a dump that ends while a FUSE server holds it takes temporary links away") {
+ZDTM("a dump that is blocked by a FUSE server and ends removes its temporary links") {
     auto& ending = *reinterpret_cast<std::atomic<bool>*>(
         zdtm::map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
     const int server = zdtm::mount_fuse("/mnt");
-    // A sibling: a child of the parent of the dumped tree's root.
+    // This process is a sibling of the tree: a child of the root's parent.
     if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
         zdtm::serve_as_told(server, ending);
         _exit(0);
@@ -27,7 +27,7 @@ ZDTM("a dump that ends while a FUSE server holds it takes temporary links away")
     const int linked = SYS(open("name", O_RDWR));
     SYS(link("name", "other"));
     SYS(unlink("name"));
-    // It comes after the others.
+    // The dump reaches this file after the others.
     const int file = SYS(open("/mnt/file", O_RDONLY));
     const int deleted = SYS(open("/mnt/other", O_RDONLY));
     SYS(unlink("/mnt/other"));

@@ -16,7 +16,7 @@
 
 namespace {
 
-/// What the server does is up to files that there are.
+/// Serves requests. Files in the working directory say when it stops answering.
 void serve(int server, const std::atomic<bool>& ending) {
     int asked = 0;
     bool there = true;
@@ -25,7 +25,7 @@ void serve(int server, const std::atomic<bool>& ending) {
         if (!deaf_later) {
             asked = 0;
         }
-        if (asked >= 3) {  // all but the first when criu has some of the files open
+        if (asked >= 3) {  // the server answers the first requests, so criu has some of the files open
             usleep(1000);
             continue;
         }
@@ -38,11 +38,11 @@ void serve(int server, const std::atomic<bool>& ending) {
 
 }  // namespace
 
-ZDTM("a FUSE server outside of the tree that stops answering in the midst of a dump doesn't hold the tree") {
+ZDTM("a FUSE server outside of the tree that stops answering during a dump doesn't block the tree") {
     auto& ending = *reinterpret_cast<std::atomic<bool>*>(
         zdtm::map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
     const int server = zdtm::mount_fuse("/mnt");
-    // A sibling: a child of the parent of the dumped tree's root.
+    // This process is a sibling of the tree: a child of the root's parent.
     if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
         serve(server, ending);
         _exit(0);

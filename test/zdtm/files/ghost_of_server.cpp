@@ -32,12 +32,12 @@ std::string content(int file) {
 
 }  // namespace
 
-ZDTM("deleted files on FUSE, whose server keeps such a file only while it is open") {
+ZDTM("deleted files on FUSE, whose server drops a deleted file when its last descriptor is closed") {
     auto& ending = *reinterpret_cast<std::atomic<bool>*>(
         zdtm::map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
     const int server = zdtm::mount_fuse("/mnt");
     if (SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)) == 0) {
-        SYS(setsid());  // a restore needs the number of the old session
+        SYS(setsid());  // leaves the session, whose id the restore needs
         zdtm::serve_files(server, ending);
         _exit(0);
     }

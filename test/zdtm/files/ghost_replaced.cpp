@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a deleted file whose name belongs to a new file") {
+ZDTM("a deleted file whose name a new file has") {
     zdtm::write_file("name", "old content");
     const int old = SYS(open("name", O_RDWR));
     SYS(unlink("name"));

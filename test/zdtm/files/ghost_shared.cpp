@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("one deleted file that two processes opened on their own, and its descriptor in a third") {
+ZDTM("two processes opened one deleted file, and a third process shares one of the descriptions") {
     zdtm::write_file("gone", "0123456789");
     const int file = SYS(open("gone", O_RDWR));
     const auto open_own = [](zdtm::Task& task) {
@@ -26,7 +26,7 @@ ZDTM("one deleted file that two processes opened on their own, and its descripto
     SYS(unlink("gone"));
     me.wait_for_check();
 
-    // Written only later: the third child's look at the first byte comes before.
+    // Writes after the third child has read the first byte.
     me.finish(third);
     CHECK(pwrite(file, "x", 1, 0) == 1, "%s", strerror(errno));
     me.finish(first);

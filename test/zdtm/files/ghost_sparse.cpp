@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a deleted file of 4 GiB with a few MiB of data stays sparse") {
+ZDTM("a deleted sparse file of 4 GiB with a few MiB of data stays sparse") {
     const int file = SYS(open("gone", O_RDWR | O_CREAT, 0600));
     SYS(unlink("gone"));
     const std::span<std::byte> data = zdtm::map(std::size_t{1} << 20);

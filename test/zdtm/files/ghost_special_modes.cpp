@@ -7,7 +7,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Content makes a difference: writing and chown(2) take the first two bits away.
+// A write or chown(2) clears the set-user-id and set-group-id bits, so files have content.
 constexpr mode_t kModes[] = {04755, 02755, 01644, 07777, 02644};
 }  // namespace
 

@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a deleted file above the limit is refused") {
+ZDTM("a dump refuses a deleted file above the size limit") {
     const int file = SYS(open("gone", O_RDWR | O_CREAT, 0600));
     SYS(unlink("gone"));
     const std::string data(std::size_t{3} << 20, 'x');

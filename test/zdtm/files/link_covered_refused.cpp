@@ -8,7 +8,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a file that has lost its name, in a directory on which something has been mounted since") {
+ZDTM("a file has lost its name, and a mount now covers the directory") {
     SYS(mkdir("place", 0755));
     const int file = SYS(open("place/file", O_RDWR | O_CREAT, 0600));
     SYS(link("place/file", "other"));

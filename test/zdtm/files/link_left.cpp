@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("without --link-remap a file with another name left is refused") {
+ZDTM("without --link-remap a dump refuses a file that has lost one of its names") {
     zdtm::write_file("name", "content");
     const int file = SYS(open("name", O_RDWR));
     SYS(link("name", "other"));

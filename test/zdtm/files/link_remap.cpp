@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a deleted name of a file that has another (--link-remap)") {
+ZDTM("--link-remap restores a file by a deleted name while another name is left") {
     zdtm::write_file("name", "content");
     const int file = SYS(open("name", O_RDWR));
     SYS(link("name", "other"));

@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a file that has lost its name together with the directory it was in, and has another elsewhere") {
+ZDTM("a file has lost its name together with the directory, and has another name elsewhere") {
     SYS(mkdir("gone", 0755));
     SYS(mkdir("gone/too", 0755));
     const int file = SYS(open("gone/too/file", O_RDWR | O_CREAT, 0640));

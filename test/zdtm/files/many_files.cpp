@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("1,000 open files, with gaps between the numbers and one at the end of the table") {
+ZDTM("1,000 open files with gaps between the numbers, and one at the end of the descriptor table") {
     std::vector<int> files;
     for (int i = 0; i < 1000; ++i) {
         const std::string name = "file" + std::to_string(i % 100);

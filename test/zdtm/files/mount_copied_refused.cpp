@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a mount by open_tree(2) that is attached nowhere; its path leads to the directory that it is a copy of") {
+ZDTM("a mount by open_tree(2) that is not attached; its path leads to the original directory") {
     constexpr unsigned kClone = 1;  // OPEN_TREE_CLONE
     if (syscall(SYS_open_tree, AT_FDCWD, "/", kClone | O_CLOEXEC) < 0)
         zdtm::skip("no mount can be copied here: %s", strerror(errno));

@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a working directory on a mount that has been detached, in the mount namespace of criu") {
+ZDTM("the working directory is on a detached mount of criu's mount namespace") {
     SYS(mkdir("place", 0755));
     SYS(mount("none", "place", "tmpfs", 0, nullptr));
     SYS(chdir("place"));

@@ -8,7 +8,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a file on a mount that has been detached while it was open, in the mount namespace of criu") {
+ZDTM("an open file is on a detached mount of criu's mount namespace") {
     SYS(mkdir("place", 0755));
     SYS(mount("none", "place", "tmpfs", 0, nullptr));
     const int file = SYS(open("place/file", O_RDWR | O_CREAT, 0600));

@@ -3,11 +3,11 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a program that closed its standard input and error") {
+ZDTM("a program that closed standard input and standard error") {
     SYS(close(STDIN_FILENO));
     SYS(close(STDERR_FILENO));
     const pid_t child = me.start_child([](zdtm::Task& task) {
-        // Not even its output: the parent speaks for it.
+        // The child closes its standard output, too. The parent reports for it.
         const int keep = SYS(dup2(STDOUT_FILENO, 20));
         SYS(close(STDOUT_FILENO));
         task.wait_for_check();

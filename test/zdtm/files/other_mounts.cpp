@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("files of /proc, /sys and /dev/shm") {
+ZDTM("open files in /proc, /sys and /dev/shm") {
     const int version = SYS(open("/proc/version", O_RDONLY));
     const int own = SYS(open("/proc/self/status", O_RDONLY));
     const int sys = SYS(open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY));

@@ -12,7 +12,7 @@ f_owner_ex owner(int fd) {
 }
 }  // namespace
 
-ZDTM("who is told of input and by which signal (F_SETOWN, F_SETSIG, O_ASYNC)") {
+ZDTM("the owner and the signal of input notification (F_SETOWN, F_SETSIG, O_ASYNC)") {
     int ends[2];
     SYS(pipe2(ends, O_NONBLOCK));
     sigset_t set;

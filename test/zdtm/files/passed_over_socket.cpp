@@ -38,7 +38,7 @@ int receive_descriptor(int socket) {
 }
 }  // namespace
 
-ZDTM("a description that a child opened and passed up, the socket long closed") {
+ZDTM("a child opened a file and passed it to the parent; both share the description, and the socket is closed") {
     zdtm::write_file("data", "0123456789");
     int sockets[2];
     SYS(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a pipe with both ends in three processes, dup'ed and with different flags per end") {
+ZDTM("three processes have both ends of a pipe, duplicated and with different flags") {
     int ends[2];
     SYS(pipe(ends));
     SYS(fcntl(ends[0], F_SETFL, O_NONBLOCK));

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("full pipes, of the usual size and of 1 MiB, and one whose pages are partly used") {
+ZDTM("full pipes of the default size and of 1 MiB, and a pipe with partly used pages") {
     int usual[2];
     int large[2];
     int pieces[2];
@@ -15,7 +15,7 @@ ZDTM("full pipes, of the usual size and of 1 MiB, and one whose pages are partly
     zdtm::fill(data, 1);
     CHECK(write(usual[1], data.data(), data.size()) == 65536, "%s", strerror(errno));
     CHECK(write(large[1], data.data(), data.size()) == 1 << 20, "%s", strerror(errno));
-    // One buffer per write of more than the room that is left in the last one.
+    // The kernel takes a new buffer for each write that doesn't fit into the last one.
     std::size_t written = 0;
     for (int i = 0; i < 10; ++i) {
         CHECK(write(pieces[1], &data[written], 3000) == 3000, "%s", strerror(errno));

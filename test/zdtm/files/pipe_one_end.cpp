@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("pipes of which only one end is left") {
+ZDTM("pipes with only one open end") {
     int data_left[2];
     int no_reader[2];
     SYS(pipe(data_left));

@@ -4,13 +4,14 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a pipe in packet mode (O_DIRECT) keeps its packets apart") {
+ZDTM("a pipe in packet mode (O_DIRECT) keeps the packet boundaries") {
     int ends[2];
     SYS(pipe2(ends, O_DIRECT | O_NONBLOCK));
     for (const char* packet : {"one", "three", "seven"}) {
         CHECK(write(ends[1], packet, strlen(packet)) > 0, "%s", strerror(errno));
     }
-    // A single one, and one byte, could also be plain bytes; and those can come from a pipe that is in packet mode now.
+    // A single packet, or one of one byte, looks like plain bytes. A pipe in packet mode may hold plain bytes from
+    // before.
     int lone[2];
     int byte[2];
     int plain[2];

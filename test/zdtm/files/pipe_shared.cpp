@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("pipes between processes: one end each, with data under way and a reader asleep") {
+ZDTM("pipes between processes, one end each, with unread data and a sleeping reader") {
     int down[2];
     int up[2];
     SYS(pipe(down));
@@ -16,7 +16,7 @@ ZDTM("pipes between processes: one end each, with data under way and a reader as
         task.ready();
         char text[16] = {};
         ssize_t got = 0;
-        // Sleeps in read() during the dump once "before" is taken.
+        // Sleeps in read() during the dump, after it has read "before".
         CHECK(read(down[0], text, 6) == 6 && memcmp(text, "before", 6) == 0, "read %s", text);
         while ((got = read(down[0], text, sizeof text)) > 0) {
             CHECK(write(up[1], text, static_cast<std::size_t>(got)) == got, "%s", strerror(errno));

@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a device of which criu knows nothing") {
+ZDTM("a dump refuses a device that criu doesn't know") {
     for (const char* const path : {"/dev/loop-control", "/dev/hpet", "/dev/snapshot", "/dev/cpu_dma_latency"})
         if (open(path, O_RDONLY | O_CLOEXEC) >= 0) {
             me.wait_for_check();

@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a file system that is being made by fsopen(2)") {
+ZDTM("a dump refuses a file system that fsopen(2) is creating") {
     if (syscall(SYS_fsopen, "tmpfs", 0) < 0)
         zdtm::skip("no file system can be made here: %s", strerror(errno));
     me.wait_for_check();

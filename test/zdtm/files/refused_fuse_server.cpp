@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("the device by which a server of a FUSE file system answers the kernel") {
+ZDTM("a dump refuses the /dev/fuse descriptor of a FUSE server") {
     if (open("/dev/fuse", O_RDWR | O_CLOEXEC) < 0)
         zdtm::skip("no FUSE here: %s", strerror(errno));
     me.wait_for_check();

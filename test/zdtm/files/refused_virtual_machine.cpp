@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("the device by which virtual machines are made") {
+ZDTM("a dump refuses /dev/kvm") {
     if (open("/dev/kvm", O_RDWR | O_CLOEXEC) < 0)
         zdtm::skip("no virtual machines here: %s", strerror(errno));
     me.wait_for_check();

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("files that were renamed, and names with blanks, line breaks and ' (deleted)' in them") {
+ZDTM("renamed files, and names that contain blanks, line breaks and ' (deleted)'") {
     zdtm::write_file("before", "1");
     const int renamed = SYS(open("before", O_RDONLY));
     SYS(rename("before", "after"));

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("descriptions shared across fork stay shared, also where the numbers differ") {
+ZDTM("processes share descriptions after fork(2), also under different numbers") {
     zdtm::write_file("data", "0123456789");
     const int file = SYS(open("data", O_RDONLY));
     const int closed_here = SYS(open("data", O_RDONLY));

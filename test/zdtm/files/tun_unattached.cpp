@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a descriptor of /dev/net/tun without a device, in the host's network") {
+ZDTM("a descriptor of /dev/net/tun without a device in the host's network namespace") {
     const int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
     if (fd < 0) {
         zdtm::skip("/dev/net/tun: %s", strerror(errno));
