@@ -18,7 +18,7 @@ void check_taken(const char* path, int operation, bool taken) {
 
 }  // namespace
 
-ZDTM("flocks go with their description, whoever has it") {
+ZDTM("flock(2) locks belong to their description; every process that has it can change them") {
     const int exclusive = SYS(open("exclusive", O_RDWR | O_CREAT, 0644));
     const int shared = SYS(open("shared", O_RDONLY | O_CREAT, 0644));
     SYS(open("shared", O_RDONLY));  // another description without a lock
@@ -26,7 +26,7 @@ ZDTM("flocks go with their description, whoever has it") {
     SYS(flock(shared, LOCK_SH));
     const pid_t child = me.start_child([=](zdtm::Task& task) {
         task.wait_for_check();
-        SYS(flock(exclusive, LOCK_SH));  // that of the parent, too
+        SYS(flock(exclusive, LOCK_SH));  // changes the lock of the parent, too: both share the description
     });
     SYS(close(shared));
     me.wait_for_check();

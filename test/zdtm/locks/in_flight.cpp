@@ -8,7 +8,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a locked file that is in flight between sockets stays locked") {
+ZDTM("a locked file keeps its lock while it is in flight between sockets") {
     const zdtm::Pair sockets = zdtm::make_pair_of(SOCK_STREAM);
     const int file = SYS(open("file", O_RDWR | O_CREAT, 0644));
     SYS(flock(file, LOCK_EX));

@@ -20,7 +20,7 @@ void break_lease(const char* path, int access) {
     CHECK(fd == -1 && errno == EWOULDBLOCK, "open of %s: %d, %s", path, fd, strerror(errno));
 }
 
-// The descriptor that the only pending signal of this number is about; -1 if there is none.
+// Returns the descriptor that the pending signal of this number names; -1 if no signal is pending.
 int told(int signal) {
     sigset_t set;
     sigemptyset(&set);
@@ -37,7 +37,7 @@ int told(int signal) {
 
 }  // namespace
 
-ZDTM("leases, and leases that somebody wants given up: nobody is told twice") {
+ZDTM("leases, and leases that another open(2) is breaking: the kernel sends the holder no second signal") {
     const int first = SIGRTMIN;
     const int second = SIGRTMIN + 1;
     sigset_t both;

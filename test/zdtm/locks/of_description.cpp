@@ -17,7 +17,7 @@ int lock(int fd, short type, off_t start, off_t length) {
 
 }  // namespace
 
-ZDTM("open file description locks of several descriptions of one file, one of them shared by two processes") {
+ZDTM("open file description locks of several descriptions of one file; two processes share one description") {
     const int one = SYS(open("file", O_RDWR | O_CREAT, 0644));
     const int other = SYS(open("file", O_RDWR));
     SYS(lock(one, F_WRLCK, 0, 10));

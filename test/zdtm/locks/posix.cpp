@@ -17,7 +17,7 @@ void lock(int fd, short type, off_t start, off_t length) {
     SYS(fcntl(fd, F_SETLK, &range));
 }
 
-// Who keeps a write lock on that byte from being had, and with what.
+// Returns the lock that prevents a write lock on that byte.
 struct flock holder(int fd, off_t at) {
     struct flock range {};
     range.l_type = F_WRLCK;

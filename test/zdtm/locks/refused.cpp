@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a dump without --file-locks refuses a locked file, and names it") {
+ZDTM("without --file-locks a dump refuses a locked file; the error names it") {
     SYS(flock(SYS(open("file", O_RDWR | O_CREAT, 0644)), LOCK_SH));
     me.wait_for_check();
 }

@@ -19,7 +19,8 @@ ZDTM("locks of two processes that share a descriptor table") {
     const long child = SYS(syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (child == 0) {
         range.l_start = 10;
-        SYS(fcntl(file, F_SETLK, &range));  // theirs, not only of this one
+        // POSIX locks belong to the descriptor table, so the lock is the parent's, too.
+        SYS(fcntl(file, F_SETLK, &range));
         SYS(write(done, "x", 1));
         me.wait_trigger();
         _exit(0);

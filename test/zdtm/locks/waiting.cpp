@@ -7,7 +7,7 @@
 #include "patience.hpp"
 #include "zdtm.hpp"
 
-ZDTM("processes that wait for a lock go on waiting, and get it") {
+ZDTM("processes that wait for a lock continue to wait, and get it") {
     const int file = SYS(open("file", O_RDWR | O_CREAT, 0644));
     SYS(flock(file, LOCK_EX));
     struct flock range {};

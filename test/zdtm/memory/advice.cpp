@@ -13,7 +13,7 @@ struct Advice {
 };
 }  // namespace
 
-ZDTM("what madvise said of a mapping is kept") {
+ZDTM("madvise(2) flags of mappings") {
     std::array advices{Advice{MADV_DONTDUMP, "dd", {}},   Advice{MADV_DONTFORK, "dc", {}},
                        Advice{MADV_HUGEPAGE, "hg", {}},   Advice{MADV_NOHUGEPAGE, "nh", {}},
                        Advice{MADV_SEQUENTIAL, "sr", {}}, Advice{MADV_RANDOM, "rr", {}},
@@ -21,7 +21,7 @@ ZDTM("what madvise said of a mapping is kept") {
     const std::size_t size = 4 * zdtm::page_size();
     for (Advice& advice : advices) {
         advice.memory = zdtm::map(size);
-        // Without the kernel option (KSM, huge pages) there is no flag to keep.
+        // A kernel without KSM or huge pages has no flag to keep.
         if (madvise(advice.memory.data(), size, advice.value) != 0) {
             CHECK(errno == EINVAL, "advice %d: %s", advice.value, strerror(errno));
             advice.memory = {};

@@ -5,7 +5,7 @@
 ZDTM("private anonymous memory keeps its content, zero pages and holes included") {
     const std::size_t size = 256 * zdtm::page_size();
     const std::span<std::byte> memory = zdtm::map(size);
-    // Thirds: data, read-only touched (the zero page), never touched.
+    // One third has data, one third shows the zero page after reads, one third is untouched.
     const std::size_t third = 85 * zdtm::page_size();
     zdtm::fill(memory.first(third), 1);
     zdtm::touch(memory.subspan(third, third));
@@ -16,7 +16,7 @@ ZDTM("private anonymous memory keeps its content, zero pages and holes included"
     for (std::size_t at = third; at < size; ++at) {
         CHECK(memory[at] == std::byte{}, "byte %zu is not zero", at);
     }
-    // It can still be written, and survives being written.
+    // The memory must be writable after the restore, and keep what is written.
     zdtm::fill(memory, 2);
     CHECK(zdtm::first_difference(memory, 2) < 0, "memory isn't writable any more");
 }

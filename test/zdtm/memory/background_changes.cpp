@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kPages = 4096;
 constexpr std::size_t kWriters = 2;
 
-// Memory that one thread rewrites page by page, round by round. Whoever looks at all of it at one moment finds the
-// present round before the place it is at, and the round before behind it; and the number of the round in a pipe.
+// Memory that one thread rewrites page by page in rounds. A snapshot of one moment has the present round in the first
+// pages and the previous round in the others. A pipe holds the number of the round.
 class Writer {
 public:
     Writer() : memory_(zdtm::map(kPages * zdtm::page_size())) {
@@ -62,7 +62,7 @@ void note_end(int) {
     ++ends;
 }
 
-// A process that has never had a child finds none, not even for a moment.
+// A process that never had a child must not see one of criu, not even for a moment.
 void look_for_children() {
     errno = 0;
     CHECK(waitpid(-1, nullptr, __WALL | WNOHANG) == -1 && errno == ECHILD, "there is a child");
@@ -76,7 +76,7 @@ void look_for_children() {
 
 }  // namespace
 
-ZDTM("memory and pipes that threads always write to are as they were at one moment, and nobody sees a child") {
+ZDTM("memory and pipes that threads change all the time: images show one moment, and the tree sees no child of criu") {
     struct sigaction action {};
     action.sa_handler = note_end;
     SYS(sigaction(SIGCHLD, &action, nullptr));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("256 MiB of private memory, with zero pages and holes between") {
+ZDTM("256 MiB of private memory with zero pages and holes") {
     const std::size_t size = std::size_t{256} << 20;
     const std::size_t chunk = std::size_t{1} << 20;
     const std::span<std::byte> memory = zdtm::map(size);
-    // Of every 8 MiB: 5 filled, 1 written with zeroes, 2 untouched.
+    // Each 8 MiB: 5 MiB filled, 1 MiB written with zeroes, 2 MiB untouched.
     for (std::size_t at = 0; at < size; at += chunk) {
         const std::size_t turn = at / chunk % 8;
         if (turn < 5) {

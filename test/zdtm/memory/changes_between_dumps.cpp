@@ -12,7 +12,7 @@
 
 namespace {
 
-// A mapping, and what each of its pages is to have: numbers that follow from a seed, zeroes if that is zero.
+// A mapping and the seed of each of its pages. Seed 0 stands for zeroes.
 struct Area {
     std::span<std::byte> bytes;
     std::vector<std::uint32_t> seeds;
@@ -20,7 +20,7 @@ struct Area {
 
 class Memory {
 public:
-    // Something else each time: pages are written, given up, moved, mapped anew; areas come and go, large and small.
+    // Makes one random change: writes, discards, moves, maps or unmaps pages.
     void change() {
         constexpr std::size_t kMost = 12;
         const std::size_t what = pick(10000);
@@ -122,7 +122,7 @@ private:
         area.bytes = target;
     }
 
-    // New memory where other was, as a whole.
+    // Replaces all of a mapping by a new one at the same address.
     void replace(std::size_t at) {
         Area& area = areas_[at];
         CHECK(mmap(area.bytes.data(), area.bytes.size(), PROT_READ | PROT_WRITE,
@@ -150,7 +150,7 @@ private:
 
 }  // namespace
 
-ZDTM("what is written, given up, moved and mapped between pre-dumps is as it was when the last dump was made") {
+ZDTM("pages that are written, discarded, moved and mapped between pre-dumps have the content of the last dump") {
     Memory memory;
     for (int i = 0; i < 3000; ++i)
         memory.change();

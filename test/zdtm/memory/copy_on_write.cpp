@@ -2,7 +2,7 @@
 #include "frames.hpp"
 #include "zdtm.hpp"
 
-ZDTM("pages that a parent and its children share copy-on-write are still shared, the others are not") {
+ZDTM("a parent and its children still share copy-on-write pages after the restore, and only these") {
     const std::size_t page = zdtm::page_size();
     const std::size_t pages = 64;
     const std::span<std::byte> memory = zdtm::map(pages * page);

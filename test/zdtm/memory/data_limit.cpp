@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a process that may have no more memory of its own than it has (RLIMIT_DATA)") {
+ZDTM("a process whose private memory has reached RLIMIT_DATA") {
     constexpr std::size_t size = 1U << 20;
     auto* const memory =
         static_cast<char*>(SYS(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)));

@@ -25,11 +25,13 @@ void check_empty(std::span<const std::byte> memory, const char* what) {
 
 }  // namespace
 
-ZDTM("memory that one process has alone, where a relative has shared pages, or none, or pages of its own") {
-    const std::span<std::byte> rewritten = map_plain(1);  // by the first child; the second shares the parent's
-    const std::span<std::byte> emptied = map_plain(2);    // likewise, without any page
-    const std::span<std::byte> common = map_plain(3);     // of all three
-    const std::span<std::byte> parents = map_plain(4);    // the children have one page there, or none
+ZDTM("a process has pages alone where its relative has shared pages, no pages, or pages of its own") {
+    // the first child writes these; the second shares the parent's pages
+    const std::span<std::byte> rewritten = map_plain(1);
+    // the first child discards these; the second shares the parent's pages
+    const std::span<std::byte> emptied = map_plain(2);
+    const std::span<std::byte> common = map_plain(3);   // all three processes share these
+    const std::span<std::byte> parents = map_plain(4);  // each child has one page or none there
     if (zdtm::frame(common.data()) == 0) {
         zdtm::skip("page frame numbers are hidden");
     }

@@ -12,7 +12,7 @@ void bus_error(int) {
 }
 }  // namespace
 
-ZDTM("a mapping longer than its file") {
+ZDTM("a mapping that is longer than its file") {
     const std::size_t page = zdtm::page_size();
     zdtm::write_file("data", std::string(page / 2, 'a'));
     const int file = SYS(open("data", O_RDWR));

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a private file mapping keeps its changed pages and still shows the file in the others") {
+ZDTM("a private file mapping keeps its changed pages and shows the file in the others") {
     const std::size_t page = zdtm::page_size();
     const std::span<std::byte> original = zdtm::map(8 * page);
     zdtm::fill(original, 1);
@@ -17,7 +17,7 @@ ZDTM("a private file mapping keeps its changed pages and still shows the file in
     CHECK(memcmp(memory.data(), original.data(), 2 * page) == 0, "an unchanged page differs");
     CHECK(zdtm::first_difference(memory.subspan(2 * page, page), 2) < 0, "the changed page is lost");
     CHECK(memcmp(&memory[3 * page], &original[3 * page], 5 * page) == 0, "an unchanged page differs");
-    // The kernel shows later writes to the file in pages that were never written: they are the file's own.
+    // Pages that were never written are pages of the file, so later writes to the file appear there.
     const std::byte mark{0x77};
     SYS(pwrite(file, &mark, 1, static_cast<off_t>(5 * page)));
     SYS(pwrite(file, &mark, 1, static_cast<off_t>(2 * page)));

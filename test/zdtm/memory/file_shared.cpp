@@ -3,7 +3,8 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a shared file mapping writes to the file, read-only ones follow it, an offset is kept") {
+ZDTM(
+    "a shared file mapping writes to the file, read-only mappings show the file, and a mapping keeps its file offset") {
     const std::size_t page = zdtm::page_size();
     zdtm::write_file("data", std::string(4 * page, 'a'));
     const int file = SYS(open("data", O_RDWR));

@@ -3,13 +3,13 @@
 
 #include "zdtm.hpp"
 
-// linux/mman.h 6.13; glibc 2.36 does not know it.
+// From linux/mman.h of Linux 6.13; glibc 2.36 lacks it.
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #define MADV_GUARD_REMOVE 103
 #endif
 
-ZDTM("guard regions inside a mapping (MADV_GUARD_INSTALL) stay guards") {
+ZDTM("guard regions (MADV_GUARD_INSTALL) inside a mapping") {
     const std::size_t page = zdtm::page_size();
     const std::span<std::byte> memory = zdtm::map(16 * page);
     zdtm::fill(memory, 1);

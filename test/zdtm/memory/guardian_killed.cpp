@@ -2,7 +2,7 @@
 // zdtm: modes guardian-killed, group-killed
 #include "zdtm.hpp"
 
-ZDTM("a dump of much memory ends when the criu that was started is killed") {
+ZDTM("a dump of much memory ends when the guardian process is killed") {
     const auto memory = zdtm::map(std::size_t{256} << 20);
     zdtm::fill(memory, 5);
     me.wait_for_check();

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("the heap keeps its data and still grows and shrinks") {
+ZDTM("the heap keeps its data, and still grows and shrinks") {
     const std::size_t size = std::size_t{1} << 20;
     void* const bottom = sbrk(static_cast<intptr_t>(size));
     CHECK(bottom != reinterpret_cast<void*>(-1), "%s", strerror(errno));

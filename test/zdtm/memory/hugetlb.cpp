@@ -6,7 +6,7 @@
 ZDTM("private and shared huge pages of hugetlbfs") {
     const std::size_t size = std::size_t{2} << 20;
     const int flags = MAP_ANONYMOUS | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT);
-    // Reserved at mmap: without MAP_NORESERVE there is no SIGBUS later.
+    // mmap(2) without MAP_NORESERVE reserves huge pages. Without free ones it fails here, and no SIGBUS comes later.
     if (void* const probe = mmap(nullptr, 3 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, -1, 0);
         probe == MAP_FAILED) {
         zdtm::skip("no free huge pages (sysctl vm.nr_hugepages)");

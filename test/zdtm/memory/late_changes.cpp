@@ -31,7 +31,8 @@ void fill(Bytes bytes, std::size_t part) {
     }
 }
 
-// Offset of the first byte that isn't that of a part, from where the piece begins in it; -1 if there is none.
+// Returns the offset of the first byte that differs from the content of a part; -1 if there is none. `begin` is the
+// offset of the bytes in the part.
 std::ptrdiff_t difference(Bytes bytes, std::size_t part, std::size_t begin = 0) {
     for (std::size_t i = 0; i < bytes.size() / 8; ++i) {
         std::uint64_t value = 0;
@@ -51,22 +52,22 @@ bool is_zero(Bytes bytes) {
 
 }  // namespace
 
-ZDTM("memory whose mappings are moved, cut, given up and inherited as soon as the process runs again") {
+ZDTM("mappings are moved, split, discarded and inherited as soon as the process runs again") {
     const std::size_t page = zdtm::page_size();
     std::array<Bytes, kParts> parts;
     for (std::size_t i = 0; i < kParts; ++i) {
         parts[i] = zdtm::map(kPart);
-        // A mapping of its own, so that calls about one don't meet several.
+        // The last page of a part has another protection, so each part is a mapping of its own.
         SYS(mprotect(parts[i].data() + kPart - page, page, PROT_READ));
         fill(parts[i].first(kPart - page), i);
     }
     const std::size_t size = kPart - page;
-    // Every second page is missing: many short runs.
+    // Discards every second page, so that criu gets many short runs.
     for (std::size_t at = 0; at < size; at += 2 * page)
         SYS(madvise(&parts[8][at], page, MADV_DONTNEED));
     me.wait_for_check();
 
-    // Inherited before anything has come.
+    // The child inherits the mappings before lazy pages have come.
     const pid_t child = SYS(fork());
     if (child == 0) {
         SYS(madvise(parts[0].data(), size / 2, MADV_DONTNEED));
@@ -75,13 +76,13 @@ ZDTM("memory whose mappings are moved, cut, given up and inherited as soon as th
         _exit(right ? 0 : 1);
     }
 
-    // Several threads at once.
+    // Several threads touch lazy pages at once.
     std::array<std::ptrdiff_t, 3> wrong{};
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < wrong.size(); ++i)
         threads.emplace_back([&, i] { wrong[i] = difference(parts[9 + i].first(size), 9 + i); });
 
-    // Moved, as a whole and in part.
+    // Moves mappings, one as a whole and one in part.
     const Bytes target = zdtm::map(kPart);
     void* const moved =
         mremap(parts[3].data(), size, size, MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<void*>(target.data()));
@@ -94,7 +95,7 @@ ZDTM("memory whose mappings are moved, cut, given up and inherited as soon as th
     CHECK(difference(place, 4, page) < 0, "the moved part changed");
     CHECK(difference(parts[4].first(page), 4) < 0, "what lay before the moved part changed");
 
-    // Cut in the midst, and new memory where the old was.
+    // Unmaps the middle of a mapping and maps new memory there.
     SYS(munmap(&parts[5][16 * page], 64 * page));
     CHECK(mmap(&parts[5][16 * page], 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                0) == &parts[5][16 * page],
@@ -104,13 +105,13 @@ ZDTM("memory whose mappings are moved, cut, given up and inherited as soon as th
     CHECK(difference(parts[5].subspan(80 * page, size - 80 * page), 5, 80 * page) < 0,
           "what lies behind the gap changed");
 
-    // Given up: zeroes, and they stay.
+    // Discarded pages must read as zeroes, also later.
     SYS(madvise(&parts[6][32 * page], size / 2 & ~(page - 1), MADV_DONTNEED));
     const Bytes given = parts[6].subspan(32 * page, size / 2 & ~(page - 1));
-    CHECK(is_zero(given), "what was given up has its content again");
-    CHECK(difference(parts[6].first(32 * page), 6) < 0, "what wasn't given up changed");
+    CHECK(is_zero(given), "discarded pages have their content again");
+    CHECK(difference(parts[6].first(32 * page), 6) < 0, "pages beside discarded ones changed");
 
-    // Protections that cut the mapping, and a system call that reads memory which nobody has touched.
+    // Splits a mapping by protections. A system call then reads untouched memory.
     SYS(mprotect(&parts[7][8 * page], 8 * page, PROT_READ));
     const int file = SYS(open("content", O_RDWR | O_CREAT | O_TRUNC, 0600));
     CHECK(write(file, parts[7].data(), size) == static_cast<ssize_t>(size), "write: %s", strerror(errno));
@@ -136,5 +137,5 @@ ZDTM("memory whose mappings are moved, cut, given up and inherited as soon as th
     SYS(waitpid(child, &status, 0));
     CHECK(status == 0, "the child ended with %#x: its memory is another", status);
     CHECK(difference(parts[0].first(size), 0) < 0, "what the child gave up changed here");
-    CHECK(is_zero(given), "what was given up has its content again after a while");
+    CHECK(is_zero(given), "discarded pages have their content again after a while");
 }

@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a process all of whose memory is locked: none of it may come after it runs") {
+ZDTM("a process whose memory is all locked has no lazy pages") {
     SYS(mlockall(MCL_CURRENT | MCL_FUTURE));
     const std::span<std::byte> memory = zdtm::map(64 * zdtm::page_size());
     zdtm::fill(memory, 1);

@@ -5,12 +5,12 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a tree whose processes have little memory each, partly their own and partly that of their parent") {
-    constexpr unsigned kChildren = 6;  // several threads of criu are at work then
+ZDTM("a tree of processes with little memory, some of it their own and some inherited from the parent") {
+    constexpr unsigned kChildren = 6;  // enough for several threads of criu
     constexpr std::size_t kInherited = 16;
     constexpr std::size_t kOwn = 256;
-    // Pages of a mapping come at once if any of it is in common with a relative. Neighbours of the same kind are one
-    // mapping, also with what the C library has mapped, so there are pages between that nobody may touch.
+    // A mapping has no lazy pages if it shares any page with a relative. The kernel merges neighbours of equal
+    // protection, also with mappings of the C library. Pages without access separate these mappings.
     const std::size_t page = zdtm::page_size();
     const std::span<std::byte> all = zdtm::map((kInherited + kOwn + 3) * page, PROT_NONE);
     const std::span<std::byte> inherited = all.subspan(page, kInherited * page);

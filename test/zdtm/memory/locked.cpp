@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("locked memory stays locked, and nothing else is") {
+ZDTM("locked memory stays locked, and other memory isn't locked") {
     const std::size_t size = 8 * zdtm::page_size();
     const std::span<std::byte> locked = zdtm::map(size);
     const std::span<std::byte> free = zdtm::map(size);

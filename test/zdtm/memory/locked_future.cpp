@@ -8,13 +8,13 @@
 namespace {
 void check_new(bool locked, bool on_fault) {
     const std::span<std::byte> fresh = zdtm::map(4 * zdtm::page_size());
-    SYS(mprotect(fresh.data(), zdtm::page_size(), PROT_READ));  // so that it is a mapping of its own
+    SYS(mprotect(fresh.data(), zdtm::page_size(), PROT_READ));  // a different protection makes it a mapping of its own
     CHECK(zdtm::has_vm_flag(fresh.data(), "lo") == locked && zdtm::has_vm_flag(fresh.data(), "lf") == on_fault,
           "flags of new memory: %s", zdtm::smaps_field(fresh.data(), "VmFlags").c_str());
 }
 }  // namespace
 
-ZDTM("memory that will be mapped is locked (mlockall MCL_FUTURE), at once or when it is touched") {
+ZDTM("mlockall(MCL_FUTURE) locks later mappings, at once or with MCL_ONFAULT when they are touched") {
     const pid_t at_once = me.start_child([](zdtm::Task& task) {
         SYS(mlockall(MCL_FUTURE));
         check_new(true, false);

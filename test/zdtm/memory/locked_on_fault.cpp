@@ -2,7 +2,7 @@
 // zdtm: fails-with-4.2 its images say only that the mapping is locked; all of it is then
 #include "zdtm.hpp"
 
-ZDTM("memory locked page by page as it is touched (MLOCK_ONFAULT) stays so") {
+ZDTM("memory with MLOCK_ONFAULT") {
     const std::size_t size = 8 * zdtm::page_size();
     const std::span<std::byte> memory = zdtm::map(2 * size);
     SYS(mlock2(memory.data(), 2 * size, MLOCK_ONFAULT));

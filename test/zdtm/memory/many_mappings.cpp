@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("2,000 mappings of changing protection keep their borders and content") {
+ZDTM("2,000 mappings of alternating protection keep borders and content") {
     const std::size_t page = zdtm::page_size();
     const std::size_t count = 2000;
     const std::span<std::byte> memory = zdtm::map(count * page);

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a private mapping of a memfd: changed pages are its own, the others the file's") {
+ZDTM("a private mapping of a memfd keeps its changed pages and shows the memfd in the others") {
     const std::size_t page = zdtm::page_size();
     const int memfd = SYS(memfd_create("private", MFD_CLOEXEC));
     SYS(ftruncate(memfd, static_cast<off_t>(8 * page)));

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a shared mapping of a memfd, in two tasks, without its descriptor") {
+ZDTM("two tasks share a mapping of a memfd whose descriptor is closed") {
     const std::size_t size = 16 * zdtm::page_size();
     const int memfd = SYS(memfd_create("a name", MFD_CLOEXEC));
     SYS(ftruncate(memfd, static_cast<off_t>(2 * size)));

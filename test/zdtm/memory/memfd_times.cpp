@@ -14,7 +14,7 @@ bool same(const timespec& one, const timespec& other) {
 
 }  // namespace
 
-ZDTM("when memfds were last read and written") {
+ZDTM("access and modification times of memfds") {
     const std::size_t size = 64 * zdtm::page_size();
     const int written = SYS(memfd_create("written", MFD_CLOEXEC));
     const int sealed = SYS(memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("mappings that were moved, cut and grown by mremap") {
+ZDTM("mappings that mremap(2) has moved, shrunk and grown") {
     const std::size_t page = zdtm::page_size();
     const std::span<std::byte> first = zdtm::map(16 * page);
     zdtm::fill(first, 1);
@@ -12,7 +12,7 @@ ZDTM("mappings that were moved, cut and grown by mremap") {
     CHECK(moved == &target[8 * page], "mremap: %s", strerror(errno));
     const std::span<std::byte> shared = zdtm::map(8 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     zdtm::fill(shared, 2);
-    // A second window on the same shared memory.
+    // mremap(2) with old size 0 maps the same shared memory a second time.
     void* const window = mremap(shared.data(), 0, 8 * page, MREMAP_MAYMOVE);
     CHECK(window != MAP_FAILED, "mremap: %s", strerror(errno));
     const std::span<std::byte> twin(static_cast<std::byte*>(window), 8 * page);

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a SIGCHLD that waits for being unblocked is there exactly once, with what it says") {
+ZDTM("a blocked pending SIGCHLD is there exactly once, with its siginfo") {
     sigset_t blocked;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);

@@ -30,7 +30,7 @@ Policy of(const void* address) {
 
 }  // namespace
 
-ZDTM("memory policies of single mappings (mbind), others in a child, and of many") {
+ZDTM("memory policies of mappings (mbind), others in a child, and many of them") {
     const std::size_t page = zdtm::page_size();
     std::vector<Memory> all;
     for (const int flags : {MAP_PRIVATE, MAP_PRIVATE, MAP_PRIVATE, MAP_SHARED}) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("data behind PROT_NONE and PROT_READ is kept, guard pages stay guards, code runs") {
+ZDTM("data behind PROT_NONE and PROT_READ is kept, guard pages have no access, code runs") {
     const std::size_t page = zdtm::page_size();
     const std::span<std::byte> memory = zdtm::map(16 * page);
     zdtm::fill(memory, 1);
-    // rw guard r none rw …: each its own mapping.
+    // Makes separate mappings: rw, guard, r, none, rw.
     SYS(mprotect(&memory[4 * page], page, PROT_NONE));
     SYS(mprotect(&memory[5 * page], 3 * page, PROT_READ));
     SYS(mprotect(&memory[8 * page], 4 * page, PROT_NONE));
@@ -18,7 +18,7 @@ ZDTM("data behind PROT_NONE and PROT_READ is kept, guard pages stay guards, code
 
     int ends[2];
     SYS(pipe(ends));
-    // The kernel refuses to read what the task may not read.
+    // The kernel returns EFAULT for memory without the permission.
     CHECK(write(ends[1], &memory[4 * page], 1) == -1 && errno == EFAULT, "the guard page can be read");
     CHECK(write(ends[1], &memory[8 * page], 1) == -1 && errno == EFAULT, "PROT_NONE can be read");
     CHECK(write(ends[1], "x", 1) == 1 && read(ends[0], &memory[5 * page], 1) == -1 && errno == EFAULT,

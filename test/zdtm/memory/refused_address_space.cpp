@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a process without room for criu's code in its address space (RLIMIT_AS)") {
+ZDTM("a dump refuses a process without room for the injection (RLIMIT_AS)") {
     const rlimit limit{4096, 4096};
     SYS(setrlimit(RLIMIT_AS, &limit));
     me.wait_for_check();

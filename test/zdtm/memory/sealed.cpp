@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("memory that is sealed (mseal) can be neither protected in another way nor unmapped afterwards") {
+ZDTM("after the restore, sealed memory (mseal) can't be unmapped, and its protection can't be changed") {
     constexpr long kSeal = 462;  // mseal(2), Linux 6.10
     const std::size_t page = zdtm::page_size();
     const std::span<std::byte> memory = zdtm::map(3 * page);

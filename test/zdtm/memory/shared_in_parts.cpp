@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("tasks that map different parts of one shared memory still share what both have") {
+ZDTM("tasks that map different parts of one shared segment still share the common part") {
     const std::size_t page = zdtm::page_size();
     const std::span<std::byte> memory = zdtm::map(48 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     zdtm::fill(memory, 5);
     const pid_t child = me.start_child([&](zdtm::Task& task) {
-        // The child keeps the upper two thirds, the middle third read-only.
+        // The child keeps the upper two thirds. The middle third is read-only.
         SYS(munmap(memory.data(), 16 * page));
         SYS(mprotect(&memory[16 * page], 16 * page, PROT_READ));
         task.wait_for_check();

@@ -8,7 +8,7 @@ constexpr std::size_t kSize = std::size_t{8} << 20;
 
 }  // namespace
 
-ZDTM("large memory of a child: another content than its parent's, half another, with holes") {
+ZDTM("a child's large memory: other content than the parent's, half of it different, and holes") {
     const auto map_plain = [] {
         const auto memory = zdtm::map(kSize);
         SYS(madvise(memory.data(), memory.size(), MADV_NOHUGEPAGE));
@@ -29,7 +29,7 @@ ZDTM("large memory of a child: another content than its parent's, half another, 
     const pid_t child = me.start_child([&](zdtm::Task& task) {
         zdtm::fill(other, 11);
         zdtm::fill(half.first(kSize / 2), 12);
-        // The second half of it is gone, and the first is another one.
+        // The child discards the second half and rewrites the first half.
         zdtm::fill(holes.first(kSize / 2), 13);
         SYS(madvise(holes.data() + kSize / 2, kSize / 2, MADV_DONTNEED));
         task.wait_for_check();

@@ -2,7 +2,7 @@
 // zdtm: also map-pages-again
 #include "zdtm.hpp"
 
-ZDTM("huge reservations (1 TiB) with a few pages in use cost nothing") {
+ZDTM("reserved mappings of 1 TiB with few used pages take little time and space") {
     const std::size_t size = std::size_t{1} << 40;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     const std::span<std::byte> unreadable = zdtm::map(size, PROT_NONE, flags);

@@ -2,7 +2,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Uses about `pages` pages of stack and checks that they are all there.
+// Uses about `pages` pages of stack and checks their content.
 [[gnu::noinline]] unsigned descend(unsigned pages) {
     volatile unsigned char frame[4096];
     frame[0] = static_cast<unsigned char>(pages);
@@ -12,9 +12,9 @@ namespace {
 }
 }  // namespace
 
-ZDTM("the main stack and a MAP_GROWSDOWN mapping keep their data and still grow") {
+ZDTM("the main stack and a MAP_GROWSDOWN mapping keep their data and can still grow") {
     const std::size_t page = zdtm::page_size();
-    // Room for growth below, made by unmapping the lower part of a bigger mapping.
+    // Maps and unmaps a larger range first, so the addresses below the mapping are free for growth.
     const std::span<std::byte> room = zdtm::map(512 * page, PROT_NONE);
     SYS(munmap(room.data(), room.size()));
     const std::span<std::byte> growing =

@@ -5,7 +5,7 @@
 #include "sysv_shm.hpp"
 #include "zdtm.hpp"
 
-ZDTM("System V shared memory: attached twice, by two tasks, read-only, in part, and to be removed with its last user") {
+ZDTM("System V shared memory: attached twice, by two tasks, read-only, in part, and with IPC_RMID") {
     const std::size_t size = 8 * zdtm::page_size() - 100;
     const int kept = SYS(shmget(IPC_PRIVATE, size, IPC_CREAT | 0640));
     const int doomed = SYS(shmget(IPC_PRIVATE, zdtm::page_size(), IPC_CREAT | 0600));

@@ -8,7 +8,7 @@
 
 namespace {
 
-// Bytes of huge pages in the mapping that has this address, by /proc/self/smaps.
+// Returns AnonHugePages of the mapping at this address, from /proc/self/smaps.
 std::size_t huge_bytes(const std::byte* address) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
     std::istringstream lines(zdtm::read_file("/proc/self/smaps"));
@@ -28,7 +28,7 @@ std::size_t huge_bytes(const std::byte* address) {
 
 }  // namespace
 
-ZDTM("transparent huge pages, whole, split and partly used") {
+ZDTM("transparent huge pages: whole, split and partly used") {
     const std::size_t huge = std::size_t{2} << 20;
     const std::span<std::byte> memory = zdtm::map(9 * huge);
     if (madvise(memory.data(), memory.size(), MADV_HUGEPAGE) != 0) {
@@ -40,10 +40,10 @@ ZDTM("transparent huge pages, whole, split and partly used") {
         zdtm::fill(aligned.subspan(i * huge, huge), i);
     }
     aligned[huge] = std::byte{1};
-    // One huge page loses a part in its middle, another gets a read-only part.
+    // Discards the middle of one huge page and makes a part of another read-only.
     SYS(madvise(&aligned[2 * huge + 64 * zdtm::page_size()], 16 * zdtm::page_size(), MADV_DONTNEED));
     SYS(mprotect(&aligned[4 * huge + 8 * zdtm::page_size()], zdtm::page_size(), PROT_READ));
-    // This one is in use as a whole, all by huge pages.
+    // This mapping consists of whole huge pages.
     const std::span<std::byte> whole = zdtm::map(8 * huge);
     SYS(madvise(whole.data(), whole.size(), MADV_HUGEPAGE));
     zdtm::fill(whole, 9);

@@ -14,7 +14,7 @@ std::int64_t nanoseconds(clockid_t clock) {
     return time.tv_sec * std::int64_t{1000000000} + time.tv_nsec;
 }
 
-// Calls that glibc serves from the vDSO, for a while.
+// Makes calls that glibc serves from the vDSO.
 void use() {
     for (int i = 0; i < 10000; ++i) {
         unsigned cpu = 0;
@@ -31,13 +31,13 @@ void use() {
 }
 }  // namespace
 
-ZDTM("calls into the vDSO work, and clocks go on") {
+ZDTM("calls into the vDSO work after the restore, and clocks advance") {
     use();
     const std::int64_t monotonic = nanoseconds(CLOCK_MONOTONIC);
     const std::int64_t boot = nanoseconds(CLOCK_BOOTTIME);
     const std::int64_t coarse = nanoseconds(CLOCK_MONOTONIC_COARSE);
     me.ready();
-    // The dump finds the program inside these calls every now and then.
+    // Some dumps then find the program inside the vDSO.
     while (!me.triggered()) {
         use();
     }

@@ -38,7 +38,7 @@ void use() {
 }
 }  // namespace
 
-ZDTM("a process keeps its vDSO's code under a kernel that has another") {
+ZDTM("a process keeps the vDSO code of its dump on a kernel with another vDSO") {
     use();
     std::int64_t last = nanoseconds(CLOCK_MONOTONIC);
     me.ready();

@@ -12,13 +12,13 @@
 namespace {
 
 constexpr std::size_t kPages = 256;
-constexpr std::uint64_t kUntouched = 0;  // a page that reads as zeroes, or as the file's
+constexpr std::uint64_t kUntouched = 0;  // page that reads as zeroes or as the file
 
-// Memory and what has to be in each of its pages.
+// Memory and the expected content of each page.
 struct Area {
     std::span<std::byte> memory;
     std::vector<std::uint64_t> seeds = std::vector<std::uint64_t>(kPages, kUntouched);
-    std::span<const std::byte> below = {};  // what untouched pages show; zeroes if empty
+    std::span<const std::byte> below = {};  // content of untouched pages; zeroes if empty
 
     [[nodiscard]] std::span<std::byte> page(std::size_t number) const {
         return memory.subspan(number * zdtm::page_size(), zdtm::page_size());
@@ -64,7 +64,7 @@ struct State {
     }
 };
 
-// It has the same memory, checks it and writes to it, and nothing of that is seen by its parent.
+// Forks a child that checks the inherited memory and writes to it. The parent must not see these writes.
 void fork_writer(State& state) {
     const pid_t child = SYS(fork());
     if (child == 0) {
@@ -84,7 +84,7 @@ void step(State& state, std::mt19937& random, std::uint64_t seed) {
     switch (random() % 64) {
         case 0:
             return fork_writer(state);
-        case 1: {  // to a place of its own choice, by way of another one
+        case 1: {  // moved to a free address by way of another one
             void* const to = zdtm::map(kPages * size, PROT_NONE).data();
             void* const at =
                 mremap(state.moved.memory.data(), kPages * size, kPages * size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
@@ -102,7 +102,7 @@ void step(State& state, std::mt19937& random, std::uint64_t seed) {
             SYS(mprotect(state.file.page(page).data(), size, PROT_NONE));
             SYS(mprotect(state.file.page(page).data(), size, PROT_READ | PROT_WRITE));
             return;
-        case 5: {  // by the kernel
+        case 5: {  // written by the kernel
             state.plain.write(page, seed);
             std::vector<std::byte> text(size);
             zdtm::fill(text, seed + 1);
@@ -126,7 +126,7 @@ void step(State& state, std::mt19937& random, std::uint64_t seed) {
 
 }  // namespace
 
-ZDTM("memory that is always written to, dropped, moved, replaced and shared with children is never an old one") {
+ZDTM("memory that is written, discarded, moved, replaced and inherited all the time never shows old content") {
     const std::size_t size = kPages * zdtm::page_size();
     State state;
     state.plain.memory = zdtm::map(size);

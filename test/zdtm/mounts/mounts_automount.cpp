@@ -17,7 +17,7 @@
 
 namespace {
 
-// What the daemon of one file system has.
+// Descriptors of the daemon that serves one autofs mount.
 struct Served {
     std::string place;
     int control = -1;  // /dev/autofs
@@ -25,7 +25,7 @@ struct Served {
     int pipe = -1;
 };
 
-// What mountinfo shows of one that lies at a place, without the pipe's number, which changes, and the group of nobody.
+// Returns the options of the autofs at a path. The pipe's inode number changes with a restore, so it is left out.
 std::string options_at(const std::string& place) {
     std::string found;
     std::ifstream lines("/proc/self/mountinfo");
@@ -33,15 +33,15 @@ std::string options_at(const std::string& place) {
         if (line.find(" " + place + " ") != std::string::npos && line.find(" autofs ") != std::string::npos)
             found = line.substr(line.find(" autofs "));
     found = std::regex_replace(found, std::regex("pipe_ino=[0-9]+"), "pipe");
-    return std::regex_replace(found, std::regex("fd=-1,pgrp=[0-9]+"), "nobody");
+    return std::regex_replace(found, std::regex("fd=-1,pgrp=[0-9]+"), "no daemon");
 }
 
-// Of <linux/auto_dev-ioctl.h>, which isn't C++.
+// Copy of struct autofs_dev_ioctl: <linux/auto_dev-ioctl.h> doesn't compile as C++.
 struct Order {
     std::uint32_t version[2] = {1, 0};
     std::uint32_t size = sizeof(Order);
     std::int32_t root = -1;
-    std::uint64_t value = 0;  // or a number of 32 bits in its first half
+    std::uint64_t value = 0;  // or a 32-bit value in the first half
 };
 constexpr unsigned long kReady = _IOWR(AUTOFS_IOCTL, 0x76, Order);
 constexpr unsigned long kTimeout = _IOWR(AUTOFS_IOCTL, 0x7a, Order);
@@ -53,7 +53,7 @@ void give_order(const Served& served, unsigned long command, std::uint64_t value
     SYS(ioctl(served.control, command, &order));
 }
 
-// Mounts a tmpfs wherever somebody wants to go, with a file in it that says how many came before.
+// Mounts a tmpfs for each request. A file in it holds the number of earlier requests.
 void serve(const Served& served) {
     autofs_v5_packet_union packet;
     for (int count = 0; read(served.pipe, &packet, sizeof(packet)) == sizeof(packet); ++count) {
@@ -70,7 +70,7 @@ void serve(const Served& served) {
     }
 }
 
-// `keeps`: both ends of the pipe.
+// Starts a daemon for an autofs at `place`. `keeps`: the daemon keeps both ends of the pipe.
 pid_t start_daemon(zdtm::Task& me, const std::string& place, const char* type, bool keeps) {
     return me.start_child([&](zdtm::Task& task) {
         SYS(setpgid(0, 0));
@@ -92,7 +92,7 @@ pid_t start_daemon(zdtm::Task& me, const std::string& place, const char* type, b
         task.wait_for_check();
         if (type == std::string("indirect"))
             CHECK(access((place + "/empty").c_str(), F_OK) == 0, "a directory is gone: %s", strerror(errno));
-        _exit(0);  // the other thread still reads
+        _exit(0);  // _exit(2), because the other thread still reads
     });
 }
 
@@ -107,7 +107,7 @@ void check_count(const std::string& place, int count) {
 
 }  // namespace
 
-ZDTM("file systems in which a daemon mounts things when they are wanted: it is asked again after a restore") {
+ZDTM("autofs mounts whose daemons serve requests again after a restore") {
     if (access("/dev/autofs", R_OK) < 0)
         zdtm::skip("the kernel has no autofs");
     zdtm::enter_new_mounts();
@@ -120,8 +120,8 @@ ZDTM("file systems in which a daemon mounts things when they are wanted: it is a
     const pid_t later = start_daemon(me, places[2], "direct", false);
     const pid_t gone = start_daemon(me, places[3], "indirect", false);
     zdtm::kill_and_reap(gone);
-    signal(SIGPIPE, SIG_IGN);                                                        // who asks in vain gets it
-    CHECK(access("/mnt/gone/wanted", F_OK) < 0, "a mount without a daemon serves");  // which the kernel notices now
+    signal(SIGPIPE, SIG_IGN);  // a request without a reader sends SIGPIPE
+    CHECK(access("/mnt/gone/wanted", F_OK) < 0, "a mount without a daemon serves");  // the kernel finds the daemon gone
 
     check_count("/mnt/direct", 0);
     check_count("/mnt/indirect/one", 0);
@@ -130,7 +130,7 @@ ZDTM("file systems in which a daemon mounts things when they are wanted: it is a
     for (const char* const place : places)
         before.push_back(options_at(place));
     CHECK(before[1].find("timeout=3456") != std::string::npos, "%s", before[1].c_str());
-    CHECK(before[3].find("nobody") != std::string::npos, "%s", before[3].c_str());
+    CHECK(before[3].find("no daemon") != std::string::npos, "%s", before[3].c_str());
 
     me.wait_for_check();
 

@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an autofs is refused whose pipe no process has of the group that is its daemon's") {
+ZDTM("a dump refuses an autofs if no process of its daemon's group has the pipe") {
     if (access("/dev/autofs", R_OK) < 0)
         zdtm::skip("the kernel has no autofs");
     zdtm::enter_new_mounts();

@@ -9,7 +9,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("mounts as containers have them, on a root of their own") {
+ZDTM("mounts as container engines make them, on a private root") {
     zdtm::enter_new_root();
     zdtm::mount_on("/proc", "proc", "", MS_NOSUID | MS_NODEV | MS_NOEXEC);
     zdtm::mount_on("/sys", "sysfs", "", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
@@ -21,7 +21,7 @@ ZDTM("mounts as containers have them, on a root of their own") {
     zdtm::mount_on("/dev/pts", "devpts", "newinstance,ptmxmode=0666,mode=0620", MS_NOSUID | MS_NOEXEC, "devpts");
     zdtm::mount_on("/dev/shm", "tmpfs", "mode=1777,size=1m", MS_NOSUID | MS_NODEV | MS_NOEXEC, "shm");
     zdtm::mount_on("/dev/mqueue", "mqueue", "", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mqueue");
-    // Parts of /proc that containers don't see, or can't change.
+    // Container engines hide some parts of /proc and make others read-only.
     zdtm::bind_on("/dev/null", "/proc/timer_list");
     zdtm::bind_on("/proc/sys", "/proc/sys");
     SYS(mount(nullptr, "/proc/sys", nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr));

@@ -5,7 +5,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a hundred mounts on each other, with a file open in each, and some beside them") {
+ZDTM("a hundred mounts that cover each other, with an open file in each, and some mounts beside them") {
     zdtm::enter_small_root();
     int files[100];
     for (int level = 0; level < 100; ++level) {

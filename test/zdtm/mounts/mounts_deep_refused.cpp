@@ -6,7 +6,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("five thousand mounts on each other") {
+ZDTM("a dump refuses five thousand mounts that cover each other") {
     zdtm::enter_small_root();
     for (int level = 0; level < 5000; ++level)
         SYS(mount("none", "/mnt", "tmpfs", 0, "size=4k"));

@@ -12,7 +12,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("deleted files, watches, sockets and a changed root on mounts of the tree's own") {
+ZDTM("deleted files, watches, sockets and a changed root on mounts of the tree's mount namespace") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/folder", 0700));

@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a deleted file that was in a directory on which something has been mounted since") {
+ZDTM("a dump refuses a deleted file whose directory a later mount covers") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/place", 0700));

@@ -10,7 +10,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("mounts of a file and a directory that have been deleted, with content, owner, mode and times; the file is open") {
+ZDTM("mounts of a deleted file and a deleted directory keep content, owner, mode and times; the file is open") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/folder", 0700));

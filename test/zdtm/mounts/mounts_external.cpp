@@ -9,7 +9,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a mount that is given anew, read-only, and a part of it bound elsewhere") {
+ZDTM("a read-only external mount, and a bind mount of a part of it") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::bind_on("/usr", "/mnt/usr");

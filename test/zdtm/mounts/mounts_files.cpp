@@ -64,7 +64,7 @@ ZDTM("all kinds of files in a tmpfs") {
     for (const char* const name :
          {"", "/deep", "/second", "/link", "/fifo", "/device", "/holes", "/only-a-hole", "/left-behind"})
         before[name] = look(std::string("/mnt") + name);
-    // And all that is hidden meanwhile.
+    // The last mount covers all others.
     zdtm::mount_on("/mnt", "tmpfs", "mode=755");
 
     me.wait_for_check();

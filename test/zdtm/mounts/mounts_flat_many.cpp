@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("two thousand mounts beside each other: of directories of one file system, some with peers, some with masters") {
+ZDTM("two thousand sibling mounts of directories of one file system, some with peers, some with masters") {
     constexpr int kCount = 2000;
     zdtm::enter_small_root();
     zdtm::mount_on("/mnt", "tmpfs");

@@ -29,9 +29,9 @@ struct Pipe {
     }
 };
 
-// One with another /media, which lasts as long as it is mounted on /mnt/joined. A mount namespace may be mounted only
-// in one with a lower number, and Linux 6.18 doesn't give numbers in the order of time: so one is made until it has a
-// higher.
+// Makes a mount namespace with another /media. The namespace exists as long as its mount on /mnt/joined. The kernel
+// mounts a namespace only in a namespace with a lower sequence number (mnt_ns_loop()). Linux 6.18 does not give these
+// numbers in order of time. So this function tries until the number is higher.
 void make_namespace() {
     zdtm::write_file("/mnt/joined", "");
     const Pipe made;
@@ -61,7 +61,7 @@ void make_namespace() {
 
 }  // namespace
 
-ZDTM("a mount namespace made by others is joined: files are those that paths lead to there, deleted ones are kept") {
+ZDTM("a restore with --join-ns opens files by their paths in the joined mount namespace; deleted files are kept") {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("none", "/mnt", "tmpfs", 0, nullptr));
     make_namespace();

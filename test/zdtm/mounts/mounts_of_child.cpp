@@ -18,7 +18,7 @@ std::string content_of(int file) {
     return text;
 }
 
-// A file that lies on a mount outside under one path, and at another inside.
+// Makes a file that has one path in criu's mount namespace and another path in the child's.
 int make_file(const char* path, const char* text) {
     const int file = SYS(open(path, O_RDWR | O_CREAT | O_EXCL, 0600));
     SYS(write(file, text, strlen(text)));
@@ -27,7 +27,7 @@ int make_file(const char* path, const char* text) {
 
 }  // namespace
 
-ZDTM("children in mount namespaces of their own, while their parent stays where criu is") {
+ZDTM("children in private mount namespaces, and a parent in criu's mount namespace") {
     SYS(mkdir("outside", 0700));
     SYS(mkdir("outside/seen", 0700));
     SYS(mkdir("outside/own", 0700));

@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a child has mounted a directory that another mount covers where its parent is") {
+ZDTM("a child has bound a directory that is covered by another mount in its parent's namespace") {
     SYS(mkdir("place", 0700));
     zdtm::write_file("place/file", "below");
     zdtm::mount_on("place", "tmpfs");

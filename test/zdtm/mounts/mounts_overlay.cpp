@@ -28,9 +28,8 @@ std::string content_of(const std::string& path) {
 }  // namespace
 
 ZDTM(
-    "an overlay of directories of the tree: layers, a deleted file, what is mounted on it, a bind of a part, an open "
-    "file, and "
-    "an overlay of that overlay") {
+    "an overlay: layers in the tree, a deleted file, a mount on it, a bind mount of a part, an open file, and an "
+    "overlay of this overlay") {
     zdtm::enter_small_root();
     zdtm::mount_on("/mnt", "tmpfs", "mode=755");
     for (const char* const name : {"/mnt/one", "/mnt/two", "/mnt/two/folder", "/mnt/upper", "/mnt/work", "/mnt/merged",

@@ -10,7 +10,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an overlay whose layers lie in a directory that everybody may write to") {
+ZDTM("an overlay with layers in a world-writable directory") {
     utsname names{};
     SYS(uname(&names));
     int major = 0;

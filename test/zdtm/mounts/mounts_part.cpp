@@ -8,7 +8,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a mount of a part of a file system in memory of which the rest can't be reached") {
+ZDTM("a bind mount of a part of a tmpfs whose other parts no mount shows") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::mount_on("/mnt/whole", "tmpfs");

@@ -6,7 +6,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a mount of a file of a file system of which nothing else can be seen") {
+ZDTM("a dump refuses a bind mount of a file of a tmpfs whose other parts no mount shows") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::mount_on("/mnt/whole", "tmpfs");

@@ -9,8 +9,8 @@
 #include "proc_files.hpp"
 
 ZDTM(
-    "files of a process in proc file systems of criu's pid namespace: open before the tree got mounts of its own, in "
-    "criu's, in one more, and in a part of it") {
+    "files of a process in proc mounts of criu's pid namespace: opened before the tree's mount namespace existed, in "
+    "criu's mount, in another mount, and in a bind mount of a part") {
     const std::string own = "/proc/" + std::to_string(getpid());
     std::array<int, 4> files{};
     files[0] = SYS(open((own + "/comm").c_str(), O_RDONLY | O_CLOEXEC));

@@ -20,7 +20,7 @@ bool is_mounted(const std::string& path) {
 
 }  // namespace
 
-ZDTM("peers, slaves, slaves that others follow, and mounts that can't be bound") {
+ZDTM("peer groups, slaves, slaves that are masters, and unbindable mounts") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::mount_on("/mnt/source", "tmpfs");
@@ -39,7 +39,7 @@ ZDTM("peers, slaves, slaves that others follow, and mounts that can't be bound")
     zdtm::propagate("/mnt/alone", MS_PRIVATE);
     zdtm::bind_on("/mnt/source", "/mnt/unbindable");
     zdtm::propagate("/mnt/unbindable", MS_UNBINDABLE);
-    // One that has come to all of them, with a file.
+    // Propagation copies this mount to all peers and slaves.
     zdtm::mount_on("/mnt/source/early", "tmpfs");
     SYS(close(SYS(open("/mnt/source/early/file", O_CREAT | O_WRONLY, 0600))));
     const auto before = zdtm::mount_lines();

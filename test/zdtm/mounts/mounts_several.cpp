@@ -10,7 +10,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a child in another mount namespace, which shares a mount with that of its parent") {
+ZDTM("a child in another mount namespace that shares a mount with its parent's namespace") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::mount_on("/mnt/shared", "tmpfs");

@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an open file on a mount of a further mount namespace, which another covers there") {
+ZDTM("a dump refuses an open file on a covered mount of a non-root mount namespace") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     const pid_t child = me.start_child([](zdtm::Task& task) {

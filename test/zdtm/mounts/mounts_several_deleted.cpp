@@ -15,7 +15,7 @@
 
 namespace {
 
-/// Where the mount of a descriptor is mounted; empty if it is a mount of another namespace.
+/// Returns the mount point of a descriptor's mount; empty if the mount is in another namespace.
 std::string mount_point_of(int fd) {
     std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd));
     std::string id;
@@ -33,7 +33,7 @@ std::string mount_point_of(int fd) {
     return "";
 }
 
-/// One file, opened by a name on each of two mounts; both names are gone.
+/// One file, opened by a name on each of two mounts. Both names are deleted.
 struct Pair {
     int first;
     int second;
@@ -67,7 +67,7 @@ struct Pair {
 
 }  // namespace
 
-ZDTM("a deleted file that was opened on several mounts of its file system, here and in a further mount namespace") {
+ZDTM("a deleted file, opened on several mounts of its file system, in the root's and in a non-root mount namespace") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::mount_on("/mnt/whole", "tmpfs");
@@ -77,7 +77,7 @@ ZDTM("a deleted file that was opened on several mounts of its file system, here 
     zdtm::bind_on("/mnt/whole/2", "/mnt/two");
     const Pair gone("gone", false);
     const Pair linked("linked", true);
-    // One of the names (of fd 4) is somebody else's now, so it comes back with another.
+    // Another file has the name of fd 4, so the restore uses another name.
     SYS(close(SYS(open("/mnt/two/gone", O_CREAT | O_EXCL | O_WRONLY, 0600))));
     const pid_t child = me.start_child([](zdtm::Task& task) {
         SYS(unshare(CLONE_NEWNS));

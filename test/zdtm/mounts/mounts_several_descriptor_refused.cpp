@@ -8,7 +8,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a descriptor of the mount namespace of its parent, in a process that is in another one, is refused") {
+ZDTM("a dump refuses a descriptor of the parent's mount namespace in a process of another one") {
     zdtm::enter_new_mounts();
     const pid_t child = me.start_child([](zdtm::Task& task) {
         const int space = SYS(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));

@@ -14,7 +14,7 @@
 
 namespace {
 
-// The calling process gets a root of its own that has nothing but a file and a directory.
+// Moves the calling process to a root that contains only a file and a directory.
 void enter_bare_root(unsigned long flags) {
     SYS(unshare(CLONE_NEWNS));
     SYS(mount("bare", "/mnt", "tmpfs", 0, nullptr));
@@ -40,7 +40,7 @@ void check_bare_root() {
 
 }  // namespace
 
-ZDTM("children in mount namespaces whose roots have no directory /proc; one is read-only") {
+ZDTM("children in mount namespaces whose roots have no /proc; one root is read-only") {
     zdtm::enter_new_mounts();
     const pid_t child = me.start_child([](zdtm::Task& task) {
         enter_bare_root(0);

@@ -14,7 +14,7 @@
 
 namespace {
 
-/// A socket at a path, with one that is connected to it.
+/// A socket at a path, and a socket that is connected to it.
 struct Pair {
     sockaddr_un address{AF_UNIX, "/mnt/place/socket"};
     int receiver = SYS(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0));
@@ -34,7 +34,7 @@ struct Pair {
               length);
     }
 
-    /// By the connection that was, and by the path.
+    /// Checks the old connection, and a new one by the path.
     void check(const std::string& who, mode_t mode) const {
         check_from(sender, who + " by the old one");
         const int other = SYS(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0));
@@ -48,7 +48,7 @@ struct Pair {
 
 }  // namespace
 
-ZDTM("sockets at the same path in two mount namespaces; one of them is inherited into the other") {
+ZDTM("sockets at the same path in two mount namespaces; a process of one namespace inherited the other's socket") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/place", 0700));

@@ -12,7 +12,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a directory and a file are watched on a mount that only a child has, by inotify of its parent") {
+ZDTM("a parent's inotify watches a directory and a file on a mount that only its child's namespace has") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/own", 0700));

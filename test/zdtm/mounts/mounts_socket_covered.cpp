@@ -32,7 +32,7 @@ void check_reached(int receiver, const Name& name) {
 
 }  // namespace
 
-ZDTM("sockets whose files are in directories that have been mounted over since, with and without their listener") {
+ZDTM("sockets whose directories are covered by later mounts, with and without their listener") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/place", 0700));

@@ -12,7 +12,7 @@
 
 namespace {
 
-// A listening socket with two names, of which neither is that of bind(2).
+// Makes a listening socket with two names, neither of them the one of bind(2).
 int linked_socket(const std::string& path) {
     const int socket = zdtm::listening_socket(SOCK_STREAM, zdtm::Name::path(path + ".passing"));
     SYS(link((path + ".passing").c_str(), path.c_str()));
@@ -34,7 +34,7 @@ void check(int listener, const std::string& path) {
 
 }  // namespace
 
-ZDTM("sockets with several names on file systems in memory, in a mount namespace and in one below it") {
+ZDTM("sockets with several names on tmpfs, in a mount namespace and in one below it") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/place", 0700));

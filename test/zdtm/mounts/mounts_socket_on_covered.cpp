@@ -8,7 +8,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("sockets whose files are on mounts that others cover, in a directory there that is covered, too") {
+ZDTM("sockets on covered mounts, in a directory that is covered, too") {
     using zdtm::Name;
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");

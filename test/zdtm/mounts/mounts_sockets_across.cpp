@@ -26,7 +26,7 @@ int bound(const char* path) {
 
 }  // namespace
 
-ZDTM("Unix sockets of several mount namespaces, with names in each, that are connected") {
+ZDTM("connected Unix sockets of several mount namespaces, with names in each") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     const int first = bound("/mnt/first");

@@ -10,7 +10,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a terminal of the tree's own devpts is mounted on /dev/console, as containers have it") {
+ZDTM("a terminal of the tree's devpts is mounted on /dev/console, as in containers") {
     zdtm::enter_new_root();
     zdtm::mount_on("/proc", "proc", "", MS_NOSUID | MS_NODEV | MS_NOEXEC);
     zdtm::mount_on("/dev", "tmpfs", "mode=755,size=64k", MS_NOSUID | MS_STRICTATIME, "devices");

@@ -17,7 +17,7 @@ std::string here() {
 
 }  // namespace
 
-ZDTM("threads with directories of their own, in a mount namespace of the tree") {
+ZDTM("threads with working directories of their own in the tree's mount namespace") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(chdir("/mnt"));

@@ -9,7 +9,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a tmpfs of a mount namespace of the tree's own, with an open file") {
+ZDTM("a tmpfs of the tree's mount namespace, with an open file") {
     SYS(unshare(CLONE_NEWNS));
     SYS(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("data", "/mnt", "tmpfs", MS_NOSUID, "mode=750,size=8m"));

@@ -14,7 +14,7 @@
 
 #include "zdtm.hpp"
 
-// So much in a tmpfs that the bytes of its files are kept apart from the archive.
+// The tmpfs has enough content that criu stores file bytes apart from the archive.
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -22,7 +22,7 @@ constexpr std::size_t kLarge = (std::size_t{20} << 20) + 1234;
 constexpr std::size_t kSmallFiles = 300;
 constexpr off_t kFar = off_t{1} << 40;
 
-/// Words that differ from file to file, and from place to place.
+/// Returns pseudo-random content, which differs between files and offsets.
 std::vector<char> noise(std::uint64_t seed, std::size_t bytes) {
     std::vector<char> content(bytes);
     std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
@@ -39,7 +39,7 @@ std::string smallName(std::size_t number) {
     return "/mnt/many/of them/" + std::to_string(number);
 }
 
-/// From nothing to a bit more than four pages.
+/// Returns sizes from zero to a little more than four pages.
 std::size_t smallSize(std::size_t number) {
     return number * 61;
 }
@@ -81,7 +81,7 @@ void checkSame(const std::string& name, const struct stat& before) {
 
 }  // namespace
 
-ZDTM("a tmpfs with much in it: large, small, sparse, linked and privileged files") {
+ZDTM("a tmpfs with much content: large, small, sparse, linked and privileged files") {
     SYS(unshare(CLONE_NEWNS));
     SYS(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("data", "/mnt", "tmpfs", 0, "size=128m"));

@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a file system in memory with ten thousand directories in each other") {
+ZDTM("a dump refuses a tmpfs with ten thousand nested directories") {
     zdtm::enter_small_root();
     zdtm::mount_on("/mnt", "tmpfs");
     int at = SYS(open("/mnt", O_PATH | O_DIRECTORY));

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kFiles = 4;
 constexpr std::size_t kFileSize = std::size_t{24} << 20;
 
-/// Content that doesn't get smaller when it is packed.
+/// Returns content that compression can't shrink.
 std::vector<std::uint64_t> noise(std::uint64_t seed) {
     std::vector<std::uint64_t> words(kFileSize / sizeof(std::uint64_t));
     std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1;
@@ -33,7 +33,7 @@ std::string name(std::size_t file) {
 
 }  // namespace
 
-ZDTM("a tmpfs that takes long to pack: criu looks for a stop meanwhile, also when it was killed") {
+ZDTM("a dump that gets SIGTERM or SIGKILL while it packs a large tmpfs does not pack the rest") {
     SYS(unshare(CLONE_NEWNS));
     SYS(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("data", "/mnt", "tmpfs", 0, "size=128m"));

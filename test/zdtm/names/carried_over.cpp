@@ -5,7 +5,7 @@
 
 #include "other_user.hpp"
 
-ZDTM("files that are other inodes by now, as after a move to another machine") {
+ZDTM("files have other inodes at the restore, as after a copy to another machine") {
     zdtm::write_file("data", "0123456789");
     SYS(chmod("data", 0644));
     SYS(mkdir("closed", 0700));

@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a fifo in place of a file isn't waited for") {
+ZDTM("a restore doesn't block on a fifo that has replaced a file") {
     zdtm::write_file("data", "0123456789");
     const int file = SYS(open("data", O_RDONLY));
     me.wait_for_check();

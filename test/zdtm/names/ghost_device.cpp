@@ -2,7 +2,7 @@
 // zdtm: modes once, five, devices-unseen
 #include "other_user.hpp"
 
-ZDTM("a deleted device node, which nobody else gets to see while it is made anew") {
+ZDTM("a restore creates a deleted device node where no other user can open it") {
     const int zero = zdtm::open_deleted_device();
     zdtm::become_user();
     me.wait_for_check();

@@ -7,7 +7,7 @@
 
 #include "other_user.hpp"
 
-ZDTM("a deleted file doesn't come to life in a directory that a user's link leads to") {
+ZDTM("a restore doesn't create a deleted file in a directory that a user's link leads to") {
     zdtm::make_users_directory("mine");
     zdtm::make_users_directory("mine/sub");
     zdtm::become_user();

@@ -4,7 +4,7 @@
 
 #include "other_user.hpp"
 
-ZDTM("files that root has opened for a user who may not open them") {
+ZDTM("files that root opened, in a process of a user who may not open them") {
     SYS(mkdir("closed", 0700));
     zdtm::write_file("closed/data", "0123456789");
     SYS(chmod("closed/data", 0600));

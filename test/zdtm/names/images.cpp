@@ -2,7 +2,7 @@
 // zdtm: modes planted-images
 #include "zdtm.hpp"
 
-ZDTM("images are for nobody else, whatever lies in their directory") {
+ZDTM("only the owner can read images, whatever the images directory contains") {
     const auto memory = zdtm::map(1 << 20);
     zdtm::fill(memory, 1);
     me.wait_for_check();

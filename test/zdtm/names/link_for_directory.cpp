@@ -7,7 +7,7 @@
 
 #include "other_user.hpp"
 
-ZDTM("a directory on the way to a user's file, current directory and mapping that leads to root's by now") {
+ZDTM("at the restore, the directory of a user's file, working directory and mapping is a link to root's") {
     zdtm::make_users_directory("mine");
     zdtm::make_users_directory("mine/sub");
     zdtm::make_users_file("mine/sub/data", "0123456789");

@@ -7,7 +7,7 @@
 
 #include "other_user.hpp"
 
-ZDTM("a user's file that is a link to root's by now isn't opened for him") {
+ZDTM("a restore doesn't open a user's file that is now a link to root's file") {
     zdtm::make_users_directory("mine");
     zdtm::make_users_file("mine/data", "0123456789");
     zdtm::become_user();

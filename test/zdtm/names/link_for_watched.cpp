@@ -7,7 +7,7 @@
 
 #include "other_user.hpp"
 
-ZDTM("a file of root that has the name of a watched one by now isn't watched for a user") {
+ZDTM("a restore doesn't watch a file of root that now has the name of a user's watched file") {
     zdtm::make_users_directory("mine");
     zdtm::make_users_file("mine/data", "x");
     zdtm::become_user();

@@ -6,7 +6,7 @@
 
 #include "other_user.hpp"
 
-ZDTM("a temporary link isn't made in a directory that a user's link leads to") {
+ZDTM("a dump doesn't make a temporary link in a directory that a user's link leads to") {
     SYS(mkdir("outside", 0700));
     zdtm::make_users_directory("mine");
     zdtm::make_users_directory("mine/sub");

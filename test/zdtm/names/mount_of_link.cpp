@@ -7,6 +7,6 @@
 // zdtm: refused-with symbolic link
 #include "mounted_directory.hpp"
 
-ZDTM("a mount of a directory that is a link to another by now") {
+ZDTM("at the restore, a mounted directory is a link to another one") {
     zdtm::keep_mount(me);
 }

@@ -7,6 +7,6 @@
 // zdtm: refused-with symbolic link
 #include "mounted_directory.hpp"
 
-ZDTM("a mount point that is a link to another directory by now") {
+ZDTM("at the restore, a mount point is a link to another directory") {
     zdtm::keep_mount(me);
 }

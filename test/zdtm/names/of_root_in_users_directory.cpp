@@ -7,7 +7,7 @@
 
 #include "other_user.hpp"
 
-ZDTM("root's file in a user's directory is opened for him only if it is the very one") {
+ZDTM("a restore opens root's file in a user's directory only if it is the same inode") {
     zdtm::make_users_directory("mine");
     zdtm::write_file("mine/of_root", "0123456789");
     SYS(chmod("mine/of_root", 0600));

@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an overlay whose layers aren't where its options say any more, but behind a symbolic link") {
+ZDTM("a dump refuses an overlay whose layers were moved and replaced by a symbolic link") {
     zdtm::enter_small_root();
     zdtm::mount_on("/mnt", "tmpfs", "mode=755");
     for (const char* const name : {"/mnt/layers", "/mnt/layers/lower", "/mnt/upper", "/mnt/work", "/mnt/merged"})

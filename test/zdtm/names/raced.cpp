@@ -7,7 +7,7 @@
 #include "other_user.hpp"
 #include "unix_sockets.hpp"
 
-ZDTM("a user who exchanges his files for links all the time") {
+ZDTM("a user exchanges files and links all the time while a restore opens them") {
     zdtm::make_users_directory("mine");
     zdtm::make_users_directory("mine/sub");
     zdtm::make_users_file("mine/data", "0123456789");

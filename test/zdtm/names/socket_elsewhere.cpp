@@ -6,7 +6,7 @@
 #include "other_user.hpp"
 #include "unix_sockets.hpp"
 
-ZDTM("a user's link doesn't have another's socket removed in favour of his") {
+ZDTM("a restore doesn't remove another user's socket that a user's link leads to") {
     zdtm::make_users_directory("mine");
     zdtm::make_users_directory("mine/sub");
     zdtm::become_user();

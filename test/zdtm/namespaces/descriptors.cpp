@@ -8,7 +8,7 @@
 #include "clocks.hpp"
 #include "zdtm.hpp"
 
-ZDTM("descriptors of the namespaces that a process is in, which are its own") {
+ZDTM("descriptors of the private namespaces that a process is in") {
     constexpr const char* kinds[] = {"uts", "ipc", "time", "net", "user"};
     SYS(unshare(CLONE_NEWUTS | CLONE_NEWIPC));
     zdtm::enter_new_time(1000, 1000);

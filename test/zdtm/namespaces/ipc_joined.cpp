@@ -8,7 +8,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an IPC namespace made by others is joined, with what is in it") {
+ZDTM("a restore with --join-ns joins an IPC namespace and keeps its queues") {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("none", "/mnt", "tmpfs", 0, nullptr));
     zdtm::output_of("touch /mnt/joined && unshare --ipc=/mnt/joined ipcmk -Q");

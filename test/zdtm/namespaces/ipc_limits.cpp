@@ -11,7 +11,7 @@
 
 namespace {
 
-// Below /proc/sys, with values that are nobody's defaults.
+// Files below /proc/sys with values that differ from the defaults.
 constexpr std::pair<const char*, const char*> settings[] = {
     {"kernel/sem", "123\t45678\t90\t321"},
     {"kernel/msgmax", "8001"},
@@ -32,9 +32,9 @@ constexpr std::pair<const char*, const char*> settings[] = {
 
 }  // namespace
 
-ZDTM("limits of an IPC namespace, also where more is there than they would allow") {
+ZDTM("limits of an IPC namespace, also below the present number of objects") {
     SYS(unshare(CLONE_NEWIPC));
-    const int set = SYS(semget(IPC_PRIVATE, 200, IPC_CREAT | 0600));  // the limit will be 123
+    const int set = SYS(semget(IPC_PRIVATE, 200, IPC_CREAT | 0600));  // has more semaphores than the later limit of 123
     for (const auto& [name, value] : settings)
         zdtm::write_file(std::string("/proc/sys/") + name, value);
     me.wait_for_check();

@@ -21,7 +21,7 @@ void send(int queue, long type, const std::string& text) {
     SYS(msgsnd(queue, &packet, text.size(), IPC_NOWAIT));
 }
 
-// Takes the first message of a type (0: of any) out, and requires it to be this one.
+// Receives the first message of a type (0: any) and requires this content.
 void check_next(int queue, long wanted, long type, const std::string& text) {
     Packet packet{};
     const ssize_t size = SYS(msgrcv(queue, &packet, sizeof(packet.text), wanted, IPC_NOWAIT));
@@ -58,14 +58,14 @@ int queue_of_others(key_t key) {
 
 }  // namespace
 
-ZDTM(
-    "message queues: ids, keys, owners, limits, and messages with types in order, which a dump leaves where they are") {
+ZDTM("message queues: ids, keys, owners, limits, and typed messages in order; a dump leaves the messages in place") {
     SYS(unshare(CLONE_NEWIPC));
     const std::string large(8192, 'l');
     const int gone = SYS(msgget(IPC_PRIVATE, IPC_CREAT | 0600));
     const int full = SYS(msgget(IPC_PRIVATE, IPC_CREAT | 0600));
     SYS(msgctl(gone, IPC_RMID, nullptr));
-    const int again = SYS(msgget(0x1234, IPC_CREAT | 0666));  // in the place of the first: a large id
+    // The kernel uses the slot again with a higher sequence number, so the id is large.
+    const int again = SYS(msgget(0x1234, IPC_CREAT | 0666));
     const int others = queue_of_others(0x4321);
     CHECK(again > full, "the id %d isn't the second of its place", again);
     send(full, 3, large);

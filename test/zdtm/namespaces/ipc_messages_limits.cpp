@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("messages above the default limits, in more than what a queue may hold now") {
+ZDTM("messages above the default size, in a queue that holds more than its present limit") {
     constexpr std::size_t kSize = 100'000;
     SYS(unshare(CLONE_NEWIPC));
     zdtm::write_file("/proc/sys/kernel/msgmax", std::to_string(kSize));

@@ -15,7 +15,7 @@ constexpr std::size_t size = 64 * 1024;
 
 }  // namespace
 
-ZDTM("a child in an IPC namespace of its own, while its parent stays where criu is") {
+ZDTM("a child in a private IPC namespace, and a parent in criu's") {
     const pid_t child = me.start_child([](zdtm::Task& task) {
         SYS(unshare(CLONE_NEWIPC));
         const int segment = SYS(shmget(key, size, IPC_CREAT | IPC_EXCL | 0600));

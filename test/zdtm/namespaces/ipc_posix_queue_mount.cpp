@@ -9,7 +9,7 @@
 #include "mounts.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a mount of POSIX message queues, and descriptors of queues that were opened there") {
+ZDTM("an mqueue mount, and descriptors of queues that were opened there") {
     SYS(unshare(CLONE_NEWIPC));
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "mqueue", "", 0, "mqueue");

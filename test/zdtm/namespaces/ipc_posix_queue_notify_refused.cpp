@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a POSIX message queue that somebody is to be notified of is refused, and the notification comes") {
+ZDTM("a dump refuses a POSIX message queue with mq_notify(3), and the notification still comes") {
     SYS(unshare(CLONE_NEWIPC));
     const mqd_t queue = SYS(mq_open("/letters", O_RDWR | O_CREAT, 0600, nullptr));
     sigset_t set;

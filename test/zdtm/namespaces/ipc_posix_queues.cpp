@@ -30,7 +30,7 @@ void send(mqd_t queue, const std::vector<Message>& messages) {
         SYS(mq_send(queue, message.text.data(), message.text.size(), message.priority));
 }
 
-// Takes all messages out, which have to be these.
+// Receives all messages and requires exactly these.
 void check_messages(mqd_t queue, const std::vector<Message>& messages) {
     for (const Message& message : messages) {
         char text[8192];
@@ -56,9 +56,8 @@ void check_attributes(mqd_t queue, long messages, long size, long flags) {
 }  // namespace
 
 ZDTM(
-    "POSIX message queues: names, attributes, owners and modes, messages by priority and in order, which a dump "
-    "leaves; "
-    "descriptors of them, also without a name") {
+    "POSIX message queues: names, attributes, owners, modes, and messages by priority and in order; a dump leaves the "
+    "messages in place; descriptors, also of unlinked queues") {
     SYS(unshare(CLONE_NEWIPC));
     umask(0);
     const mqd_t letters = make("/letters", 4, 8192, O_RDWR | O_NONBLOCK);

@@ -13,12 +13,12 @@ void add(int set, unsigned short which, short amount, short flags) {
 
 }  // namespace
 
-ZDTM("semaphores of another IPC namespace than the tree's that no process of it holds stay as they are") {
+ZDTM("semaphores of an IPC namespace outside of the tree, with no undo value of the tree, stay unchanged") {
     const int set = SYS(semget(IPC_PRIVATE, 2, IPC_CREAT | 0600));
     zdtm::Threads threads(
         1, [](unsigned) {}, [](unsigned) {});
     add(set, 0, 5, SEM_UNDO);
-    add(set, 0, -5, SEM_UNDO);  // nothing is left to be undone
+    add(set, 0, -5, SEM_UNDO);  // leaves an undo value of 0
     add(set, 1, 7, 0);
     const pid_t holder = me.start_child([&](zdtm::Task& task) {
         add(set, 1, 3, SEM_UNDO);

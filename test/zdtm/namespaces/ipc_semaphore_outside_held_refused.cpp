@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a semaphore of another IPC namespace than the tree's that a process holds: the dump would make it free") {
+ZDTM("a dump refuses a process with an undo value for a semaphore of an IPC namespace outside of the tree") {
     const int set = SYS(semget(IPC_PRIVATE, 20, IPC_CREAT | 0600));
     sembuf operations[] = {{17, 1, 0}, {17, -1, SEM_UNDO}};
     SYS(semop(set, operations, 2));

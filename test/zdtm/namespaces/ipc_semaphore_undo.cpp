@@ -20,7 +20,7 @@ int value(int set, int which) {
 
 }  // namespace
 
-ZDTM("semaphores are given back when their holders end, one that is killed and one with threads among them") {
+ZDTM("semaphore undo values take effect when their holders end; one holder is killed, another has threads") {
     SYS(unshare(CLONE_NEWIPC));
     const int locks = SYS(semget(IPC_PRIVATE, 40, IPC_CREAT | 0600));
     const int counts = SYS(semget(IPC_PRIVATE, 1, IPC_CREAT | 0600));
@@ -30,9 +30,9 @@ ZDTM("semaphores are given back when their holders end, one that is killed and o
     const pid_t holder = me.start_child([&](zdtm::Task& task) {
         add(locks, 0, -1, SEM_UNDO);
         add(locks, 39, -29000, SEM_UNDO);
-        add(counts, 0, 7, SEM_UNDO);  // to be taken away at the end
+        add(counts, 0, 7, SEM_UNDO);  // the kernel subtracts this when the process ends
         task.wait_for_check();
-        task.wait_trigger();  // to be killed here
+        task.wait_trigger();  // the parent kills the process here
     });
     const pid_t threaded = me.start_child([&](zdtm::Task& task) {
         zdtm::Threads threads(

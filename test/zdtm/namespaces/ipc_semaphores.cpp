@@ -30,9 +30,9 @@ void add(int set, unsigned short which, short amount) {
 
 }  // namespace
 
-ZDTM("semaphore sets: ids, keys, owners, modes and values; who waits for one goes on when it is raised") {
+ZDTM("semaphore sets: ids, keys, owners, modes and values; a waiting process wakes when the value rises") {
     SYS(unshare(CLONE_NEWIPC));
-    const int odd = SYS(semget(0x77, 3, IPC_CREAT | 0640));  // three values: the image pads them
+    const int odd = SYS(semget(0x77, 3, IPC_CREAT | 0640));  // an odd number of values, which the image pads
     const int many = SYS(semget(IPC_PRIVATE, 1000, IPC_CREAT | 0600));
     add(odd, 0, 32767);
     add(odd, 2, 7);

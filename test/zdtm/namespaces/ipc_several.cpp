@@ -20,7 +20,7 @@ struct Packet {
     char text[64] = {};
 };
 
-// What one namespace has. Keys and ids are the same in all.
+// Objects of one IPC namespace. Keys and ids are the same in all namespaces.
 class Content {
 public:
     Content(const std::string& name, unsigned seed) : name_(name), seed_(seed) {
@@ -73,7 +73,7 @@ mqd_t open_queue(int flags) {
 
 }  // namespace
 
-ZDTM("children in IPC namespaces of their own keep what these have, with the same keys and ids as others") {
+ZDTM("children in private IPC namespaces with the same keys and ids in each") {
     SYS(unshare(CLONE_NEWIPC));
     const Content own("root", 3);
     const pid_t service = me.start_child([&](zdtm::Task& task) {

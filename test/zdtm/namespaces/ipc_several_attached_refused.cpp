@@ -6,7 +6,7 @@
 #include "sysv_shm.hpp"
 #include "zdtm.hpp"
 
-ZDTM("shared memory of another IPC namespace than the process that has it attached is in is refused") {
+ZDTM("a dump refuses shared memory of another IPC namespace than the one of the process that has it attached") {
     SYS(unshare(CLONE_NEWIPC));
     const std::size_t size = zdtm::page_size();
     const std::span<std::byte> memory = zdtm::attach(SYS(shmget(IPC_PRIVATE, size, IPC_CREAT | 0600)), size);

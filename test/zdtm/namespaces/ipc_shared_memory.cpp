@@ -4,9 +4,9 @@
 #include "sysv_shm.hpp"
 #include "zdtm.hpp"
 
-ZDTM("System V shared memory of a namespace: attached or not, sparse, by key, in two processes") {
+ZDTM("System V shared memory of a namespace: attached or not, sparse, with a key, in two processes") {
     const std::size_t page = zdtm::page_size();
-    const std::size_t size = 20'000'000;  // not whole pages, and enough for several threads
+    const std::size_t size = 20'000'000;  // a partial last page, and enough pages for several threads
     SYS(unshare(CLONE_NEWIPC));
     const int lone = SYS(shmget(0x55, size, IPC_CREAT | 0640));
     const int sparse = SYS(shmget(IPC_PRIVATE, std::size_t{1} << 32, IPC_CREAT | SHM_NORESERVE | 0600));

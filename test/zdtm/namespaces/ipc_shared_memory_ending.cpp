@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("System V shared memory of a namespace that is locked, that is to be removed, and that others have made") {
+ZDTM("System V shared memory of a namespace: locked, with IPC_RMID, and created by another process") {
     SYS(unshare(CLONE_NEWIPC));
     const std::size_t page = zdtm::page_size();
     SYS(setegid(31));

@@ -15,7 +15,7 @@ std::span<std::byte> attach(int id, std::size_t size) {
 
 }  // namespace
 
-ZDTM("System V shared memory of huge pages, attached in two processes, or by nobody") {
+ZDTM("System V shared memory of huge pages: attached in two processes, or not attached") {
     constexpr std::size_t huge = std::size_t{2} << 20;
     constexpr std::size_t size = 2 * huge - 5000;
     SYS(unshare(CLONE_NEWIPC));

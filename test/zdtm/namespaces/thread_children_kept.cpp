@@ -26,7 +26,7 @@ void require_same(const std::string& other, const char* what) {
 
 }  // namespace
 
-ZDTM("threads that have children are in the namespaces that their process has entered, and so are the children") {
+ZDTM("threads with children: threads and children are in the namespaces that their process has entered") {
     constexpr unsigned kPersonality = ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT;
     const pid_t family = me.start_child([](zdtm::Task& task) {
         SYS(unshare(CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWCGROUP));

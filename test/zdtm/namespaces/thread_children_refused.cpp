@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a thread whose next child is the first process of a new pid namespace is refused") {
+ZDTM("a dump refuses a thread whose next child is the init of a new pid namespace") {
     zdtm::Threads threads(
         1, [](unsigned) { SYS(unshare(CLONE_NEWPID)); },
         [](unsigned) {

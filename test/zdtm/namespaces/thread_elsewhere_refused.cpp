@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a thread in a namespace of its own is refused") {
+ZDTM("a dump refuses a thread in a namespace of its own") {
     zdtm::Threads threads(
         2,
         [](unsigned index) {

@@ -21,7 +21,7 @@ bool is_ahead_of(const zdtm::Clocks& machine) {
 
 }  // namespace
 
-ZDTM("who has made a time namespace for its children stays outside of it, and has its children there") {
+ZDTM("a process with a time namespace for its children is outside of it, and its children are inside") {
     const zdtm::Clocks machine;
     if (unshare(CLONE_NEWTIME) != 0)
         zdtm::skip("no time namespaces: %s", strerror(errno));

@@ -2,7 +2,7 @@
 #include "clocks.hpp"
 #include "zdtm.hpp"
 
-ZDTM("clocks of a time namespace go on from where they were, by system call and vDSO, in a child as well") {
+ZDTM("clocks of a time namespace continue from the dump, by system call and by vDSO, in a child as well") {
     const zdtm::Clocks machine;
     zdtm::enter_new_time(500'000, 900'000);
     const zdtm::Clocks clocks;

@@ -10,7 +10,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a time namespace made by others is joined, with its clocks") {
+ZDTM("a restore with --join-ns joins a time namespace and its clocks") {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("none", "/mnt", "tmpfs", 0, nullptr));
     zdtm::output_of(

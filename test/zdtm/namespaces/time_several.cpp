@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::int64_t hour = 3600;
 
-// By how many hours the clock of this process is ahead of what `before` was.
+// Returns by how many hours this process' clock is ahead of `before`.
 std::int64_t hours_ahead(std::int64_t before) {
     return (zdtm::read_clock(CLOCK_MONOTONIC) - before) / (hour * zdtm::second);
 }
 
 }  // namespace
 
-ZDTM("children in time namespaces of their own keep their clocks, one with a timer and a child in a further one") {
+ZDTM("children in private time namespaces keep their clocks; one has a timer and a child in a further namespace") {
     const zdtm::Clocks machine;
     const pid_t first = me.start_child([&](zdtm::Task& task) {
         zdtm::enter_new_time(100 * hour, 200 * hour);

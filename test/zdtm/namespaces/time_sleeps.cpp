@@ -7,7 +7,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("who sleeps in a time namespace until a point in time wakes up then") {
+ZDTM("sleeps until an absolute time in a time namespace end at that time") {
     constexpr std::int64_t kSeconds = 4;
     zdtm::enter_new_time(500'000, 900'000);
     zdtm::Threads threads(2, [&](unsigned index, zdtm::Threads& all) {

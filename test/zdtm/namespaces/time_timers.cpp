@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int far = 300;  // seconds, longer than the test
+constexpr int far = 300;  // seconds; longer than the test
 constexpr int soon = 6;
 
 itimerspec after(int clock, int seconds) {
@@ -38,7 +38,7 @@ void check_descriptor(int fd) {
 
 }  // namespace
 
-ZDTM("timers of a time namespace set to a point in time expire then, not before and not much later") {
+ZDTM("absolute timers of a time namespace expire at their time, not before and not much later") {
     zdtm::enter_new_time(500'000, 900'000);
     const int monotonic = timer_descriptor(CLOCK_MONOTONIC, far);
     const int boottime = timer_descriptor(CLOCK_BOOTTIME, far);

@@ -10,7 +10,7 @@
 
 namespace {
 
-const std::string host = "elsewhere-" + std::string(54, 'x');  // as long as can be
+const std::string host = "elsewhere-" + std::string(54, 'x');  // the longest possible name
 const std::string domain = "some domain, with spaces";
 
 bool named() {
@@ -21,7 +21,7 @@ bool named() {
 
 }  // namespace
 
-ZDTM("host and domain name of a namespace, which a child has too") {
+ZDTM("host and domain name of a UTS namespace that a child is in, too") {
     SYS(unshare(CLONE_NEWUTS));
     SYS(sethostname(host.data(), host.size()));
     SYS(setdomainname(domain.data(), domain.size()));

@@ -11,7 +11,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a UTS namespace made by others is joined and keeps its names") {
+ZDTM("a restore with --join-ns joins a UTS namespace and keeps its names") {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("none", "/mnt", "tmpfs", 0, nullptr));
     zdtm::output_of("touch /mnt/joined && unshare --uts=/mnt/joined hostname joined");

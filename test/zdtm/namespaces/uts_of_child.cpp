@@ -8,7 +8,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a child in a UTS namespace of its own keeps it, and its parent stays in that of the machine") {
+ZDTM("a child in a private UTS namespace, and a parent in the machine's") {
     utsname machine{};
     SYS(uname(&machine));
     const pid_t child = me.start_child([](zdtm::Task& task) {

@@ -24,7 +24,7 @@ bool called(const std::string& host) {
 
 }  // namespace
 
-ZDTM("children in UTS namespaces of their own, one of them with a child, keep names and namespaces") {
+ZDTM("children in private UTS namespaces, one of them with a child, keep names and namespaces") {
     SYS(unshare(CLONE_NEWUTS));
     call("first");
     const pid_t service = me.start_child([](zdtm::Task& task) {
