@@ -53,7 +53,7 @@ ZDTM("segments of threads: thread-local storage, a segment of the program, and t
         CHECK(first_word(selector) == static_cast<int>(200 + index), "thread %u reads %d", index, first_word(selector));
         load(0);
         load(selector);
-        CHECK(first_word(selector) == static_cast<int>(200 + index), "loaded anew, thread %u reads %d", index,
+        CHECK(first_word(selector) == static_cast<int>(200 + index), "loaded again, thread %u reads %d", index,
               first_word(selector));
         user_desc segment{};
         segment.entry_number = selector / 8;

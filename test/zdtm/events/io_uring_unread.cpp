@@ -42,7 +42,7 @@ ZDTM("io_uring: unread completions and requests that are not submitted, at all p
         CHECK(full.take(300 + i) == -EBADF, "completion %u", i);
     }
     full.submit(1);
-    CHECK(full.take(316) == -EBADF && full.take(317) == -EBADF, "those that found no room at first");
+    CHECK(full.take(316) == -EBADF && full.take(317) == -EBADF, "completions of the overflow list");
     few.spin(40);
     many.spin(40);
     full.spin(40);

@@ -46,8 +46,8 @@ ZDTM("pidfds of reaped processes: those of one process refer to one process afte
         require_ended(own);
         require_ended(shared);
         require_ended(other);
-        CHECK(inode(own) == inode(shared), "two processes became of one");
-        CHECK(inode(own) != inode(other), "one process became of two");
+        CHECK(inode(own) == inode(shared), "pidfds of one process refer to two");
+        CHECK(inode(own) != inode(other), "pidfds of two processes refer to one");
     });
     SYS(close(shared));
     zdtm::kill_and_reap(first);
@@ -56,6 +56,6 @@ ZDTM("pidfds of reaped processes: those of one process refer to one process afte
 
     require_ended(one);
     require_ended(other);
-    CHECK(inode(one) != inode(other), "one process became of two");
+    CHECK(inode(one) != inode(other), "pidfds of two processes refer to one");
     me.finish(child);
 }

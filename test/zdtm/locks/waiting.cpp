@@ -34,7 +34,7 @@ ZDTM("processes that wait for a lock continue to wait, and get it") {
     me.wait_for_check();
 
     char byte = 0;
-    CHECK(read(done[0], &byte, 1) == -1 && errno == EAGAIN, "somebody got the lock");
+    CHECK(read(done[0], &byte, 1) == -1 && errno == EAGAIN, "a process got the lock");
     SYS(flock(file, LOCK_UN));
     range.l_type = F_UNLCK;
     SYS(fcntl(file, F_SETLK, &range));

@@ -16,7 +16,7 @@ ZDTM("private anonymous memory keeps its content, zero pages and holes included"
     for (std::size_t at = third; at < size; ++at) {
         CHECK(memory[at] == std::byte{}, "byte %zu is not zero", at);
     }
-    // The memory must be writable after the restore, and keep what is written.
+    // The memory must be writable after the restore, and keep new content.
     zdtm::fill(memory, 2);
     CHECK(zdtm::first_difference(memory, 2) < 0, "memory isn't writable any more");
 }

@@ -67,7 +67,7 @@ private:
     static void check(const Area& area, std::size_t page) {
         const Words wanted = content(area.seeds[page]);
         CHECK(std::memcmp(&area.bytes[page * sizeof(Words)], wanted.data(), sizeof(Words)) == 0,
-              "page %zu of the %zu at %p hasn't what was written with number %u", page, area.seeds.size(),
+              "page %zu of the %zu at %p lacks the content of number %u", page, area.seeds.size(),
               static_cast<void*>(area.bytes.data()), area.seeds[page]);
     }
 

@@ -117,7 +117,7 @@ ZDTM("mappings are moved, split, discarded and inherited as soon as the process 
     CHECK(write(file, parts[7].data(), size) == static_cast<ssize_t>(size), "write: %s", strerror(errno));
     std::vector<std::byte> read_back(size);
     CHECK(pread(file, read_back.data(), size, 0) == static_cast<ssize_t>(size), "read: %s", strerror(errno));
-    CHECK(difference(read_back, 7) < 0, "what a system call has read isn't what was there");
+    CHECK(difference(read_back, 7) < 0, "a system call has read other content");
     SYS(close(file));
     SYS(unlink("content"));
 

@@ -37,6 +37,6 @@ ZDTM("System V shared memory: attached twice, by two tasks, read-only, in part, 
     SYS(shmdt(memory.data()));
     SYS(shmdt(reader.data()));
     SYS(shmdt(other.data()));
-    CHECK(shmctl(doomed, IPC_STAT, const_cast<shmid_ds*>(&after)) < 0, "still there though nobody has it");
+    CHECK(shmctl(doomed, IPC_STAT, const_cast<shmid_ds*>(&after)) < 0, "still there though no process has it");
     SYS(shmctl(kept, IPC_RMID, nullptr));
 }

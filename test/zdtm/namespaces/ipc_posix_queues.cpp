@@ -86,7 +86,7 @@ ZDTM(
     check_attributes(readable, 4, 8192, 0);
     CHECK(mq_send(letters, "x", 1, 0) < 0 && errno == EAGAIN, "a full queue takes another message");
     check_messages(readable, {{32767, ""}, {7, "one of seven"}, {7, "the other"}, {0, "last"}});
-    CHECK(mq_send(readable, "x", 1, 0) < 0 && errno == EBADF, "what was open for reading can be written");
+    CHECK(mq_send(readable, "x", 1, 0) < 0 && errno == EBADF, "a descriptor that was open for reading can be written");
     check_attributes(empty, 1, 1, 0);
     struct stat stat {};
     SYS(fstat(empty, &stat));

@@ -70,5 +70,5 @@ ZDTM("semaphore sets: ids, keys, owners, modes and values; a waiting process wak
     CHECK(now == values, "other values of the large set");
     add(odd, 1, 1);
     me.finish(waiter);
-    CHECK(semctl(odd, 1, GETVAL) == 0, "nobody took it");
+    CHECK(semctl(odd, 1, GETVAL) == 0, "no process took it");
 }

@@ -39,7 +39,7 @@ public:
         CHECK(SYS(shmget(key, 0, 0)) == segment_, "another segment has the key");
         CHECK(zdtm::first_difference(memory_, seed_) < 0, "the memory of %s changed", name_.c_str());
         const std::span<std::byte> again = zdtm::attach(segment_, size);
-        CHECK(zdtm::first_difference(again, seed_) < 0, "the segment of %s isn't what is attached", name_.c_str());
+        CHECK(zdtm::first_difference(again, seed_) < 0, "another segment than that of %s is attached", name_.c_str());
         SYS(shmdt(again.data()));
         Packet packet;
         const ssize_t length = SYS(msgrcv(queue_, &packet, sizeof(packet.text), 0, IPC_NOWAIT));

@@ -27,7 +27,7 @@ ZDTM("System V shared memory of a namespace: attached or not, sparse, with a key
         task.wait_for_check();
         CHECK(memory[0] == std::byte{99}, "not shared any more");
         const std::span<std::byte> again = zdtm::attach(lone, size);
-        CHECK(zdtm::first_difference(again, 1) < 0, "the data of what nobody had attached changed");
+        CHECK(zdtm::first_difference(again, 1) < 0, "the data of an unattached segment changed");
     });
     me.wait_for_check();
 

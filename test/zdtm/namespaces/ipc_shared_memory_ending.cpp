@@ -31,5 +31,5 @@ ZDTM("System V shared memory of a namespace: locked, with IPC_RMID, and created 
           status.shm_perm.cgid);
     CHECK(zdtm::first_difference(memory, 1) < 0, "the data changed");
     SYS(shmdt(at));
-    CHECK(shmctl(doomed, IPC_STAT, &status) < 0, "still there though nobody has it");
+    CHECK(shmctl(doomed, IPC_STAT, &status) < 0, "still there though no process has it");
 }

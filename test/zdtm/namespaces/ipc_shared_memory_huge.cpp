@@ -38,6 +38,6 @@ ZDTM("System V shared memory of huge pages: attached in two processes, or not at
     memory[7] = std::byte{77};
     me.finish(child);
     const std::span<std::byte> again = attach(lone, huge);
-    CHECK(zdtm::first_difference(again, 2) < 0, "the data of what nobody had attached changed");
-    CHECK(zdtm::smaps_field(again.data(), "KernelPageSize") == "2048 kB", "other pages of what nobody had attached");
+    CHECK(zdtm::first_difference(again, 2) < 0, "the data of an unattached segment changed");
+    CHECK(zdtm::smaps_field(again.data(), "KernelPageSize") == "2048 kB", "other pages of an unattached segment");
 }

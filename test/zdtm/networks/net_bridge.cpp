@@ -2,7 +2,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a bridge with a port, which is one of a pair of veth devices") {
+ZDTM("a bridge with a port that is one end of a veth pair") {
     zdtm::enter_new_network();
     for (const char* const command :
          {"ip link add veth0 index 31 address 02:00:00:00:00:31 mtu 1400 type veth peer name veth1 index 32 address "

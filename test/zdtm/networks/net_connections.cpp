@@ -5,7 +5,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("connections of both IPs within a network namespace of the tree's own") {
+ZDTM("IPv4 and IPv6 connections within a private network namespace") {
     zdtm::enter_new_network();
     const zdtm::Connection four = zdtm::tcp_connection(AF_INET);
     const zdtm::Connection six = zdtm::tcp_connection(AF_INET6);
@@ -17,7 +17,7 @@ ZDTM("connections of both IPs within a network namespace of the tree's own") {
     me.finish(child);
     zdtm::check_flows(four.server, four.client, "there");
     zdtm::check_flows(six.client, six.server, "back");
-    // The lock is gone for everybody.
+    // A new connection shows that the network lock is gone.
     const zdtm::Connection fresh = zdtm::tcp_connection(AF_INET);
-    zdtm::check_flows(fresh.client, fresh.server, "anew");
+    zdtm::check_flows(fresh.client, fresh.server, "new connection");
 }

@@ -4,7 +4,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-// Everything is told by the tools of the administrator, in the same words before and after.
+// Compares the output of administration tools before and after the restore.
 ZDTM("addresses, routes, rules, settings and packet filters of a network namespace") {
     zdtm::enter_new_network();
     for (const char* const command :
@@ -18,7 +18,7 @@ ZDTM("addresses, routes, rules, settings and packet filters of a network namespa
           "echo 1 >/proc/sys/net/ipv4/conf/lo/arp_ignore", "echo 2 >/proc/sys/net/ipv6/conf/default/accept_ra",
           "echo 33 >/proc/sys/net/unix/max_dgram_qlen", "echo 5 77 >/proc/sys/net/ipv4/ping_group_range"})
         zdtm::output_of(command);
-    // The kernel makes the route to an IPv6 address a moment after the address.
+    // The kernel adds the local route of an IPv6 address a moment after the address.
     zdtm::output_of("until ip -6 route show table local | grep -q fd00:11::12; do sleep 0.1; done");
     const zdtm::Sights sights({"ip -o link", "ip -o addr show dev lo", "ip route show table all | sort",
                                "ip -6 route show table all | sort", "ip rule", "ip -6 rule", "nft list ruleset",

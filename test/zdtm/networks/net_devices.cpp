@@ -5,8 +5,8 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-// Everything is told by the tools of the administrator, in the same words before and after.
-ZDTM("devices of a network namespace: a bridge and its ports, a pair of veth devices, macvlan, plain ones") {
+// Compares the output of administration tools before and after the restore.
+ZDTM("devices of a network namespace: a bridge with ports, a veth pair, macvlan, plain devices") {
     zdtm::enter_new_network();
     for (const char* const command :
          {"ip link add br0 index 40 address 02:00:00:00:00:40 type bridge forward_delay 700 ageing_time 1234 "

@@ -6,7 +6,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("of a network namespace only that there is one is kept") {
+ZDTM("--empty-ns net restores an empty network namespace") {
     zdtm::enter_new_network();
     zdtm::output_of("ip link add zdtm0 type vxlan id 5 dstport 4789 2>/dev/null || true");
     zdtm::output_of("ip addr add 10.8.0.2/24 dev lo");
@@ -21,7 +21,7 @@ ZDTM("of a network namespace only that there is one is kept") {
         CHECK(now.space == before.space && now.devices == before.devices, "a killed dump changed the network");
         return;
     }
-    // The number of the namespace may be the same again: it has been free since the dump.
+    // The namespace may have the same inode number as before: the kernel uses free numbers again.
     CHECK(now.devices == "1\n", "there are %s devices", now.devices.c_str());
     zdtm::output_of("! ip -o addr | grep -q 10.8.0.2");
     zdtm::output_of("! nft list ruleset | grep -q drop");

@@ -12,7 +12,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an external network namespace is left as it is, whatever is in it") {
+ZDTM("a dump leaves an external network namespace unchanged, whatever devices it has") {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("none", "/mnt", "tmpfs", 0, nullptr));
     zdtm::output_of("touch /mnt/joined && unshare --net=/mnt/joined ip link set lo up");
@@ -32,5 +32,5 @@ ZDTM("an external network namespace is left as it is, whatever is in it") {
     sights.check();
     const int client = zdtm::tcp_connected(zdtm::Inet::of(listener));
     const int server = SYS(accept(listener, nullptr, nullptr));
-    zdtm::check_flows(client, server, "anew");
+    zdtm::check_flows(client, server, "new connection");
 }

@@ -25,7 +25,7 @@ void enter(int network) {
 
 }  // namespace
 
-ZDTM("network namespaces that only a descriptor or only a socket holds") {
+ZDTM("network namespaces that only a descriptor or a socket keeps alive") {
     zdtm::enter_new_network();
     const int home = SYS(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     zdtm::enter_new_network();

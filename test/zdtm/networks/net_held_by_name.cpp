@@ -19,7 +19,7 @@ ino_t inode_of(int fd) {
 
 }  // namespace
 
-ZDTM("a network namespace that has been opened by its name, as those of ip-netns(8), is the one of this name") {
+ZDTM("a descriptor of a named network namespace, as of ip-netns(8), refers to the one of this name") {
     zdtm::enter_new_network();
     const int home = SYS(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     zdtm::enter_new_network();

@@ -9,7 +9,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a descriptor of a network namespace that has a name outside, as those of ip-netns(8), is refused") {
+ZDTM("a dump refuses a descriptor of a network namespace whose name, as of ip-netns(8), is outside of the tree") {
     zdtm::enter_new_network();
     const int home = SYS(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     zdtm::enter_new_network();

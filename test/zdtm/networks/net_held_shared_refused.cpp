@@ -10,7 +10,7 @@
 #include "outsiders.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a descriptor of a network namespace in which only somebody is who isn't part of the tree is refused") {
+ZDTM("a dump refuses a descriptor of a network namespace that only a process outside of the tree is in") {
     zdtm::enter_new_network();
     const int home = SYS(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     zdtm::enter_new_network();

@@ -9,7 +9,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a network namespace made by others is joined, and unlocked") {
+ZDTM("a restore with --join-ns joins a network namespace and unlocks it") {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("none", "/mnt", "tmpfs", 0, nullptr));
     zdtm::output_of("touch /mnt/joined && unshare --net=/mnt/joined ip link set lo up");
@@ -23,5 +23,5 @@ ZDTM("a network namespace made by others is joined, and unlocked") {
     CHECK(here.st_ino == joined.st_ino, "in %lu, not in %lu", here.st_ino, joined.st_ino);
     zdtm::check_flows(pair.client, pair.server, "there");
     const zdtm::Connection fresh = zdtm::tcp_connection(AF_INET);
-    zdtm::check_flows(fresh.client, fresh.server, "anew");
+    zdtm::check_flows(fresh.client, fresh.server, "new connection");
 }

@@ -4,7 +4,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a macvlan device on a device of criu's network namespace") {
+ZDTM("a macvlan device of the tree on a device of criu's network namespace") {
     zdtm::output_of(
         "ip link add parent type bridge && ip link set parent up && "
         "ip link add inner address 02:00:00:00:00:51 link parent type macvlan mode bridge");

@@ -5,7 +5,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a network namespace is locked by nftables meanwhile, and not afterwards") {
+ZDTM("nftables rules lock a network namespace from the dump until the restore") {
     zdtm::enter_new_network();
     const zdtm::Connection pair = zdtm::tcp_connection(AF_INET);
     const std::string rules = zdtm::output_of("nft list ruleset");

@@ -23,7 +23,7 @@ struct Content {
         zdtm::check_flows(pair.client, pair.server, "there");
         zdtm::check_flows(pair.server, pair.client, "back");
         const zdtm::Connection fresh = zdtm::tcp_connection(AF_INET);
-        zdtm::check_flows(fresh.client, fresh.server, "anew");
+        zdtm::check_flows(fresh.client, fresh.server, "new connection");
     }
 
     std::optional<zdtm::Sights> sights;
@@ -32,7 +32,7 @@ struct Content {
 
 }  // namespace
 
-ZDTM("children in network namespaces of their own, one of them a user's, while their parent stays where criu is") {
+ZDTM("children in private network namespaces, one of them a user's, and a parent in criu's") {
     const zdtm::Connection here = zdtm::tcp_connection(AF_INET);
     const pid_t child = me.start_child([&](zdtm::Task& task) {
         zdtm::enter_new_network();
@@ -49,7 +49,7 @@ ZDTM("children in network namespaces of their own, one of them a user's, while t
         const Content content(2);
         task.wait_for_check();
         content.check();
-        zdtm::output_of("ip addr add 10.77.3.1/32 dev lo");  // it's its own
+        zdtm::output_of("ip addr add 10.77.3.1/32 dev lo");  // root of the user namespace may configure it
     });
     me.wait_for_check();
     zdtm::check_flows(here.server, here.client, "here");

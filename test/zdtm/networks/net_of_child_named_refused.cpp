@@ -7,7 +7,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a network namespace of a child that has a name outside, as those of ip-netns(8), is refused") {
+ZDTM("a dump refuses a child's network namespace that has a name outside, as of ip-netns(8)") {
     const pid_t child = me.start_child([](zdtm::Task& task) {
         zdtm::enter_new_network();
         zdtm::write_file("name", "");

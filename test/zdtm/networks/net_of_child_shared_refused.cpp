@@ -6,7 +6,7 @@
 #include "outsiders.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a network namespace of a child in which somebody is who isn't part of the tree is refused") {
+ZDTM("a dump refuses a child's network namespace that a process outside of the tree is in") {
     const pid_t child = me.start_child([](zdtm::Task& task) {
         zdtm::enter_new_network();
         const pid_t outsider = zdtm::leave_outsider();

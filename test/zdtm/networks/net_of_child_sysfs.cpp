@@ -22,13 +22,14 @@ std::set<std::string> names_in(const char* path) {
     return names;
 }
 
-// A sysfs shows the devices of one's own network namespace, and a part of one belongs to such a device.
+// Requires sysfs to show the devices of the own network namespace only. A bind mount of a part of sysfs shows one
+// device.
 void check_devices(const char* own) {
     const std::set<std::string> all = names_in("/sys/class/net");
     CHECK(all.contains(own) && all.contains("lo"), "%s isn't there", own);
     CHECK(!all.contains("first0") || std::string(own) == "first0", "a device of another namespace is there");
     CHECK(!all.contains("other0") || std::string(own) == "other0", "a device of another namespace is there");
-    CHECK(names_in("/mnt").contains("ifindex"), "the device's directory isn't what is mounted");
+    CHECK(names_in("/mnt").contains("ifindex"), "the device's directory isn't mounted");
 }
 
 void make_device(const std::string& name) {
@@ -39,7 +40,7 @@ void make_device(const std::string& name) {
 
 }  // namespace
 
-ZDTM("children in network and mount namespaces of their own, with a sysfs that shows the devices there") {
+ZDTM("children in private network and mount namespaces, whose sysfs shows the devices of their namespace") {
     const auto start = [&](const char* name, bool user) {
         return me.start_child([name, user](zdtm::Task& task) {
             if (user)

@@ -4,7 +4,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a network device of an unknown kind is refused, and the namespace stays unlocked") {
+ZDTM("a dump refuses a network device of an unknown kind and leaves the namespace unlocked") {
     zdtm::enter_new_network();
     if (system("ip link add zdtm0 type vxlan id 5 dstport 4789 2>/dev/null") != 0)
         zdtm::skip("no vxlan devices here");

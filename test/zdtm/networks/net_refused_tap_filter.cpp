@@ -11,7 +11,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a tap device with a filter is refused, and keeps it") {
+ZDTM("a dump refuses a tap device with a filter and leaves the filter attached") {
     zdtm::enter_new_network();
     const int fd = open("/dev/net/tun", O_RDWR);
     if (fd < 0) {

@@ -9,7 +9,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a tap device of the host's network is refused with its name") {
+ZDTM("a dump refuses a tap device of the host's network namespace; the error names it") {
     const int fd = open("/dev/net/tun", O_RDWR);
     if (fd < 0) {
         zdtm::skip("/dev/net/tun: %s", strerror(errno));

@@ -10,8 +10,8 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("scripts that were asked to lock the network are asked to unlock it when the dump fails") {
-    // Both criu and the script are in this mount namespace.
+ZDTM("action scripts that locked the network unlock it when the dump fails") {
+    // The mount is in the mount namespace of criu and of the script.
     SYS(mount("none", "/mnt", "tmpfs", 0, ""));
     zdtm::write_file("/mnt/note", "#!/bin/sh\necho $CRTOOLS_SCRIPT_ACTION >>/mnt/notes\n");
     SYS(chmod("/mnt/note", 0755));

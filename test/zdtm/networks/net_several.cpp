@@ -13,14 +13,15 @@
 
 namespace {
 
-// Numbers of namespaces are used again: those of before a restore say nothing.
+// Returns the inode number of a process' network namespace. The kernel uses numbers again, so only numbers of one
+// moment compare.
 ino_t network(pid_t process) {
     struct stat about {};
     SYS(stat(("/proc/" + std::to_string(process) + "/ns/net").c_str(), &about));
     return about.st_ino;
 }
 
-// Sockets, an address and a setting of a namespace; they are looked at after the restore.
+// Sockets, an address and a setting of a namespace, which check() compares after the restore.
 struct Content {
     explicit Content(int number) : number_(number) {
         const std::string address = "10.77." + std::to_string(number) + ".1/32";
@@ -28,7 +29,7 @@ struct Content {
                         " >/proc/sys/net/unix/max_dgram_qlen");
         sights_.emplace(
             std::vector<std::string>{"ip -o addr show dev lo", "cat /proc/sys/net/unix/max_dgram_qlen", "ip -o link"});
-        // The same port in each: that works in different networks only.
+        // All namespaces use the same port, which works in different network namespaces only.
         listener_ = SYS(socket(AF_INET, SOCK_STREAM, 0));
         zdtm::Inet any = zdtm::Inet::loopback(AF_INET, 7070);
         SYS(bind(listener_, any.get(), any.length));
@@ -42,7 +43,7 @@ struct Content {
         zdtm::check_flows(pair_.server, pair_.client, "back");
         const int fresh = zdtm::tcp_connected(zdtm::Inet::loopback(AF_INET, 7070));
         const int accepted = SYS(accept(listener_, nullptr, nullptr));
-        zdtm::check_flows(fresh, accepted, "anew");
+        zdtm::check_flows(fresh, accepted, "new connection");
         SYS(close(fresh));
         SYS(close(accepted));
     }

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Carriers come and go with what is at the other end.
+// Leaves out the carrier state, which depends on the peer device.
 zdtm::Sights look() {
     return zdtm::Sights({"ip -o link | sed -E 's,<.*> ,,; s, state [A-Z]*,,; s,qdisc [a-z]*,,'", "ip -o -4 addr",
                          "ip route | sed 's, linkdown,,'"});
@@ -13,7 +13,7 @@ zdtm::Sights look() {
 
 }  // namespace
 
-ZDTM("veth devices between network namespaces of a tree, which know each other by ids; a bridge joins two of them") {
+ZDTM("veth pairs between network namespaces of a tree, which have ids for each other; a bridge joins two of them") {
     zdtm::enter_new_network();
     zdtm::output_of(
         "ip link add br0 address 02:00:00:00:00:40 type bridge && ip link set br0 up && "

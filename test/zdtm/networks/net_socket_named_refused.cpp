@@ -10,7 +10,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a socket of a network namespace that has a name outside, in which no process of the tree is, is refused") {
+ZDTM("a dump refuses a socket of a network namespace that has a name outside and no process of the tree") {
     zdtm::enter_new_network();
     const int home = SYS(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     zdtm::enter_new_network();

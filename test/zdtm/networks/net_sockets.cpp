@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-ZDTM("sockets that listen, abstract names and a file of the namespace are in a network namespace of the tree's own") {
+ZDTM("listening sockets, abstract names and a namespace file in a private network namespace") {
     zdtm::enter_new_network();
     const int listener = zdtm::tcp_listener(AF_INET);
     const int space = SYS(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));

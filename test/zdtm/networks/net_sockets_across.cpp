@@ -11,7 +11,7 @@
 
 namespace {
 
-// The network namespace that a socket is of, as the numbers of its files tell.
+// Returns the inode number of the network namespace that a socket belongs to.
 ino_t network_of(int fd) {
     const int space = SYS(ioctl(fd, SIOCGSKNS));
     struct stat status {};
@@ -55,7 +55,7 @@ void require_text(int fd, const std::string& wanted) {
 
 }  // namespace
 
-ZDTM("Unix sockets that names in a file system connect across network namespaces") {
+ZDTM("Unix sockets of several network namespaces, connected by names in the file system") {
     const int listener = bound(SOCK_STREAM, "stream");
     SYS(listen(listener, 5));
     const int target = bound(SOCK_DGRAM, "datagrams");

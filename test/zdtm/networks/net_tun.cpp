@@ -51,7 +51,7 @@ void set_queue(int fd, int flag) {
     SYS(ioctl(fd, TUNSETQUEUE, &request));
 }
 
-// Sends a datagram into the network behind the device, and reads it there as an Ethernet frame; answers it.
+// Sends a datagram through the device, reads it as an Ethernet frame, and writes an answer.
 void check_traffic(int tap) {
     std::vector<unsigned char> frame(2048);
     while (read(tap, frame.data(), frame.size()) > 0) {
@@ -67,11 +67,11 @@ void check_traffic(int tap) {
         pollfd ask{tap, POLLIN, 0};
         CHECK(poll(&ask, 1, zdtm::kPatience) == 1, "no packet comes out of the device");
         const ssize_t size = SYS(read(tap, frame.data(), frame.size()));
-        // Ethernet, IPv4 without options, UDP.
+        // An Ethernet frame with an IPv4 header without options, and UDP.
         if (size == 14 + 20 + 8 + 8 && frame[12] == 8 && frame[13] == 0 && memcmp(&frame[42], "question", 8) == 0)
             break;
     }
-    // Back with addresses and ports exchanged, which leaves the sum of the IP header as it was; UDP needs none.
+    // Exchanges addresses and ports, which keeps the IP checksum valid. UDP needs no checksum.
     std::swap_ranges(frame.begin(), frame.begin() + 6, frame.begin() + 6);
     std::swap_ranges(frame.begin() + 26, frame.begin() + 30, frame.begin() + 30);
     std::swap_ranges(frame.begin() + 34, frame.begin() + 36, frame.begin() + 36);
@@ -85,15 +85,15 @@ void check_traffic(int tap) {
     SYS(close(socket));
 }
 
-/// An IPv6 address has no route before the kernel knows that nobody else has it, which takes a second or two, also
-/// after a restore.
+/// Waits until IPv6 addresses have a route. The kernel first does duplicate address detection, which takes up to two
+/// seconds, also after a restore.
 void await_addresses() {
     zdtm::output_of("while ip -6 addr show tentative | grep -q inet6; do sleep 0.1; done");
 }
 
 }  // namespace
 
-ZDTM("tun and tap devices: attached, two queues of which one is set aside, persistent without anybody, unattached") {
+ZDTM("tun and tap devices: attached, two queues (one detached), persistent, and a descriptor without a device") {
     zdtm::enter_new_network();
     if (access("/dev/net/tun", R_OK | W_OK) != 0) {
         zdtm::skip("/dev/net/tun: %s", strerror(errno));

@@ -15,7 +15,7 @@
 
 namespace {
 
-// ETHTOOL_GTXCSUM, ETHTOOL_GTSO: whether packets may be left to the reader to complete.
+// Returns a feature (ETHTOOL_GTXCSUM, ETHTOOL_GTSO): the reader completes checksums or segments.
 unsigned feature(const char* device, unsigned question) {
     ethtool_value value{question, 0};
     ifreq request{};
@@ -38,7 +38,7 @@ int attached(const char* name) {
 
 }  // namespace
 
-ZDTM("what a tun device may leave to its reader, its send buffer, and the address it gave itself") {
+ZDTM("a tun device keeps its offload flags, send buffer size and link-local address") {
     zdtm::enter_new_network();
     if (access("/dev/net/tun", R_OK | W_OK) != 0) {
         zdtm::skip("/dev/net/tun: %s", strerror(errno));

@@ -6,7 +6,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a device that was prepared outside is moved in instead of a veth device") {
+ZDTM("restore --external netdev moves a prepared device into the tree in place of a veth device") {
     zdtm::enter_new_network();
     zdtm::output_of("ip link add eth0 index 77 address 02:00:00:00:00:77 type veth peer name other");
     zdtm::output_outside("ip link set lo up");

@@ -7,7 +7,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a veth pair from criu's network namespace into the tree's, its outer end in a bridge") {
+ZDTM("a veth pair between criu's network namespace and the tree's, with its outer end in a bridge") {
     zdtm::output_of(
         "ip link add outerbr type bridge && ip addr add 10.5.0.1/24 dev outerbr && ip link set outerbr up && "
         "ip link add outer0 type veth peer name inner0 && ip link set outer0 master outerbr up");

@@ -9,9 +9,9 @@
 
 #include "zdtm.hpp"
 
-ZDTM("the first process of a pid namespace, with threads and a child, is dumped by a criu inside of the namespace") {
+ZDTM("the init of a pid namespace, with threads and a child, is dumped by a criu inside the namespace") {
     CHECK(getpid() == 1, "pid %d", getpid());
-    // Who enters it sees processes as this one does.
+    // criu, when it enters this namespace, sees the same /proc.
     SYS(unshare(CLONE_NEWNS));
     SYS(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("proc", "/proc", "proc", 0, nullptr));

@@ -6,7 +6,7 @@
 
 #include "nested_pids.hpp"
 
-ZDTM("criu in the pid namespace that ends with the dump, with another one below into which a process has been put") {
+ZDTM("criu is inside the dumped pid namespace, and a process has entered a nested pid namespace") {
     CHECK(getpid() == 1, "pid %d", getpid());
     SYS(unshare(CLONE_NEWNS));
     SYS(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));

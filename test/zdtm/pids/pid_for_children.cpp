@@ -18,7 +18,7 @@ std::optional<std::string> for_children() {
 
 }  // namespace
 
-ZDTM("processes that have their children in another pid namespace: one with a process in it, and one with none yet") {
+ZDTM("processes whose pid namespace for children is another one: one has a process, one is still empty") {
     SYS(unshare(CLONE_NEWPID));
     const pid_t first = me.start_child([](zdtm::Task& task) {
         CHECK(getpid() == 1, "pid %d", getpid());

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a process whose next child is the first one of a new pid namespace") {
+ZDTM("a process whose next child is the init of a new pid namespace") {
     SYS(unshare(CLONE_NEWPID));
     me.wait_for_check();
     char text[64] = {};

@@ -29,7 +29,7 @@ void require_owner(int fd, const f_owner_ex& wanted) {
           owner.pid, int(owner.type), wanted.pid, int(wanted.type));
 }
 
-// A group whose leader is gone, and its only member.
+// A process group whose leader has ended, and its only member.
 struct Group {
     pid_t id;
     pid_t member;
@@ -57,8 +57,8 @@ Group start_group(zdtm::Task& me) {
 }  // namespace
 
 ZDTM(
-    "what names threads and groups of a pid namespace: a timer, the owner of a descriptor, the session and the "
-    "foreground group of a terminal") {
+    "ids of threads and groups in a pid namespace: a timer, the owner of a descriptor, the session and the foreground "
+    "group of a terminal") {
     const Group group = start_group(me);
     int ends[2];
     SYS(pipe2(ends, O_CLOEXEC));

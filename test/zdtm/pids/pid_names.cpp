@@ -15,8 +15,7 @@
 #define SYS_pidfd_open 434
 #endif
 
-ZDTM(
-    "what names processes of a pid namespace: owners of descriptors and locks, pidfds, timers, credentials in flight") {
+ZDTM("ids of processes in a pid namespace: owners of descriptors and locks, pidfds, timers, credentials in flight") {
     int ends[2];
     SYS(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
     const int on = 1;

@@ -15,12 +15,12 @@ pid_t thread_id() {
     return static_cast<pid_t>(syscall(SYS_gettid));
 }
 
-// A process group of its own, a session of its own, an orphan, a zombie, threads: everything that has a number.
+// Holds everything that has an id: a process group, a session, an orphan, a zombie, threads.
 void live_as_first(zdtm::Task& task) {
     CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
     const zdtm::Descendants descendants(task);
 
-    // Signals of the owner of a descriptor and of a timer, and one that waits, come from and go to numbers of here.
+    // The owner of a descriptor, a timer's thread and the sender of a pending signal have ids of this namespace.
     int ends[2];
     SYS(pipe2(ends, O_CLOEXEC));
     SYS(fcntl(ends[0], F_SETOWN, descendants.leader()));
@@ -56,13 +56,13 @@ void live_as_first(zdtm::Task& task) {
     CHECK(got.si_pid == 1, "a signal of process %d", got.si_pid);
     zdtm::let_go_off(timer);
     stop = true;
-    other.join();  // it takes the timer's signal
+    other.join();  // the thread takes the timer's signal
     descendants.finish(task);
 }
 
 }  // namespace
 
-ZDTM("pid namespaces below that of the tree, one below another: processes keep their numbers in all of them") {
+ZDTM("nested pid namespaces, two levels deep: processes keep their pids in all of them") {
     const pid_t plain = zdtm::start_first(me, live_as_first);
     const pid_t outer = zdtm::start_first(me, [](zdtm::Task& task) {
         SYS(setsid());

@@ -7,7 +7,7 @@
 
 namespace {
 
-// With a child of its own, a session of its own, and an orphan that its namespace's first process has adopted.
+// Runs in a pid namespace that it has entered: has a session and a child of its own.
 void live_inside(zdtm::Task& task) {
     const pid_t own = getpid();
     CHECK(own > 1 && getppid() == 0, "pid %d, child of %d", own, getppid());
@@ -27,7 +27,7 @@ void live_inside(zdtm::Task& task) {
 
 }  // namespace
 
-ZDTM("processes that were put into pid namespaces from those above, before and after others were born there") {
+ZDTM("processes that entered pid namespaces from above, before and after others were created there") {
     SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
     const pid_t first = zdtm::start_first(me, [](zdtm::Task& task) {
         const pid_t inner = zdtm::start_first(task, [](zdtm::Task& below) { below.wait_for_check(); });
@@ -38,7 +38,7 @@ ZDTM("processes that were put into pid namespaces from those above, before and a
         task.finish(inner);
     });
     const pid_t entered = zdtm::start_inside(me, first, live_inside);
-    // A namespace whose first process is below one that was itself put into the one above.
+    // Makes a nested namespace whose init has a parent that entered the namespace above.
     const pid_t between = zdtm::start_inside(me, first, [](zdtm::Task& task) {
         const pid_t inner = zdtm::start_first(task, [](zdtm::Task& below) { below.wait_for_check(); });
         const pid_t deep = zdtm::start_inside(task, inner, live_inside);
@@ -46,7 +46,7 @@ ZDTM("processes that were put into pid namespaces from those above, before and a
         task.finish(deep);
         task.finish(inner);
     });
-    // It stays in the group and session of who has put it there, which its namespace doesn't see.
+    // The process keeps session and group of its creator, which its namespace shows as 0.
     const pid_t member = zdtm::start_inside(me, first, [](zdtm::Task& task) {
         CHECK(getsid(0) == 0 && getpgid(0) == 0, "session %d, group %d", getsid(0), getpgid(0));
         task.wait_for_check();

@@ -7,7 +7,7 @@
 
 #include "nested_pids.hpp"
 
-ZDTM("a process that was put into a pid namespace and has ended is refused") {
+ZDTM("a dump refuses a zombie that entered a pid namespace from above") {
     const int home = SYS(open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
     SYS(unshare(CLONE_NEWPID));
     const pid_t first = me.start_child([](zdtm::Task& task) { task.wait_for_check(); });

@@ -3,7 +3,7 @@
 // zdtm: fails-with-4.2 it restores one pid namespace only
 #include "nested_pids.hpp"
 
-ZDTM("a tree with a pid namespace of its own, and another one below it whose end is the end of all in it") {
+ZDTM("a tree in a private pid namespace, and a nested one that ends with its init") {
     CHECK(getpid() == 1, "pid %d", getpid());
     int alive[2];
     SYS(pipe2(alive, O_CLOEXEC));
@@ -28,7 +28,7 @@ ZDTM("a tree with a pid namespace of its own, and another one below it whose end
     CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
     SYS(kill(first, SIGTERM));
     char byte = 0;
-    CHECK(read(alive[0], &byte, 1) == 1, "the first process of the namespace isn't as it was");
+    CHECK(read(alive[0], &byte, 1) == 1, "the namespace's init doesn't answer");
     zdtm::kill_and_reap(first);
     CHECK(read(alive[0], &byte, 1) == 0, "a process of the namespace lives on");
 }

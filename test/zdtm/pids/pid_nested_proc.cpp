@@ -13,10 +13,10 @@ namespace {
 
 std::string self_of(const std::string& proc) {
     char text[32] = {};
-    return readlink((proc + "/self").c_str(), text, sizeof(text) - 1) < 0 ? "nobody" : text;
+    return readlink((proc + "/self").c_str(), text, sizeof(text) - 1) < 0 ? "no process" : text;
 }
 
-// What containers have: a proc of their own, some of it read-only, some hidden.
+// Mounts /proc as container engines do: some of it read-only, some of it hidden.
 void mount_container_proc() {
     zdtm::mount_on("/proc", "proc", "", MS_NOSUID | MS_NODEV | MS_NOEXEC);
     zdtm::bind_on("/proc/sys", "/proc/sys");
@@ -30,10 +30,10 @@ void check_container_proc() {
     CHECK(self_of("/proc") == "1", "/proc shows %s", self_of("/proc").c_str());
     CHECK(access("/proc/sys/kernel/ostype", R_OK) == 0, "%s", strerror(errno));
     CHECK(open("/proc/sys/kernel/hostname", O_WRONLY | O_CLOEXEC) < 0 && errno == EROFS, "%s", strerror(errno));
-    CHECK(access("/proc/tty/drivers", F_OK) < 0, "what was hidden is there");
+    CHECK(access("/proc/tty/drivers", F_OK) < 0, "a hidden file is there");
     char byte = 0;
     const int empty = SYS(open("/proc/version", O_RDONLY | O_CLOEXEC));
-    CHECK(read(empty, &byte, 1) == 0, "what was hidden is there");
+    CHECK(read(empty, &byte, 1) == 0, "a hidden file is there");
     SYS(close(empty));
     std::string line;
     for (std::ifstream status("/proc/1/status"); std::getline(status, line);)
@@ -62,7 +62,7 @@ void live_in_container(zdtm::Task& task) {
     task.finish(below);
 }
 
-// The proc of the namespace above, and one of its own at another place.
+// Mounts /proc of the namespace above, and a proc of this namespace at another path.
 void live_with_both(zdtm::Task& task) {
     SYS(unshare(CLONE_NEWNS));
     zdtm::mount_on("/mnt", "tmpfs");
@@ -78,7 +78,7 @@ void live_with_both(zdtm::Task& task) {
 
 }  // namespace
 
-ZDTM("proc file systems of pid namespaces below that of the tree, in mount namespaces of their own") {
+ZDTM("proc mounts of nested pid namespaces in private mount namespaces") {
     zdtm::enter_new_mounts();
     const pid_t container = zdtm::start_first(me, live_in_container);
     const pid_t both = zdtm::start_first(me, live_with_both);

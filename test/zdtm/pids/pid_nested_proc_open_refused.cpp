@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "nested_pids.hpp"
 
-ZDTM("a file that is open in a proc file system of a pid namespace below that of the tree's root is refused") {
+ZDTM("a dump refuses an open file in a proc mount of a nested pid namespace") {
     zdtm::enter_new_mounts();
     const pid_t first = zdtm::start_first(me, [](zdtm::Task& task) {
         SYS(unshare(CLONE_NEWNS));

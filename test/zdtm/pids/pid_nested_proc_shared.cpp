@@ -11,10 +11,10 @@ namespace {
 
 std::string self() {
     char text[32] = {};
-    return readlink("/proc/self", text, sizeof(text) - 1) < 0 ? "nobody" : text;
+    return readlink("/proc/self", text, sizeof(text) - 1) < 0 ? "no process" : text;
 }
 
-// As unshare --fork --pid --mount-proc: who made the mount namespace is in it, too, and isn't seen by its /proc.
+// Does what unshare --fork --pid --mount-proc does. The creator is in the mount namespace and has no pid in its /proc.
 void live_beside(zdtm::Task& task) {
     SYS(unshare(CLONE_NEWNS));
     const pid_t first = zdtm::start_first(task, [](zdtm::Task& below) {
@@ -24,13 +24,13 @@ void live_beside(zdtm::Task& task) {
         CHECK(self() == "1", "/proc shows %s", self().c_str());
         zdtm::check_mounts(before);
     });
-    CHECK(self() == "nobody", "/proc shows %s", self().c_str());
+    CHECK(self() == "no process", "/proc shows %s", self().c_str());
     task.wait_for_check();
-    CHECK(self() == "nobody", "/proc shows %s", self().c_str());
+    CHECK(self() == "no process", "/proc shows %s", self().c_str());
     task.finish(first);
 }
 
-// All mounts are shared, and a further namespace gets events from them.
+// Makes all mounts shared. A slave namespace gets propagation events from them.
 void live_shared(zdtm::Task& task) {
     SYS(unshare(CLONE_NEWNS));
     while (umount2("/proc", MNT_DETACH) == 0)
@@ -55,7 +55,9 @@ void live_shared(zdtm::Task& task) {
 
 }  // namespace
 
-ZDTM("a proc file system of a pid namespace below that of the tree, in mount namespaces that others are in or follow") {
+ZDTM(
+    "a proc mount of a nested pid namespace, in mount namespaces with processes of other pid namespaces or with "
+    "slaves") {
     zdtm::enter_new_mounts();
     const pid_t beside = me.start_child(live_beside);
     const pid_t shared = zdtm::start_first(me, live_shared);

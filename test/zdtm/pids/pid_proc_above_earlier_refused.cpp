@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "proc_files.hpp"
 
-ZDTM("a process' file that was open before the tree got mounts and a /proc of its own is refused") {
+ZDTM("a dump refuses a process' file that was opened before the tree got mounts and a /proc of its own") {
     const int file = SYS(open("/proc/1/comm", O_RDONLY | O_CLOEXEC));
     zdtm::enter_new_mounts();
     zdtm::mount_on("/proc", "proc");

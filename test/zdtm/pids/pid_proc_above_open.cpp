@@ -7,8 +7,8 @@
 #include "proc_files.hpp"
 
 ZDTM(
-    "open in the proc file system of the pid namespace above: files of no process, and the directory of one that has "
-    "ended; in one of the tree's own: a process' file") {
+    "open in the proc mount of the parent pid namespace: files of no process, and a directory of an ended process; "
+    "open in the tree's proc mount: a process' file") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::mount_on("/mnt/proc", "proc");

@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "proc_files.hpp"
 
-ZDTM("a process' file that is open in the proc file system of the pid namespace above is refused") {
+ZDTM("a dump refuses a process' file that is open in the proc mount of the parent pid namespace") {
     zdtm::enter_new_mounts();
     const int file = SYS(open("/proc/1/comm", O_RDONLY | O_CLOEXEC));
     const std::string name = zdtm::content_of(file);

@@ -4,7 +4,7 @@
 
 #include "proc_files.hpp"
 
-ZDTM("files in criu's /proc that are open in a tree with a pid namespace: of no process, and of one outside") {
+ZDTM("a tree with a pid namespace has files of criu's /proc open: of no process, and of a process outside") {
     const int file = SYS(open("/proc/1/comm", O_RDONLY | O_CLOEXEC));
     const int common = SYS(open("/proc/sys/kernel/ostype", O_RDONLY | O_CLOEXEC));
     const std::string name = zdtm::content_of(file);

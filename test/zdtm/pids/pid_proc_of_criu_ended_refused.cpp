@@ -4,7 +4,7 @@
 // zdtm: refused /proc/\d+ \(deleted\) of pid \d+ is of a process that has ended
 #include "proc_files.hpp"
 
-ZDTM("the working directory is that of an ended process in criu's /proc, while the tree has a pid namespace") {
+ZDTM("a dump refuses a working directory of an ended process in criu's /proc, if the tree has a pid namespace") {
     zdtm::enter_ended_process();
     me.wait_for_check();
     CHECK(access("status", F_OK) == -1, "there is a process");

@@ -4,7 +4,7 @@
 // zdtm: refused ^.*/proc/\d+ of pid \d+ belongs to a process of the tree, by its number
 #include "zdtm.hpp"
 
-ZDTM("the working directory is that of a process of the tree in criu's /proc, while the tree has a pid namespace") {
+ZDTM("a dump refuses a working directory of a tree's process in criu's /proc, if the tree has a pid namespace") {
     SYS(chdir("/proc/self"));
     me.wait_for_check();
     CHECK(access("status", F_OK) == 0, "%s", strerror(errno));

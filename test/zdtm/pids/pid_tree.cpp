@@ -14,9 +14,7 @@ pid_t thread_id() {
 
 }  // namespace
 
-ZDTM(
-    "a tree in a pid namespace of its own: processes, threads, sessions, zombies and orphans keep their numbers "
-    "there") {
+ZDTM("a tree in a private pid namespace: processes, threads, sessions, zombies and orphans keep their ids") {
     CHECK(getpid() == 1 && getppid() == 0, "pid %d, child of %d", getpid(), getppid());
     const zdtm::Descendants descendants(me);
 

@@ -3,7 +3,7 @@
 #include "strangers.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a process of a pid namespace that looks for others there never sees one of criu") {
+ZDTM("a process of a private pid namespace never sees a process of criu there") {
     zdtm::StrangerWatch watch;
     me.wait_for_check();
     watch.finish();

@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("filters common to all threads (SECCOMP_FILTER_FLAG_TSYNC) are still common") {
+ZDTM("filters that all threads share (SECCOMP_FILTER_FLAG_TSYNC) are still shared") {
     zdtm::Threads threads(
         5, [](unsigned) {},
         [](unsigned index) {

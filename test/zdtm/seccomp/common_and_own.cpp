@@ -7,7 +7,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a thread adds a filter to those common to all, which stay common") {
+ZDTM("a thread adds a filter to the shared ones, which stay shared") {
     zdtm::Threads threads(
         3,
         [](unsigned index) {

@@ -10,7 +10,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Without any right, and with filters that forbid what restoring it takes.
+// Runs without capabilities. Filters forbid calls that a restore needs.
 void live(zdtm::Task& me) {
     SYS(zdtm::deny(SYS_getsid, 5, SECCOMP_FILTER_FLAG_LOG));
     SYS(zdtm::deny(SYS_getsid, 6));
@@ -19,18 +19,18 @@ void live(zdtm::Task& me) {
     SYS(zdtm::install_filter(SYS_prctl, SECCOMP_RET_ERRNO | 8));
     SYS(setuid(1000));
     me.wait_for_check();
-    // Of filters that decide alike the last one's word counts.
+    // The kernel uses the errno of the last installed filter among those with the same action.
     CHECK(syscall(SYS_getsid, 0) == -1 && errno == 6, "getsid: %s", strerror(errno));
     CHECK(syscall(SYS_munmap, 0, 0) == -1 && errno == 7, "munmap: %s", strerror(errno));
     CHECK(syscall(SYS_prctl, 3) == -1 && errno == 8, "prctl: %s", strerror(errno));
     CHECK(getuid() == 1000 && geteuid() == 1000, "uid %u", getuid());
-    // Ended by the filter, as the parent checks.
+    // The filter kills the process here. The parent checks the signal.
     syscall(SYS_setresgid, 0, 0, 0);
     CHECK(false, "alive after a forbidden system call");
 }
 }  // namespace
 
-ZDTM("filters of a process without rights, installed when it had some") {
+ZDTM("filters of a process without capabilities, installed when it had some") {
     const pid_t child = me.start_child(live);
     const std::string path = "/proc/" + std::to_string(child) + "/status";
     const std::string filters = zdtm::status_field(path, "Seccomp_filters");

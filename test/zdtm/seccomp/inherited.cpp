@@ -5,7 +5,7 @@
 #include "seccomp.hpp"
 #include "zdtm.hpp"
 
-ZDTM("processes that inherited filters, with no_new_privs, one with filters of its own") {
+ZDTM("inherited filters with no_new_privs, and a process with filters of its own") {
     SYS(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     SYS(zdtm::deny(SYS_getsid, 40));
     const pid_t plain = me.start_child([](zdtm::Task& child) {

@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("three hundred threads with filters of their own and ids that filters wouldn't let them take") {
+ZDTM("three hundred threads with private filters, whose filters forbid taking on their ids") {
     constexpr unsigned count = 300;
     constexpr int first = 20;
     constexpr unsigned kinds = 7;

@@ -8,7 +8,7 @@
 #include "seccomp.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a filter that hands system calls to a listener is refused") {
+ZDTM("a dump refuses a filter with a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER)") {
     const int listener = static_cast<int>(
         SYS(zdtm::install_filter(SYS_getsid, SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER)));
     SYS(close(listener));

@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a process in strict mode") {
+ZDTM("a process in strict mode (SECCOMP_MODE_STRICT)") {
     int to_child[2];
     int from_child[2];
     SYS(pipe(to_child));
@@ -15,7 +15,7 @@ ZDTM("a process in strict mode") {
     if (child == 0) {
         char byte = 's';
         SYS(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));
-        // From here on only read, write, exit and sigreturn are allowed.
+        // The kernel now allows only read, write, exit and sigreturn.
         write(from_child[1], &byte, 1);
         read(to_child[0], &byte, 1);
         ++byte;

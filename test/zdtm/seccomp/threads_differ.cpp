@@ -5,7 +5,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("threads with filters of their own, and some without") {
+ZDTM("threads with private filters, and some without") {
     constexpr int first = 20;
     zdtm::Threads threads(
         6,

@@ -12,7 +12,7 @@ bool on_alternate_stack() {
     return &here >= stack_memory && &here < stack_memory + size;
 }
 
-// The first call is dumped and restored within.
+// The dump comes during the first call.
 void handler(int) {
     CHECK(on_alternate_stack(), "the handler runs on the usual stack");
     calls = calls + 1;
@@ -26,7 +26,7 @@ void handler(int) {
 }
 }  // namespace
 
-ZDTM("a process dumped inside a handler on its alternate stack gets back where it was") {
+ZDTM("a process that is dumped inside a handler on its alternate stack returns from the handler") {
     task = &me;
     const stack_t stack{stack_memory, 0, size};
     SYS(sigaltstack(&stack, nullptr));

@@ -2,7 +2,7 @@
 #include "zdtm.hpp"
 
 namespace {
-constexpr unsigned kAutoDisarm = 1U << 31;  // SS_AUTODISARM of <linux/signal.h>, which doesn't go with <csignal>
+constexpr unsigned kAutoDisarm = 1U << 31;  // SS_AUTODISARM of <linux/signal.h>, which conflicts with <csignal>
 constexpr std::size_t kSize = 65536;
 alignas(16) char memory[kSize];
 volatile sig_atomic_t disarmed = -1;
@@ -17,7 +17,7 @@ void handler(int) {
 }
 }  // namespace
 
-ZDTM("an alternate stack that is disarmed while a handler runs on it (SS_AUTODISARM)") {
+ZDTM("an alternate stack that the kernel disarms while a handler runs (SS_AUTODISARM)") {
     stack_t stack{};
     stack.ss_sp = memory;
     stack.ss_flags = static_cast<int>(kAutoDisarm);

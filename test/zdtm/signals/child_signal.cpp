@@ -17,7 +17,7 @@ void child_ended(int, siginfo_t* info, void*) {
 }
 }  // namespace
 
-ZDTM("SIGCHLD tells of children that end after the restore, and of none before") {
+ZDTM("SIGCHLD comes for children that end after the restore, and for none before") {
     struct sigaction action {};
     action.sa_sigaction = child_ended;
     action.sa_flags = SA_SIGINFO | SA_NOCLDSTOP | SA_RESTART;

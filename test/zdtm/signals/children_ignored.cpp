@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("with SA_NOCLDWAIT no zombies come after the restore either") {
+ZDTM("with SA_NOCLDWAIT, children that end after the restore leave no zombies") {
     struct sigaction action {};
     action.sa_handler = SIG_DFL;
     action.sa_flags = SA_NOCLDWAIT;

@@ -4,7 +4,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// What the kernel keeps, glibc's own two signals included.
+// The kernel's struct sigaction. glibc's own two signals need it.
 struct KernelAction {
     void (*handler)(int);
     unsigned long flags;
@@ -35,13 +35,13 @@ bool can_be_caught(int number) {
 }
 }  // namespace
 
-ZDTM("actions of all signals: handlers, ignored, default, with flags and masks") {
+ZDTM("actions of all signals: handlers, ignored and default, with flags and masks") {
     for (int number = 1; number <= 64; ++number) {
         if (!can_be_caught(number)) {
             continue;
         }
         if (number == 32 || number == 33) {
-            // glibc's sigaction() refuses these.
+            // glibc's sigaction() refuses the two signals that it uses itself.
             const KernelAction ignored{SIG_IGN, 0, nullptr, 0};
             SYS(syscall(SYS_rt_sigaction, number, &ignored, nullptr, sizeof ignored.mask));
             continue;

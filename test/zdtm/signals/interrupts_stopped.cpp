@@ -17,7 +17,7 @@ struct Shared {
 
 constexpr int kBlocked = -1;
 
-// A child that blocks in a call, and is stopped then. A signal that it handles waits for it.
+// A child that is stopped while it blocks in a call. A signal with a handler is pending for it.
 struct Sleeper {
     Shared* shared =
         reinterpret_cast<Shared*>(zdtm::map(4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
@@ -61,7 +61,7 @@ struct Sleeper {
         }
     }
 
-    // Lets it go on; what becomes of its call.
+    // Continues the child. Returns the errno of its call, or kBlocked.
     int outcome() const {
         SYS(kill(pid, SIGCONT));
         for (int tries = 0; shared->handled == 0; ++tries) {
@@ -75,7 +75,8 @@ struct Sleeper {
 
 }  // namespace
 
-ZDTM("a signal that waits for a stopped process ends the call it is blocked in, as SA_RESTART and the call say") {
+ZDTM(
+    "a signal that is pending for a stopped process ends its blocked call or restarts it, by SA_RESTART and the call") {
     const auto read_byte = [](int fd) {
         char byte = 0;
         (void)read(fd, &byte, 1);

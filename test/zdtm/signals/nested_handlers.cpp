@@ -26,7 +26,7 @@ double crowd(double x) {
 }
 }  // namespace
 
-ZDTM("nested signal frames return in order, floating-point state included") {
+ZDTM("nested signal frames return in order and restore the floating-point state") {
     task = &me;
     signal(SIGUSR1, outer);
     signal(SIGUSR2, inner);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("signals pending for the process keep order, number and what they carry") {
+ZDTM("pending signals of a process keep order, count and siginfo") {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
@@ -10,7 +10,7 @@ ZDTM("signals pending for the process keep order, number and what they carry") {
         sigaddset(&set, number);
     }
     SYS(sigprocmask(SIG_BLOCK, &set, nullptr));
-    // Real-time signals queue; standard ones merge.
+    // Real-time signals queue. Standard signals merge.
     constexpr int turns = 10;
     for (int i = 0; i < turns; ++i) {
         SYS(sigqueue(getpid(), SIGRTMIN + 2, sigval{.sival_int = 100 + i}));

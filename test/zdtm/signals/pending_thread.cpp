@@ -15,7 +15,7 @@ sigset_t own_set(unsigned index) {
 }
 }  // namespace
 
-ZDTM("signals pending for single threads stay theirs") {
+ZDTM("pending signals of single threads stay with these threads") {
     zdtm::Threads threads(
         count,
         [](unsigned index) {
@@ -41,7 +41,7 @@ ZDTM("signals pending for single threads stay theirs") {
             }
             sigemptyset(&set);
             sigaddset(&set, SIGRTMIN + 10 + static_cast<int>(index));
-            // glibc shows SI_TKILL as SI_USER.
+            // glibc reports SI_TKILL as SI_USER.
             CHECK(sigtimedwait(&set, &info, &now) > 0, "thread %u's own signal is gone", index);
             CHECK(info.si_code == SI_USER && info.si_pid == getpid(), "code %d, from %d", info.si_code, info.si_pid);
             sigset_t left;

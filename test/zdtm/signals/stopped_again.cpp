@@ -4,9 +4,9 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a stop that nobody has waited for yet can still be waited for") {
+ZDTM("waitid(2) still reports a stop that it has not reported before the dump") {
     const pid_t child = me.start_child([](zdtm::Task& task) { task.wait_for_check(); });
-    // The stop signals of terminals do nothing to an orphaned process group, which the whole test is.
+    // The whole test is an orphaned process group, for which the kernel ignores terminal stop signals.
     SYS(setpgid(child, child));
     SYS(kill(child, SIGTSTP));
     siginfo_t info{};

@@ -5,7 +5,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a stopped process that a signal is to end stays as it is until SIGCONT") {
+ZDTM("a stopped process with a fatal pending signal stays stopped until SIGCONT") {
     const pid_t child = me.start_child([](zdtm::Task& task) {
         const zdtm::Threads threads(
             2, [](unsigned) {}, [](unsigned) {});
@@ -15,7 +15,7 @@ ZDTM("a stopped process that a signal is to end stays as it is until SIGCONT") {
     int status = 0;
     SYS(waitpid(child, &status, WUNTRACED));
     SYS(kill(child, SIGUSR1));
-    // It would be the signal that is taken first.
+    // The kernel delivers the lowest number first, so SIGHUP would end the child.
     SYS(kill(child, SIGHUP));
     me.wait_for_check();
 

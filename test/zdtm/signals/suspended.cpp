@@ -10,7 +10,7 @@ void count(int) {
 }
 }  // namespace
 
-ZDTM("threads in sigsuspend and pause sleep on until their signal, then have their own mask again") {
+ZDTM("threads in sigsuspend and pause sleep until their signal, and then have their former mask") {
     signal(SIGUSR1, count);
     sigset_t blocked;
     sigemptyset(&blocked);

@@ -2,7 +2,7 @@
 // zdtm: fails-with-4.2 its breakpoints inside the task make the kernel set SIGTRAP back to its default action
 #include "zdtm.hpp"
 
-ZDTM("ignored or blocked SIGTRAP stays so") {
+ZDTM("SIGTRAP stays ignored or blocked") {
     signal(SIGTRAP, SIG_IGN);
     const pid_t child = me.start_child([](zdtm::Task& task) {
         signal(SIGTRAP, SIG_DFL);

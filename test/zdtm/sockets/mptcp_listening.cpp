@@ -3,7 +3,7 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an MPTCP socket that listens (what servers written in Go have), and one that isn't connected") {
+ZDTM("a listening MPTCP socket, as Go servers have, and one without a connection") {
     constexpr int kMptcp = 262;  // IPPROTO_MPTCP
     const int listener = socket(AF_INET, SOCK_STREAM, kMptcp);
     if (listener < 0) {

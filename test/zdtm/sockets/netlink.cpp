@@ -17,7 +17,7 @@ std::uint32_t port_of(int fd) {
     return address.nl_pid;
 }
 
-// To a port that no other test has: left to the kernel it would be the pid, which several namespaces have.
+// Binds to a port id that no other test has. The kernel would choose the pid, which repeats in pid namespaces.
 void bind_to(int fd, std::uint32_t groups) {
     struct stat output {};
     SYS(fstat(STDOUT_FILENO, &output));
@@ -43,9 +43,11 @@ int option(int fd, int level, int name) {
 }
 }  // namespace
 
-ZDTM("netlink sockets: port, groups (some without a port, some above 32), type, options; the kernel answers") {
+ZDTM(
+    "netlink sockets: port id, groups (some without a port, some above 32), type, options; the kernel answers "
+    "requests") {
     const int one = SYS(socket(AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE));
-    bind_to(one, 1U << (RTNLGRP_DECnet_ROUTE - 1));  // where nothing happens any more
+    bind_to(one, 1U << (RTNLGRP_DECnet_ROUTE - 1));  // group that gets no messages any more
     const unsigned high = RTNLGRP_MPLS_NETCONF;
     SYS(setsockopt(one, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &high, sizeof high));
     const int on = 1;

@@ -10,13 +10,13 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("each option that the kernel takes on Unix, netlink, packet, MPTCP and vsock sockets") {
+ZDTM("each socket option that the kernel accepts on Unix, netlink, packet, MPTCP and vsock sockets") {
     constexpr int kMptcp = 262;  // IPPROTO_MPTCP
     zdtm::OptionSamples samples;
     const auto add = [&](const std::string& name, int family, int type, int protocol) {
         const int probe = socket(family, type, protocol);
         if (probe < 0) {
-            return;  // not on this kernel
+            return;  // the kernel lacks it
         }
         SYS(close(probe));
         samples.add(name, [&] { return SYS(socket(family, type, protocol)); });

@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int kUnassigned = 253;  // a protocol for experiments
+constexpr int kUnassigned = 253;  // protocol for experiments
 
 int bound(int family, int type, int protocol) {
     const int fd = SYS(socket(family, type, protocol));
@@ -27,7 +27,7 @@ int connected(int family, int type, int protocol) {
 
 }  // namespace
 
-ZDTM("each option that the kernel takes on sockets of packets: UDP, UDP-Lite, ICMP and raw ones, in each state") {
+ZDTM("each socket option that the kernel accepts on UDP, UDP-Lite, ICMP and raw sockets, in each state") {
     zdtm::OptionSamples samples;
     struct Kind {
         const char* name;
@@ -45,7 +45,7 @@ ZDTM("each option that the kernel takes on sockets of packets: UDP, UDP-Lite, IC
             const int protocol = family == AF_INET ? kind.of_ipv4 : kind.of_ipv6;
             const int probe = socket(family, kind.type, protocol);
             if (probe < 0) {
-                continue;  // not on this kernel, or not for everybody
+                continue;  // the kernel lacks it, or it needs a privilege
             }
             SYS(close(probe));
             const std::string name = kind.name + std::string(family == AF_INET ? " of IPv4" : " of IPv6");

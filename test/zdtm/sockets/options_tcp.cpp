@@ -9,7 +9,7 @@
 #include "option_samples.hpp"
 #include "zdtm.hpp"
 
-ZDTM("each option that the kernel takes on TCP sockets: fresh, listening and of connections") {
+ZDTM("each socket option that the kernel accepts on TCP sockets: new, listening and connected") {
     zdtm::OptionSamples samples;
     for (const int family : {AF_INET, AF_INET6}) {
         const std::string name = family == AF_INET ? "TCP of IPv4" : "TCP of IPv6";

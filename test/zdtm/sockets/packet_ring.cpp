@@ -15,13 +15,13 @@ namespace {
 constexpr unsigned kBlocks = 4;
 }  // namespace
 
-ZDTM("a packet socket with a mapped ring, a fanout group and a membership; packets arrive in the ring") {
-    // A protocol nobody else on the host uses.
+ZDTM("a packet socket with a mapped ring, a fanout group and a membership; the ring receives packets") {
+    // No other program of the host uses this protocol.
     constexpr std::uint16_t kProtocol = 0x88b5;
     const int fd = zdtm::packet_ring(kProtocol, kBlocks);
     zdtm::set_option(fd, SOL_PACKET, PACKET_AUXDATA, 1);
     zdtm::set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
-    // Packets of a group go to one of its members: nobody else's test may be in it.
+    // Sends packets to one member of the group, so the group id is derived from the socket's inode number.
     struct stat status {};
     SYS(fstat(fd, &status));
     const int group = static_cast<int>(status.st_ino & 0xffff) | PACKET_FANOUT_CPU << 16 | 0x100;

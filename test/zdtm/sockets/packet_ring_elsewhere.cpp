@@ -8,7 +8,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Protocols nobody else on the host uses.
+// No other program of the host uses these protocols.
 constexpr std::uint16_t kOfChild = 0x9a01;
 constexpr std::uint16_t kOfParent = 0x9a02;
 
@@ -20,7 +20,7 @@ void check_arrives(std::span<std::byte> ring, std::uint16_t protocol) {
 }
 }  // namespace
 
-ZDTM("rings of packet sockets, mapped by one process, of which only another has the descriptor") {
+ZDTM("one process maps rings of packet sockets, and another one has the descriptors") {
     const int of_child = zdtm::packet_ring(kOfChild, 1);
     const int of_parent = zdtm::packet_ring(kOfParent, 1);
     const auto map = [](int fd) {

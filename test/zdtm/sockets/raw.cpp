@@ -8,7 +8,7 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("raw sockets: protocol, address, peer, filter and headers included") {
+ZDTM("raw sockets: protocol, address, peer, filter and IP_HDRINCL") {
     const int icmp = SYS(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
     const icmp_filter filter{~(1U << ICMP_ECHOREPLY)};
     SYS(setsockopt(icmp, SOL_RAW, ICMP_FILTER, &filter, sizeof filter));
@@ -17,7 +17,7 @@ ZDTM("raw sockets: protocol, address, peer, filter and headers included") {
     const int own = SYS(socket(AF_INET, SOCK_RAW, 253));
     zdtm::set_option(own, IPPROTO_IP, IP_HDRINCL, 1);
     const int six = socket(AF_INET6, SOCK_RAW, 254);
-    // Older kernels don't tell it.
+    // Older kernels don't report this option.
     const int alerted = SYS(socket(AF_INET, SOCK_RAW, 252));
     zdtm::set_option(alerted, IPPROTO_IP, IP_ROUTER_ALERT, 1);
     const int alert = zdtm::get_option(alerted, IPPROTO_IP, IP_ROUTER_ALERT);

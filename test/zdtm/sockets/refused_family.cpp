@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a socket of a family that can't be kept is refused by the family's name") {
+ZDTM("a dump refuses a socket of an unknown family; the error names it") {
     const int fd = socket(AF_XDP, SOCK_RAW, 0);
     if (fd < 0) {
         zdtm::skip("no AF_XDP: %s", strerror(errno));

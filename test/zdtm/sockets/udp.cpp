@@ -28,7 +28,7 @@ int bound(int family) {
 }
 }  // namespace
 
-ZDTM("UDP sockets: bound, connected, connected to each other, shut down, with options of both IPs") {
+ZDTM("UDP sockets: bound, connected, connected to each other, shut down, with IPv4 and IPv6 options") {
     const int one = bound(AF_INET);
     const int other = bound(AF_INET);
     const zdtm::Inet there = zdtm::Inet::of(other);
@@ -46,7 +46,7 @@ ZDTM("UDP sockets: bound, connected, connected to each other, shut down, with op
     zdtm::set_option(six, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
     zdtm::set_option(six, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
     zdtm::set_option(six, IPPROTO_IPV6, IPV6_2292PKTINFO, 1);
-    const unsigned char padding[8] = {0, 0, 1, 4, 0, 0, 0, 0};  // a header of destination options with nothing in it
+    const unsigned char padding[8] = {0, 0, 1, 4, 0, 0, 0, 0};  // destination options header without content
     SYS(setsockopt(six, IPPROTO_IPV6, IPV6_DSTOPTS, padding, sizeof padding));
     zdtm::set_option(six, SOL_SOCKET, kTimestampNsNew, 1);
     const int timed = SYS(socket(AF_INET, SOCK_DGRAM, 0));

@@ -29,7 +29,7 @@ int joined(int family, const char* text) {
     return fd;
 }
 
-// Mode and number of sources, or -1.
+// Returns mode and number of sources; -1 if the socket is not in the group.
 int filter(int fd, int family, const char* text, std::uint32_t* sources) {
     struct {
         group_filter head;
@@ -47,7 +47,7 @@ int filter(int fd, int family, const char* text, std::uint32_t* sources) {
 }
 }  // namespace
 
-ZDTM("multicast groups that were joined, of both IPs, all of them or without some senders, or for some only") {
+ZDTM("IPv4 and IPv6 multicast memberships with all senders, without some, and with some only") {
     const int four = joined(AF_INET, "239.1.2.3");
     const int six = joined(AF_INET6, "ff15::1234");
     const int less = joined(AF_INET, "239.1.2.4");

@@ -25,7 +25,7 @@ void check(const Connection& connection, const std::string& name) {
 }
 }  // namespace
 
-ZDTM("accepted sockets have the name of their listener, be it still there or not") {
+ZDTM("accepted sockets keep the name of their listener, whether it is open or closed") {
     const auto path = zdtm::Name::path("served");
     const auto abstract = zdtm::Name::abstract("served");
     const auto passing = zdtm::Name::path("closed");
@@ -52,7 +52,7 @@ ZDTM("accepted sockets have the name of their listener, be it still there or not
     check(four, "closed");
     check(five, hidden.shown());
     CHECK(access("closed", F_OK) == -1, "a name that was gone is there again");
-    // The listeners listen, the names of closed ones are free.
+    // The listeners still accept, and the names of closed ones are free.
     check(connect_to(by_path, SOCK_STREAM, path), "served");
     check(connect_to(by_name, SOCK_SEQPACKET, abstract), abstract.shown());
     SYS(close(zdtm::listening_socket(SOCK_STREAM, hidden)));

@@ -2,7 +2,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("ends of connections in different branches of the tree, at different numbers") {
+ZDTM("connected sockets in different branches of the tree, under different numbers") {
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_STREAM);
     const pid_t left = me.start_child([&](zdtm::Task& task) {
         SYS(close(pair.other));
@@ -18,12 +18,12 @@ ZDTM("ends of connections in different branches of the tree, at different number
     });
     const pid_t right = me.start_child([&](zdtm::Task& task) {
         SYS(close(pair.one));
-        const int moved = SYS(dup2(pair.other, 77));  // where the other end is elsewhere
+        const int moved = SYS(dup2(pair.other, 77));  // the number differs from the other end's
         SYS(close(pair.other));
         const pid_t deeper = task.start_child([&](zdtm::Task& inner) {
             inner.wait_for_check();
             CHECK(zdtm::receive(moved) == "deeper", "nothing came");
-            CHECK(zdtm::receive(moved).length == 0, "somebody else has the other end");
+            CHECK(zdtm::receive(moved).length == 0, "another process has the other end");
         });
         SYS(close(moved));
         task.wait_for_check();

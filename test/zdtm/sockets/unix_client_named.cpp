@@ -3,7 +3,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("clients that have a name of their own, too") {
+ZDTM("clients that are bound to names") {
     const auto server_name = zdtm::Name::path("server");
     const int listener = zdtm::listening_socket(SOCK_STREAM, server_name);
     const int client = zdtm::bound_socket(SOCK_STREAM, zdtm::Name::path("client"));

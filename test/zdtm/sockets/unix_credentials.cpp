@@ -15,7 +15,7 @@ void receive_from(int fd, const char* text, pid_t pid, uid_t uid) {
 }
 }  // namespace
 
-ZDTM("credentials of what waits in queues: pid, uid and gid of each sender, with files in flight") {
+ZDTM("credentials of queued messages: pid, uid and gid of each sender, with files in flight") {
     const zdtm::Pair pairs[] = {zdtm::make_pair_of(SOCK_STREAM), zdtm::make_pair_of(SOCK_DGRAM)};
     const int yes = 1;
     for (const zdtm::Pair& pair : pairs) {

@@ -3,7 +3,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("datagram sockets whose peer is closed learn that when they send") {
+ZDTM("a send on a datagram socket with a closed peer fails") {
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_DGRAM);
     zdtm::send_message(pair.other, "farewell");
     SYS(close(pair.other));

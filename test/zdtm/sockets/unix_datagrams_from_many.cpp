@@ -3,7 +3,8 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("datagrams of many senders in one queue: each shows its sender's name, be that closed or connected elsewhere") {
+ZDTM(
+    "a queue with datagrams of many senders keeps each sender's name, if the sender is closed or connected elsewhere") {
     const auto name = zdtm::Name::path("receiver");
     const int receiver = zdtm::bound_socket(SOCK_DGRAM, name);
     const int one = zdtm::bound_socket(SOCK_DGRAM, zdtm::Name::path("one"));

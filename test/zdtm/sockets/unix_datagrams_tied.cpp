@@ -3,7 +3,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("datagram sockets connected in chains, with each other, with themselves, and pairs that were parted") {
+ZDTM("datagram sockets connected in chains, with each other and with themselves, and half-disconnected pairs") {
     const auto one_name = zdtm::Name::path("one");
     const auto two_name = zdtm::Name::path("two");
     const auto three_name = zdtm::Name::path("three");
@@ -11,7 +11,7 @@ ZDTM("datagram sockets connected in chains, with each other, with themselves, an
     const int one = zdtm::bound_socket(SOCK_DGRAM, one_name);
     const int two = zdtm::bound_socket(SOCK_DGRAM, two_name);
     const int three = zdtm::bound_socket(SOCK_DGRAM, three_name);
-    // three -> two <-> one; three was first.
+    // Connects three to two, and two with one. three is connected before one.
     SYS(connect(three, two_name.get(), two_name.length));
     zdtm::send_message(three, "early");
     SYS(connect(one, two_name.get(), two_name.length));
@@ -21,7 +21,7 @@ ZDTM("datagram sockets connected in chains, with each other, with themselves, an
     const int self = zdtm::bound_socket(SOCK_DGRAM, self_name);
     SYS(connect(self, self_name.get(), self_name.length));
     zdtm::send_message(self, "note to self");
-    // Only one of these still knows the other.
+    // Disconnects one end. The other end still refers to it.
     const zdtm::Pair parted = zdtm::make_pair_of(SOCK_DGRAM);
     sockaddr nobody{AF_UNSPEC, {}};
     SYS(connect(parted.other, &nobody, sizeof nobody.sa_family));

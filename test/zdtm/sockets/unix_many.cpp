@@ -4,7 +4,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("three thousand sockets: pairs, and clients of one server") {
+ZDTM("three thousand sockets: pairs and clients of one server") {
     constexpr int kPairs = 1000;
     constexpr int kClients = 500;
     rlimit limit{};

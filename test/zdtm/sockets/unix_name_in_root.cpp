@@ -6,7 +6,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a socket that was bound to an absolute path within another root directory") {
+ZDTM("a socket that was bound to an absolute path in another root directory") {
     SYS(mkdir("jail", 0755));
     SYS(mkdir("jail/run", 0755));
     const auto inside = zdtm::Name::path("/run/server.of.zdtm");

@@ -5,7 +5,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a name relative to a directory that leads out of it") {
+ZDTM("a relative socket name that leads upwards (..)") {
     SYS(mkdir("inner", 0755));
     SYS(chdir("inner"));
     const auto name = zdtm::Name::path("../upwards");

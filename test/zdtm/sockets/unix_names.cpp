@@ -14,7 +14,9 @@ void check_reached(int fd, const zdtm::Name& name, const char* what) {
 }
 }  // namespace
 
-ZDTM("names of every kind: absolute, relative to another directory, abstract with zero bytes, chosen by the kernel") {
+ZDTM(
+    "socket names of all kinds: absolute, relative to another directory, abstract with zero bytes, chosen by the "
+    "kernel") {
     char cwd[4096];
     CHECK(getcwd(cwd, sizeof cwd) != nullptr, "%s", strerror(errno));
     SYS(mkdir("inner", 0755));

@@ -5,7 +5,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("names that are gone, used again by another socket, in directories that are gone") {
+ZDTM("socket names that are deleted, used again by another socket, or in deleted directories") {
     const auto name = zdtm::Name::path("name");
     SYS(mkdir("outer", 0755));
     SYS(mkdir("outer/inner", 0755));

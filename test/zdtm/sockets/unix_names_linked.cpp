@@ -18,8 +18,8 @@ void check_listener(int listener, int type, const char* name, const char* addres
 
 }  // namespace
 
-ZDTM("sockets whose files have further names (hard links), or others than that of bind(2)") {
-    // As servers do that make a socket's name appear at once, and only if nothing has it.
+ZDTM("sockets whose files have hard links beside the name of bind(2), or in place of it") {
+    // Some servers do this, so that the name appears at once, and only if it is free.
     const int server = zdtm::listening_socket(SOCK_STREAM, zdtm::Name::path("server.passing"));
     SYS(link("server.passing", "server"));
     SYS(unlink("server.passing"));

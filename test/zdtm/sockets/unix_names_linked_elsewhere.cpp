@@ -7,7 +7,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a further name that a socket's file has in another directory is told of, since a restore can't find it") {
+ZDTM("a dump warns about a hard link of a socket's file in another directory, which a restore can't create") {
     const int aside = zdtm::listening_socket(SOCK_STREAM, zdtm::Name::path("aside"));
     SYS(mkdir("folder", 0755));
     SYS(link("aside", "folder/aside"));

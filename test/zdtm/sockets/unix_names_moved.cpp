@@ -17,8 +17,8 @@ std::string here() {
 }
 }  // namespace
 
-ZDTM("sockets whose files, or directories, were renamed after bind(2)") {
-    // As servers do that put a new socket into the old one's place at once.
+ZDTM("sockets whose files or directories were renamed after bind(2)") {
+    // Some servers do this to replace the socket of an earlier instance at once.
     const auto passing = zdtm::Name::path("passing");
     const int first = zdtm::listening_socket(SOCK_STREAM, passing);
     SYS(rename("passing", "first"));
@@ -32,7 +32,7 @@ ZDTM("sockets whose files, or directories, were renamed after bind(2)") {
     SYS(mkdir("old", 0755));
     const int carried = zdtm::bound_socket(SOCK_DGRAM, zdtm::Name::path("old/carried"));
     SYS(rename("old", "new"));
-    // One that is moved over another, which has lost its name by that.
+    // rename(2) puts one socket's file in place of another's, which loses its name.
     const int beneath = zdtm::bound_socket(SOCK_DGRAM, zdtm::Name::path("covered"));
     const int to_beneath = zdtm::connected_socket(SOCK_DGRAM, zdtm::Name::path("covered"));
     const int above = zdtm::bound_socket(SOCK_DGRAM, zdtm::Name::path("covering"));

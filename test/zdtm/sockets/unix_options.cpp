@@ -20,7 +20,7 @@ void set(int fd, int option, const T& value) {
 }
 }  // namespace
 
-ZDTM("options of sockets: buffer sizes, limits of time, priority, mark, flags, filter") {
+ZDTM("socket options: buffer sizes, timeouts, priority, mark, flags, filter") {
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_DGRAM);
     const int fd = pair.one;
     set(fd, SO_SNDBUFFORCE, 1 << 22);
@@ -39,7 +39,7 @@ ZDTM("options of sockets: buffer sizes, limits of time, priority, mark, flags, f
     for (const auto& number : numbers) {
         set(fd, number.option, number.value);
     }
-    // Drops what begins with 'd'.
+    // Drops packets that begin with 'd'.
     sock_filter code[] = {BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 'd', 0, 1),
                           BPF_STMT(BPF_RET | BPF_K, 0), BPF_STMT(BPF_RET | BPF_K, 0xffff)};
     const sock_fprog program{4, code};

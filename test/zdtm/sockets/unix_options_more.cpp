@@ -3,7 +3,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("options of sockets: SO_PEEK_OFF, SO_TIMESTAMP, SO_PASSPIDFD, SO_LOCK_FILTER, SO_REUSEADDR") {
+ZDTM("socket options SO_PEEK_OFF, SO_TIMESTAMP, SO_PASSPIDFD, SO_LOCK_FILTER, SO_REUSEADDR") {
     constexpr int kPassPidFd = 76;
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_STREAM);
     const struct {

@@ -5,7 +5,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("signals for what arrives: O_ASYNC, F_SETOWN and F_SETSIG of a socket") {
+ZDTM("O_ASYNC, F_SETOWN and F_SETSIG of a socket") {
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_STREAM);
     sigset_t mask;
     sigemptyset(&mask);

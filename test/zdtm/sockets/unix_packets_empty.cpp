@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The kernel shows an empty message to one peek with an offset only, so not to the dump after one that left the task
-// alive.
+// The kernel returns an empty message to only one peek with an offset. A second dump of the same socket would miss it.
 // zdtm: not-in terminated,killed,leave-running
 // zdtm: fails-with-4.2 it takes an empty message for the end of the queue
 #include "unix_sockets.hpp"
@@ -20,7 +19,7 @@ void check(int fd, const char* kind) {
 }
 }  // namespace
 
-ZDTM("datagrams and packets keep their boundaries, and there are empty ones") {
+ZDTM("queued datagrams and packets keep their boundaries; some are empty") {
     const zdtm::Pair packets = zdtm::make_pair_of(SOCK_SEQPACKET);
     const zdtm::Pair datagrams = zdtm::make_pair_of(SOCK_DGRAM);
     for (const int fd : {packets.one, datagrams.one}) {

@@ -2,7 +2,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("large datagrams and packets stay whole, and so do small ones around them") {
+ZDTM("queued large datagrams and packets, and small ones between them, keep their boundaries") {
     constexpr int kBuffer = 1 << 20;
     constexpr std::size_t kSizes[] = {1, 200'000, 70'000, 3};
     const zdtm::Pair pairs[] = {zdtm::make_pair_of(SOCK_SEQPACKET), zdtm::make_pair_of(SOCK_DGRAM)};

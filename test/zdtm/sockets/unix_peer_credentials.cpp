@@ -11,7 +11,7 @@
 #endif
 
 namespace {
-// What a socket says of who has made its other end.
+// Credentials that the kernel has stored for a socket's peer.
 struct Peer {
     uid_t uid = 0;
     gid_t gid = 0;
@@ -32,7 +32,7 @@ Peer peer_of(int fd) {
     return peer;
 }
 
-// Does `work` as another user, who has one supplementary group more than his own.
+// Runs `work` with another effective uid and gid and one further group.
 template <typename Work>
 auto as(uid_t id, Work&& work) {
     const gid_t groups[] = {id, id + 1};
@@ -58,7 +58,7 @@ int accept_from(int listener) {
 }
 }  // namespace
 
-ZDTM("who has made the other end of a connection (SO_PEERCRED): users and groups, of all kinds of Unix sockets") {
+ZDTM("peer credentials (SO_PEERCRED, SO_PEERGROUPS) of all kinds of Unix sockets") {
     const zdtm::Name names[] = {zdtm::Name::abstract("peer-credentials"), zdtm::Name::path("peer")};
     struct Served {
         int listener, accepted, client, waiting;
@@ -76,7 +76,7 @@ ZDTM("who has made the other end of a connection (SO_PEERCRED): users and groups
         made.waiting = as(3000, [&] { return zdtm::connected_socket(SOCK_STREAM, name); });
         served.push_back(made);
     }
-    // A listener that somebody else has made listen since.
+    // Another user calls listen(2) again, so later clients see that user.
     const zdtm::Name given = zdtm::Name::abstract("given");
     const int handed = as(4000, [&] { return zdtm::listening_socket(SOCK_SEQPACKET, given); });
     const int early = as(5000, [&] { return zdtm::connected_socket(SOCK_SEQPACKET, given); });
@@ -84,7 +84,7 @@ ZDTM("who has made the other end of a connection (SO_PEERCRED): users and groups
     as(6000, [&] { return SYS(listen(handed, 5)); });
     const int late = as(7000, [&] { return zdtm::connected_socket(SOCK_SEQPACKET, given); });
     const int late_accepted = accept_from(handed);
-    // The listener is gone.
+    // The listener is closed.
     const zdtm::Name short_lived = zdtm::Name::abstract("short-lived");
     const int listener = as(8000, [&] { return zdtm::listening_socket(SOCK_STREAM, short_lived); });
     const int orphan = as(9000, [&] { return zdtm::connected_socket(SOCK_STREAM, short_lived); });

@@ -4,7 +4,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("connections that wait to be accepted, as many as the backlog allows, in their order") {
+ZDTM("connections that are not accepted keep their order, up to the backlog") {
     constexpr int kBacklog = 2;
     const auto name = zdtm::Name::path("listener");
     const int listener = zdtm::listening_socket(SOCK_STREAM, name, kBacklog);

@@ -3,11 +3,11 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("listener, clients that wait and clients that don't, each in another process") {
+ZDTM("a listener, accepted clients and clients that are not accepted, each in another process") {
     const auto name = zdtm::Name::path("listener");
     const pid_t server = me.start_child([&](zdtm::Task& task) {
         const int listener = zdtm::listening_socket(SOCK_STREAM, name);
-        // The first client is accepted here, the second waits.
+        // The listener accepts the first client. The second one is not accepted.
         const pid_t first = task.start_child([&](zdtm::Task& inner) {
             const int client = zdtm::connected_socket(SOCK_STREAM, name);
             inner.wait_for_check();

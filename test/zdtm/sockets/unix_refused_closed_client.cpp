@@ -4,7 +4,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a connection that isn't accepted yet and whose client is closed is refused") {
+ZDTM("a dump refuses a connection that is not accepted and whose client is closed") {
     const auto name = zdtm::Name::path("listener");
     const int listener = zdtm::listening_socket(SOCK_SEQPACKET, name);
     SYS(close(zdtm::connected_socket(SOCK_SEQPACKET, name)));

@@ -4,7 +4,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an out-of-band byte that waits is refused") {
+ZDTM("a dump refuses an unread out-of-band byte") {
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_STREAM);
     zdtm::send_message(pair.one, "x");
     if (send(pair.one, "!", 1, MSG_OOB) == -1) {

@@ -4,7 +4,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("sockets that are in flight in each other's queues a thousand levels deep are refused") {
+ZDTM("a dump refuses sockets in flight in each other's queues, a thousand levels deep") {
     zdtm::Pair outer = zdtm::make_pair_of(SOCK_DGRAM);
     zdtm::send_message(outer.one, "innermost");
     SYS(close(outer.one));
@@ -12,7 +12,7 @@ ZDTM("sockets that are in flight in each other's queues a thousand levels deep a
     for (int level = 1; level < kLevels; ++level) {
         const zdtm::Pair next = zdtm::make_pair_of(SOCK_DGRAM);
         if (!zdtm::try_send_message(next.one, "x", {outer.other})) {
-            // Linux before 6.10 allows four levels.
+            // Linux before 6.10 allows a nesting depth of four.
             if (errno == ETOOMANYREFS) {
                 zdtm::skip("this kernel limits how deep sockets may be in flight");
             }

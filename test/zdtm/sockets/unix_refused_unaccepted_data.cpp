@@ -4,7 +4,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("data in a connection that isn't accepted yet is refused") {
+ZDTM("a dump refuses unread data in a connection that is not accepted") {
     const auto name = zdtm::Name::path("listener");
     const int listener = zdtm::listening_socket(SOCK_STREAM, name);
     const int client = zdtm::connected_socket(SOCK_STREAM, name);

@@ -4,7 +4,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("files in flight in all types of sockets, held by others too or by nobody else") {
+ZDTM("files in flight in all types of sockets, some of them also open in a process") {
     zdtm::write_file("data", "0123456789");
     const int types[] = {SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM};
     zdtm::Pair pairs[3];

@@ -4,7 +4,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("files in flight between processes, which other processes have open") {
+ZDTM("files in flight between processes; other processes have them open") {
     zdtm::write_file("data", "0123456789");
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_STREAM);
     const int file = SYS(open("data", O_RDONLY));

@@ -3,7 +3,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a socket in flight in its own queue, and two in each other's") {
+ZDTM("a socket in flight in its own queue, and two sockets in each other's") {
     const zdtm::Pair own = zdtm::make_pair_of(SOCK_STREAM);
     zdtm::send_message(own.one, "itself", {own.other});
     const zdtm::Pair one = zdtm::make_pair_of(SOCK_STREAM);

@@ -5,7 +5,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("files in flight come with the bytes of a stream they were sent with, not earlier") {
+ZDTM("files in flight arrive with the stream bytes that they were sent with, not earlier") {
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_STREAM);
     const int null = SYS(open("/dev/null", O_RDONLY));
     const int zero = SYS(open("/dev/zero", O_RDONLY));

@@ -5,7 +5,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("sockets in flight in sockets, whose queues hold files") {
+ZDTM("sockets in flight whose queues contain files") {
     zdtm::write_file("data", "0123456789");
     const zdtm::Pair outer = zdtm::make_pair_of(SOCK_STREAM);
     const zdtm::Pair middle = zdtm::make_pair_of(SOCK_DGRAM);
@@ -29,5 +29,5 @@ ZDTM("sockets in flight in sockets, whose queues hold files") {
     CHECK(got == "file" && got.descriptors.size() == 1, "'%s'", got.data.c_str());
     char byte = 0;
     CHECK(read(got.descriptors[0], &byte, 1) == 1 && byte == '7', "read '%c'", byte);
-    CHECK(zdtm::receive(last).length == 0, "somebody has the other end of a socket that was closed");
+    CHECK(zdtm::receive(last).length == 0, "a process has the other end of a socket that was closed");
 }

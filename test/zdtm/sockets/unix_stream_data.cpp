@@ -5,7 +5,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a pair of streams keeps what waits in both, however much that is, and O_NONBLOCK of each") {
+ZDTM("a stream pair keeps unread data of both directions, in any amount, and O_NONBLOCK of each end") {
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_STREAM);
     SYS(fcntl(pair.other, F_SETFL, 0));
     std::vector<std::byte> out(150'000);

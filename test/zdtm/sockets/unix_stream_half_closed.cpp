@@ -2,7 +2,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("streams shut down in one or both directions, with data still in them") {
+ZDTM("streams that are shut down in one or both directions, with unread data") {
     const zdtm::Pair sending = zdtm::make_pair_of(SOCK_STREAM);
     const zdtm::Pair receiving = zdtm::make_pair_of(SOCK_STREAM);
     const zdtm::Pair both = zdtm::make_pair_of(SOCK_SEQPACKET);

@@ -53,13 +53,13 @@ struct Kept {
 
 }  // namespace
 
-ZDTM("vsock sockets that are fresh, bound and listening, with their options") {
+ZDTM("vsock sockets: new, bound and listening, with options") {
     if (socket(AF_VSOCK, SOCK_STREAM, 0) < 0) {
         zdtm::skip("no vsock: %s", strerror(errno));
     }
     std::vector<Kept> all;
     for (const int type : {SOCK_STREAM, SOCK_SEQPACKET})
-        for (const int stage : {0, 1, 2}) {  // fresh, bound, listening
+        for (const int stage : {0, 1, 2}) {  // new, bound, listening
             const int fd = SYS(socket(AF_VSOCK, type, 0));
             if (stage > 0)
                 SYS(bind_to(fd, VMADDR_CID_ANY, VMADDR_PORT_ANY));
@@ -76,7 +76,7 @@ ZDTM("vsock sockets that are fresh, bound and listening, with their options") {
     SYS(setsockopt(fd, AF_VSOCK, SO_VM_SOCKETS_CONNECT_TIMEOUT_OLD, &patience, sizeof(patience)));
     zdtm::set_option(fd, SOL_SOCKET, SO_PRIORITY, 5);
     const int copy = SYS(dup(fd));
-    timeval rounded{};  // to the kernel's ticks
+    timeval rounded{};  // the kernel rounds to its ticks
     socklen_t size = sizeof(rounded);
     SYS(getsockopt(fd, AF_VSOCK, SO_VM_SOCKETS_CONNECT_TIMEOUT_OLD, &rounded, &size));
 
@@ -104,7 +104,7 @@ ZDTM("vsock sockets that are fresh, bound and listening, with their options") {
     SYS(getsockopt(fd, AF_VSOCK, SO_VM_SOCKETS_CONNECT_TIMEOUT_OLD, &now, &size));
     CHECK(now.tv_sec == rounded.tv_sec && now.tv_usec == rounded.tv_usec, "waits %ld.%06ld s", now.tv_sec, now.tv_usec);
     CHECK(zdtm::get_option(fd, SOL_SOCKET, SO_PRIORITY) == 5, "another priority");
-    // A fresh one can still be bound, a bound one can listen.
+    // The new socket can be bound, and the bound one can listen.
     SYS(bind_to(all[0].fd, VMADDR_CID_ANY, VMADDR_PORT_ANY));
     SYS(listen(all[0].fd, 1));
     SYS(listen(all[1].fd, 1));

@@ -10,14 +10,14 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a vsock socket that waits for another machine's answer is refused") {
+ZDTM("a dump refuses a vsock socket that is connecting") {
     const int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_NONBLOCK, 0);
     if (fd < 0) {
         zdtm::skip("no vsock: %s", strerror(errno));
     }
     const timeval minutes{300, 0};
     SYS(setsockopt(fd, AF_VSOCK, SO_VM_SOCKETS_CONNECT_TIMEOUT_OLD, &minutes, sizeof(minutes)));
-    sockaddr_vm nobody{};  // not even a host answers for it
+    sockaddr_vm nobody{};  // no process listens there, and no host either
     nobody.svm_family = AF_VSOCK;
     nobody.svm_cid = VMADDR_CID_LOCAL;
     nobody.svm_port = 5000;
@@ -26,7 +26,7 @@ ZDTM("a vsock socket that waits for another machine's answer is refused") {
     }
     pollfd ask{fd, POLLOUT, 0};
     if (poll(&ask, 1, 500) != 0) {
-        zdtm::skip("somebody answers");
+        zdtm::skip("a host answers");
     }
     me.wait_for_check();
     CHECK(fcntl(fd, F_GETFD) >= 0, "it is gone");

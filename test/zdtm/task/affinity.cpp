@@ -5,7 +5,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("the CPUs each thread may run on") {
+ZDTM("CPU affinity of each thread") {
     cpu_set_t all;
     SYS(sched_getaffinity(0, sizeof all, &all));
     if (CPU_COUNT(&all) < 2) {

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a child subreaper stays one: it adopts orphans") {
+ZDTM("a child subreaper is still one and gets orphans") {
     SYS(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
     const std::span<std::byte> memory =
         zdtm::map(zdtm::page_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);

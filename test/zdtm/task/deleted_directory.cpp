@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a working directory that was deleted") {
+ZDTM("a deleted working directory") {
     SYS(mkdir("gone", 0755));
     SYS(chdir("gone"));
     SYS(rmdir("../gone"));

@@ -10,7 +10,7 @@ constexpr int set_deny = 65;  // PR_SET_MDWE
 constexpr int get_deny = 66;
 }  // namespace
 
-ZDTM("memory can't be made executable (PR_SET_MDWE), in a process and its child") {
+ZDTM("PR_SET_MDWE in a process and its child: writable memory can't become executable") {
     if (prctl(set_deny, 1, 0, 0, 0) == -1) {
         zdtm::skip("PR_SET_MDWE: %s", strerror(errno));
     }

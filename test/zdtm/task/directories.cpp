@@ -11,7 +11,7 @@ std::string here() {
 }
 }  // namespace
 
-ZDTM("working directory and file creation mask, different per task") {
+ZDTM("working directory and file mode creation mask, different in each task") {
     SYS(mkdir("below", 0755));
     SYS(mkdir("below/deeper", 0700));
     const std::string top = here();

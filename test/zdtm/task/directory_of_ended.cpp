@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("the working directory is that of an ended process in /proc") {
+ZDTM("a working directory of an ended process in /proc") {
     const pid_t child = SYS(fork());
     if (child == 0) {
         pause();

@@ -3,11 +3,11 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a program whose executable was deleted") {
+ZDTM("a program whose executable is deleted") {
     char link[4096] = {};
     SYS(readlink("/proc/self/exe", link, sizeof link - 1));
     if (strstr(link, "/copy") == nullptr) {
-        // First life: run from a copy.
+        // First run: executes a copy of the program.
         zdtm::write_file("copy", zdtm::read_file("/proc/self/exe"));
         SYS(chmod("copy", 0755));
         SYS(execl("./copy", "copy", nullptr));

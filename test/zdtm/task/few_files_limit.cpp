@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a task that may not open one more file, lock memory or dump core") {
+ZDTM("limits allow a task no further file, no locked memory and no core dump") {
     const rlimit nothing{0, 0};
     const rlimit few{8, 8};
     SYS(setrlimit(RLIMIT_NOFILE, &few));

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a task that may not make files longer than 600 bytes") {
+ZDTM("a limit of 600 bytes on file sizes (RLIMIT_FSIZE)") {
     const rlimit small{600, 600};
     SYS(setrlimit(RLIMIT_FSIZE, &small));
     me.wait_for_check();

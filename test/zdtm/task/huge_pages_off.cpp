@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("transparent huge pages switched off for one process") {
+ZDTM("transparent huge pages are off for one process (PR_SET_THP_DISABLE)") {
     const pid_t child = me.start_child([](zdtm::Task& task) {
         SYS(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0));
         task.wait_for_check();

@@ -3,8 +3,8 @@
 
 #include "zdtm.hpp"
 
-ZDTM("resource limits, lowered and different per task") {
-    // Soft and hard ones below what is inherited: root may not be allowed to raise the latter.
+ZDTM("resource limits, lowered and different in each task") {
+    // Lowers soft and hard limits. Root may lack the capability to raise hard ones.
     const auto lower = [](unsigned by) {
         for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
             rlimit limit{};

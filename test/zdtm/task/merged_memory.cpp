@@ -9,7 +9,7 @@ constexpr int set_merge = 67;  // PR_SET_MEMORY_MERGE
 constexpr int get_merge = 68;
 }  // namespace
 
-ZDTM("all memory may be merged with equal memory (PR_SET_MEMORY_MERGE)") {
+ZDTM("PR_SET_MEMORY_MERGE: the kernel may merge all memory with equal pages") {
     if (prctl(set_merge, 1, 0, 0, 0) == -1) {
         zdtm::skip("PR_SET_MEMORY_MERGE: %s", strerror(errno));
     }

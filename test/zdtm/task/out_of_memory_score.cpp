@@ -2,7 +2,7 @@
 #include "zdtm.hpp"
 
 ZDTM("oom_score_adj") {
-    // Raised only: lowering needs CAP_SYS_RESOURCE.
+    // Raises the value only: lowering it needs CAP_SYS_RESOURCE.
     zdtm::write_file("/proc/self/oom_score_adj", "300");
     const pid_t child = me.start_child([](zdtm::Task& task) {
         zdtm::write_file("/proc/self/oom_score_adj", "777");

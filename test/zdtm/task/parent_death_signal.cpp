@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("the parent-death signal is still set, and is sent") {
+ZDTM("the parent-death signal stays set and comes") {
     int report[2];
     SYS(pipe(report));
     const pid_t middle = me.start_child([&](zdtm::Task& task) {
@@ -15,7 +15,7 @@ ZDTM("the parent-death signal is still set, and is sent") {
             SYS(sigprocmask(SIG_BLOCK, &set, nullptr));
             grandchild.ready();
             siginfo_t info{};
-            // A stop, which every dump is, may end this call (signal(7)).
+            // A stop may end this call with EINTR (signal(7)), and a dump stops the task.
             while (sigwaitinfo(&set, &info) != SIGUSR1) {
                 CHECK(errno == EINTR, "%s", strerror(errno));
             }

@@ -3,8 +3,8 @@
 
 #include "zdtm.hpp"
 
-// After a restore that doesn't wait criu is the parent, and ends.
-ZDTM("the parent-death signal of the root isn't sent when criu ends") {
+// A restore with --restore-detached ends, and criu is the root's parent.
+ZDTM("the root doesn't get its parent-death signal when criu ends") {
     SYS(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
     me.wait_for_check();
     int number = -1;

@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a task in a changed root (chroot)") {
+ZDTM("a task with a changed root (chroot)") {
     SYS(mkdir("jail", 0755));
     SYS(mkdir("jail/inner", 0755));
     zdtm::write_file("jail/inner/file", "inside");

@@ -15,11 +15,11 @@ constexpr Policy policies[] = {{SCHED_OTHER, 0, 5},  {SCHED_OTHER, 0, -3},      
                                {SCHED_IDLE, 0, 0},   {SCHED_FIFO, 3, 0},          {SCHED_RR, 7, 0},
                                {SCHED_OTHER, 0, 19}, {SCHED_FIFO | kReset, 4, 0}, {SCHED_BATCH | kReset, 0, 3}};
 
-// Real-time policies may be shut off by the machine's control groups: known before the dump, not read off its result.
+// Cgroups of the machine may forbid real-time policies. The program stores the result before the dump.
 bool got[std::size(policies)];
 }  // namespace
 
-ZDTM("scheduling policy, priority, the flag RESET_ON_FORK and nice of every thread") {
+ZDTM("scheduling policy, priority, SCHED_RESET_ON_FORK and nice value of each thread") {
     zdtm::Threads threads(
         std::size(policies),
         [](unsigned index) {
@@ -43,7 +43,7 @@ ZDTM("scheduling policy, priority, the flag RESET_ON_FORK and nice of every thre
             errno = 0;
             const int nice = getpriority(PRIO_PROCESS, 0);
             CHECK(errno == 0 && nice == wanted.nice, "thread %u: nice %d", index, nice);
-            // Idle threads take long to end on a busy machine, and their ids are wanted again.
+            // Threads with SCHED_IDLE end late on a busy machine, and a restore needs their ids.
             const sched_param usual{0};
             SYS(sched_setscheduler(0, SCHED_OTHER, &usual));
         });

@@ -5,7 +5,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("the timer slack of each thread") {
+ZDTM("timer slack of each thread") {
     zdtm::Threads threads(
         3, [](unsigned index) { SYS(prctl(PR_SET_TIMERSLACK, 1000 + index, 0, 0, 0)); },
         [](unsigned index) {

@@ -3,12 +3,12 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a command line that the program moved elsewhere (PR_SET_MM)") {
+ZDTM("a command line at another address (PR_SET_MM)") {
     const std::span<std::byte> page = zdtm::map(zdtm::page_size());
     const char title[] = "a quite different title";
     memcpy(page.data(), title, sizeof title);
     const auto begin = reinterpret_cast<unsigned long>(page.data());
-    // The end first where the new place lies above the old one, else the beginning.
+    // The kernel requires begin <= end, so the order depends on the direction of the move.
     if (prctl(PR_SET_MM, PR_SET_MM_ARG_END, begin + sizeof title, 0, 0) != 0 && errno == EPERM) {
         zdtm::skip("PR_SET_MM needs CAP_SYS_RESOURCE");
     }

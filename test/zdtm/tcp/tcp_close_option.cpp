@@ -6,14 +6,14 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("--tcp-close: connections are closed afterwards, sockets that listen go on, options stay") {
+ZDTM("--tcp-close: connections are closed after the restore, listening sockets and options stay") {
     const int listener = zdtm::tcp_listener(AF_INET);
     const int client = zdtm::tcp_connected(zdtm::Inet::of(listener));
     const int server = SYS(accept(listener, nullptr, nullptr));
     zdtm::set_option(client, IPPROTO_TCP, TCP_NODELAY, 1);
     me.wait_for_check();
     if (access("../restored", F_OK) != 0) {
-        zdtm::check_flows(client, server, "a dump that failed");  // and left all as it was
+        zdtm::check_flows(client, server, "a dump that failed");  // the failed dump left the connection open
         return;
     }
     for (const int fd : {client, server}) {

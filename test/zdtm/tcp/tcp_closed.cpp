@@ -6,7 +6,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// The peer closes with data unread: that is a reset.
+// The peer closes with unread data, so the kernel sends a reset.
 zdtm::Connection reset() {
     const zdtm::Connection pair = zdtm::tcp_connection(AF_INET);
     SYS(send(pair.client, "unread", 6, 0));
@@ -22,7 +22,7 @@ zdtm::Connection reset() {
 }
 }  // namespace
 
-ZDTM("connections that were reset keep what is to be read and the error; those closed in peace stay closed") {
+ZDTM("reset connections keep unread data and their error; connections that were closed in order stay closed") {
     const int seen = reset().client;
     CHECK(zdtm::get_option(seen, SOL_SOCKET, SO_ERROR) == ECONNRESET, "no reset");
     const int unseen = reset().client;

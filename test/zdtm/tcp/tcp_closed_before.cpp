@@ -4,7 +4,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Listens without SO_REUSEADDR, as servers at ports that nobody chose do.
+// Listens without SO_REUSEADDR, as many servers on a port of the kernel's choice do.
 int plain_listener(const zdtm::Inet& where) {
     const int fd = SYS(socket(where.get()->sa_family, SOCK_STREAM, 0));
     SYS(bind(fd, where.get(), where.length));
@@ -12,7 +12,7 @@ int plain_listener(const zdtm::Inet& where) {
     return fd;
 }
 
-// A connection that the accepting side is the first to close: it stays TIME_WAIT under the listener's port.
+// The accepting side closes first, so the kernel keeps a TIME_WAIT entry on the listener's port.
 void closed_connection(int listener, const zdtm::Inet& to) {
     const int client = zdtm::tcp_connected(to);
     const int server = SYS(accept(listener, nullptr, nullptr));
@@ -23,7 +23,7 @@ void closed_connection(int listener, const zdtm::Inet& to) {
 }
 }  // namespace
 
-ZDTM("listeners without SO_REUSEADDR that have closed connections before the dump") {
+ZDTM("listeners without SO_REUSEADDR whose port has TIME_WAIT entries") {
     const int four = plain_listener(zdtm::Inet::loopback(AF_INET));
     closed_connection(four, zdtm::Inet::of(four));
     zdtm::Inet any{};

@@ -6,7 +6,7 @@
 #include "network.hpp"
 #include "zdtm.hpp"
 
-ZDTM("connections that were locked by the dump and are restored as closed leave no rule behind") {
+ZDTM("a restore with --tcp-close removes the rules of the network lock") {
     const auto [client, server] = zdtm::tcp_connection(AF_INET);
     const unsigned port = ntohs(reinterpret_cast<const sockaddr_in*>(zdtm::Inet::of(server).get())->sin_port);
     me.wait_for_check();

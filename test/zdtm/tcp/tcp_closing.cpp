@@ -9,7 +9,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Packets that come for this socket are lost from now on.
+// Attaches a filter that drops all incoming packets of this socket.
 void go_deaf(int fd) {
     sock_filter nothing{BPF_RET | BPF_K, 0, 0, 0};
     const sock_fprog program{1, &nothing};
@@ -38,20 +38,20 @@ void check_rest(int fd, const char* what) {
 }
 }  // namespace
 
-ZDTM("connections in the midst of being closed: FIN_WAIT1, LAST_ACK, CLOSING") {
-    // Its FIN doesn't arrive.
+ZDTM("connections in the states FIN_WAIT1, LAST_ACK and CLOSING") {
+    // The peer drops the FIN of the first client.
     const zdtm::Connection first = zdtm::tcp_connection(AF_INET);
     go_deaf(first.server);
     SYS(send(first.client, "last", 4, 0));
     SYS(shutdown(first.client, SHUT_WR));
-    // Its FIN arrives, the answer to that doesn't.
+    // The FIN of the second server is not acknowledged: the client drops it.
     const zdtm::Connection second = zdtm::tcp_connection(AF_INET6);
     SYS(shutdown(second.client, SHUT_WR));
     await_state(second.client, TCP_FIN_WAIT2, "second client");
     go_deaf(second.client);
     SYS(send(second.server, "last", 4, 0));
     SYS(shutdown(second.server, SHUT_WR));
-    // Both send a FIN before they see the other's.
+    // Both ends of the third connection send a FIN before they receive the other's.
     const zdtm::Connection third = zdtm::tcp_connection(AF_INET);
     go_deaf(third.client);
     go_deaf(third.server);

@@ -5,7 +5,7 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("connections over IPv4, over IPv6, and over IPv4 from sockets of IPv6") {
+ZDTM("connections over IPv4, over IPv6, and over IPv4 with IPv6 sockets") {
     const zdtm::Connection plain = zdtm::tcp_connection(AF_INET6);
     const int listener = zdtm::tcp_listener(AF_INET);
     const int client = zdtm::tcp_connected(zdtm::Inet::mapped(zdtm::Inet::of(listener).port()));

@@ -25,7 +25,7 @@ void read_all(int fd, std::uint64_t seed) {
 }
 }  // namespace
 
-ZDTM("streams between processes of the tree go on flowing over dumps and restores, IPv4 and IPv6") {
+ZDTM("streams between processes of the tree continue over dumps and restores, IPv4 and IPv6") {
     std::vector<pid_t> children;
     for (const int family : {AF_INET, AF_INET6}) {
         const zdtm::Connection pair = zdtm::tcp_connection(family);

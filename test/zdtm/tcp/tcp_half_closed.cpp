@@ -34,7 +34,7 @@ zdtm::Connection half_closed(int family) {
 }
 }  // namespace
 
-ZDTM("connections of which one direction is closed") {
+ZDTM("connections with one closed direction") {
     const zdtm::Connection four = half_closed(AF_INET);
     const zdtm::Connection six = half_closed(AF_INET6);
     const zdtm::Connection reading = zdtm::tcp_connection(AF_INET);

@@ -6,7 +6,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("an end of a connection that is on its way through a Unix socket") {
+ZDTM("one end of a connection is in flight in a Unix socket") {
     const zdtm::Connection tcp = zdtm::tcp_connection(AF_INET);
     const zdtm::Pair pair = zdtm::make_pair_of(SOCK_STREAM);
     zdtm::send_message(pair.one, "take it", {tcp.server});

@@ -20,7 +20,7 @@ int backlog(int fd) {
 }
 }  // namespace
 
-ZDTM("sockets that listen: backlog, options, two at one port, one for both families, one bound only") {
+ZDTM("listening sockets: backlog, options, two on one port, one for both families, one that is only bound") {
     const int plain = zdtm::tcp_listener(AF_INET, 5);
     zdtm::set_option(plain, IPPROTO_TCP, TCP_DEFER_ACCEPT, 3);
     const int deferred = zdtm::get_option(plain, IPPROTO_TCP, TCP_DEFER_ACCEPT);

@@ -23,7 +23,9 @@ void expect(int fd, char wanted) {
 }
 }  // namespace
 
-ZDTM("a restore locks the network itself if nobody else does: a packet of the peer doesn't end the connection") {
+ZDTM(
+    "a restore locks the network itself if the lock of the dump is gone: a packet of the peer doesn't reset the "
+    "connection") {
     if (system("nft --version > nft") != 0) {
         zdtm::skip("no nft");
     }
@@ -34,14 +36,14 @@ ZDTM("a restore locks the network itself if nobody else does: a packet of the pe
     SYS(send(fd, "a", 1, 0));
     expect(fd, 'a');
     SYS(open("data", O_CREAT | O_RDWR, 0600));
-    // Restoring this takes its time, and it is done before sockets are made.
+    // The restore of this memory takes time and comes before the sockets.
     std::vector<std::uint64_t> memory(std::size_t{40} << 20);
     for (std::size_t i = 0; i < memory.size(); ++i) {
         memory[i] = i;
     }
     me.wait_for_check();
     CHECK(memory[12345] == 12345, "the memory is wrong");
-    expect(fd, 'x');  // sent while there was no socket
+    expect(fd, 'x');  // the server sent this while there was no socket
     SYS(send(fd, "y", 1, 0));
     expect(fd, 'y');
 }

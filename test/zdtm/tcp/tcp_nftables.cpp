@@ -4,7 +4,7 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("connections of both IPs are locked by nftables meanwhile, and not afterwards") {
+ZDTM("nftables rules lock IPv4 and IPv6 connections from the dump until the restore") {
     const zdtm::Connection four = zdtm::tcp_connection(AF_INET);
     const zdtm::Connection six = zdtm::tcp_connection(AF_INET6);
     me.wait_for_check();

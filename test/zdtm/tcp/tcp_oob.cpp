@@ -6,7 +6,7 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a connection with out-of-band data is refused, and goes on") {
+ZDTM("a dump refuses a connection with out-of-band data, and the connection continues") {
     const zdtm::Connection pair = zdtm::tcp_connection(AF_INET);
     SYS(send(pair.client, "urgent", 6, MSG_OOB));
     SYS(send(pair.client, "more", 4, 0));

@@ -38,7 +38,7 @@ constexpr Option kOptions[] = {
     OPTION(IPPROTO_IP, IP_TTL, 33),
     OPTION(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT),
     OPTION(IPPROTO_IP, IP_RECVERR, 1),
-    OPTION(SOL_SOCKET, SO_PRIORITY, 3),  // behind IP_TOS, which sets it
+    OPTION(SOL_SOCKET, SO_PRIORITY, 3),  // after IP_TOS, which changes it
     OPTION(IPPROTO_IP, IP_MINTTL, 5),
     OPTION(IPPROTO_IP, IP_RECVTTL, 1),
 };
@@ -56,7 +56,7 @@ std::string congestion(int fd) {
 }
 }  // namespace
 
-ZDTM("options of TCP and IP, of a connection and of a socket that isn't connected") {
+ZDTM("TCP and IP options of a connection and of an unconnected socket") {
     const zdtm::Connection pair = zdtm::tcp_connection(AF_INET);
     const int lone = SYS(socket(AF_INET, SOCK_STREAM, 0));
     for (const int fd : {pair.client, lone}) {

@@ -10,12 +10,12 @@
 #include "zdtm.hpp"
 
 namespace {
-// Sends and receives for as long as `on` says so; then receives the rest.
+// Sends and receives while `on` returns true, then receives the rest.
 template <typename On>
 void talk(int fd, zdtm::Stream& out, zdtm::Stream& in, On&& on) {
     bool sends = true;
     while ((sends = sends && on()) || in.at() < out.at()) {
-        // A few hundred kilobytes on their way at most, so that the end comes soon.
+        // Limits the bytes in flight to a few hundred kilobytes, so the end comes soon.
         const bool more = sends && out.at() - in.at() < 300'000;
         pollfd wait{fd, static_cast<short>(POLLIN | (more ? POLLOUT : 0)), 0};
         CHECK(poll(&wait, 1, zdtm::kPatience) != 0, "nothing comes back from byte %llu of %llu on: %s",
@@ -34,7 +34,7 @@ void talk(int fd, zdtm::Stream& out, zdtm::Stream& in, On&& on) {
 }
 }  // namespace
 
-ZDTM("a stream to a server outside of the tree, and back, goes on flowing over dumps and restores") {
+ZDTM("a stream to a server outside of the tree, and back, continues over dumps and restores") {
     const char* const port = getenv("ZDTM_ECHO");
     CHECK(port != nullptr, "no server outside");
     const int fd =
@@ -46,6 +46,6 @@ ZDTM("a stream to a server outside of the tree, and back, goes on flowing over d
     me.ready();
     talk(fd, out, in, [&] { return !me.triggered(); });
     talk(fd, out, in, [&, end = out.at() + 1'000'000] { return out.at() < end; });
-    // When this process ends its connection does: a copy of it can't come to life after that.
+    // The connection ends with this process. A later restore of an earlier dump would find no peer.
     zdtm::write_file("ended", "");
 }

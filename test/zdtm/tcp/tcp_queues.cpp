@@ -26,7 +26,7 @@ void drain(int fd, std::uint64_t seed, std::uint64_t size) {
 }
 }  // namespace
 
-ZDTM("a connection keeps what waits in the queues of both of its ends, sent or not yet sent") {
+ZDTM("a connection keeps the receive and send queues of both ends, including data that was not sent") {
     const zdtm::Connection pair = zdtm::tcp_connection(AF_INET);
     SYS(fcntl(pair.client, F_SETFL, O_NONBLOCK));
     SYS(fcntl(pair.server, F_SETFL, O_NONBLOCK));

@@ -9,7 +9,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a listening TCP socket with a key for a peer's signatures is refused") {
+ZDTM("a dump refuses a listening TCP socket with an MD5 signature key") {
     const int fd = SYS(socket(AF_INET, SOCK_STREAM, 0));
     sockaddr_in peer{};
     peer.sin_family = AF_INET;

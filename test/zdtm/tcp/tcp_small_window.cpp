@@ -25,7 +25,7 @@ struct Full {
     zdtm::Stream received;
 };
 
-// A connection whose receiver never offers more than a few kilobytes, far less than a segment of the loopback device.
+// Makes a connection whose receiver offers a few kilobytes, far less than a segment of the loopback device.
 Full full(int family, std::uint64_t seed) {
     const int listener = zdtm::tcp_listener(family);
     zdtm::set_option(listener, SOL_SOCKET, SO_RCVBUF, 3000);
@@ -48,7 +48,7 @@ void check_drains(Full& one, const char* what) {
               static_cast<unsigned long long>(one.received.at()), static_cast<unsigned long long>(one.sent.at()),
               zdtm::tcp_condition(one.pair.client).c_str(), zdtm::tcp_condition(one.pair.server).c_str());
         CHECK(one.received.receive(one.pair.server, kMost) > 0, "%s: %s", what, strerror(errno));
-        // Window probes alone move a few kilobytes in a second or so.
+        // Window probes alone transfer only a few kilobytes a second.
         CHECK(seconds() - start < 30, "%s crawls: %llu of %llu, sender %s", what,
               static_cast<unsigned long long>(one.received.at()), static_cast<unsigned long long>(one.sent.at()),
               zdtm::tcp_condition(one.pair.client).c_str());
@@ -56,7 +56,7 @@ void check_drains(Full& one, const char* what) {
 }
 }  // namespace
 
-ZDTM("a full connection whose receiver's window is smaller than a segment") {
+ZDTM("a full connection whose receive window is smaller than a segment") {
     Full four = full(AF_INET, 4);
     Full six = full(AF_INET6, 6);
     me.wait_for_check();

@@ -7,7 +7,7 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a connection that waits to be accepted is refused") {
+ZDTM("a dump refuses a connection that is not accepted") {
     const int listener = zdtm::tcp_listener(AF_INET);
     const int client = zdtm::tcp_connected(zdtm::Inet::of(listener));
     SYS(fcntl(client, F_SETFD, 0));

@@ -22,10 +22,10 @@ Scales scales_of(int fd) {
 }
 }  // namespace
 
-ZDTM("window scales of a connection that differ between its directions") {
+ZDTM("a connection with different window scales in its directions") {
     const int listener = zdtm::tcp_listener(AF_INET);
     const int client = SYS(socket(AF_INET, SOCK_STREAM, 0));
-    // The scale is chosen by the receive buffer, when the connection is made.
+    // The kernel chooses the window scale by the receive buffer, at connect(2).
     zdtm::set_option(client, SOL_SOCKET, SO_RCVBUF, 8192);
     const zdtm::Inet to = zdtm::Inet::of(listener);
     SYS(connect(client, to.get(), to.length));

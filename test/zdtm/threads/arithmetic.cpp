@@ -5,7 +5,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// A sum that depends on every step; vectorised by the compiler as it likes.
+// Computes a sum that depends on every step. The compiler may vectorise it.
 double work(unsigned seed) {
     double values[64];
     for (unsigned i = 0; i < 64; ++i) {
@@ -22,7 +22,7 @@ double work(unsigned seed) {
 }
 }  // namespace
 
-ZDTM("threads that compute all the time get the same results") {
+ZDTM("threads that compute all the time get correct results") {
     zdtm::Threads threads(4, [](unsigned index, zdtm::Threads& all) {
         const double expected = work(index);
         all.arrive();

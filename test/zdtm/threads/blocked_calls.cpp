@@ -5,7 +5,7 @@
 #include "blocking_calls.hpp"
 #include "zdtm.hpp"
 
-ZDTM("system calls that threads are blocked in go on, as if nothing had interrupted them") {
+ZDTM("blocked system calls of threads continue as if nothing had interrupted them") {
     zdtm::BlockingCalls calls(zdtm::BlockingCalls::Kind::Lasting);
     me.wait_for_check();
     calls.check_blocked();

@@ -7,7 +7,7 @@
 #include "blocking_calls.hpp"
 #include "zdtm.hpp"
 
-ZDTM("sends that threads are blocked in go on after a dump that has failed") {
+ZDTM("blocked sends of threads continue after a failed dump") {
     const int lock = SYS(open("lock", O_RDWR | O_CREAT, 0600));
     SYS(flock(lock, LOCK_EX));
     zdtm::BlockingCalls calls(zdtm::BlockingCalls::Kind::Sends);

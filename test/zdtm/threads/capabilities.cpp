@@ -7,7 +7,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Of this thread alone: unlike setuid(), the raw system call doesn't reach the others.
+// Returns the effective capabilities of this thread. The raw system call doesn't affect other threads, unlike setuid().
 std::uint64_t effective() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct data[2] = {};
@@ -25,7 +25,7 @@ void drop(unsigned capability) {
 }
 }  // namespace
 
-ZDTM("threads of one process with different capabilities and securebits") {
+ZDTM("threads of one process with different capabilities and secure bits") {
     constexpr unsigned first = CAP_NET_ADMIN;
     std::uint64_t before[3] = {};
     zdtm::Threads threads(

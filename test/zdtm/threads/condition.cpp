@@ -5,7 +5,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("threads blocked on a mutex and on a condition variable wake up when they should") {
+ZDTM("threads that block on a mutex and on a condition variable wake up in order") {
     std::mutex held;
     std::mutex guard;
     std::condition_variable changed;

@@ -18,7 +18,7 @@ f_owner_ex owner_of(int fd) {
     return now;
 }
 
-/// An end of a pipe whose owner is a thread, and which tells of input.
+/// A pipe end with O_ASYNC whose owner is a thread.
 struct Owned {
     int ends[2];
 
@@ -40,7 +40,7 @@ struct Owned {
 
 }  // namespace
 
-ZDTM("descriptors that threads other than the first own (F_OWNER_TID), of this process and of another") {
+ZDTM("descriptors whose F_OWNER_TID is a thread other than the main one, of this process and of another") {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, kSignal);
@@ -58,7 +58,7 @@ ZDTM("descriptors that threads other than the first own (F_OWNER_TID), of this p
             }
         });
     const Owned own(ids[1]);
-    // Its opener is a child: the thread is of another process.
+    // A child opens the pipe, so the owner is a thread of another process.
     const pid_t child = me.start_child([&](zdtm::Task& task) {
         const Owned of_parent(ids[0]);
         task.wait_for_check();
@@ -67,7 +67,7 @@ ZDTM("descriptors that threads other than the first own (F_OWNER_TID), of this p
     me.wait_for_check();
 
     own.require(ids[1]);
-    me.finish(child);  // while the threads live
+    me.finish(child);  // the threads are alive here
     CHECK(write(own.ends[1], "x", 1) == 1, "%s", strerror(errno));
     threads.finish();
     CHECK(told == POLL_IN, "told of %d", told.load());

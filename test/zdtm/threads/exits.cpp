@@ -4,7 +4,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("after the restore threads end and are joined (clear_child_tid), and new ones start") {
+ZDTM("after the restore, threads end and can be joined (clear_child_tid), and new ones start") {
     int* address = nullptr;
     zdtm::Threads threads(
         8, [](unsigned) {}, [](unsigned) {});

@@ -15,8 +15,8 @@
 
 namespace {
 
-// What a thread has: a child of the same session, one that leads a session, one in the latter's session (made by it for
-// its own parent), a zombie, and one that gets a signal when the thread ends.
+// Children of one thread: one in the thread's session, a session leader, and a member of the leader's session. Further
+// a zombie, and one with a parent-death signal.
 struct Family {
     pid_t self = 0;
     pid_t plain = 0;
@@ -44,7 +44,7 @@ pid_t fork_sleeper() {
     return child;
 }
 
-// A child that leads a session, and a sibling of it in that session.
+// Forks a session leader, which clones a sibling into its session.
 void add_session(Family& family) {
     int report[2];
     SYS(pipe(report));
@@ -85,7 +85,7 @@ void build(Family& family) {
     family.children = children_of(family.self);
 }
 
-// By the thread itself: it finds its children, and no other thread's.
+// Runs in the thread itself. Requires it to see its own children and none of another thread.
 void check(const Family& family, const Family& other) {
     CHECK(children_of(family.self) == family.children, "thread %d had %zu children, and has %zu or others", family.self,
           family.children.size(), children_of(family.self).size());
@@ -105,7 +105,7 @@ void check(const Family& family, const Family& other) {
 
 }  // namespace
 
-ZDTM("children belong to the threads that made them: they are waited for, and hear of an end, as such") {
+ZDTM("children belong to the thread that forked them: by wait with __WNOTHREAD and by parent-death signals") {
     Family leaders;
     Family first;
     Family second;

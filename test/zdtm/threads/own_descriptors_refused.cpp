@@ -7,7 +7,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a thread with a descriptor table of its own is refused") {
+ZDTM("a dump refuses a thread with a private descriptor table") {
     int own = -1;
     zdtm::Threads threads(
         2,

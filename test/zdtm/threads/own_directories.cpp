@@ -30,12 +30,12 @@ void make_file(const char* name, mode_t wanted) {
     CHECK((status.st_mode & 0777) == wanted, "%s has mode %o", name, status.st_mode & 0777);
 }
 
-// What the threads are called here.
+// Indices of the threads.
 enum : unsigned { kLikeLeader, kElsewhere, kInJail, kAlike, kInDeleted, kCount };
 
 }  // namespace
 
-ZDTM("threads with a working directory, root and file creation mask of their own (CLONE_FS)") {
+ZDTM("threads with a private working directory, root and file mode creation mask (CLONE_FS)") {
     const std::string top = here();
     umask(022);
     SYS(mkdir("below", 0755));
@@ -52,7 +52,7 @@ ZDTM("threads with a working directory, root and file creation mask of their own
             if (index == kElsewhere) {
                 SYS(chdir("below"));
                 umask(077);
-                // A thread that shares the directories of this one.
+                // Another thread shares the directories of this one.
                 friends = std::make_unique<zdtm::Threads>(
                     1, [](unsigned) {},
                     [&](unsigned) {

@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a thread whose own working directory is that of an ended process in /proc is refused") {
+ZDTM("a dump refuses a thread whose private working directory is that of an ended process in /proc") {
     const pid_t child = SYS(fork());
     if (child == 0)
         pause();

@@ -23,15 +23,15 @@ std::ptrdiff_t count_threads() {
 
 }  // namespace
 
-ZDTM("a thread with a list of semaphore adjustments of its own (CLONE_SYSVSEM): they are made when it ends") {
+ZDTM("a thread with private semaphore undo values (CLONE_SYSVSEM), which take effect when it ends") {
     SYS(unshare(CLONE_NEWIPC));
     const int set = SYS(semget(IPC_PRIVATE, 1, IPC_CREAT | 0600));
-    add(set, 5);  // to be undone when the process ends
+    add(set, 5);  // the kernel subtracts this when the process ends
     zdtm::Threads threads(
         1, [](unsigned) { SYS(unshare(CLONE_SYSVSEM)); }, [&](unsigned) { add(set, 2); });
     me.wait_for_check();
     threads.finish();
-    // The kernel makes the adjustments before it takes the thread out of /proc (do_exit() in kernel/exit.c).
+    // The kernel applies undo values before it removes the thread from /proc (do_exit() in kernel/exit.c).
     while (count_threads() != 1)
         sched_yield();
     const int value = SYS(semctl(set, 0, GETVAL));

@@ -7,7 +7,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a thread that holds semaphores which are given back when it ends, before its process does, is refused") {
+ZDTM("a dump refuses a thread with private semaphore undo values") {
     SYS(unshare(CLONE_NEWIPC));
     const int set = SYS(semget(IPC_PRIVATE, 1, IPC_CREAT | 0600));
     zdtm::Threads threads(

@@ -28,7 +28,7 @@ struct Controls {
         for (int kind = 0; kind < kinds; ++kind) {
             found.speculation[kind] = prctl(PR_GET_SPECULATION_CTRL, kind, 0, 0, 0);
         }
-        // A kernel may lack it.
+        // A kernel may lack this call.
         syscall(SYS_get_mempolicy, &found.memory_policy, found.memory_nodes, 1024, 0, 0);
         found.io_priority = SYS(syscall(SYS_ioprio_get, io_of_process, 0));
         return found;
@@ -37,9 +37,7 @@ struct Controls {
 
 }  // namespace
 
-ZDTM(
-    "threads forbid themselves time stamps and speculation, choose machine checks, I/O priorities and a memory "
-    "policy") {
+ZDTM("threads with PR_SET_TSC, speculation controls, machine check policy, I/O priority and memory policy") {
     Controls before[4];
     zdtm::Threads threads(
         4,
@@ -51,7 +49,7 @@ ZDTM(
                 SYS(prctl(PR_MCE_KILL, PR_MCE_KILL_SET, PR_MCE_KILL_EARLY, 0, 0));
             } else if (index < 3) {
                 for (int kind = 0; kind < kinds; ++kind) {
-                    // Not every processor has the choice.
+                    // Some processors don't support this control.
                     prctl(PR_SET_SPECULATION_CTRL, kind, index == 1 ? PR_SPEC_DISABLE : PR_SPEC_FORCE_DISABLE, 0, 0);
                 }
                 SYS(syscall(SYS_ioprio_set, io_of_process, 0, 2 << 13 | static_cast<int>(index)));

@@ -13,8 +13,8 @@ struct Registers {
     std::uint64_t flags;
 };
 
-// Loads registers, spins until the flag is set, and stores them: nothing else keeps the values meanwhile.
-// %rdi holds the flag's address, %rsi that of `values`, which is read and then written.
+// Loads registers, spins until the flag is set, and stores them. The loop has no other copy of the values.
+// %rdi is the address of the flag. %rsi is the address of `values`, which the code reads and then writes.
 void spin(Registers& values, const std::atomic<int>& flag) {
     asm volatile(
         "mov 0(%%rsi), %%rax\n mov 8(%%rsi), %%rbx\n mov 16(%%rsi), %%rcx\n mov 24(%%rsi), %%rdx\n"

@@ -6,7 +6,7 @@
 #include "zdtm.hpp"
 
 namespace {
-// Fills the register stack, spins, and takes it back; %rdi is the flag's address.
+// Loads the register stack, spins, and stores it. %rdi is the address of the flag.
 void spin(std::array<long double, 8>& values, const std::atomic<int>& flag) {
     asm volatile(
         "fldt 0(%%rsi)\n fldt 16(%%rsi)\n fldt 32(%%rsi)\n fldt 48(%%rsi)\n"

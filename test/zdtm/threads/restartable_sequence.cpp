@@ -10,7 +10,7 @@ const struct rseq* area() {
     return reinterpret_cast<const struct rseq*>(static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset);
 }
 
-// The kernel writes the CPU into the area whenever the thread gets back from it.
+// Requires the kernel to write the CPU number into the rseq area at each return to the thread.
 void require_alive() {
     cpu_set_t all;
     SYS(sched_getaffinity(0, sizeof all, &all));
@@ -28,7 +28,7 @@ void require_alive() {
 }
 }  // namespace
 
-ZDTM("the restartable-sequences area stays registered in every thread") {
+ZDTM("the rseq area stays registered in each thread") {
     if (__rseq_size == 0) {
         zdtm::skip("glibc registered no rseq area");
     }

@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("an area of restartable sequences in shared memory, which no restore takes, is refused") {
+ZDTM("a dump refuses an rseq area in shared memory") {
     constexpr unsigned kSize = 32;
     const std::span<std::byte> area = zdtm::map(zdtm::page_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto* const own = static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset;

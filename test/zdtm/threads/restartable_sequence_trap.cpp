@@ -10,7 +10,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-// Where the kernel takes a thread that it finds in the section. It has to stand behind the signature.
+// The abort handler of the section. The kernel requires the signature before it.
 extern "C" void trap_abort();
 asm(R"(
     .text
@@ -27,9 +27,9 @@ std::atomic<int> trapped{0};
 }
 
 namespace {
-constexpr std::uint64_t kSize = 4096;  // what criu needs for its code
+constexpr std::uint64_t kSize = 4096;  // size of the injection
 
-// struct rseq_cs
+// The kernel's struct rseq_cs.
 struct alignas(32) Section {
     std::uint32_t version;
     std::uint32_t flags;
@@ -38,7 +38,7 @@ struct alignas(32) Section {
     std::uint64_t abort;
 } section;
 
-// Where the kernel places the next mapping.
+// Returns the address that the kernel gives to the next mapping.
 std::uint64_t next_place() {
     void* const at = mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(at != MAP_FAILED, "mmap: %m");
@@ -47,26 +47,25 @@ std::uint64_t next_place() {
 }
 }  // namespace
 
-ZDTM(
-    "a thread says of all free memory that it is a restartable sequence: whose code lies there isn't taken out of it") {
+ZDTM("a thread's rseq section covers free addresses: the kernel must not abort criu's code that is mapped there") {
     if (__rseq_size == 0) {
         zdtm::skip("glibc registered no rseq area");
     }
     zdtm::Threads threads(1, [](unsigned, zdtm::Threads& all) {
         section = {0, 0, next_place(), kSize, reinterpret_cast<std::uint64_t>(&trap_abort)};
-        // rseq_cs of struct rseq
+        // field rseq_cs of struct rseq
         auto* const pointer = reinterpret_cast<std::atomic<std::uint64_t>*>(
             static_cast<char*>(__builtin_thread_pointer()) + __rseq_offset + 8);
         all.arrive();
-        // The kernel forgets the section whenever it takes the thread from the processor outside of it, but not before
-        // the thread goes back to its own code.
+        // The kernel clears rseq_cs at a preemption outside of the section, when the thread returns to user space. So
+        // the loop sets it again.
         while (all.released().load() == 0) {
             pointer->store(reinterpret_cast<std::uint64_t>(&section));
             syscall(SYS_futex, &all.released(), FUTEX_WAIT, 0, nullptr, nullptr, 0);
         }
     });
     me.wait_for_check();
-    CHECK(trapped.load() == 0, "the thread was taken out of code that isn't its own %d times", trapped.load());
+    CHECK(trapped.load() == 0, "the kernel aborted code of criu %d times", trapped.load());
     threads.finish();
-    CHECK(trapped.load() == 0, "the thread was taken out of code that isn't its own %d times", trapped.load());
+    CHECK(trapped.load() == 0, "the kernel aborted code of criu %d times", trapped.load());
 }

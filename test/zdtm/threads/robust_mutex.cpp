@@ -4,7 +4,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a robust mutex tells of its owner's death, also in another process") {
+ZDTM("a robust mutex reports the death of its owner, also to another process") {
     struct Shared {
         pthread_mutex_t by_thread;
         pthread_mutex_t by_process;

@@ -4,7 +4,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("threads dumped while computing, sleeping, reading a pipe and entering system calls") {
+ZDTM("threads that compute, sleep, read a pipe and enter system calls") {
     int ends[2];
     SYS(pipe(ends));
     zdtm::Threads threads(12, [&](unsigned index, zdtm::Threads& all) {
@@ -18,7 +18,7 @@ ZDTM("threads dumped while computing, sleeping, reading a pipe and entering syst
                 break;
             case 1:
                 while (all.released() == 0) {
-                    // Whether the sleep may end early is another test's matter.
+                    // timers/sleeps_with_limit tests that the sleep doesn't end early.
                     poll(nullptr, 0, 1);
                 }
                 break;

@@ -19,7 +19,7 @@ void note(int, siginfo_t* info, void*) {
     caught = info->si_syscall;
 }
 
-// The mapping of libc's code.
+// Returns the range of the mapping with libc's code.
 std::pair<unsigned long, unsigned long> code_around(const void* address) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
@@ -33,7 +33,7 @@ std::pair<unsigned long, unsigned long> code_around(const void* address) {
     return {};
 }
 
-// Code outside of libc that makes the system call whose number it is given.
+// Makes code outside of libc that calls the system call with the given number.
 using Caller = long (*)(long);
 Caller make_caller() {
     const auto page = zdtm::map(zdtm::page_size(), PROT_READ | PROT_WRITE);
@@ -45,7 +45,7 @@ Caller make_caller() {
 
 }  // namespace
 
-ZDTM("syscall user dispatch, switched on and blocking all but libc's system calls") {
+ZDTM("syscall user dispatch that blocks all system calls outside of libc") {
     struct sigaction action {};
     action.sa_sigaction = note;
     action.sa_flags = SA_SIGINFO;

@@ -11,7 +11,7 @@ void count(int) {
 }
 }  // namespace
 
-ZDTM("a periodic alarm that goes off before, during and after") {
+ZDTM("a periodic alarm that expires before, during and after the dump") {
     struct sigaction action {};
     action.sa_handler = count;
     action.sa_flags = SA_RESTART;
@@ -23,8 +23,7 @@ ZDTM("a periodic alarm that goes off before, during and after") {
     }
     me.wait_trigger();
 
-    // Only what the thread blocks outside of the handler can be told: within, the alarm is blocked, too, and a look at
-    // the tree from outside may meet either.
+    // Checks the mask outside of the handler only. Inside of it the alarm is blocked, and the runner may see either.
     sigset_t blocked;
     SYS(sigprocmask(SIG_SETMASK, nullptr, &blocked));
     CHECK(sigismember(&blocked, SIGALRM) == 0, "the alarm is blocked");

@@ -20,7 +20,7 @@ timer_t own_cpu_timer(int signal) {
 
 }  // namespace
 
-ZDTM("a timer that a thread has made of its own processor time goes on to count that thread's") {
+ZDTM("a timer on a thread's own processor time still counts the time of that thread") {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGPROF);
@@ -33,7 +33,7 @@ ZDTM("a timer that a thread has made of its own processor time goes on to count 
             const itimerspec often{{0, 1'000'000}, {0, 1'000'000}};
             SYS(timer_settime(timer, 0, &often, nullptr));
             timespec used{};
-            // All other threads sleep: only this one's time passes.
+            // All other threads sleep, so only this thread uses processor time.
             do {
                 SYS(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used));
                 sigset_t pending;

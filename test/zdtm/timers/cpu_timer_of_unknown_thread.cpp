@@ -6,7 +6,8 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a timer of the processor time of one thread of several is told of, since the kernel doesn't say of which") {
+ZDTM(
+    "a dump warns about a processor time timer in a process with several threads: the kernel doesn't name the thread") {
     sigevent event{};
     event.sigev_notify = SIGEV_NONE;
     timer_t timer{};

@@ -18,11 +18,11 @@ std::int64_t microseconds(const timeval& time) {
 }
 }  // namespace
 
-ZDTM("the three interval timers keep interval and time left, and go off") {
+ZDTM("the three interval timers keep interval and time left, and expire") {
     for (const int number : {SIGALRM, SIGVTALRM, SIGPROF}) {
         signal(number, count);
     }
-    // Far away: the time left is looked at.
+    // Sets a far time, because the time left is checked.
     const itimerval far{{1000, 500000}, {5000, 0}};
     SYS(setitimer(ITIMER_REAL, &far, nullptr));
     const itimerval close{{0, 20000}, {0, 20000}};

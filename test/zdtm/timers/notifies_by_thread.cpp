@@ -17,7 +17,7 @@ void count(sigval) {
 
 }  // namespace
 
-ZDTM("fast timers with SIGEV_THREAD, whose signal is one that libc never blocks") {
+ZDTM("fast SIGEV_THREAD timers, whose signal libc never blocks") {
     for (int i = 0; i < 3; ++i) {
         sigevent event{};
         event.sigev_notify = SIGEV_THREAD;

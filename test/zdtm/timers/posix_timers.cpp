@@ -48,14 +48,14 @@ ZDTM("POSIX timers of all clocks and kinds keep id, setting and time left") {
             event._sigev_un._tid = gettid();
         }
         SYS(timer_create(timer.clock, &event, &timer.id));
-        // Every fourth is left unarmed.
+        // Leaves every fourth timer unarmed.
         if (i % 4 != 3) {
             timer.setting = {{i, 500 + i}, {3000 + 10 * i, 0}};
             SYS(timer_settime(timer.id, 0, &timer.setting, nullptr));
         }
         timers.push_back(timer);
     }
-    // Gaps between the ids.
+    // Makes gaps between the ids.
     for (const std::size_t gone : {21, 20, 13, 4}) {
         SYS(timer_delete(timers[gone].id));
         timers.erase(timers.begin() + static_cast<std::ptrdiff_t>(gone));
@@ -68,7 +68,7 @@ ZDTM("POSIX timers of all clocks and kinds keep id, setting and time left") {
         SYS(timer_gettime(timer.id, &now));
         require_same(timer.setting, now, index++);
     }
-    // They still signal: bring one that does so forward.
+    // Requires a restored timer to send its signal.
     for (const Timer& timer : timers) {
         if (timer.notify != SIGEV_NONE && timer.clock == CLOCK_MONOTONIC) {
             const itimerspec soon{{0, 0}, {0, 1000000}};

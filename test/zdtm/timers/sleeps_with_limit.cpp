@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: fails-with-4.2 it ends such calls with EINTR, though no handler ran
 // zdtm: modes once
-// Once only: a sleep interrupted twice ends with EINTR, and an absolute limit may have passed at a later restore.
+// Runs once: a sleep that is interrupted twice ends with EINTR. An absolute limit may be over at a later restore.
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/select.h>
@@ -13,7 +13,7 @@
 #include "zdtm.hpp"
 
 namespace {
-constexpr int seconds = 4;  // long enough for all threads to be asleep while they are looked at
+constexpr int seconds = 4;  // enough for all threads to sleep during the comparison
 constexpr int milliseconds = seconds * 1000;
 
 std::int64_t now() {
@@ -23,7 +23,7 @@ std::int64_t now() {
 }
 }  // namespace
 
-ZDTM("calls that sleep for a time (nanosleep, poll, select, futex) sleep it out and don't end with EINTR") {
+ZDTM("calls with a time limit (nanosleep, poll, select, futex) sleep until it and don't return EINTR") {
     int ends[2];
     SYS(pipe(ends));
     const std::atomic<int> word{0};

@@ -4,7 +4,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("calls that sleep until something happens (read, write, wait4, futex) go on sleeping") {
+ZDTM("calls that sleep until an event (read, write, wait4, futex) continue to sleep") {
     int empty[2];
     int full[2];
     SYS(pipe(empty));

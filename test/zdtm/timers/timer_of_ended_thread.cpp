@@ -20,7 +20,7 @@ timer_t cpu_timer(clockid_t clock) {
 
 }  // namespace
 
-ZDTM("timers that signal a thread that has ended, or count its processor time, and so never go off") {
+ZDTM("timers that signal an ended thread, or count its processor time, never expire") {
     const itimerspec long_time{{7, 0}, {1000, 0}};
     timer_t repeats{};
     timer_t expired{};
@@ -34,7 +34,7 @@ ZDTM("timers that signal a thread that has ended, or count its processor time, a
         counts = cpu_timer(clock);
         SYS(timer_settime(counts, 0, &long_time, nullptr));
     }).join();
-    // With a timer beside them that goes on as usual: that of the process' time.
+    // A timer of the process' own time expires as usual.
     const timer_t process = cpu_timer(CLOCK_PROCESS_CPUTIME_ID);
     SYS(timer_settime(process, 0, &long_time, nullptr));
     const itimerspec at_once{{0, 0}, {0, 1}};

@@ -6,7 +6,7 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-ZDTM("timers that signal one thread (SIGEV_THREAD_ID) still signal that thread") {
+ZDTM("timers with SIGEV_THREAD_ID still signal their thread") {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGRTMIN + 1);

@@ -4,7 +4,7 @@
 #include "patience.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a timer whose signal is pending counts on, and goes on after it was taken") {
+ZDTM("a timer with a pending signal counts overruns, and continues after the signal is taken") {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGRTMIN);

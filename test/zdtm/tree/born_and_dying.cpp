@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a process that keeps forking while it is dumped") {
+ZDTM("a process that forks all the time during the dump") {
     me.ready();
     unsigned count = 0;
     while (!me.triggered()) {

@@ -7,7 +7,7 @@
 
 namespace {
 
-// A shell that becomes another one again and again, and writes down the how manieth it is.
+// Runs a shell that executes itself again and again, and writes down a counter.
 constexpr const char* kScript = R"(n=$1
 printf %08d $n >&3
 sleep 0.01
@@ -22,7 +22,7 @@ long count(int file) {
 
 }  // namespace
 
-ZDTM("a process that is always replaced by another program goes on") {
+ZDTM("a process that calls execve(2) all the time") {
     zdtm::write_file("program", kScript);
     const int file = SYS(memfd_create("counts", 0));
     const pid_t child = SYS(fork());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("a process group whose leader has ended") {
+ZDTM("a process group whose leader has been reaped") {
     const pid_t leader = SYS(fork());
     if (leader == 0) {
         pause();

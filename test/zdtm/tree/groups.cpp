@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("process groups, the leader among the members or elsewhere") {
+ZDTM("process groups with the leader among the members or elsewhere in the tree") {
     const pid_t own = getpgrp();
     std::vector<pid_t> members;
     pid_t leader = 0;

@@ -2,9 +2,7 @@
 // zdtm: between f=/proc/sys/kernel/pid_max; was=$(cat $f); unshare -pf sh -c "echo $((was-1)) >$f"; if [ $(cat $f) = $was ]; then echo 20000 >$f; else echo $was >$f; fi
 #include "high_numbers.hpp"
 
-ZDTM(
-    "a process group whose number is above the limit of the pid namespace that it is restored in; its leader has "
-    "ended") {
+ZDTM("a process group id above pid_max of the pid namespace that the tree is restored in; the leader has ended") {
     const pid_t number = zdtm::name_next_above_limit();
     const pid_t leader = SYS(fork());
     if (leader == 0) {

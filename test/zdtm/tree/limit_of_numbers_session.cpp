@@ -4,7 +4,7 @@
 
 #include "high_numbers.hpp"
 
-ZDTM("a session whose number is above the limit of the pid namespace that it is restored in; its leader has ended") {
+ZDTM("a session id above pid_max of the pid namespace that the tree is restored in; the leader has ended") {
     const pid_t number = zdtm::name_next_above_limit();
     int ready[2];
     SYS(pipe(ready));

@@ -3,7 +3,7 @@
 #include "high_numbers.hpp"
 #include "threads.hpp"
 
-ZDTM("a thread whose number is above the limit of the pid namespace that it is restored in") {
+ZDTM("a tid above pid_max of the pid namespace that the tree is restored in") {
     pid_t before = 0;
     const pid_t number = zdtm::name_next_above_limit();
     zdtm::Threads threads(

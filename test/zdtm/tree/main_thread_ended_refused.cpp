@@ -16,7 +16,7 @@ void* work(void*) {
 
 }  // namespace
 
-ZDTM("a process whose main thread has ended, while another runs on, isn't taken for one that has ended") {
+ZDTM("a dump refuses a process whose main thread has ended while another thread runs") {
     const pid_t child = SYS(fork());
     if (child == 0) {
         pthread_t thread{};

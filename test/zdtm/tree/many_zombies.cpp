@@ -5,7 +5,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("40 zombies with exit codes and signals of all kinds") {
+ZDTM("40 zombies with various exit codes and signals") {
     std::vector<pid_t> children;
     for (int i = 0; i < 40; ++i) {
         const pid_t child = SYS(fork());

@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("orphans that a subreaper inside the tree has adopted stay its children") {
+ZDTM("orphans of a subreaper inside the tree stay its children") {
     const std::span<std::byte> memory =
         zdtm::map(zdtm::page_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto* const shared = reinterpret_cast<pid_t*>(memory.data());

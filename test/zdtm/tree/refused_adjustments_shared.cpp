@@ -7,7 +7,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("processes of the tree that share their semaphore adjustments are refused: made twice, they would be wrong") {
+ZDTM("a dump refuses processes of the tree that share semaphore undo values") {
     SYS(unshare(CLONE_NEWIPC));
     const int set = SYS(semget(IPC_PRIVATE, 1, IPC_CREAT | 0600));
     sembuf operation{0, 3, SEM_UNDO};

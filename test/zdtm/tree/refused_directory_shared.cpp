@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("processes of the tree that share their working directory are refused") {
+ZDTM("a dump refuses processes of the tree that share their working directory (CLONE_FS)") {
     const pid_t child = static_cast<pid_t>(SYS(syscall(SYS_clone, CLONE_FS | SIGCHLD, 0, 0, 0, 0)));
     if (child == 0)
         for (;;)

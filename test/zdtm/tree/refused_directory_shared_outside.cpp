@@ -7,8 +7,8 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a process that shares its working directory with one outside of the tree is refused") {
-    // A child of the parent of the dumped tree's root.
+ZDTM("a dump refuses a process that shares its working directory with a process outside of the tree") {
+    // The sibling is outside of the tree: a child of the root's parent.
     const pid_t sibling = static_cast<pid_t>(SYS(syscall(SYS_clone, CLONE_FS | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)));
     if (sibling == 0)
         for (;;)

@@ -14,7 +14,7 @@ int partner(void*) {
 
 }  // namespace
 
-ZDTM("processes of the tree that share their memory are refused") {
+ZDTM("a dump refuses processes of the tree that share memory (CLONE_VM)") {
     constexpr std::size_t kStack = 65536;
     const auto stack = zdtm::map(kStack);
     const pid_t child = SYS(clone(partner, stack.data() + kStack, CLONE_VM | SIGCHLD, nullptr));

@@ -26,8 +26,8 @@ int partner(void*) {
 
 }  // namespace
 
-ZDTM("a process that shares its memory with one outside of the tree is refused") {
-    // A sibling: a child of the parent of the dumped tree's root.
+ZDTM("a dump refuses a process that shares its memory with a process outside of the tree") {
+    // The sibling is outside of the tree: a child of the root's parent.
     constexpr std::size_t kStack = 65536;
     const auto stack = zdtm::map(kStack);
     SYS(clone(partner, stack.data() + kStack, CLONE_VM | CLONE_PARENT | SIGCHLD, nullptr));

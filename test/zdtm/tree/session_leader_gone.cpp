@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a session whose leader has ended, its members adopted by the subreaper") {
+ZDTM("a session whose leader has been reaped; its members are children of the subreaper") {
     SYS(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
     const std::span<std::byte> memory =
         zdtm::map(zdtm::page_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);

@@ -5,13 +5,13 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a session whose leader has ended, its members children of the leader's parent") {
+ZDTM("a session whose leader has been reaped; its members are children of the leader's parent") {
     const std::span<std::byte> memory =
         zdtm::map(zdtm::page_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     auto* const member = reinterpret_cast<pid_t*>(memory.data());
     const pid_t leader = me.start_child([&](zdtm::Task& task) {
         SYS(setsid());
-        // A sibling that is born into the session.
+        // The leader clones a sibling, which is created in the session.
         const auto sibling = static_cast<pid_t>(SYS(syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)));
         if (sibling == 0) {
             task.wait_trigger();

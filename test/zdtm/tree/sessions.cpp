@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("sessions inside the tree, with children of their own and groups in them") {
+ZDTM("sessions inside the tree, with children and process groups") {
     const pid_t own = getsid(0);
     std::vector<pid_t> leaders;
     for (int i = 0; i < 3; ++i) {

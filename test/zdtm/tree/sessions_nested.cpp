@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "zdtm.hpp"
 
-ZDTM("a child that stayed in the session its parent has left since") {
+ZDTM("a child in the session that its parent has left after the fork") {
     const pid_t first = getsid(0);
     const pid_t parent = me.start_child([first](zdtm::Task& task) {
         const pid_t stayed = task.start_child([first](zdtm::Task& child) {

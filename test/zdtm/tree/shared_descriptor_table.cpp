@@ -12,7 +12,7 @@ ZDTM("a child that shares the descriptor table (CLONE_FILES)") {
     const pid_t child = static_cast<pid_t>(SYS(syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0)));
     if (child == 0) {
         me.wait_trigger();
-        // What the parent opened after the restore is there.
+        // The child must see the file that the parent opens after the restore.
         CHECK(fcntl(shared[0], F_GETFD) >= 0, "descriptor %d: %s", shared[0], strerror(errno));
         shared[1] = SYS(open("/dev/zero", O_RDONLY));
         _exit(0);

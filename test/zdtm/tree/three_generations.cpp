@@ -4,7 +4,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("parents and children over three generations keep their pids and kinship") {
+ZDTM("three generations of processes keep their pids and parents") {
     const pid_t self = getpid();
     std::vector<pid_t> children;
     for (int i = 0; i < 3; ++i) {

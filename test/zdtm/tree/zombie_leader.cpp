@@ -3,7 +3,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a zombie that leads a process group which still has a member") {
+ZDTM("a zombie leads a process group that has a member") {
     const pid_t group_leader = SYS(fork());
     if (group_leader == 0) {
         pause();

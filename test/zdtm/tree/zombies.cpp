@@ -15,7 +15,7 @@ ZDTM("zombies keep their exit code or the signal that killed them") {
         _exit(1);
     }
     SYS(kill(killed, SIGKILL));
-    // Both are dead, but not yet waited for.
+    // Waits until both have ended, without reaping them.
     siginfo_t info{};
     SYS(waitid(P_PID, static_cast<id_t>(exited), &info, WEXITED | WNOWAIT));
     SYS(waitid(P_PID, static_cast<id_t>(killed), &info, WEXITED | WNOWAIT));

@@ -3,7 +3,7 @@
 
 #include "pty.hpp"
 
-ZDTM("bytes of all values wait in both directions of a raw pseudoterminal") {
+ZDTM("bytes of all values are unread in both directions of a raw pseudoterminal") {
     const zdtm::Pty pty = zdtm::open_pty();
     const int slave = zdtm::open_slave(pty);
     zdtm::make_raw(slave);

@@ -2,7 +2,7 @@
 // zdtm: fails-with-4.2(to-other) its restored children of a session leader have no terminal
 #include "pty.hpp"
 
-ZDTM("a session with its terminal: a group in the foreground, one in the background, all know their terminal") {
+ZDTM("a session with its controlling terminal, a foreground group and a background group") {
     const zdtm::Pty pty = zdtm::open_pty();
     const pid_t leader = me.start_child([&pty](zdtm::Task& task) {
         const pid_t session = SYS(setsid());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "pty.hpp"
 
-ZDTM("slaves whose master was closed give an end of file and can't be written") {
+ZDTM("slaves with a closed master return end of file and can't be written") {
     const zdtm::Pty pty = zdtm::open_pty();
     const int reader = zdtm::open_slave(pty, O_RDONLY);
     const int writer = zdtm::open_slave(pty, O_WRONLY | O_NONBLOCK);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "pty.hpp"
 
-ZDTM("^C at a terminal reaches the foreground group of the session, whose leader has no descriptor of it") {
+ZDTM("^C signals the foreground group of a session whose leader has no descriptor of the terminal") {
     const zdtm::Pty pty = zdtm::open_pty();
     const pid_t leader = me.start_child([&pty](zdtm::Task& task) {
         sigset_t interrupt;

@@ -2,10 +2,10 @@
 // zdtm: fails-with-4.2 it loses unfinished lines and ends of file, and translates what was written a second time
 #include "pty.hpp"
 
-ZDTM("lines that wait to be read keep their ends, and an unfinished one can still be edited") {
+ZDTM("unread lines keep their ends, and an unfinished line can still be edited") {
     const zdtm::Pty pty = zdtm::open_pty();
     const int slave = zdtm::open_slave(pty);
-    // Typed text is echoed, which is what the master reads: with carriage returns, that mustn't be doubled.
+    // The terminal echoes typed text to the master with carriage returns. A restore must not add them a second time.
     zdtm::write_text(pty.master, "one\ntwo\026\003\n");
     zdtm::write_text(pty.master, "no newline\004\004unfin");
     zdtm::await_bytes(slave, 19);

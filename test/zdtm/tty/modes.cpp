@@ -30,7 +30,7 @@ ZDTM("packet mode, exclusive mode, locked settings and a locked slave") {
     CHECK((zdtm::settings_of(slave).c_lflag & (ISIG | ECHO)) == ISIG, "the lock has no effect");
     char packet[8] = {};
     zdtm::write_text(slave, "abc");
-    // Changed settings may be told first, in a packet of their own.
+    // The kernel may first send a packet that reports changed settings.
     ssize_t got = SYS(read(pty.master, packet, sizeof packet));
     if (got == 1) {
         got = SYS(read(pty.master, packet, sizeof packet));

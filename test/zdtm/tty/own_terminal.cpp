@@ -2,7 +2,7 @@
 // zdtm: fails-with-4.2(to-other) its restored children of a session leader have no terminal
 #include "pty.hpp"
 
-ZDTM("descriptors of /dev/tty, in the session and handed to a session of its own") {
+ZDTM("descriptors of /dev/tty, inherited within the session and by a new session") {
     const zdtm::Pty pty = zdtm::open_pty();
     SYS(close(SYS(open(pty.path.c_str(), O_RDWR))));  // the first process leads its session
     const int own = SYS(open("/dev/tty", O_RDWR));

@@ -2,7 +2,7 @@
 // zdtm: fails-with-4.2 it can't restore them
 #include "pty.hpp"
 
-ZDTM("descriptors of /dev/tty whose terminal is gone") {
+ZDTM("descriptors of /dev/tty whose terminal is hung up") {
     signal(SIGHUP, SIG_IGN);
     const zdtm::Pty pty = zdtm::open_pty();
     SYS(close(SYS(open(pty.path.c_str(), O_RDWR))));  // the first process leads its session

@@ -2,7 +2,7 @@
 // zdtm: fails-with-4.2 it takes the packets' first bytes for data
 #include "pty.hpp"
 
-ZDTM("output that waits in packet mode") {
+ZDTM("unread output in packet mode") {
     const zdtm::Pty pty = zdtm::open_pty();
     const int slave = zdtm::open_slave(pty);
     const int on = 1;

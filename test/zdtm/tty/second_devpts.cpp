@@ -5,7 +5,7 @@
 
 #include "pty.hpp"
 
-ZDTM("pseudoterminals of the same number in two devpts file systems") {
+ZDTM("pseudoterminals with the same number in two devpts mounts") {
     SYS(mkdir("other", 0755));
     SYS(mount("devpts", "other", "devpts", 0, "newinstance,ptmxmode=0666"));
     const int far_master = SYS(open("other/ptmx", O_RDWR | O_NOCTTY));

@@ -14,7 +14,7 @@ short state_of(int master) {
 
 }  // namespace
 
-ZDTM("masters whose slave was closed, with and without a last word, and one whose slave was never open") {
+ZDTM("masters whose slave is closed, with and without unread output, and one whose slave was never open") {
     const zdtm::Pty closed = zdtm::open_pty();
     const zdtm::Pty spoke = zdtm::open_pty();
     const zdtm::Pty never = zdtm::open_pty();

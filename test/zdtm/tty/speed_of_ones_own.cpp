@@ -6,7 +6,7 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a line speed that has no name of its own (BOTHER)") {
+ZDTM("a line speed without a standard constant (BOTHER)") {
     const int master = SYS(open("/dev/ptmx", O_RDWR | O_NOCTTY));
     termios2 settings{};
     SYS(ioctl(master, TCGETS2, &settings));

@@ -3,7 +3,7 @@
 
 #include "pty.hpp"
 
-ZDTM("each of several sessions has its own terminal, one inside another") {
+ZDTM("several sessions, each with its own controlling terminal, one nested in another") {
     const std::array<zdtm::Pty, 3> ptys{zdtm::open_pty(), zdtm::open_pty(), zdtm::open_pty()};
     const auto lead = [&ptys](std::size_t index) {
         SYS(setsid());

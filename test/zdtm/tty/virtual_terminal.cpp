@@ -9,8 +9,8 @@
 
 #include "zdtm.hpp"
 
-ZDTM("a session on a virtual terminal, with its settings; and a console") {
-    // Others run this at the same time, in folders of their own.
+ZDTM("a session on a virtual terminal with its settings, and a console") {
+    // Other runs of this program may use other terminals at the same time, so the number depends on the directory.
     const std::size_t number = 10 + std::hash<std::string>()(std::filesystem::current_path()) % 50;
     const std::string path = "/dev/tty" + std::to_string(number);
     const int terminal = open(path.c_str(), O_RDWR | O_NONBLOCK);  // the first process leads its session

@@ -3,7 +3,7 @@
 
 #include "pty.hpp"
 
-ZDTM("an epoll watches both ends of a pseudoterminal") {
+ZDTM("an epoll set has both ends of a pseudoterminal") {
     const zdtm::Pty pty = zdtm::open_pty();
     const int slave = zdtm::open_slave(pty);
     zdtm::make_raw(slave);
@@ -21,6 +21,6 @@ ZDTM("an epoll watches both ends of a pseudoterminal") {
         const int to = from == slave ? pty.master : slave;
         zdtm::write_text(from, "x");
         CHECK(SYS(epoll_wait(watch, &event, 1, 5000)) == 1 && event.data.fd == to, "event at %d", event.data.fd);
-        CHECK(zdtm::read_now(to) == "x", "not what was written");
+        CHECK(zdtm::read_now(to) == "x", "other bytes than those written");
     }
 }

@@ -31,7 +31,7 @@ std::vector<gid_t> own_groups() {
     return groups;
 }
 
-// The kernel's calls change the calling thread only.
+// Changes the ids of the calling thread only: the kernel's call does no more.
 void become(uid_t real, uid_t effective, uid_t saved) {
     SYS(syscall(SYS_setresuid, real, effective, saved));
 }
@@ -44,7 +44,7 @@ void require_ids(uid_t real, uid_t effective, uid_t saved) {
 
 }  // namespace
 
-ZDTM("a user namespace: users, groups, capabilities and secure bits of processes and threads") {
+ZDTM("a user namespace: uids, gids, capabilities and secure bits of processes and threads") {
     CHECK(getuid() == 0 && getgid() == 0, "uid %u, gid %u", getuid(), getgid());
     const pid_t user = me.start_child([](zdtm::Task& task) {
         const gid_t groups[] = {30, 65534, 1234};
@@ -65,7 +65,7 @@ ZDTM("a user namespace: users, groups, capabilities and secure bits of processes
         task.wait_for_check();
         require_ids(11, 12, 0);
         SYS(setresuid(-1, 0, -1));
-        // Root of the namespace may do to others what it will.
+        // Root of the namespace may set any ids.
         SYS(setresuid(77, 78, 79));
         require_ids(77, 78, 79);
     });

@@ -42,7 +42,7 @@ ZDTM("files of several users of a user namespace: on disk, deleted, in memory, t
     SYS(unlockpt(master));
     const int slave = SYS(open(ptsname(master), O_RDWR | O_NOCTTY));
     SYS(fchown(slave, 5000, 5001));
-    // Opened by one user, used by another, who couldn't open it again.
+    // One user opened this file. The user that has it now could not open it.
     const pid_t user = me.start_child([&](zdtm::Task& task) {
         SYS(setresgid(9, 9, 9));
         SYS(setresuid(9, 9, 9));

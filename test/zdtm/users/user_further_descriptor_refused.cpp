@@ -3,7 +3,7 @@
 // zdtm: refused refers to a namespace that the tree isn't in
 #include "user_spaces.hpp"
 
-ZDTM("a descriptor of a user namespace without a pid namespace is refused") {
+ZDTM("a dump refuses a descriptor of a user namespace without a pid namespace") {
     SYS(unshare(CLONE_NEWUSER));
     const int space = SYS(open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC));
     me.wait_for_check();

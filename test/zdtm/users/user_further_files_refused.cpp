@@ -7,9 +7,7 @@
 
 #include "user_spaces.hpp"
 
-ZDTM(
-    "a process in a user namespace below that of the tree that shares its descriptors is refused, among others that "
-    "don't") {
+ZDTM("a dump refuses a process in a nested user namespace that shares its descriptor table") {
     pid_t others[3];
     for (pid_t& other : others) {
         other = me.start_child([](zdtm::Task& task) {

@@ -3,6 +3,6 @@
 // zdtm: own-users yes
 #include "user_trees.hpp"
 
-ZDTM("user namespaces of children below that of the tree") {
+ZDTM("nested user namespaces of children, in a tree with a user namespace") {
     zdtm::live_with_user_spaces(me);
 }

@@ -7,7 +7,7 @@
 #include "mounts.hpp"
 #include "user_spaces.hpp"
 
-ZDTM("a whole tree in a user namespace and namespaces that belong to it, but in criu's pid namespace") {
+ZDTM("a tree in a user namespace and in namespaces that it owns, but in criu's pid namespace") {
     SYS(setresgid(1000, 1000, 1000));
     SYS(setresuid(1000, 1000, 1000));
     zdtm::become_root_inside();

@@ -10,7 +10,7 @@
 
 namespace {
 
-// The user namespace that another namespace of the calling process belongs to is its own.
+// Requires a namespace of the calling process to belong to the process' user namespace.
 void check_owner(const char* name) {
     const int space = SYS(open((std::string("/proc/self/ns/") + name).c_str(), O_RDONLY | O_CLOEXEC));
     const int owner = SYS(ioctl(space, NS_GET_USERNS));
@@ -49,8 +49,8 @@ void live_as_user(zdtm::Task& task) {
     CHECK(zdtm::read_file("file") == "content", "%s", zdtm::read_file("file").c_str());
     char byte = 0;
     CHECK(SYS(read(file, &byte, 1)) == 1 && byte == 'c', "read %d", byte);
-    // Root of the user namespace may mount, and take off what it has mounted. It doesn't get at what lies below mounts
-    // that came from outside.
+    // Root of the user namespace may mount and unmount. It can't unmount mounts that came from outside, nor see below
+    // them.
     SYS(mkdir("below", 0700));
     SYS(mount("none", "/mnt/below", "tmpfs", 0, nullptr));
     SYS(umount("/mnt/below"));
@@ -64,7 +64,7 @@ void live_as_user(zdtm::Task& task) {
 
 }  // namespace
 
-ZDTM("a user's processes in namespaces that belong to a user namespace below that of the tree") {
+ZDTM("a user's processes in namespaces that belong to a nested user namespace") {
     zdtm::mount_on("/srv", "tmpfs", "", MS_RDONLY);
     const pid_t child = me.start_child(live_as_user);
     me.wait_for_check();

@@ -6,7 +6,7 @@
 
 #include "user_spaces.hpp"
 
-ZDTM("a process with several threads in a user namespace below that of the tree is refused") {
+ZDTM("a dump refuses a process with several threads in a nested user namespace") {
     const pid_t child = me.start_child([](zdtm::Task& task) {
         SYS(unshare(CLONE_NEWUSER));
         std::atomic<bool> stop = false;

@@ -15,7 +15,7 @@ void require_denied(const char* who) {
 }
 }  // namespace
 
-ZDTM("a user namespace where nobody may leave a group") {
+ZDTM("a user namespace with setgroups(2) denied") {
     require_denied("before the dump");
     const pid_t child = me.start_child([](zdtm::Task& task) {
         SYS(setresgid(7, 7, 7));

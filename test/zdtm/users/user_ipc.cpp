@@ -41,6 +41,6 @@ ZDTM("IPC and UTS namespaces that belong to a user namespace: owners and creator
     SYS(uname(&names));
     CHECK(std::strcmp(names.nodename, "inside") == 0, "the host is called %s", names.nodename);
     me.finish(user);
-    // It is still the namespace's own to change.
+    // The namespace's root may still change the host name.
     SYS(sethostname("other", 5));
 }

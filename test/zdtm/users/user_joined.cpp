@@ -6,7 +6,7 @@
 
 #include "user_spaces.hpp"
 
-ZDTM("a user namespace made by others is joined by a tree that was in one of its own") {
+ZDTM("a restore with --join-ns puts a tree of another user namespace into an existing one") {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("none", "/mnt", "tmpfs", 0, nullptr));
     zdtm::keep_user_space("/mnt/joined");

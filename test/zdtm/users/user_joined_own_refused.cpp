@@ -5,7 +5,7 @@
 #include "user_spaces.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a tree that was in a user namespace of its own isn't put into that of criu") {
+ZDTM("a restore refuses to put a tree with a private user namespace into criu's") {
     zdtm::become_root_inside();
     me.wait_for_check();
 }

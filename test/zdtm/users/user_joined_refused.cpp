@@ -6,7 +6,7 @@
 
 #include "user_spaces.hpp"
 
-ZDTM("no tree that was in criu's user namespace joins another one") {
+ZDTM("a restore refuses to put a tree of criu's user namespace into another one") {
     SYS(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
     SYS(mount("none", "/mnt", "tmpfs", 0, nullptr));
     zdtm::keep_user_space("/mnt/joined");

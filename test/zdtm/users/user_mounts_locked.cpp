@@ -6,7 +6,7 @@
 #include "mounts.hpp"
 #include "user_spaces.hpp"
 
-ZDTM("a user's copy of mounts, of which one covers another: the kernel has locked that") {
+ZDTM("a user's copy of mounts, one covering another: the kernel locks such mounts") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     zdtm::write_file("/mnt/below", "covered");

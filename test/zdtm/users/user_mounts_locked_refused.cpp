@@ -8,7 +8,7 @@
 #include "mounts.hpp"
 #include "user_spaces.hpp"
 
-ZDTM("a user's copy of mounts, of which one lies on another that can't be copied alone") {
+ZDTM("a dump refuses a user's copy of mounts if one lies on another that can't be copied alone") {
     zdtm::enter_new_mounts();
     zdtm::mount_on("/mnt", "tmpfs");
     SYS(mkdir("/mnt/place", 0755));

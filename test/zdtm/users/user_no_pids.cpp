@@ -2,7 +2,7 @@
 // zdtm: fails-with-4.2 its processes are created inside of the user namespace, where they have no right to choose pids
 #include "user_spaces.hpp"
 
-ZDTM("a tree in a user namespace of its own, but not in a pid namespace (unshare --map-root-user)") {
+ZDTM("a tree in a private user namespace without a pid namespace (unshare --map-root-user)") {
     zdtm::become_root_inside();
     const pid_t child = me.start_child([](zdtm::Task& task) {
         const std::string before = zdtm::user_space_lines();

@@ -16,7 +16,7 @@ void become(uid_t user) {
 
 }  // namespace
 
-ZDTM("processes of several users of a user namespace: memory, signals between them, limits, nice values, zombies") {
+ZDTM("processes of several users of a user namespace: memory, signals, limits, nice values, zombies") {
     const std::span<std::byte> memory = zdtm::map(64 * zdtm::page_size());
     zdtm::fill(memory, 1);
     const pid_t sleeper = me.start_child([&](zdtm::Task& task) {

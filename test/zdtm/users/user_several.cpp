@@ -25,7 +25,7 @@ bool called(const std::string& host) {
 
 }  // namespace
 
-ZDTM("in a user namespace a child has UTS, IPC, time and cgroup namespaces of its own, which belong to that") {
+ZDTM("in a user namespace, a child has private UTS, IPC, time and cgroup namespaces that belong to it") {
     SYS(unshare(CLONE_NEWUTS | CLONE_NEWIPC));
     SYS(sethostname("first", 5));
     const std::span<std::byte> memory = zdtm::attach(SYS(shmget(key, size, IPC_CREAT | 0600)), size);
@@ -45,7 +45,7 @@ ZDTM("in a user namespace a child has UTS, IPC, time and cgroup namespaces of it
         CHECK(zdtm::first_difference(own, 2) < 0, "the child's memory changed");
         const std::span<std::byte> again = zdtm::attach(SYS(shmget(key, 0, 0)), size);
         CHECK(zdtm::first_difference(again, 2) < 0, "the child's segment isn't what it has attached");
-        SYS(sethostname("changed", 7));  // which root of the namespace's owner may
+        SYS(sethostname("changed", 7));  // root of the owning user namespace may do this
     });
     me.wait_for_check();
     outer.check();

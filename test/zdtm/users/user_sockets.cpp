@@ -8,7 +8,7 @@
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("unix sockets in a user namespace: credentials in flight, owners of sockets and of descriptors' signals") {
+ZDTM("Unix sockets in a user namespace: credentials in flight, owners of sockets and of descriptors' signals") {
     int ends[2];
     SYS(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
     const int on = 1;
@@ -22,7 +22,7 @@ ZDTM("unix sockets in a user namespace: credentials in flight, owners of sockets
     SYS(connect(client, reinterpret_cast<sockaddr*>(&name), sizeof(name)));
     const int accepted = SYS(accept(bound, nullptr, nullptr));
     SYS(write(client, "hello", 5));
-    // Larger than what may be asked for without rights outside.
+    // The kernel stores twice this size. To ask for that, a restore needs CAP_NET_ADMIN outside of the namespace.
     const int most = std::atoi(zdtm::read_file("/proc/sys/net/core/rmem_max").c_str());
     SYS(setsockopt(client, SOL_SOCKET, SO_RCVBUF, &most, sizeof(most)));
     int before = 0;

@@ -18,9 +18,7 @@ std::string here() {
 
 }  // namespace
 
-ZDTM(
-    "threads with directories of their own, in a user namespace of the tree, and a table of descriptors that is "
-    "shared") {
+ZDTM("threads with private directories in the tree's user namespace, and a shared descriptor table") {
     const std::string top = here();
     SYS(mkdir("inside", 0755));
     SYS(mkdir("inside/jail", 0755));
