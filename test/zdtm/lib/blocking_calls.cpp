@@ -33,7 +33,7 @@
 namespace zdtm {
 namespace {
 
-constexpr long kLong = 1000;  // seconds: more than any test takes
+constexpr long kLong = 1000;  // seconds; longer than any test
 
 timespec long_time() {
     return {kLong, 0};
@@ -123,7 +123,7 @@ sigset_t set_of(int signal) {
     return set;
 }
 
-// A time that the kernel can't write back what is left of it to.
+// Returns a read-only time: the kernel can't write the remaining time back.
 const timespec* constant_time() {
     auto* const time = shared<timespec>();
     *time = long_time();
@@ -315,7 +315,7 @@ void BlockingCalls::add_waits() {
 }
 
 void BlockingCalls::add_ipc() {
-    SYS(unshare(CLONE_NEWIPC));  // what is made there ends with the test, and is restored with it
+    SYS(unshare(CLONE_NEWIPC));  // objects of this namespace end with the test, and a restore creates them
     const int semaphore = SYS(semget(IPC_PRIVATE, 1, 0600));
     const int queue = SYS(msgget(IPC_PRIVATE, 0600));
     add("semop", SYS_semop, [semaphore] {
@@ -335,7 +335,7 @@ void BlockingCalls::add_ipc() {
 
 bool BlockingCalls::is_blocked(const Call& call) {
     const std::string task = "/proc/self/task/" + std::to_string(call.thread);
-    // A call that the kernel has interrupted before goes on as restart_syscall(2).
+    // The kernel continues an interrupted call as restart_syscall(2).
     const std::string in = read_file(task + "/syscall");
     const std::string number = in.substr(0, in.find(' '));
     return number == std::to_string(call.number) || number == std::to_string(SYS_restart_syscall);

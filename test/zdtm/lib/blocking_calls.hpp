@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Threads that are each blocked in another system call.
+// Threads that each block in another system call.
 #pragma once
 
 #include <sys/types.h>
@@ -14,14 +14,14 @@ namespace zdtm {
 class BlockingCalls {
 public:
     enum class Kind {
-        Lasting,  // that go on until something happens from outside
-        Sends,    // to sockets that take no more: those of a restore may take a little
+        Lasting,  // calls that block until an event from outside
+        Sends,    // calls that send to full sockets; a restored socket may take a little more
     };
 
-    // Starts the threads, and returns when each is blocked.
+    // Starts the threads. Returns when each one is blocked.
     explicit BlockingCalls(Kind kind);
 
-    // Waits until each thread is blocked or its call has returned, and fails if one has.
+    // Waits until each thread is blocked or its call has returned. Fails if a call has returned.
     void check_blocked();
 
 private:

@@ -17,7 +17,7 @@ std::int64_t nanoseconds(const timespec& time) {
     return time.tv_sec * second + time.tv_nsec;
 }
 
-// Without the vDSO.
+// Reads a clock by system call, not through the vDSO.
 std::int64_t ask_kernel(int clock) {
     timespec time{};
     SYS(syscall(SYS_clock_gettime, clock, &time));

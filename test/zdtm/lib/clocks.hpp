@@ -8,19 +8,19 @@ namespace zdtm {
 
 inline constexpr std::int64_t second = 1'000'000'000;
 
-// This process and its children are in a new time namespace, whose clocks are ahead of the present ones by so many
-// seconds. Skips the test where there are none.
+// Moves this process and its children to a new time namespace, whose clocks are ahead by so many seconds. Skips the
+// test if the kernel has no time namespaces.
 void enter_new_time(std::int64_t monotonic, std::int64_t boottime);
 
-// Nanoseconds, by libc, which asks the vDSO.
+// Returns nanoseconds by libc, which calls the vDSO.
 std::int64_t read_clock(int clock);
 
-// What the clocks showed when this was made.
+// Values of the clocks at construction.
 class Clocks {
 public:
     Clocks();
 
-    // They have gone on since, by less than two minutes, and the kernel says the same as the vDSO.
+    // Requires the clocks to have advanced by less than two minutes, and system calls to agree with the vDSO.
     void check() const;
 
     std::int64_t monotonic() const { return monotonic_; }

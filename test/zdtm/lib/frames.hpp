@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Which pages processes have in common.
+// Pages that processes share.
 #pragma once
 
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 
 namespace zdtm {
 
-// The number of the physical page behind an address of this process, from /proc/self/pagemap; 0 if there is none, or if
-// numbers are hidden.
+// Returns the physical page number of an address, from /proc/self/pagemap. Returns 0 if there is no page or the kernel
+// hides numbers.
 inline std::uint64_t frame(const std::byte* address) {
     const int pagemap = SYS(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::uint64_t entry = 0;

@@ -70,7 +70,7 @@ void dump_already_frozen(Task& me, const std::string& name) {
     }
     const std::string group = "/mnt/" + name;
     CHECK(mkdir(group.c_str(), 0755) == 0 || errno == EEXIST, "%s", strerror(errno));
-    // Whoever ran even for a moment has made steps.
+    // A child that ran even for a moment has made steps.
     auto* const steps = reinterpret_cast<volatile std::uint64_t*>(
         map(page_size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS).data());
     const pid_t child = me.start_child([&](Task& task) {
@@ -80,7 +80,7 @@ void dump_already_frozen(Task& me, const std::string& name) {
             *steps = *steps + 1;
         }
     });
-    // It takes a while to let all of these go, behind the one above.
+    // Detaching from these children takes time, in which a thawed child above would run.
     std::vector<pid_t> others;
     for (int i = 0; i < 50; ++i) {
         others.push_back(me.start_child([](Task& task) { task.wait_for_check(); }));
@@ -94,7 +94,7 @@ void dump_already_frozen(Task& me, const std::string& name) {
     me.wait_for_check();
     const std::string found = state();
     const std::uint64_t after = *steps;
-    write_file(group + "/freezer.state", "THAWED");  // else it couldn't end
+    write_file(group + "/freezer.state", "THAWED");  // otherwise the child couldn't end
     CHECK(found == "FROZEN\n", "%s", found.c_str());
     CHECK(after == before, "the frozen child made %lu steps", after - before);
     me.finish(child);

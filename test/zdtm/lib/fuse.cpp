@@ -25,11 +25,12 @@ constexpr std::uint64_t kOtherNode = 3;
 constexpr std::uint64_t kLinkNode = 4;
 constexpr std::uint64_t kAwayNode = 5;
 
-// Of the server's process: the other file has no name any more.
+// State of the server's process: the other file is deleted.
 bool other_is_deleted = false;
-// Requests about that are answered with ESTALE; none if 0.
+// Kind of requests about the deleted file that the server answers with ESTALE; 0 for none.
 unsigned forgotten_request = 0;
-// Where the link out of the file system leads to; none if empty. Then the files are another user's, too, and have ACLs.
+// Target of the link out of the file system; empty for no link. With a target the files belong to another user and have
+// ACLs.
 std::string away;
 
 template <typename Answer>
@@ -51,7 +52,7 @@ fuse_attr attributes_of(std::uint64_t node) {
     return attributes;
 }
 
-// 0: there is no such name.
+// Returns 0 if there is no such name.
 std::uint64_t node_of(const char* name) {
     if (strcmp(name, kFuseFile) == 0) {
         return kFileNode;
@@ -65,7 +66,7 @@ std::uint64_t node_of(const char* name) {
     return strcmp(name, kFuseOtherFile) == 0 && !other_is_deleted ? kOtherNode : 0;
 }
 
-// Attributes and names are valid for no time at all: each time somebody wants them the kernel asks again.
+// Answers a request. Attributes and names are valid for zero seconds, so the kernel asks each time.
 void answer(int server, const fuse_in_header& request, const char* body) {
     if (request.opcode == forgotten_request && request.nodeid == kOtherNode && other_is_deleted) {
         return answer_fuse_request(server, request.unique, ESTALE, nullptr, 0);
@@ -143,7 +144,7 @@ void answer(int server, const std::vector<char>& bytes) {
     answer(server, header_of(bytes), bytes.data() + sizeof(fuse_in_header));
 }
 
-/// 0: no requests are to be held.
+/// Returns the kind of requests to hold; 0 for none.
 unsigned wanted_kind() {
     const int file = open("held", O_RDONLY | O_CLOEXEC);
     if (file < 0) {
@@ -186,7 +187,7 @@ void answer_fuse_request(int server, std::uint64_t unique, int error, const void
     if (size != 0) {
         memcpy(answer + sizeof(header), data, size);
     }
-    // An interrupted request is nobody's any more.
+    // The kernel has dropped an interrupted request and returns ENOENT.
     if (write(server, answer, header.len) < 0 && errno != ENOENT) {
         fail("answer_fuse_request", "answer", "%s", strerror(errno));
     }

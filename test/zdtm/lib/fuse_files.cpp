@@ -17,7 +17,7 @@
 namespace zdtm {
 namespace {
 
-constexpr int kPause = 5;  // milliseconds between two looks at whether to end
+constexpr int kPause = 5;  // milliseconds between two checks of `ending`
 
 struct File {
     std::string content;
@@ -25,10 +25,10 @@ struct File {
     std::uint32_t names = 0;
 };
 
-// One name that a file has or had.
+// A name that a file has or had.
 struct Node {
     std::shared_ptr<File> file;
-    std::string name;  // empty: it is deleted
+    std::string name;  // empty if the name is deleted
     unsigned opened = 0;
 
     [[nodiscard]] bool exists() const { return !name.empty() || opened != 0; }

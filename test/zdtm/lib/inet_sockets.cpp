@@ -62,7 +62,7 @@ Inet Inet::of_peer(int fd) {
 }
 
 std::uint16_t Inet::port() const {
-    return ntohs(reinterpret_cast<const sockaddr_in&>(room).sin_port);  // at the same place in both families
+    return ntohs(reinterpret_cast<const sockaddr_in&>(room).sin_port);  // both families have the port at this offset
 }
 
 std::string Inet::text() const {
@@ -100,7 +100,7 @@ int unacknowledged(int fd) {
 }
 
 std::string tcp_condition(int fd) {
-    // linux/tcp.h has more fields than netinet/tcp.h, and can't be included beside it.
+    // linux/tcp.h has more fields than netinet/tcp.h, and can't be included with it.
     struct {
         tcp_info known;
         std::uint64_t pacing_rate;
@@ -123,7 +123,7 @@ std::string tcp_condition(int fd) {
 int tcp_listener(int family, int backlog) {
     const int fd = socket(family, SOCK_STREAM, 0);
     const Inet inet = Inet::loopback(family);
-    // A test may begin again where connections of the port are in TIME_WAIT.
+    // An earlier run may have left connections of the port in TIME_WAIT.
     set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (fd < 0 || bind(fd, inet.get(), inet.length) != 0) {
         skip("no %s here: %s", family == AF_INET ? "127.0.0.1" : "::1", strerror(errno));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What tests of Internet sockets need: addresses of this host, connections, streams that prove their order.
+// Addresses of this host, connections, and streams of a known order, for tests of Internet sockets.
 #pragma once
 
 #include <netinet/in.h>
@@ -12,40 +12,39 @@
 
 namespace zdtm {
 
-// An address of IPv4 or IPv6.
+// An IPv4 or IPv6 address.
 struct Inet {
     sockaddr_storage room{};
     socklen_t length = 0;
 
-    // 127.0.0.1 or ::1. Port 0: any.
+    // Returns 127.0.0.1 or ::1. Port 0 stands for any port.
     static Inet loopback(int family, std::uint16_t port = 0);
-    // ::ffff:127.0.0.1.
+    // Returns ::ffff:127.0.0.1.
     static Inet mapped(std::uint16_t port);
-    // What getsockname(2) and getpeername(2) say.
+    // Return the results of getsockname(2) and getpeername(2).
     static Inet of(int fd);
     static Inet of_peer(int fd);
 
     const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&room); }
     std::uint16_t port() const;
-    // "127.0.0.1:80".
+    // Returns text such as "127.0.0.1:80".
     std::string text() const;
     bool operator==(const Inet& other) const { return text() == other.text(); }
 };
 
-// The value of an option that is a number; -1 if there is no such option here.
+// Returns the value of a numeric option; -1 if the kernel doesn't have the option.
 int get_option(int fd, int level, int option);
 void set_option(int fd, int level, int option, int value);
 
-// TCP_ESTABLISHED and so on.
+// Returns the state, for example TCP_ESTABLISHED.
 int tcp_state(int fd);
-// Bytes that wait to be read, and those the peer hasn't acknowledged.
+// Return the number of unread bytes, and of bytes that the peer has not acknowledged.
 int unread(int fd);
 int unacknowledged(int fd);
-// What the kernel says of a TCP connection, for messages of tests that find it standing still: queues, timers, times in
-// ms.
+// Returns the kernel's view of a TCP connection, for failure messages: queues, timers, times in milliseconds.
 std::string tcp_condition(int fd);
 
-// A TCP socket of this host that listens. Skips the test if the host lacks the family.
+// Makes a listening TCP socket on this host. Skips the test if the host lacks the address family.
 int tcp_listener(int family, int backlog = 16);
 int tcp_connected(const Inet& to);
 
@@ -54,22 +53,22 @@ struct Connection {
     int server = -1;
 };
 
-// Both ends of a TCP connection within this host.
+// Makes a TCP connection within this host, and returns both ends.
 Connection tcp_connection(int family);
 
-// Requires a byte to get from one to the other within seconds.
+// Requires a byte to arrive at the other end within kPatience.
 void check_flows(int from, int to, const char* what);
 
-// A stream of bytes that depends on position and seed only.
+// A stream of bytes that depend on position and seed only.
 class Stream {
 public:
     explicit Stream(std::uint64_t seed) : seed_(seed) {}
 
-    // Sends the next bytes, as many as go at once and at most `most`. -1 and errno of send(2).
+    // Sends the next bytes without blocking, at most `most`. Returns the result of send(2).
     ssize_t send(int fd, std::size_t most);
-    // Receives, and fails at the first byte that isn't the next one. 0 at the end, -1 and errno of recv(2).
+    // Receives bytes, and fails at the first wrong one. Returns the result of recv(2).
     ssize_t receive(int fd, std::size_t most);
-    // Position.
+    // Returns the position.
     std::uint64_t at() const { return at_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Landlock domains of a test.
+// Landlock domains of tests.
 #pragma once
 
 #include <linux/landlock.h>
@@ -12,14 +12,15 @@
 
 namespace zdtm {
 
-// Ends the test if the kernel has no Landlock.
+// Skips the test if the kernel has no Landlock.
 inline void need_landlock() {
     if (syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1) {
         skip("no Landlock: %s", strerror(errno));
     }
 }
 
-// The calling thread may not make directories any more. By default as one that isn't root does it.
+// Forbids the calling thread to make directories. By default it sets no_new_privs first, as a process without
+// privileges must.
 inline void enter_domain(bool without_privileges = true) {
     if (without_privileges) {
         SYS(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));

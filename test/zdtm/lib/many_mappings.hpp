@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Memory that takes long to restore.
+// Memory that takes a restore long.
 #pragma once
 
 namespace zdtm {
 
-// Some 20,000 mappings that stay for ever: neighbours of different rights can't be one.
+// Makes about 20,000 permanent mappings. Neighbours have different protections, so the kernel doesn't merge them.
 void make_many_mappings();
 
 }  // namespace zdtm

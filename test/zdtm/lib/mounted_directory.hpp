@@ -11,8 +11,8 @@
 
 namespace zdtm {
 
-// Has the directory "inner" mounted on the directory "point", in a mount namespace of this program's own, and finds the
-// same there afterwards.
+// Bind-mounts the directory "inner" on the directory "point" in a private mount namespace, and requires the mount after
+// the restore.
 inline void keep_mount(Task& me) {
     SYS(mkdir("inner", 0755));
     write_file("inner/file", "x");

@@ -45,7 +45,7 @@ std::vector<Line> read_lines() {
     return lines;
 }
 
-/// Numbers by first appearance.
+/// Replaces ids by numbers in the order of their first appearance.
 class Renamed {
 public:
     std::string operator()(const std::string& number) {
@@ -105,7 +105,7 @@ std::vector<std::string> mount_lines() {
     std::map<std::string, const Line*> by_id;
     for (const Line& line : lines)
         by_id[line.id] = &line;
-    // Where a mount is says which one it is, with where those below it are.
+    // Identifies a mount by its mount point and those of its parents.
     const auto place = [&](const Line& line) {
         std::string text;
         const Line* at = &line;

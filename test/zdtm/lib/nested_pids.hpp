@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Children in pid namespaces of their own (pid_namespaces(7)).
+// Children in nested pid namespaces (pid_namespaces(7)).
 #pragma once
 
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 
 namespace zdtm {
 
-// As Task::start_child(), but the child is the first process of a new pid namespace, to which this process has no other
-// relation afterwards.
+// Does the same as Task::start_child(), with a child that is the init of a new pid namespace. Later children of the
+// caller are in its own namespace again.
 template <typename Body>
 pid_t start_first(Task& parent, Body&& body) {
     const int home = SYS(open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
@@ -25,7 +25,7 @@ pid_t start_first(Task& parent, Body&& body) {
     return child;
 }
 
-// As start_child(), but the child is born into the namespace of `first`, which is there already (nsenter, docker exec).
+// Does the same as start_child(), with a child in the pid namespace of `first`, as nsenter and docker exec do.
 template <typename Body>
 pid_t start_inside(Task& parent, pid_t first, Body&& body) {
     const int home = SYS(open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC));
@@ -42,14 +42,14 @@ pid_t start_inside(Task& parent, pid_t first, Body&& body) {
     return child;
 }
 
-// Children of the first process of a pid namespace: the leader of a session, with a child in a process group of its
-// own, an orphan of somebody else's, and a zombie.
+// Children of the init of a pid namespace: a session leader, its child in a process group of its own, an orphan, and a
+// zombie.
 class Descendants {
 public:
-    // By that process.
+    // Must run in the init.
     explicit Descendants(Task& first);
     [[nodiscard]] pid_t leader() const { return leader_; }
-    // All are called as they were, and end.
+    // Requires all to have their ids, and ends them.
     void finish(Task& first) const;
 
 private:

@@ -27,7 +27,7 @@ void enter_new_network() {
 }
 
 std::string output_of(const std::string& command) {
-    // The shell is a child with the test's blocked signals: none that matters to it.
+    // The shell inherits the blocked signals of the test. It needs none of them.
     FILE* const pipe = popen(("exec 2>&1; PATH=$PATH:/usr/sbin:/sbin; " + command).c_str(), "re");
     CHECK(pipe != nullptr, "%s can't be started", command.c_str());
     std::string text;
@@ -38,7 +38,7 @@ std::string output_of(const std::string& command) {
     return text;
 }
 
-// The runner's init, whose child criu is, stays there.
+// The runner's init is the parent of criu, and in the same network namespace.
 constexpr const char* kOutside = "/proc/1/ns/net";
 
 std::string output_outside(const std::string& command) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What tests of network namespaces need.
+// Network namespaces of tests.
 #pragma once
 
 #include <functional>
@@ -8,22 +8,22 @@
 
 namespace zdtm {
 
-// A new network namespace with its loopback device up. Skips the test where there is no ip(8).
+// Enters a new network namespace and brings up its loopback device. Skips the test if there is no ip(8).
 void enter_new_network();
 
-// What a shell command prints; the test fails if the command does.
+// Returns the output of a shell command, which must succeed.
 std::string output_of(const std::string& command);
 
-// The same in the network namespace that criu is in, from anywhere.
+// Runs a command in criu's network namespace and returns its output.
 std::string output_outside(const std::string& command);
 
-// Does something there: opens a socket, for example.
+// Runs a function in criu's network namespace, for example to open a socket.
 void outside(const std::function<void()>& work);
 
-// Sends a datagram from here to a socket there, which gets this (IPv4) address.
+// Sends a datagram from here to a socket in criu's network namespace, which gets this IPv4 address.
 void check_way_out(const char* address);
 
-// What commands say of a network namespace now; they must say the same later.
+// Output of commands about a network namespace. check() requires the same output later.
 class Sights {
 public:
     explicit Sights(std::vector<std::string> commands);

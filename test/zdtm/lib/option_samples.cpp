@@ -20,7 +20,7 @@
 namespace zdtm {
 namespace {
 
-constexpr int kOptions = 130;  // no level has one of a higher number that is set by a number
+constexpr int kOptions = 130;  // number above those of all options that are set by a number
 constexpr int kSolMptcp = 284;
 constexpr int kLevels[] = {SOL_SOCKET, IPPROTO_IP,     IPPROTO_IPV6, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_UDPLITE,
                            SOL_RAW,    IPPROTO_ICMPV6, SOL_NETLINK,  SOL_PACKET,  AF_VSOCK,    kSolMptcp};
@@ -31,7 +31,7 @@ struct Option {
     const char* reason;
 };
 
-// What isn't a setting that lasts, or can't be.
+// Options that are no lasting setting, or that can't be set.
 constexpr Option kLeftOut[] = {
     {SOL_SOCKET, SO_RCVBUFFORCE, "sets SO_RCVBUF"},
     {SOL_SOCKET, SO_SNDBUFFORCE, "sets SO_SNDBUF"},
@@ -51,7 +51,7 @@ std::vector<unsigned char> bytes_of(const T& value) {
     return {start, start + sizeof(value)};
 }
 
-// Values of the kinds that options have. One of them is taken by most options.
+// Values of all types that options have. Most options accept one of them.
 std::vector<std::vector<unsigned char>> candidates() {
     std::vector<std::vector<unsigned char>> values;
     for (const int number : {1, 0, 2, -1, 3, 7, 16, 40, 100, 1000, 4000, 70'000}) {
@@ -61,7 +61,7 @@ std::vector<std::vector<unsigned char>> candidates() {
     values.push_back(bytes_of(htonl(INADDR_LOOPBACK)));                  // an address, IP_MULTICAST_IF
     values.push_back(bytes_of(std::uint32_t{60'000U << 16 | 30'000U}));  // IP_LOCAL_PORT_RANGE
     values.push_back({1, 1, 1, 1});                                      // headers without effect, IP_OPTIONS
-    values.push_back({0, 0, 1, 4, 0, 0, 0, 0});                          // the same of IPv6
+    values.push_back({0, 0, 1, 4, 0, 0, 0, 0});                          // headers without effect, IPV6_DSTOPTS
     values.push_back(bytes_of(linger{1, 5}));
     values.push_back(bytes_of(std::uint64_t{100'000}));             // SO_MAX_PACING_RATE, sizes of vsock
     values.push_back(bytes_of(std::pair<int, int>(CLOCK_TAI, 0)));  // SO_TXTIME
@@ -140,7 +140,7 @@ void OptionSamples::add(const std::string& kind, const std::function<int()>& mak
 }
 
 void OptionSamples::check() const {
-    std::map<std::string, std::vector<std::string>> wrong;  // kinds of sockets by what is wrong
+    std::map<std::string, std::vector<std::string>> wrong;  // kinds of sockets by difference
     const auto shown = [](const Value& value) {
         std::string text;
         for (const unsigned char byte : value) {

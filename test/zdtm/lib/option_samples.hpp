@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Sockets that have each of their options changed, one option a socket. Which options there are is found by asking the
-// kernel: every number of every level that may have options.
+// Sockets with changed options, one option in each. The class asks the kernel for every number of every option level.
 #pragma once
 
 #include <functional>
@@ -11,14 +10,14 @@ namespace zdtm {
 
 class OptionSamples {
 public:
-    // Raises the limit of descriptors as far as it goes.
+    // Raises the descriptor limit to the maximum.
     OptionSamples();
 
-    // Makes samples of one kind of socket in one state. `make` makes such a socket, and may keep others. `heir` makes
-    // of a changed socket the one that is looked at: it has the option from that.
+    // Makes samples of one kind of socket in one state. `make` returns such a socket, and may keep others. `heir`
+    // returns the socket to check, which inherits the option from the changed one.
     void add(const std::string& kind, const std::function<int()>& make, const std::function<int(int)>& heir = {});
 
-    // Fails if an option of a sample has another value than it had, with a list of those.
+    // Fails with a list if an option of a sample has another value than before.
     void check() const;
 
     [[nodiscard]] std::size_t count() const { return samples_.size(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A user who has nothing in common with root.
+// A user without privileges.
 #pragma once
 
 #include <fcntl.h>
@@ -16,20 +16,20 @@ namespace zdtm {
 
 inline constexpr uid_t kOtherUser = 1000;
 
-// A directory of that user.
+// Makes a directory that belongs to the user.
 inline void make_users_directory(const std::string& path) {
     SYS(mkdir(path.c_str(), 0755));
     SYS(chown(path.c_str(), kOtherUser, kOtherUser));
 }
 
-// A file of that user, which nobody else may read.
+// Makes a file that belongs to the user, and that only the user may read.
 inline void make_users_file(const std::string& path, const std::string& content) {
     write_file(path, content);
     SYS(chown(path.c_str(), kOtherUser, kOtherUser));
     SYS(chmod(path.c_str(), 0600));
 }
 
-// A device node like /dev/zero of that user, which is open but has no name any more.
+// Opens a device node of the user that is a copy of /dev/zero, and deletes the node.
 inline int open_deleted_device() {
     make_users_directory("mine");
     SYS(mknod("mine/zero", S_IFCHR | 0600, makedev(1, 5)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Processes that aren't part of the tree.
+// Processes outside of the tree.
 #pragma once
 
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 
 namespace zdtm {
 
-// One in the namespaces of the calling process, whom somebody else adopts.
+// Leaves a process in the namespaces of the calling process. Its parent is outside of the tree.
 inline pid_t leave_outsider() {
     int ends[2];
     SYS(pipe(ends));

@@ -3,8 +3,8 @@
 
 namespace zdtm {
 
-// Milliseconds: what hasn't happened by then never will. So long also on a machine that is busy with much else; the
-// runner waits a little longer for the end of a program, so that the program's own words are what it tells.
+// Limit of all waits in milliseconds. It also covers a busy machine. The runner waits a little longer, so it shows the
+// failure message of the program.
 inline constexpr int kPatience = 50'000;
 
 }  // namespace zdtm

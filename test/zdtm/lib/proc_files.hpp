@@ -8,15 +8,14 @@
 
 namespace zdtm {
 
-// What a short file says now, from its beginning.
+// Reads a short file from its beginning.
 inline std::string content_of(int file) {
     char text[64];
     const ssize_t length = SYS(pread(file, text, sizeof(text), 0));
     return {text, static_cast<std::size_t>(length)};
 }
 
-// Makes the directory of a process that has ended the working directory, by its number in /proc, which may show another
-// pid namespace.
+// Changes to the directory of an ended process in /proc. /proc may belong to another pid namespace.
 inline void enter_ended_process() {
     int ready[2];
     SYS(pipe(ready));

@@ -15,31 +15,31 @@ namespace zdtm {
 
 struct Pty {
     int master;
-    std::string path;  // of the slave, which isn't open yet
+    std::string path;  // path of the slave, which isn't open
 };
 
-// Unlocked; nobody's controlling terminal.
+// Makes an unlocked pseudoterminal that controls no session.
 Pty open_pty();
 
-// A slave with O_NOCTTY and these flags.
+// Opens the slave with O_NOCTTY and these flags.
 int open_slave(const Pty& pty, int flags = O_RDWR);
 
-// Line settings of a terminal.
+// Returns the line settings of a terminal.
 termios settings_of(int fd);
 
-// No echo, no lines, no translation in either direction.
+// Switches echo, canonical mode and all translation off.
 void make_raw(int fd);
 
-// All that can be read now, without waiting; in canonical mode the next line, with up to `limit` bytes.
+// Reads all available bytes without blocking. In canonical mode that is the next line, up to `limit` bytes.
 std::string read_now(int fd, std::size_t limit = 65536);
 
 void write_text(int fd, std::string_view text);
 
-// Waits until that many bytes can be read (FIONREAD): the kernel passes them on in its own time.
+// Waits until that many bytes can be read (FIONREAD): the kernel passes them on asynchronously.
 void await_bytes(int fd, int count);
 
-// Waits for the check; then a child, which is returned unfinished, and `me` find the end of the file at `reader`, and
-// nothing can be written to `writer`.
+// Waits for the check. Then requires end of file at `reader` and a failing write to `writer`, in a child and in `me`.
+// Returns the child.
 pid_t check_hung_up(Task& me, int reader, int writer);
 
 }  // namespace zdtm

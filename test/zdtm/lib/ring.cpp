@@ -25,7 +25,7 @@ Ring::Ring(unsigned entries, unsigned flags) {
                                             .data());
     SYS(madvise(rings_, size, MADV_DONTFORK));
     for (std::uint32_t i = 0; i < parameters_.sq_entries && (flags & no_array) == 0; ++i) {
-        // Not the usual order, which would hide that it was lost.
+        // Uses an unusual order: a restore that loses the array would make the usual one.
         (&word(parameters_.sq_off.array))[i] = parameters_.sq_entries - 1 - i;
     }
 }

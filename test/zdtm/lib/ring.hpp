@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A ring of io_uring(7) by plain system calls.
+// A ring of io_uring(7), made by plain system calls.
 #pragma once
 
 #include <linux/io_uring.h>
@@ -12,23 +12,23 @@ class Ring {
 public:
     static constexpr unsigned no_array = 1U << 16;  // IORING_SETUP_NO_SQARRAY
 
-    // Skips the test if there is no io_uring, or not with these flags.
+    // Skips the test if the kernel lacks io_uring or one of the flags.
     explicit Ring(unsigned entries, unsigned flags = 0);
 
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] const io_uring_params& parameters() const { return parameters_; }
 
-    // Queues a request of this kind and mark; nobody knows of it until submit().
+    // Queues a request with this opcode and user data. The kernel sees it at submit().
     io_uring_sqe& queue(std::uint8_t kind, std::uint64_t mark);
-    // Submits what is queued; all of it must be taken. Waits until `completions` are there.
+    // Submits all queued requests, which the kernel must accept. Waits for that many completions.
     void submit(unsigned completions = 0);
-    // The next completion, which must be there and have this mark; returns its result.
+    // Takes the next completion, which must have this user data. Returns its result.
     int take(std::uint64_t mark);
-    // Completions that are there.
+    // Returns the number of unread completions.
     [[nodiscard]] unsigned waiting() const;
-    // Requests that do nothing, one after the other, so that the counters move.
+    // Runs requests that do nothing, one after the other, to advance the counters.
     void spin(unsigned count);
-    // io_uring_register(2); fails the test if that does.
+    // Calls io_uring_register(2), which must succeed.
     void enroll(unsigned request, const void* argument, unsigned count) const;
 
 private:
@@ -38,7 +38,7 @@ private:
     io_uring_params parameters_{};
     char* rings_ = nullptr;
     char* requests_ = nullptr;
-    // The program's own idea of the counters, as libraries have it: it is not read again from the ring.
+    // The program's copy of the counters, as in libraries: never read again from the ring.
     std::uint32_t tail_ = 0;
     std::uint32_t submitted_ = 0;
     std::uint32_t taken_ = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Seccomp filters of a test.
+// Seccomp filters of tests.
 #pragma once
 
 namespace zdtm {
 
-// Installs a filter that makes a system call fail with the given error; seccomp(2)'s flags. Returns its result.
+// Installs a filter that makes a system call fail with `error`. `flags` are those of seccomp(2). Returns its result.
 long deny(long system_call, int error, unsigned flags = 0);
 
-// The same with any action of a filter (SECCOMP_RET_…).
+// Installs a filter with any action (SECCOMP_RET_…).
 long install_filter(long system_call, unsigned action, unsigned flags = 0);
 
 }  // namespace zdtm

@@ -9,7 +9,7 @@
 namespace zdtm {
 namespace {
 
-// Numbers in a young namespace are given out in ascending order.
+// A new pid namespace gives pids in ascending order, so no pid is higher.
 constexpr pid_t highest = 300;
 
 }  // namespace

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Processes of a pid namespace that aren't its own.
+// Search for processes of criu in the pid namespace of a test.
 #pragma once
 
 #include <sys/types.h>
 
 namespace zdtm {
 
-// A child looks without rest for processes in this pid namespace that are neither this process nor itself, and tries to
-// trace those that it finds. So this process must have no other children, and be the first of the namespace.
+// Starts a child that searches this pid namespace all the time for other processes than itself and its parent, and
+// tries to ptrace them. So the calling process must be the namespace's init and have no other children.
 class StrangerWatch {
 public:
     StrangerWatch();
 
-    // Ends the child, which must have found nobody.
+    // Ends the child, which must have found no process.
     void finish();
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What tests of System V shared memory need.
+// System V shared memory of tests.
 #pragma once
 
 #include <sys/shm.h>

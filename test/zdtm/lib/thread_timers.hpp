@@ -9,7 +9,7 @@
 
 namespace zdtm {
 
-// `thread`: its number in this process' pid namespace. `value`: what comes with the signal.
+// Makes a timer. `thread` is the tid in this process' pid namespace. The signal carries `value`.
 inline timer_t timer_for(pid_t thread, int signal, int value = 0) {
     sigevent event{};
     event.sigev_notify = SIGEV_THREAD_ID;
@@ -21,7 +21,7 @@ inline timer_t timer_for(pid_t thread, int signal, int value = 0) {
     return timer;
 }
 
-// In a millisecond, once.
+// Lets the timer expire once, in a millisecond.
 inline void let_go_off(timer_t timer) {
     const itimerspec soon{{0, 0}, {0, 1000000}};
     SYS(timer_settime(timer, 0, &soon, nullptr));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Threads of a test: started all, held until the check, joined.
+// Threads of a test, which start together, wait for the check and are joined.
 #pragma once
 
 #include <pthread.h>
@@ -11,20 +11,19 @@
 
 namespace zdtm {
 
-// Sleeps while the flag is `value`, without descriptors or locks: futex(2) on it.
+// Sleeps while the word is `value`, by futex(2), without descriptors or locks.
 void futex_wait(const std::atomic<int>& word, int value);
 void futex_wake(const std::atomic<int>& word);
 
 class Threads {
 public:
-    // 0 until release().
+    // 0 until release() is called.
     using Flag = std::atomic<int>;
 
-    // Starts `count` threads with small stacks. Each calls prepare(index) and then, when the constructor has returned
-    // or is about to, check(index) as soon as release() is called.
+    // Starts `count` threads with small stacks. Each calls prepare(index), and check(index) after release().
     Threads(unsigned count, std::function<void(unsigned)> prepare, std::function<void(unsigned)> check);
 
-    // Starts threads that look at the flag themselves: body(index, flag) has to call arrive() once.
+    // Starts threads that read the flag themselves: body(index, threads) has to call arrive() once.
     Threads(unsigned count, std::function<void(unsigned, Threads&)> body);
 
     Threads(const Threads&) = delete;
@@ -34,10 +33,10 @@ public:
     void wait_release() const;
     [[nodiscard]] const Flag& released() const { return released_; }
 
-    // Waits until every thread has arrived.
+    // Waits until every thread has called arrive().
     void wait_arrived() const;
 
-    // Lets the threads check and joins them.
+    // Releases the threads for their check, and joins them.
     void finish();
 
     [[nodiscard]] pthread_t handle(unsigned index) const { return handles_[index]; }

@@ -28,7 +28,7 @@ Name Name::path(std::string_view text) {
 }
 
 Name Name::abstract(std::string_view text) {
-    // All tests that run at a time are in one network namespace. Their first processes have outputs of their own.
+    // All tests share one network namespace. Each has its own output file, whose inode number makes the name unique.
     struct stat output {};
     SYS(fstat(STDOUT_FILENO, &output));
     std::string whole("\0zdtm.", 6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What tests of Unix sockets need: messages with descriptors and credentials, names, pairs.
+// Messages with descriptors and credentials, names and pairs, for tests of Unix sockets.
 #pragma once
 
 #include <sys/socket.h>
@@ -12,9 +12,9 @@
 
 namespace zdtm {
 
-// A message as it was received.
+// A received message.
 struct Message {
-    ssize_t length = -1;  // as recvmsg(2) returned it
+    ssize_t length = -1;  // result of recvmsg(2)
     std::string data;
     std::vector<int> descriptors;
     std::optional<ucred> sender;
@@ -28,43 +28,43 @@ struct Pair {
     int other = -1;
 };
 
-// socketpair(2) that must work; O_NONBLOCK.
+// Calls socketpair(2) with O_NONBLOCK, which must succeed.
 Pair make_pair_of(int type);
 
-// An abstract name, of which one that nobody else has is made, or a path.
+// An abstract name, made unique among tests, or a path.
 struct Name {
     sockaddr_un address{};
     socklen_t length = 0;
 
     static Name path(std::string_view text);
     static Name abstract(std::string_view text);
-    // What getsockname(2) and getpeername(2) say.
+    // Return the results of getsockname(2) and getpeername(2).
     static Name of(int fd);
     static Name of_peer(int fd);
     const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-    // Paths without the zero byte at their end, abstract names with an @ for the one in front.
+    // Returns a path without its final zero byte, or an abstract name with @ for its first byte.
     std::string shown() const;
 };
 
-// A socket, O_NONBLOCK, bound to a name.
+// Makes an O_NONBLOCK socket that is bound to a name.
 int bound_socket(int type, const Name& name);
-// The same, listening.
+// Makes an O_NONBLOCK socket that listens on a name.
 int listening_socket(int type, const Name& name, int backlog = 10);
-// A socket connected to a name.
+// Makes a socket that is connected to a name.
 int connected_socket(int type, const Name& name);
 
-// False, and errno set, if the kernel doesn't take it.
+// Returns false, with errno set, if the kernel refuses the message.
 bool try_send_message(int fd, std::string_view data, const std::vector<int>& descriptors = {});
 void send_message(int fd, std::string_view data, const std::vector<int>& descriptors = {});
 void send_to(int fd, std::string_view data, const Name& to);
 
-// Receives at most `most` bytes, without waiting.
+// Receives at most `most` bytes without blocking.
 Message receive(int fd, std::size_t most = 65536);
 
-// Who has sent the next message; of a socket with SO_PASSCRED, to which the kernel says it of each.
+// Returns the sender's credentials of the next message. The socket must have SO_PASSCRED.
 ucred receive_credentials(int fd);
 
-// Does what one sends reach the other?
+// Requires a message of one socket to arrive at the other.
 void check_connected(int from, int to, const char* what);
 
 }  // namespace zdtm

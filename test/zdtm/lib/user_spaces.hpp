@@ -29,20 +29,20 @@ inline void write_text(const char* path, const std::string& text) {
     SYS(close(file));
 }
 
-// The calling process gets a user namespace of its own, in which it is user and group 0, as whoever it is now.
+// Puts the calling process into a new user namespace, which maps its uid and gid to 0.
 inline void become_root_inside() {
     const uid_t user = geteuid();
     const gid_t group = getegid();
     SYS(unshare(CLONE_NEWUSER));
-    // Who isn't dumpable doesn't own its files in /proc.
+    // Files in /proc of a process that isn't dumpable belong to root, so the process couldn't write its maps.
     SYS(prctl(PR_SET_DUMPABLE, 1));
     write_text("/proc/self/setgroups", "deny");
     write_text("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
     write_text("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
 }
 
-// A user namespace below that of the calling process, in which user and group 0 are the same ones, and nobody is. It is
-// held by a file in a mount namespace that shares nothing.
+// Makes a user namespace below the one of the calling process, in which id 0 maps to id 0. A mount of its file keeps it
+// alive, in a private mount namespace.
 inline void keep_user_space(const std::string& path) {
     int ready[2];
     SYS(pipe(ready));
@@ -65,7 +65,7 @@ inline void keep_user_space(const std::string& path) {
     kill_and_reap(member);
 }
 
-// What the calling process sees of its user namespace, of whose it is, and of its own rights.
+// Returns what the calling process sees of its user namespace, the owner, and its credentials.
 inline std::string user_space_lines() {
     const int space = SYS(open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC));
     uid_t owner = 0;
@@ -81,13 +81,13 @@ inline std::string user_space_lines() {
            std::to_string(prctl(PR_GET_DUMPABLE));
 }
 
-// Requires all of it to be the same as before.
+// Requires user_space_lines() to return the same as before.
 inline void check_user_space(const std::string& before) {
     const std::string after = user_space_lines();
     CHECK(before == after, "was\n%s\nis\n%s", before.c_str(), after.c_str());
 }
 
-// Whether two processes are in one user namespace.
+// Returns true if two processes are in one user namespace.
 inline bool share_users(pid_t one, pid_t other) {
     char first[64] = {};
     char second[64] = {};
@@ -96,7 +96,7 @@ inline bool share_users(pid_t one, pid_t other) {
     return std::string(first) == second;
 }
 
-// Capabilities count in the own user namespace and for nothing that isn't below it.
+// Requires capabilities to work in the own user namespace and those below it, and nowhere else.
 inline void check_rights_inside() {
     CHECK(sethostname("x", 1) < 0 && errno == EPERM, "the host name could be changed: %s", strerror(errno));
     SYS(unshare(CLONE_NEWUTS));

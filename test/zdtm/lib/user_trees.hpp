@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Trees with user namespaces below that of their first process.
+// Trees with nested user namespaces.
 #pragma once
 
 #include <grp.h>
@@ -9,7 +9,7 @@
 
 namespace zdtm {
 
-// Which user namespace each process is in, before and after: /proc may have other numbers for them than they have.
+// User namespace links of each process before and after the restore. Inode numbers change, so only equality counts.
 struct UserLinks {
     enum Who { kUser, kBelow, kNobody, kGuest, kAll };
     char before[kAll][64];
@@ -24,7 +24,7 @@ struct UserLinks {
 };
 inline UserLinks* user_links = nullptr;
 
-// As a user's tools: who owns the namespace isn't root outside, and has groups that have no number inside.
+// Makes a namespace as an unprivileged user does: its owner isn't root outside and has groups without a map entry.
 inline void live_as_user(Task& task) {
     constexpr uid_t user = 1000;
     const gid_t groups[] = {user, 27};
@@ -48,7 +48,7 @@ inline void live_as_user(Task& task) {
     task.finish(below);
 }
 
-// A namespace without maps: everybody is nobody there.
+// Makes a namespace without maps, in which all ids are the overflow ids.
 inline void live_as_nobody(Task& task) {
     SYS(unshare(CLONE_NEWUSER));
     const std::string before = user_space_lines();
@@ -56,20 +56,20 @@ inline void live_as_nobody(Task& task) {
     task.wait_for_check();
     check_user_space(before);
     UserLinks::note(user_links->after[UserLinks::kNobody]);
-    // The maps are still to be written, by who owns it.
+    // The owner of the namespace can still write the maps.
     SYS(prctl(PR_SET_DUMPABLE, 1));
     write_text("/proc/self/uid_map", "0 0 1");
     CHECK(geteuid() == 0, "user %d", static_cast<int>(geteuid()));
 }
 
-// One of others that this process has entered, with fewer rights than it could have, and users that aren't its owner.
+// Enters an existing namespace with fewer capabilities than possible, and with ids other than its owner's.
 inline void live_as_guest(Task& task, pid_t host) {
     const int there = SYS(static_cast<int>(syscall(SYS_pidfd_open, host, 0)));
     SYS(setns(there, CLONE_NEWUSER));
     SYS(close(there));
     SYS(prctl(PR_CAPBSET_DROP, 1));
     SYS(setresuid(0, 0, 0));
-    SYS(prctl(PR_SET_SECUREBITS, 0x3));  // SECBIT_NOROOT, and locked
+    SYS(prctl(PR_SET_SECUREBITS, 0x3));  // SECBIT_NOROOT and its lock
     const std::string before = user_space_lines();
     UserLinks::note(user_links->before[UserLinks::kGuest]);
     task.wait_for_check();

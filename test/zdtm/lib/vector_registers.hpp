@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Vector registers as one instruction set moves them.
+// Vector registers of one instruction set.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 #include "threads.hpp"
 #include "zdtm.hpp"
 
-// Loads all registers (`numbers`, separated by commas), spins until the flag is set, and stores them: nothing else
-// keeps the values meanwhile. `move` and `name` are what the assembler calls the instruction and a register; `after`
-// are instructions at the end.
+// Loads all registers (`numbers`, separated by commas), spins until the flag is set, and stores them. The loop has no
+// other copy of the values. `move` and `name` are the assembler's names of the instruction and of a register. `after`
+// contains instructions for the end.
 #define ZDTM_SPIN(numbers, width, move, name, after, in, out, flag)                                                \
     asm volatile(".irp n," numbers "\n " move " \\n*" width "(%[from]), %%" name                                   \
                  "\\n\n .endr\n"                                                                                   \
@@ -24,8 +24,8 @@
 
 namespace zdtm {
 
-// The registers of four threads, each with values of its own. `spin(in, out, flag)` keeps `in` in them until the flag
-// is set, and stores them in `out`.
+// Checks the registers of four threads, each with values of its own. `spin(in, out, flag)` keeps `in` in the registers
+// until the flag is set, and stores them in `out`.
 template <std::size_t Count, std::size_t Width, class Spin>
 void keep_vector_registers(Task& me, Spin spin) {
     using Values = std::array<std::byte, Count * Width>;

@@ -12,7 +12,7 @@
 namespace zdtm {
 namespace {
 
-// One write per line: several tasks share the file.
+// Writes a line by one write(2): several tasks share the file.
 void put(std::string line) {
     line += '\n';
     if (write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
@@ -93,7 +93,7 @@ void Task::await_report(int pipe, pid_t child) {
     char byte = 0;
     const ssize_t got = SYS(read(pipe, &byte, 1));
     CHECK(got == 1, "child %d ended before it was ready", child);
-    // It closes its end only now; a process that it has forked may have one more for good.
+    // The child closes its end now. A process that the child has forked may keep the pipe open.
     constexpr int kPatienceMs = 300;
     pollfd closed{pipe, 0, 0};
     SYS(poll(&closed, 1, kPatienceMs));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a checkpoint test program needs. Such a program is its own oracle: it builds some state, says that it is ready,
-// is dumped and restored any number of times without noticing, and on SIGTERM checks that the state is as it left it.
+// Interface of a test program. A program checks itself: it builds some state and reports that it is ready. Criu dumps
+// and restores it any number of times. On SIGTERM the program checks that its state is unchanged.
 //
 //     ZDTM("a pipe keeps its data") {
 //         int ends[2];
@@ -12,7 +12,7 @@
 //     }
 //
 // Standard output is an append-only file that the runner reads: READY, then PASS, FAIL … or SKIP ….
-// SIGTERM is blocked in every task (it is waited for, never handled), so tests must leave it alone.
+// SIGTERM is blocked in every task, which waits for it and has no handler. Tests must not change that.
 #pragma once
 
 #include <sys/mman.h>
@@ -32,14 +32,14 @@
 
 namespace zdtm {
 
-// Prints "FAIL where: what: details" and ends the calling process with status 1. Safe in any task of the test.
+// Prints "FAIL where: what: details" and ends the calling process with status 1. Any task may call it.
 [[noreturn, gnu::format(printf, 3, 4)]] void fail(const char* where, const char* what, const char* format, ...);
 
-// The machine can't run this test (no such hardware or kernel option): ends the whole test, neither passed nor failed.
-// Only in the first task and before it is ready.
+// Ends the whole test as skipped, because the machine lacks hardware or a kernel option. Only the first task may call
+// it, before it is ready.
 [[noreturn, gnu::format(printf, 1, 2)]] void skip(const char* format, ...);
 
-// Fails with errno's text when a libc call returned -1; otherwise hands its value through.
+// Fails with the text of errno if a libc call returned -1. Otherwise returns the value.
 template <typename Result>
 Result require(Result result, const char* where, const char* what) {
     if (result == Result(-1)) {
@@ -48,21 +48,21 @@ Result require(Result result, const char* where, const char* what) {
     return result;
 }
 
-// One process of the test: the first one, or one made by start_child().
+// A process of the test: the first one, or one of start_child().
 class Task {
 public:
-    // report: where this process says that it is ready: standard output, or its parent's pipe.
+    // `report` receives the message that this process is ready: standard output, or a pipe to the parent.
     enum class Kind { Root, Child };
     Task(Kind kind, int report) : kind_(kind), report_(report) {}
 
-    // The state is built; from here on the tree may be dumped at any moment. Children say it to the parent, which goes
-    // on from start_child(); the first process says it to the runner.
+    // Reports that the state is built, so a dump may come at any moment. A child reports to its parent, which returns
+    // from start_child(). The first process reports to the runner.
     void ready();
 
-    // Has the check been asked for? Costs one system call.
+    // Returns true if the runner has requested the check. Costs one system call.
     [[nodiscard]] bool triggered() const;
 
-    // Sleeps until the check is asked for.
+    // Sleeps until the runner requests the check.
     void wait_trigger();
 
     void wait_for_check() {
@@ -70,8 +70,8 @@ public:
         wait_trigger();
     }
 
-    // Forks a process that runs body(Task&) and exits with 0 after it; returns when that process called ready() (or
-    // wait_for_check()). No descriptor stays behind.
+    // Forks a process that runs body(Task&) and exits with 0 after it. Returns when that process has called ready() or
+    // wait_for_check(). Leaves no descriptor open.
     template <typename Body>
     pid_t start_child(Body&& body) {
         const Fork fork = fork_task();
@@ -84,7 +84,7 @@ public:
         return fork.pid;
     }
 
-    // Asks a child for its check and requires it to end with status 0.
+    // Requests the check of a child, which must end with status 0.
     void finish(pid_t child);
 
 private:
@@ -100,36 +100,37 @@ private:
     int report_;
 };
 
-// waitpid() that must find this child; the status as wait(2) gives it.
+// Calls waitpid(), which must find this child. Returns the status as wait(2) does.
 int wait_status(pid_t child);
 
-// Kills and reaps.
+// Kills a child and reaps it.
 void kill_and_reap(pid_t child);
 
-// mmap() that must succeed. Anonymous and private unless told otherwise.
+// Calls mmap(), which must succeed. The default is anonymous private memory.
 std::span<std::byte> map(std::size_t size, int protection = PROT_READ | PROT_WRITE,
                          int flags = MAP_PRIVATE | MAP_ANONYMOUS, int fd = -1, off_t offset = 0, void* where = nullptr);
 
-// Reads one byte per page, so that untouched pages get mapped (private anonymous ones to the zero page).
+// Reads one byte of each page, so that the kernel maps untouched pages. In private anonymous memory that is the zero
+// page.
 void touch(std::span<const std::byte> memory);
 
-// What /proc/self/smaps says of the mapping that holds this address: the value of a line such as "VmFlags" or "Pss".
+// Returns the value of a line such as "VmFlags" or "Pss" in /proc/self/smaps, for the mapping with this address.
 std::string smaps_field(const void* address, const std::string& name);
 
-// Is a two-letter flag of smaps' VmFlags set there?
+// Returns true if VmFlags in smaps contain this two-letter flag.
 bool has_vm_flag(const void* address, const std::string& flag);
 
-// Fills memory with a pattern that depends on position and seed, so that moved or swapped pages are noticed.
+// Fills memory with a pattern of position and seed, so that a check notices moved or exchanged pages.
 void fill(std::span<std::byte> memory, std::uint64_t seed);
 
-// First byte that differs from fill()'s pattern, or -1.
+// Returns the offset of the first byte that differs from fill()'s pattern, or -1.
 ssize_t first_difference(std::span<const std::byte> memory, std::uint64_t seed);
 
-// The whole of a small file (or of a file in /proc).
+// Reads a small file, or a file of /proc.
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
 
-// The value after "Name:" in /proc/PID/status, without white space around; empty when there is no such line.
+// Returns the value after "Name:" in /proc/PID/status, trimmed; empty if there is no such line.
 std::string status_field(const std::string& path, const std::string& name);
 
 std::size_t page_size();
@@ -140,7 +141,7 @@ std::size_t page_size();
 #define ZDTM_STRING(x) ZDTM_STRING_(x)
 #define ZDTM_HERE __FILE_NAME__ ":" ZDTM_STRING(__LINE__)
 
-// Requires a condition; what follows it is a printf message with the values seen.
+// Requires a condition. A printf message with the values follows it.
 #define CHECK(condition, ...)                               \
     do {                                                    \
         if (!(condition)) {                                 \
@@ -151,7 +152,7 @@ std::size_t page_size();
 // Requires a libc call not to return -1.
 #define SYS(call) zdtm::require((call), ZDTM_HERE, #call)
 
-// The body of the test program; `me` is its first process. The summary is shown by the runner's --list.
+// Begins the body of the test program. `me` is its first process. The runner shows the summary with --list.
 #define ZDTM(summary) void zdtm_program([[maybe_unused]] zdtm::Task& me)
 
 void zdtm_program(zdtm::Task& me);
