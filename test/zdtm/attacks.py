@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Modes in which somebody with fewer rights than criu tries to gain some while criu works. Programs ask for them."""
+"""Modes in which a process with fewer privileges attacks criu while it works. Programs ask for these modes."""
 
 import os
 import sys
@@ -9,9 +9,9 @@ from harness import criu as criu_runs
 from harness import processes
 from subject import Failed
 
-# A process of the same user outside of the tree. It takes what it can get of the processes it is given: a descriptor
-# to their memory, and copies of their descriptors. One line for each success: the process, whether it was traced then
-# and still was somewhat later, and those of the others that had capabilities at that moment.
+# Runs as the user of the tree, outside of it. For each process it tries to open the memory or to copy a descriptor. For
+# each success it prints the process, and whether that was traced then and 50 ms later. It also prints the processes
+# that had capabilities at that moment.
 SPY = r"""
 import ctypes, os, sys, time
 user, pids = int(sys.argv[1]), [int(word) for word in sys.argv[2:]]
@@ -68,7 +68,8 @@ print(f"ends after {tries}", flush=True)
 
 
 def attacked(subject, _task):
-    """Nobody of the tree's user can touch a process of it, as long as not all of it can run; then he can."""
+    """Requires that the tree's user can't access a process before all processes of the tree run, and can access it
+    then."""
 
     statuses = {pid: processes.status(pid) for pid in subject.state}
     victims = [pid for pid, status in statuses.items() if int(status["CapEff"], 16) == 0]
@@ -93,7 +94,7 @@ def attacked(subject, _task):
 
 
 def fewer_rights(subject, _task):
-    """Where the image's credentials can't be had the tree ends, instead of living on with others."""
+    """Requires a restore to fail and to leave nothing if criu can't set the credentials of the images."""
     subject.dump(subject.ours, "images")
     for confined, pattern in ((["--bounding-set", "-wake_alarm"], "bounding set"),
                               (["--no-new-privs"], "no_new_privs")):
@@ -109,7 +110,7 @@ def fewer_rights(subject, _task):
     subject.check()
 
 
-# Starts criu in a session that has a key.
+# Starts criu in a session with a key.
 WITH_KEY = r"""
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -121,14 +122,14 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 def own_keys(subject, _task):
-    """Keys that whoever restores a tree has in his session aren't there for the tree."""
+    """Requires that the tree doesn't get keys of criu's session keyring."""
     subject.dump(subject.ours, "images")
     subject.restore(ConfinedCriu(subject.ours, [sys.executable, "-c", WITH_KEY]), "images")
     subject.check()
 
 
 class ConfinedCriu(criu_runs.Criu):
-    """Criu started by another program."""
+    """A criu that another program starts."""
 
     def __init__(self, usual, starter):
         super().__init__(usual.init, usual.binary, usual.timeout)

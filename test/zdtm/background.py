@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Dumps whose memory is written when the tree runs again (--background)."""
+"""Dumps that write memory after the tree runs again (--background)."""
 
 import os
 import re
@@ -16,7 +16,7 @@ OPTIONS = ["--leave-running", "--background"]
 
 
 def background(subject, _task):
-    """What comes to life later is as the tree was when it stood still, whatever that did while its memory was written."""
+    """Requires the images to show the moment of the freeze, whatever the tree did while criu wrote its memory."""
     size = os.path.getsize(subject.output)
     subject.dump(subject.ours, "images", OPTIONS)
     subject.require_running("after dump --background")
@@ -33,18 +33,18 @@ def background(subject, _task):
 
 
 class SlowServer(page_servers.DeafServer):
-    """A page server that takes all it is sent, but takes its time."""
+    """A page server that receives everything slowly."""
 
     def __init__(self):
         super().__init__(4096)
 
     def serve(self):
-        """As long as criu sends."""
+        """Receives as long as criu sends."""
         threading.Thread(target=self.read_slowly, daemon=True).start()
         super().serve()
 
     def read_slowly(self):
-        """What comes behind the questions."""
+        """Receives the bytes after the questions."""
         while not self.connections or self.left > 0:
             time.sleep(0.01)
         try:
@@ -55,7 +55,7 @@ class SlowServer(page_servers.DeafServer):
 
 
 class Begun:
-    """A dump that has let the tree go on, but whose page server takes its pages slowly, or not at all."""
+    """A dump that has resumed the tree, and whose page server receives pages slowly or not at all."""
 
     def __init__(self, subject, name, server):
         self.subject = subject
@@ -81,7 +81,7 @@ class Begun:
         return pid not in processes.tree(self.subject.root) and status.get("TracerPid", "0") != "0"
 
     def require_hidden_clones(self):
-        """Requires clones, which are nobody's in the tree and hold nothing of it open."""
+        """Requires stopped clones that are no children of the tree and hold none of its files open."""
         if not self.clones:
             raise Failed(f"{self.name}: there is no snapshot, see {self.images}/dump.log")
         for clone in self.clones:
@@ -93,7 +93,7 @@ class Begun:
                 raise Failed(f"{self.name}: the clone has files open")
 
     def end(self):
-        """Waits for the end of criu; of the dump nothing must be left but images that can't be restored."""
+        """Waits for the end of criu. Requires the dump to leave only images that can't be restored."""
         code = self.subject.init.wait(self.pid, processes.PATIENCE, f"{self.name}: end of criu").code
         if code == 0:
             raise Failed(f"{self.name}: the dump succeeded")
@@ -107,8 +107,8 @@ class Begun:
 
 
 def background_stopped(subject, _task):
-    """Whatever becomes of criu while it writes memory of a tree that runs: its clones are gone, the tree doesn't notice,
-    and nobody takes the images for a checkpoint."""
+    """Ends criu in several ways while it writes memory of a running tree. Requires its clones to end, the tree to stay
+    unchanged, and a restore to reject the images."""
     for name, number, of_worker in (("terminated", signal.SIGTERM, False), ("killed", signal.SIGKILL, False),
                                     ("worker killed", signal.SIGKILL, True)):
         dump = Begun(subject, name.replace(" ", "-"), page_servers.DeafServer(100_000))
@@ -118,7 +118,7 @@ def background_stopped(subject, _task):
     dump = Begun(subject, "clone-killed", SlowServer())
     os.kill(dump.clones[0], signal.SIGKILL)
     dump.end()
-    # In the midst of its pages, or before they were looked for.
+    # criu had written some of its pages, or had not begun to search them.
     log = processes.text(os.path.join(dump.images, "dump.log")) or ""
     if not re.search(r"the clone of process|No such process", log):
         raise Failed(f"the dump didn't notice that its clone was killed, see {dump.images}/dump.log")

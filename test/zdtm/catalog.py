@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The test programs and what their sources say about running them.
+"""The test programs, and how to run each one according to its source.
 
-Lines of the form `// zdtm: KEY VALUE` at the top of a program's source are for the runner:
+The runner reads lines of the form `// zdtm: KEY VALUE` at the top of a program's source:
 
-    dump-options OPTIONS      more options for criu dump
-    restore-options OPTIONS   more options for criu restore
-    modes MODES               only these (see modes.py and scenarios.py), separated by commas
-    also MODES                these scenarios, beside the usual modes
-    not-in MODES              not in these
-    warns REGEX               a Warn line of each dump's log has to match this
-    refused REGEX             for mode `refused`: what the Error line of criu dump has to match
-    refused-restore OPTIONS   for mode `refused-restore`: with these criu restore fails
-    refused-with REGEX        and its Error line matches this
-    between COMMAND           for the shell, in the program's folder and namespaces: between each dump and restore
-    plant COMMAND             for mode `planted`: for the shell, after the dump; it puts something else in a file's place,
-                              and what mustn't be touched into the folder `outside`
-    unplant COMMAND           puts back what was there
+    dump-options OPTIONS      further options of criu dump
+    restore-options OPTIONS   further options of criu restore
+    modes MODES               the program runs only in these modes (modes.py, scenarios.py), separated by commas
+    also MODES                scenario modes in addition to the usual modes
+    not-in MODES              modes that the program does not run in
+    warns REGEX               a Warn line of each dump's log must match
+    refused REGEX             mode `refused`: the Error line of criu dump must match
+    refused-restore OPTIONS   mode `refused-restore`: criu restore must fail with these options
+    refused-with REGEX        mode `refused-restore`: the Error line of criu restore must match
+    between COMMAND           shell command between each dump and restore, in the program's folder and namespaces
+    plant COMMAND             mode `planted`: shell command after the dump. It replaces a file, and puts files that a
+                              restore must not touch into the folder `outside`
+    unplant COMMAND           mode `planted`: shell command that reverts the replacement
     ignore REGEX, REGEX       names in harness/procstate.py that may change over a restore
-    outside program           the program is started a second time, as the first one but with $ZDTM_OUTSIDE in its
-                              environment, outside of the tree and of its pid namespace; it says READY first
-    outside echo              a TCP server outside of the tree, at the port in $ZDTM_ECHO, sends back what it receives
-    network own               criu is in a network of its own, too, and no other test is there
-    own-pids yes              it is the first process of a pid namespace of its own
-    own-users yes             and user 0 of a user namespace of its own, which has 65536 users and groups
-    own-users denied          the same, but nobody may change his groups there; they are 5 alone
-    strangers yes             it starts processes outside of its tree, which end before it does
-    timeout SECONDS           for each criu run, instead of 60
-    fails-with-4.2 REASON     CRIU 4.2 can't do it: left out of exchange, and with --peer
-    fails-with-4.2(MODES) …   the same in these modes only
+    outside program           the runner starts the program a second time, before the first one. It is outside of the
+                              tree and of its pid namespace, has $ZDTM_OUTSIDE, and reports READY
+    outside echo              a TCP echo server outside of the tree, at the port in $ZDTM_ECHO
+    network own               criu is in a private network namespace without other tests
+    own-pids yes              the program is the init of a private pid namespace
+    own-users yes             as own-pids, and uid 0 of a private user namespace with 65536 uids and gids
+    own-users denied          as own-users yes, with setgroups(2) denied; its supplementary group is 5
+    strangers yes             the program starts processes outside of the tree, which end before it
+    timeout SECONDS           limit of each criu run; the default is 60
+    fails-with-4.2 REASON     CRIU 4.2 fails: no exchange of images, and left out with --peer
+    fails-with-4.2(MODES) …   CRIU 4.2 fails in these modes only
 """
 
 import os
@@ -38,7 +38,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Program:
-    """One test program."""
+    """A test program."""
 
     KEYS = {"dump-options", "restore-options", "modes", "also", "not-in", "refused", "ignore", "timeout", "between",
             "refused-restore", "refused-with", "outside", "plant", "unplant", "own-pids", "own-users", "network",
@@ -87,16 +87,16 @@ class Program:
         self.fails_with_42 = fails_with_42
 
     def fails_42(self, mode):
-        """Is CRIU 4.2 known to fail this program in this mode?"""
+        """Returns true if CRIU 4.2 is known to fail this program in this mode."""
         return mode.beyond_42 or bool({"*", mode.name} & self.fails_with_42)
 
     def is_of_memory(self):
-        """Is memory what it is about, or does it have much, or that of several threads and processes?"""
+        """Returns true if the program is about memory, has much of it, or has several threads and processes."""
         folder, name = self.name.split("/")
         return folder in ("memory", "threads", "tree", "compat") or name.startswith("mounts_tmpfs")
 
     def runs_in(self, mode):
-        """Does the program say anything against this mode? Scenario modes have to be asked for."""
+        """Returns true if the program runs in this mode. Programs ask for scenario modes."""
         if self.modes:
             return mode.name in self.modes + self.also
         if mode.name in self.also:
@@ -109,7 +109,7 @@ def _list(text):
 
 
 def programs():
-    """All programs, by name."""
+    """Returns all programs, sorted by name."""
     found = []
     for folder in sorted(os.listdir(HERE)):
         path = os.path.join(HERE, folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Restores that have memory in common (--map-pages)."""
+"""Restores that share memory (--map-pages)."""
 
 import os
 import re
@@ -16,7 +16,7 @@ CLONES = 20
 
 
 def restore(subject, name):
-    """A restore with --map-pages; mappings look different from before."""
+    """Restores with --map-pages. Mappings differ from before."""
     before = subject.restore_options
     subject.restore_options = [*before, "--map-pages"]
     run = subject.try_restore(subject.ours, subject.images(name))
@@ -26,15 +26,15 @@ def restore(subject, name):
 
 
 def map_pages(subject, _task):
-    """The program finds all its memory."""
+    """Requires the program to find all its memory."""
     subject.dump(subject.ours, "images")
     restore(subject, "images")
     subject.check()
 
 
 def map_pages_again(subject, _task):
-    """A clone is dumped, completely: its images don't need those that it was restored from, and its program finds all its
-    memory after an ordinary restore."""
+    """Dumps a clone. Requires complete images: they don't need the ones that the clone was restored from, and an
+    ordinary restore has all memory."""
     subject.dump(subject.ours, "images")
     restore(subject, "images")
     subject.require_success(subject.ours.run("dump", subject.images("again"), "dump.log",
@@ -46,7 +46,7 @@ def map_pages_again(subject, _task):
 
 
 def keepers():
-    """The processes of keepers, those that supply last."""
+    """Returns the pids of shared-pages daemons. The process that serves pages is last."""
     found = []
     for pid in sorted(processes.pids()):
         try:
@@ -54,18 +54,18 @@ def keepers():
                 if re.match(rb"[^ ]+: clones: (watch|supply)", file.read()):
                     found.append(pid)
         except OSError:
-            pass  # it has ended
+            pass  # the process has ended
     return found
 
 
 def memory_of(pid):
-    """Of a process, in KiB: its share of all memory that it has mapped, and how much it has mapped."""
+    """Returns the proportional share (Pss) and the resident size (Rss) of a process in KiB."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
         words = dict(line.split()[:2] for line in file.read().splitlines()[1:])
     return int(words["Pss:"]), int(words["Rss:"])
 
 
-# Asks the keepers of clones for what they have, as somebody of the same user who may not trace them.
+# Connects to shared-pages daemons as the same user without CAP_SYS_PTRACE.
 ASK = """
 import socket
 for address in {line.split()[-1] for line in open("/proc/net/unix") if "@criu-clones-" in line}:
@@ -80,22 +80,23 @@ for address in {line.split()[-1] for line in open("/proc/net/unix") if "@criu-cl
 
 
 def require_guarded():
-    """What clones have in common is given to no other process of the same user, which root of a container may be."""
+    """Requires shared-pages daemons to give nothing to a process of the same user that may not ptrace them. Such a
+    process may be root of a container."""
     run = subprocess.run(["setpriv", "--bounding-set", "-sys_ptrace", sys.executable, "-c", ASK], capture_output=True, text=True, check=False)
     if run.stdout != "silence\n":
-        raise Failed(f"the keeper of clones, asked by a stranger: {run.stdout}{run.stderr}")
+        raise Failed(f"the shared-pages daemon, with an unauthenticated peer: {run.stdout}{run.stderr}")
 
 
 def map_pages_many(subject, _task):
-    """Many clones at once use the memory of one and little more; all find their memory. When the keeper is killed, they
-    end."""
+    """Requires many clones to use little more memory than one, and to find all their memory. When the daemon is
+    killed, the clones must end."""
     subject.dump(subject.ours, "images")
     roots = []
     for _ in range(CLONES):
         restore(subject, "images")
         roots.append(subject.root)
     if len(keepers()) != 2:
-        raise Failed(f"one keeper, of two processes, was expected: {keepers()}")
+        raise Failed(f"one shared-pages daemon of two processes was expected: {keepers()}")
     require_guarded()
     least = sum(os.path.getsize(os.path.join(subject.images("images"), file))
                 for file in os.listdir(subject.images("images")) if file.startswith("pages-")) >> 10
@@ -112,7 +113,7 @@ def map_pages_many(subject, _task):
             raise Failed(f"a clone ended with {ended.code}: {subject.output}")
     os.kill(keepers()[-1], signal.SIGKILL)
     for root in roots[2:]:
-        subject.init.until(lambda root=root: root not in processes.pids(), processes.PATIENCE, "the end of clones without keeper")
+        subject.init.until(lambda root=root: root not in processes.pids(), processes.PATIENCE, "the end of clones without their daemon")
 
 
 MODES = [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Mode `damaged`: restores from images that were damaged at random, in a place where all that isn't criu's is watched.
+"""Mode `damaged`: restores from images that are damaged at random, in a directory where all other files are watched.
 
-Each of them has to succeed or to fail with an Error line; no process, crash or hang may come of it, and no file that the
-restore hasn't made may be gone or changed.
+Each restore has to succeed, or to fail with an Error line. It must not crash or hang, and must leave no process. It
+must not remove or change a file that it has not created.
 """
 
 import os
@@ -18,12 +18,12 @@ import modes
 from subject import Failed, Skipped
 
 TURNS = 30
-# (image, offset, bytes): what once did harm.
+# (image, offset, bytes) of damages that once caused harm
 KNOWN = [("remap-fpath.img", 17, b"\0")]
 
 
 def damaged(subject, task):
-    """Thirty damages, the same ones for each seed."""
+    """Tries thirty damages, the same ones for each seed."""
     subject.dump(subject.ours, "images")
     whole = subject.images("images")
     names = sorted(name for name in os.listdir(whole) if name.endswith(".img") and not name.startswith("stats-"))
@@ -57,7 +57,7 @@ def _known(turn, folder):
 
 
 def _damage(source, folder, names):
-    """Damages one image, and says how."""
+    """Damages one image, and returns a description."""
     name = source.choice(names)
     path = os.path.join(folder, name)
     with open(path, "rb") as file:
@@ -96,10 +96,10 @@ def _damage(source, folder, names):
 
 
 def _attempt(subject, folder):
-    """One restore."""
+    """Runs one restore."""
     _renew_folder(subject)
     before = _picture(subject.folder)
-    # The tasks never run: what a damaged program does is no matter of criu's.
+    # The tasks never run: criu isn't responsible for what a damaged program does.
     run = subject.ours.restore(folder, [*subject.restore_options, "--leave-stopped"])
     if run.code < 0:
         raise Failed(run.describe())
@@ -121,7 +121,7 @@ def _attempt(subject, folder):
 
 
 def _renew_folder(subject):
-    """Puts the program's folder back to what it was after the dump."""
+    """Sets the program's folder back to its state after the dump."""
     for name in os.listdir(subject.folder):
         path = os.path.join(subject.folder, name)
         if os.path.isdir(path) and not os.path.islink(path):
@@ -132,12 +132,13 @@ def _renew_folder(subject):
 
 
 def _copy(source, target):
-    """All that is in a folder, with owners, times, and what has several names."""
+    """Copies a folder with owners, times and hard links."""
     subprocess.run(["cp", "-a", os.path.join(source, "."), target], check=True)
 
 
 def _picture(folder):
-    """All entries of a folder. A socket file may be a new one: that of the dumped process is replaced."""
+    """Returns all entries of a folder. A restore replaces the socket file of the dumped process, so its inode may
+    differ."""
     found = {}
     for base, folders, files in os.walk(folder):
         for name in folders + files:
@@ -150,7 +151,7 @@ def _picture(folder):
 
 
 def prepare(work):
-    """What has to be done before the program starts; what Subject.watched is to be."""
+    """Prepares the folders before the program starts. Returns the value of Subject.watched."""
     stage = os.path.join(work, "layers")
     os.mkdir(stage)
     try:

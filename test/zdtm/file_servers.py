@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Modes in which the server of a FUSE file system doesn't do its part. Programs ask for them."""
+"""Modes in which the server of a FUSE file system doesn't answer. Programs ask for these modes."""
 
 import os
 import re
@@ -13,8 +13,8 @@ from subject import Failed
 
 
 def unanswered(subject, _task):
-    """A dump that waits for a file system which doesn't answer ends when it is asked to, or when the criu that was started
-    dies; the tree goes on."""
+    """Requires a dump that waits for a deaf file system to end on SIGTERM, or when the criu that was started dies. The
+    tree continues."""
     for number in signal.SIGTERM, signal.SIGKILL:
         images = subject.images(f"images-{number.name}")
         pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), "--timeout", "0"])
@@ -29,8 +29,8 @@ def unanswered(subject, _task):
 
 
 def server_stops(subject, _task):
-    """A server of files that stops answering in the midst of a dump: when criu closes a file of it, the dump is done
-    nevertheless; when criu asks it for something, the dump ends by itself or when it is asked to. The tree goes on."""
+    """A FUSE server stops answering during a dump. A dump that only closes a file must succeed. A dump that sends a
+    request must end by itself or on SIGTERM. The tree continues."""
     def dump(name, switch, *options):
         images = subject.images(name)
         path = os.path.join(subject.folder, switch)
@@ -46,7 +46,7 @@ def server_stops(subject, _task):
         os.unlink(path)
         subject.require_running(name)
         subject.require_unchanged(name, leftovers=True)
-        time.sleep(0.5)  # the server looks several times meanwhile
+        time.sleep(0.5)  # lets the server check the switch several times
 
     for name, code, switch in (("closing", 0, "deaf-to-flush"), ("asking", 1, "deaf-later")):
         require_end(*dump(name, switch, "--timeout", "2"), code, name)
@@ -62,45 +62,45 @@ def server_stops(subject, _task):
 
 
 def criu_processes():
-    """Those there are, also of a criu that was started and is gone."""
+    """Returns all processes of criu, including those whose first process is gone."""
     return [pid for pid in processes.pids() if (processes.status(pid) or {}).get("Name") == "criu"]
 
 
 FUSE_REQUESTS = {"LOOKUP": 1, "GETATTR": 3, "READLINK": 5, "OPEN": 14, "READ": 15, "STATFS": 17, "GETXATTR": 22, "FLUSH": 25,
                  "OPENDIR": 27}  # <linux/fuse.h>
-# What a dump and a restore make the kernel ask for, and wait for the answer to.
+# Requests that a dump and a restore cause, and whose answers the kernel waits for.
 OF_DUMP = "LOOKUP", "GETATTR", "OPEN", "READ", "STATFS", "GETXATTR", "FLUSH"
 OF_RESTORE = "LOOKUP", "OPEN", "OPENDIR", "READLINK", "GETXATTR"
 
 
 class HoldingServer:
-    """The server of files of a program that serves as told (test/zdtm/lib/fuse.hpp)."""
+    """Controls the FUSE server of a program that calls serve_as_told() (test/zdtm/lib/fuse.hpp)."""
 
     def __init__(self, subject):
         self.init = subject.init
         self.switch, self.sign = (os.path.join(subject.folder, name) for name in ("held", "holding"))
 
     def hold(self, request):
-        """From now on requests of this kind aren't answered."""
+        """Makes the server hold requests of this kind."""
         with open(self.switch + ".new", "w", encoding="ascii") as file:
             file.write(str(FUSE_REQUESTS[request]))
         os.rename(self.switch + ".new", self.switch)
 
     def require_held(self, pid, name):
-        """Waits until there is such a request, of this process, or of one of its own that closes files when it has ended."""
+        """Waits until the server holds a request of this process, or of its helper that closes files after it."""
         self.init.until(lambda: os.path.exists(self.sign) or pid in self.init.ended, processes.PATIENCE, f"{name}: a held request")
         self.init.until(lambda: os.path.exists(self.sign), processes.PATIENCE, f"{name}: criu has ended, a held request")
 
     def answer(self, name):
-        """Lets requests go on; then there is no process of criu any more."""
+        """Makes the server answer again. Requires all processes of criu to end."""
         os.unlink(self.switch)
         self.init.until(lambda: not os.path.exists(self.sign), processes.PATIENCE, f"{name}: the end of the held request")
         self.init.until(lambda: not criu_processes(), processes.PATIENCE, f"{name}: the end of criu's processes")
 
 
 def request_held(subject, _task):
-    """A server of files takes a request of a dump and doesn't answer it, and the kernel lets not even a killed process out
-    of that wait: the tree goes on nevertheless, after --timeout, when the dump is asked to stop, and when it is killed."""
+    """The server holds a request of a dump, and the kernel keeps even a killed process in that wait. The tree must
+    continue after --timeout, after SIGTERM and after SIGKILL."""
     server = HoldingServer(subject)
 
     def dump(name, request, *options):
@@ -114,7 +114,7 @@ def request_held(subject, _task):
         ended = subject.init.wait(pid, processes.PATIENCE, f"criu dump, '{name}'").code
         if ended != code:
             raise Failed(f"{name}: the dump ended with {ended}")
-        # The request is still held: whoever waits for it holds nothing of the tree.
+        # The server still holds the request. The waiting process must hold no part of the tree.
         subject.require_running(name)
         log = processes.text(os.path.join(subject.images(name), "dump.log"))
         if code == 1 and not re.search(r"Error .*doesn't answer: /mnt \(fuse\)", log):
@@ -136,7 +136,7 @@ def request_held(subject, _task):
 
 
 def held_later(subject, _task):
-    """The same with a pre-dump, which ends as a dump does, and with a restore, which ends when it is asked to."""
+    """Does the same with a pre-dump, which ends as a dump does, and with a restore, which ends on SIGTERM."""
     server = HoldingServer(subject)
     server.hold("GETATTR")
     pid = subject.ours.start("pre-dump", subject.images("pre"), "pre-dump.log",
@@ -171,8 +171,8 @@ def held_later(subject, _task):
 
 
 def held_in_namespace(subject, _task):
-    """The same with a restore into a pid namespace, which the kernel ends when all its processes have: criu doesn't wait for
-    the one that the server holds, and says which it is."""
+    """Does the same with a restore into a pid namespace, which the kernel removes after all its processes have ended.
+    criu must not wait for the held process, and must name it."""
     server = HoldingServer(subject)
     own = {1, *processes.tree(subject.root)}
     strangers = frozenset(pid for pid in processes.pids() if pid not in own)
@@ -195,8 +195,8 @@ def held_in_namespace(subject, _task):
 
 
 def rolled_back(subject, _task):
-    """A dump that is held while deleted files have temporary links takes them away, whether it ends by itself, is asked to,
-    or is killed."""
+    """A FUSE server holds a dump that has made temporary links. The dump must remove the links when it ends by itself,
+    by SIGTERM or by SIGKILL."""
     server = HoldingServer(subject)
     for number in None, signal.SIGTERM, signal.SIGKILL:
         name = number.name if number else "by-itself"
@@ -210,7 +210,7 @@ def rolled_back(subject, _task):
         code = subject.init.wait(pid, processes.PATIENCE, f"criu dump, '{name}'").code
         if code != (-number if number == signal.SIGKILL else 1):
             raise Failed(f"{name}: the dump ended with {code}")
-        rollbacks.require_no_links(subject, name)  # while the request is still held
+        rollbacks.require_no_links(subject, name)  # the server still holds the request
         subject.require_running(name)
         server.answer(name)
         subject.require_unchanged(name, leftovers=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Turns the images of a dump into those of an incremental one: a chain of three directories, each with a part of the
-pages, linked by `parent`. Written from the image format alone, so that it needs no criu that dumps so."""
+"""Turns images of a dump into incremental ones: a chain of three directories, linked by `parent`, each with some of
+the pages. The code follows the image format alone, so no criu with incremental dumps is needed."""
 
 import os
 import re
@@ -12,8 +12,8 @@ DEPTH = 3
 
 
 def split(images):
-    """Leaves a third of the pages in the directory; the others go to IMAGES.parent and IMAGES.parent.parent. Those have
-    something else for pages that a younger directory has."""
+    """Leaves a third of the pages in the directory, and moves the others to IMAGES.parent and IMAGES.parent.parent.
+    These hold wrong content for pages that a younger directory has."""
     folders = [images] + [images + ".parent" * level for level in range(1, DEPTH)]
     for child, parent in zip(folders, folders[1:]):
         os.mkdir(parent)
@@ -24,7 +24,7 @@ def split(images):
 
 
 def relies_on_parent(images):
-    """Whether any page is in the parent only."""
+    """Returns true if a page is in the parent only."""
     for name in os.listdir(images):
         if re.fullmatch(r"pagemap-.*\.img", name):
             with open(os.path.join(images, name), "rb") as file:
@@ -35,7 +35,7 @@ def relies_on_parent(images):
 
 
 def split_pagemap(folders, name):
-    """One pagemap and its pages file."""
+    """Splits a pagemap and its pages file."""
     with open(os.path.join(folders[0], name), "rb") as file:
         magics, records = read_records(file.read())
     head, entries = records[0], [decode(record) for record in records[1:]]
@@ -55,7 +55,7 @@ def split_pagemap(folders, name):
                     if level == 0:
                         out.append(encode(address, flags))
                     continue
-                home = number // 2 % DEPTH  # pairs of pages, so that runs begin and end within each other
+                home = number // 2 % DEPTH  # pairs of pages, so that runs of different directories overlap
                 number += 1
                 if home > level:
                     out.append(encode(address, PARENT))
@@ -70,7 +70,7 @@ def split_pagemap(folders, name):
 
 
 def read_records(data):
-    """The two magics, and the records behind them."""
+    """Returns the two magics and the records after them."""
     at = 8
     records = []
     while at < len(data):
@@ -81,7 +81,7 @@ def read_records(data):
 
 
 def decode(record):
-    """Numbers by field; there are no others in pagemaps."""
+    """Returns the numbers of a record by field. Pagemaps have no other types."""
     fields = {}
     at = 0
     while at < len(record):
@@ -93,7 +93,7 @@ def decode(record):
 
 
 def varint(data, at):
-    """A number in base 128, and where it ends."""
+    """Returns a base 128 number and the offset after it."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -105,7 +105,7 @@ def varint(data, at):
 
 
 def encode(address, flags):
-    """An entry of one page, as CRIU 4.2 writes it."""
+    """Returns an entry of one page in the format of CRIU 4.2."""
     out = bytearray()
     for field, value in ((1, address), (2, 0), (4, flags), (5, 1)):
         out.append(field << 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""All processes of criu are killed at once, as a control group that is killed, or systemctl kill, does it."""
+"""Kills all processes of criu at once, as cgroup.kill and systemctl kill do."""
 
 import os
 import signal
@@ -11,14 +11,14 @@ from subject import Failed
 
 
 def all_killed(subject, task):
-    """Where every process of criu dies of SIGKILL at once, the tree goes on as before, or it has ended and its images are
-    complete."""
+    """Kills all processes of a dump at random moments. The tree must continue unchanged, or must have ended with
+    complete images."""
     images = subject.images("whole")
     whole = subject.ours.dump(subject.root, images, [*subject.dump_options, "--leave-running"])
     subject.require_success(whole)
     subject.require_unchanged("after dump --leave-running")
     whens = modes.moments(task["seed"], whole.seconds * 1.1)
-    # A thread of a stopped process gets its mask back when that is continued.
+    # A thread of a stopped process gets its signal mask back when the process continues.
     subject.ignore = [*subject.ignore, *(f"{what[:-len('State')]}SigBlk" for fields in subject.state.values()
                                          for what, value in fields.items() if what.endswith(" State") and value != "runs")]
     for turn in range(task["turns"]):
@@ -43,14 +43,14 @@ def all_killed(subject, task):
 
 
 def kill_all(subject, images, moment, options):
-    """Kills all processes of a dump some seconds after it has begun; returns when that was, and the first one's end."""
+    """Kills all processes of a dump after some seconds. Returns the moment and the exit code of the first process."""
     pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), *subject.dump_options, *options])
     deadline = time.monotonic() + moment
     while pid not in subject.init.ended and time.monotonic() < deadline:
         subject.init.pause(deadline - time.monotonic())
     killed = set()
     while left := processes_of(subject.ours.binary):
-        for each in sorted(left, reverse=True):  # the process that traces comes before the one that watches it
+        for each in sorted(left, reverse=True):  # kills the tracer before the guardian
             killed.add(each)
             try:
                 os.kill(each, signal.SIGKILL)
@@ -63,7 +63,7 @@ def kill_all(subject, images, moment, options):
 
 
 def is_ending(subject):
-    """Has the root task ended, or has it been sent SIGKILL?"""
+    """Returns true if the root task has ended or has a pending SIGKILL."""
     subject.init.reap()
     status = processes.status(subject.root)
     if status is None or status["State"].startswith(("Z", "X")):
@@ -73,7 +73,7 @@ def is_ending(subject):
 
 
 def processes_of(binary):
-    """Processes that execute a program."""
+    """Returns the processes that execute a program."""
     found = []
     for pid in processes.pids():
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Restores whose pages come later."""
+"""Restores with lazy pages."""
 
 import contextlib
 import os
@@ -16,8 +16,8 @@ import modes
 
 
 def allow_few_files():
-    """For a daemon: fewer descriptors than it has for a tree of some processes, unless it raises its limit. Shells have 1024,
-    which is as little for a tree of some hundred."""
+    """Lowers a daemon's descriptor limit below its need for a small tree, so it must raise the limit. Shells set 1024,
+    which is too little for a tree of some hundred processes."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (16, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
@@ -34,20 +34,20 @@ class Daemon:
                            "the socket of lazy-pages")
 
     def wait(self, code=0):
-        """Requires its end with this exit code."""
+        """Requires the daemon to end with this exit code."""
         ended = self.subject.init.wait(self.pid, processes.PATIENCE, "the end of criu lazy-pages")
         if ended.code != code:
             raise Failed(f"criu lazy-pages: exit code {ended.code} instead of {code}: see {self.log}")
 
     def require_alone(self):
-        """A second daemon in the same directory is refused, and the first doesn't notice."""
+        """Requires a second daemon in the same directory to fail, and the first one to continue."""
         second = self.subject.ours.start("lazy-pages", self.images, "second.log")
         ended = self.subject.init.wait(second, processes.PATIENCE, "the end of a second criu lazy-pages")
         if ended.code != 1 or "another daemon listens there" not in text(os.path.join(self.images, "second.log")):
             raise Failed(f"a second criu lazy-pages wasn't refused: exit code {ended.code}, see {self.images}/second.log")
 
     def workers(self):
-        """The process that supplies pages; waits for it."""
+        """Waits for the process that supplies pages, and returns it."""
         found = []
 
         def there():
@@ -58,26 +58,26 @@ class Daemon:
         return found
 
     def said(self, pattern):
-        """Is there such a line in its log?"""
+        """Returns true if the log has such a line."""
         with open(self.log, encoding="utf-8") as log:
             return re.search(pattern, log.read())
 
 
 class NarrowWay:
-    """A way to a port of this machine that lets only the first bytes of what comes from there through until it is opened: until
-    then somebody lacks pages, however fast they are supplied and however slow the one is who watches."""
+    """Proxy for a port of this machine that forwards only the first bytes until it is opened. Until then some process
+    lacks pages, independent of the machine's speed."""
 
     def __init__(self, port, most=64 << 10):
         self.port = port
         self.left = most
-        self.full = threading.Event()  # more would come
+        self.full = threading.Event()  # set when more bytes would come
         self.opened = threading.Event()
         self.listening = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=self._serve, daemon=True).start()
 
     @property
     def options(self):
-        """What has criu go this way."""
+        """Options that make criu use this proxy."""
         return ["--page-server", "--address", "127.0.0.1", "--port", str(self.listening.getsockname()[1])]
 
     def _serve(self):
@@ -108,25 +108,25 @@ class NarrowWay:
 
 
 def end(connection):
-    """Tells both sides of a connection that nothing more comes."""
+    """Tells both ends of a connection that no more bytes come."""
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
 
 def text(path):
-    """The content of a log."""
+    """Returns the content of a log."""
     with open(path, encoding="utf-8") as file:
         return file.read()
 
 
 def restore(subject, name):
-    """A restore with --lazy-pages."""
+    """Restores with --lazy-pages."""
     subject.restore_options = [*subject.restore_options, "--lazy-pages"]
     subject.require_success(subject.try_restore(subject.ours, subject.images(name)))
 
 
 def lazy_pages(subject, _task):
-    """Pages come while the program runs; it looks the same, and finds all of them."""
+    """Requires the program to look unchanged while lazy pages come, and to find all of them."""
     subject.dump(subject.ours, "images")
     daemon = Daemon(subject, "images")
     daemon.require_alone()
@@ -137,17 +137,17 @@ def lazy_pages(subject, _task):
 
 
 def send(pid, number):
-    """A signal to one that may have ended: what little there is may have come already."""
+    """Sends a signal to a process that may have ended already."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
 
 
 def lazy_check(subject, _task):
-    """The program checks everything while pages come."""
+    """Makes the program check its memory while lazy pages come."""
     subject.dump(subject.ours, "images")
     daemon = Daemon(subject, "images")
     restore(subject, "images")
-    # The worker pauses, so that not all is there before the program looks.
+    # Stops the worker, so that pages are missing when the program begins its check.
     worker = [child for child in processes.tree(daemon.pid) if child != daemon.pid]
     for pid in worker:
         send(pid, signal.SIGSTOP)
@@ -157,8 +157,8 @@ def lazy_check(subject, _task):
 
 
 def content_cut(subject, _task):
-    """A pages file, of the dump or of its parent, that has lost its end: the restore fails, whether pages come at once or
-    later, and names the file; nothing is left. With all of the file it succeeds."""
+    """Truncates a pages file of the dump or of its parent. The restore must fail with the file's name, with lazy pages
+    or without, and leave nothing. With the whole file it must succeed."""
     subject.require_success(subject.ours.run("pre-dump", subject.images("parent"), "pre-dump.log",
                                              ["-t", str(subject.root)]))
     subject.dump(subject.ours, "images", ["--track-mem", "--prev-images-dir", "../parent"])
@@ -173,7 +173,7 @@ def content_cut(subject, _task):
             daemon = Daemon(subject, "images") if lazily else None
             options = [*subject.restore_options, *(["--lazy-pages"] if lazily else [])]
             run = subject.ours.restore(subject.images("images"), options)
-            if daemon:  # nobody has asked it for anything
+            if daemon:  # no process connects to this daemon
                 send(daemon.pid, signal.SIGTERM)
                 daemon.wait(1)
             if run.code == 0 or f"pages-1.img: has {size - 4096} bytes" not in text(run.log):
@@ -186,7 +186,7 @@ def content_cut(subject, _task):
 
 
 class PostCopy:
-    """A dump that leaves pages where they are, and serves them. `options`: further ones of it."""
+    """A dump that keeps lazy pages in the tree and serves them. `options` are further options of the dump."""
 
     def __init__(self, subject, name="", options=()):
         self.subject = subject
@@ -206,7 +206,7 @@ class PostCopy:
             raise Failed("the dump has copied what it should have left")
 
     def said(self, pattern):
-        """Is there such a line in its log?"""
+        """Returns true if the log has such a line."""
         try:
             with open(os.path.join(self.images, "dump.log"), encoding="utf-8") as log:
                 return re.search(pattern, log.read())
@@ -215,7 +215,7 @@ class PostCopy:
 
 
 def remote_lazy_pages(subject, _task):
-    """Post-copy: the tree is restored elsewhere, and takes its memory from where it was dumped."""
+    """Post-copy: restores the tree elsewhere, which gets its memory from the dumped tree."""
     source = PostCopy(subject)
     daemon = Daemon(subject, "target", source.remote)
     restore(subject, "target")
@@ -227,7 +227,7 @@ def remote_lazy_pages(subject, _task):
 
 
 def start_page_server(subject, images, options=()):
-    """Has criu serve pages of stored images: its pid and its port."""
+    """Starts criu to serve the pages of stored images. Returns its pid and port."""
     log = os.path.join(images, "page-server.log")
     if os.path.exists(log):
         os.unlink(log)
@@ -238,8 +238,8 @@ def start_page_server(subject, images, options=()):
 
 
 def stored_lazy_pages(subject, _task):
-    """Pages of stored images come from a page server. All three end well, also if no page needs to come: the server can't
-    know that, and waits until it is told."""
+    """Serves lazy pages of stored images by a page server. All three processes must succeed, also without any lazy
+    page. The server can't know that there is none, so it waits for a message."""
     subject.dump(subject.ours, "images")
     images = subject.images("images")
     server, port = start_page_server(subject, images)
@@ -254,7 +254,8 @@ def stored_lazy_pages(subject, _task):
 
 
 class HalfCopy:
-    """A post-copy that stands still when some of its pages have come. `early`: it has only begun, and goes on up to there."""
+    """A post-copy that stops after some of the pages. `early`: the constructor returns when the target has connected.
+    """
 
     def __init__(self, subject, name, early=False):
         self.subject = subject
@@ -269,7 +270,7 @@ class HalfCopy:
         subject.init.until(what, processes.PATIENCE, "the connection to the dump" if early else "pages of the dump")
 
     def require_taken_back(self, who):
-        """Requires the copy to end, and the original to go on as if nothing had happened."""
+        """Requires the copy to end and the original tree to continue unchanged."""
         self.subject.init.wait(self.restore, processes.PATIENCE, f"criu restore ({who})")
         self.daemon.wait(1)
         if self.subject.init.wait(self.source.pid, processes.PATIENCE, f"the end of the dump ({who})").code == 0:
@@ -280,7 +281,7 @@ class HalfCopy:
             raise Failed(f"the daemon doesn't say what it has done: {self.daemon.log}")
 
     def require_done(self):
-        """Lets pages through again: the copy goes on, and is the tree from then on."""
+        """Opens the proxy, so the copy completes and is the tree from then on."""
         self.way.opened.set()
         if self.subject.init.wait(self.restore, processes.PATIENCE, "criu restore").code != 0:
             raise Failed("the restore failed though pages are still supplied")
@@ -293,8 +294,8 @@ class HalfCopy:
 
 
 def supply_cut(subject, _task):
-    """Post-copy whose target vanishes, before its processes run or when it has some pages: the copy ends, also processes of
-    it that lack none, and the original goes on as if nothing had happened."""
+    """Post-copy whose target vanishes, before its processes run or after some pages. All processes of the copy must
+    end, and the original must continue unchanged."""
     for when in ("early", "late"):
         copy = HalfCopy(subject, f"-{when}", early=when == "early")
         os.kill(copy.worker, signal.SIGKILL)
@@ -303,8 +304,8 @@ def supply_cut(subject, _task):
 
 
 def supplier_killed(subject, _task):
-    """A process whose pages can't come any more ends, and the log says so: whichever process of the daemon is killed, it
-    never runs on with zeroes."""
+    """Kills a process of the daemon. Without a supplier, processes that lack pages must end with a log line, and must
+    never run with zeroes. Without the daemon's first process the copy must complete."""
     for who, number in (("supplier", signal.SIGKILL), ("asked", signal.SIGTERM)):
         copy = HalfCopy(subject, f"-{who}")
         if os.getpgid(copy.worker) == os.getpgid(copy.daemon.pid):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The ways a test program is dumped and restored. Each mode is a function that gets the Subject, already started."""
+"""Modes: how a test program is dumped and restored. A mode is a function that gets the Subject after its start."""
 
 import errno
 import os
@@ -14,10 +14,10 @@ from subject import Failed
 
 
 class Mode:
-    """One mode: its name and function.
+    """A mode: its name and function.
 
-    scenario: programs have to ask for it; exchange: it needs another criu; beyond_42: CRIU 4.2 fails it; of_memory: it is
-    about how memory is stored, so programs that are about something else run in it only when it is asked for by name.
+    scenario: programs have to ask for it. exchange: it needs another criu. beyond_42: CRIU 4.2 fails it. of_memory: it
+    tests how memory is stored, so other programs run in it only if it is named.
     """
 
     def __init__(self, name, run, scenario=False, exchange=False, beyond_42=False, of_memory=False):
@@ -30,14 +30,14 @@ class Mode:
 
 
 def once(subject, _task):
-    """Dump, restore, check."""
+    """Dumps, restores, checks."""
     subject.dump(subject.ours, "images")
     subject.restore(subject.ours, "images")
     subject.check()
 
 
 def everything(subject, _task):
-    """Dump, restore, and compare everything that the kernel shows of the tree."""
+    """Dumps, restores, and compares everything that the kernel shows of the tree."""
     before = fullstate.picture(subject.root, subject.probe)
     # The probe stops processes, as a dump does.
     subject.require_unchanged("after a look at everything")
@@ -48,7 +48,7 @@ def everything(subject, _task):
 
 
 def five(subject, _task):
-    """A restored tree can be dumped again."""
+    """Dumps and restores five times."""
     for turn in range(1, 6):
         subject.dump(subject.ours, f"images-{turn}")
         subject.restore(subject.ours, f"images-{turn}")
@@ -56,7 +56,7 @@ def five(subject, _task):
 
 
 def increments_mode(subject, _task):
-    """Pages that are in parents of the images, and in theirs."""
+    """Restores pages that are in parent images and in parents of these."""
     subject.dump(subject.ours, "images")
     increments.split(subject.images("images"))
     subject.restore(subject.ours, "images")
@@ -64,7 +64,7 @@ def increments_mode(subject, _task):
 
 
 def pre_dump(subject, _task):
-    """Two pre-dumps of the running tree, then a dump, each without what the one before has, and a restore from all."""
+    """Does two pre-dumps and a dump, each incremental to the one before, and restores the chain."""
     previous = []
     for turn in (1, 2):
         run = subject.ours.run("pre-dump", subject.images(f"pre-{turn}"), "pre-dump.log",
@@ -82,7 +82,7 @@ def pre_dump(subject, _task):
 
 
 def data_of(path):
-    """Bytes of a file beside its holes. Its blocks tell more at times: those in which ext4 keeps where many holes are."""
+    """Returns the bytes of a file outside of holes. st_blocks can be larger: it includes ext4's extent blocks."""
     data = at = 0
     with open(path, "rb", buffering=0) as file:
         end = os.fstat(file.fileno()).st_size
@@ -92,20 +92,20 @@ def data_of(path):
             except OSError as error:
                 if error.errno != errno.ENXIO:
                     raise
-                break  # nothing but a hole up to the end
+                break  # only a hole up to the end
             at = os.lseek(file.fileno(), start, os.SEEK_HOLE)
             data += at - start
     return data
 
 
 def taken(*folders):
-    """Bytes that the pages files of image directories have."""
+    """Returns the bytes of all pages files of image directories."""
     return sum(data_of(os.path.join(folder, file))
                for folder in folders for file in os.listdir(folder) if file.startswith("pages-"))
 
 
 def dedup(subject, _task):
-    """Earlier images lose what later ones have, and all of them what has been restored."""
+    """Requires dedup to punch holes for pages that later images have, and a restore to do so for all restored pages."""
     chain = [subject.images("pre-1"), subject.images("pre-2"), subject.images("images")]
     for folder, options in ((chain[0], []), (chain[1], ["--prev-images-dir", "../pre-1", "--auto-dedup"])):
         before = taken(chain[0]) if options else 0
@@ -120,7 +120,7 @@ def dedup(subject, _task):
     subject.require_success(subject.ours.run("dedup", chain[2], "dedup.log"))
     if taken(*chain[:2]) >= before > 0:
         raise Failed("dedup has freed nothing")
-    require_verified(subject, "images")  # what was freed isn't needed
+    require_verified(subject, "images")  # no freed page is needed
     before = taken(*chain)
     subject.restore_options = [*subject.restore_options, "--auto-dedup"]
     subject.restore(subject.ours, "images")
@@ -130,14 +130,14 @@ def dedup(subject, _task):
 
 
 def striped(subject, _task):
-    """Memory spread over several pages files."""
+    """Stores memory in several pages files."""
     subject.dump(subject.ours, "images", ["--pages-files", "3"])
     subject.restore(subject.ours, "images")
     subject.check()
 
 
 def compressed(subject, _task):
-    """Memory compressed in both ways, in blocks of one page and of many."""
+    """Compresses memory by both codecs, in blocks of one page and of many."""
     for options in (["--compress", "--compress-block-size", "4K"], ["--compress=zstd", "--compress-level", "3"]):
         subject.dump(subject.ours, "images", options)
         subject.restore(subject.ours, "images")
@@ -145,7 +145,7 @@ def compressed(subject, _task):
 
 
 def require_verified(subject, *names):
-    """Requires criu verify to find directories as they were written."""
+    """Requires criu verify to accept directories."""
     for name in names:
         run = subject.ours.run("verify", subject.images(name), "verify.log")
         if run.code != 0:
@@ -154,7 +154,7 @@ def require_verified(subject, *names):
 
 
 def checksummed(subject, _task):
-    """Checksums of memory in all forms that it is stored in, and of a chain."""
+    """Requires checksums of memory in all storage forms, and of a chain."""
     for name, options in (("plain", []), ("striped", ["--pages-files", "3"]), ("packed", ["--compress"])):
         subject.dump(subject.ours, name, ["--checksum", *options])
         require_verified(subject, name)
@@ -168,7 +168,7 @@ def checksummed(subject, _task):
 
 
 def page_server(subject, _task):
-    """A pre-dump and a dump whose pages go to a page server, which has a directory of its own."""
+    """Sends the pages of a pre-dump and of a dump to a page server with a directory of its own."""
     previous = []
     for turn, action in enumerate(("pre-dump", "dump")):
         stored = subject.images(f"stored-{turn}")
@@ -200,12 +200,12 @@ def page_server(subject, _task):
 
 
 def leave_running(subject, _task):
-    """The original goes on; the copy can come to life after the original's end."""
+    """Leaves the original running. A copy must be restorable after the original's end."""
     size = os.path.getsize(subject.output)
     subject.dump(subject.ours, "images", ["--leave-running"])
     subject.require_unchanged("after dump --leave-running")
     subject.check()
-    # The check may have changed files that the images only refer to.
+    # The check may have changed files that images only refer to.
     if subject.folder_unchanged():
         subject.await_free_ids()
         subject.forget_output(size)
@@ -214,10 +214,10 @@ def leave_running(subject, _task):
 
 
 def terminated(subject, task):
-    """A dump that is asked to end (SIGTERM, SIGINT) fails, and leaves the tree as if nothing had happened."""
+    """Sends SIGTERM or SIGINT to a dump. It must fail and leave the tree unchanged."""
     for turn, run in enumerate(interrupted_dumps(subject, task, [signal.SIGTERM, signal.SIGINT], [])):
         if run.code == 0:
-            # Too late: the dump was complete.
+            # The signal came after the dump was complete.
             subject.init.wait(subject.root, processes.PATIENCE, f"{run.when}: end of the dumped root task")
             subject.run_between()
             subject.require_success(subject.try_restore(subject.ours, run.images))
@@ -231,8 +231,8 @@ def terminated(subject, task):
 
 
 def killed(subject, task):
-    """Where criu dump dies of SIGKILL, the tree goes on; its mappings and link-remap files may be left."""
-    # SIGKILL can strike between the ends of two tasks, so criu must not end any.
+    """Kills criu dump. The tree must continue; its mappings and link-remap files may be left."""
+    # SIGKILL can come between the ends of two tasks, so criu must not end any task.
     for run in interrupted_dumps(subject, task, [signal.SIGKILL], ["--leave-running"]):
         subject.require_running(run.when)
         subject.require_unchanged(run.when, leftovers=True)
@@ -240,7 +240,7 @@ def killed(subject, task):
 
 
 class Interrupted:
-    """A dump that was sent a signal."""
+    """A dump that got a signal."""
 
     def __init__(self, images, when, code):
         self.images = images
@@ -249,7 +249,7 @@ class Interrupted:
 
 
 def interrupted_dumps(subject, task, signals, options, turns=6):
-    """Yields dumps that were sent a signal at random moments of the time a whole dump takes."""
+    """Yields dumps that get a signal at random moments of a dump's duration."""
     options = ["-t", str(subject.root), *subject.dump_options, *options]
     whole = subject.ours.dump(subject.root, subject.images("whole"), [*subject.dump_options, "--leave-running"])
     subject.require_success(whole)
@@ -264,14 +264,14 @@ def interrupted_dumps(subject, task, signals, options, turns=6):
 
 
 def moments(seed, seconds):
-    """Random moments of a duration, always the same for a seed."""
+    """Returns random moments of a duration, the same ones for each seed."""
     source = random.Random(seed)
     while True:
         yield source.uniform(0, seconds)
 
 
 def interrupt(subject, action, images, options, moment, number):
-    """Sends criu a signal after some seconds; returns them and how criu ended (its code, or minus the signal)."""
+    """Sends criu a signal after some seconds. Returns the moment, and the exit code or the negative signal."""
     pid = subject.ours.start(action, images, f"{action}.log", options)
     deadline = time.monotonic() + moment
     while pid not in subject.init.ended and time.monotonic() < deadline:
@@ -285,28 +285,28 @@ def interrupt(subject, action, images, options, moment, number):
 
 
 def to_other(subject, _task):
-    """The other criu restores our images."""
+    """Lets the other criu restore our images."""
     subject.dump(subject.ours, "images", ["--compat", "4.2", "--checksum"])
     subject.restore(subject.other, "images")
     subject.check()
 
 
 def from_other(subject, _task):
-    """We restore the other criu's images."""
+    """Restores images of the other criu."""
     subject.dump(subject.other, "images")
     subject.restore(subject.ours, "images")
     subject.check()
 
 
 def refused(subject, task):
-    """A dump that can't be done says what is in the way, and leaves the tree alone."""
+    """Requires a dump to fail with the expected Error line and to leave the tree unchanged."""
     run = subject.ours.dump(subject.root, subject.images("images"), subject.dump_options)
     require_refusal(subject, run, task["refused"])
     subject.check()
 
 
 def require_refusal(subject, run, pattern):
-    """Requires a failed dump: exit code, Error line, no inventory, tree as before."""
+    """Requires a failed dump: exit code, Error line, no inventory, unchanged tree."""
     if run.code == 0:
         raise Failed("criu dump succeeded")
     if run.code < 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Restores in a new pid namespace (--new-pidns), whose first process is an init of criu's."""
+"""Restores in a new pid namespace (--new-pidns), whose first process is an init of criu."""
 
 import os
 import signal
@@ -11,12 +11,12 @@ import modes
 
 MANY = 5
 RIGHT_TO_SIGNAL = 1 << 5  # CAP_KILL
-INIT_KIB = 256  # what it may take in memory
+INIT_KIB = 256  # memory limit of the init
 
 
 def restore(subject, name, *options):
-    """A restore with --new-pidns; finds the tree's root and its init."""
-    own_pids, subject.own_pids = subject.own_pids, True  # its number is in the pid file
+    """Restores with --new-pidns, and finds the root of the tree and the init."""
+    own_pids, subject.own_pids = subject.own_pids, True  # the pid file has the root's pid
     before, subject.restore_options = subject.restore_options, [*subject.restore_options, "--new-pidns", *options]
     run = subject.try_restore(subject.ours, subject.images(name))
     subject.own_pids, subject.restore_options = own_pids, before
@@ -27,8 +27,8 @@ def restore(subject, name, *options):
 
 
 def require_init(subject):
-    """The first process of the namespace is small and holds nothing; the tree sees it, and itself by the numbers of the
-    images."""
+    """Requires the namespace's init to be small and to hold nothing. The tree must see the init, and its own pids as
+    in the images."""
     parent = subject.parent
     if processes.inside(parent) != 1:
         raise Failed(f"the root's parent is process {processes.inside(parent)} of its namespace")
@@ -47,7 +47,7 @@ def require_init(subject):
 
 
 def new_pidns(subject, _task):
-    """The tree is restored in a pid namespace of its own, while its numbers are taken outside."""
+    """Restores the tree in a private pid namespace while its pids are in use outside."""
     subject.dump(subject.ours, "images")
     restore(subject, "images")
     subject.require_unchanged("after the restore")
@@ -55,8 +55,8 @@ def new_pidns(subject, _task):
 
 
 def new_pidns_again(subject, _task):
-    """Such a tree is dumped out of its namespace, twice, by a criu that is outside; its images are as those of a tree that has
-    none: they are restored in one, and without."""
+    """Dumps such a tree twice from outside of its namespace. The images must be like those of a tree without a
+    namespace: they can be restored in one, and without."""
     original = subject.root
     subject.dump(subject.ours, "images")
     for name in ("images-2", "images-3"):
@@ -69,8 +69,8 @@ def new_pidns_again(subject, _task):
 
 
 def new_pidns_many(subject, _task):
-    """Several trees of the same images at once, beside the tree itself, with memory in common; each ends by itself, with its
-    namespace, and one by a signal to its init."""
+    """Restores several trees of the same images beside the original, with shared memory. Each must end by itself
+    together with its namespace, and one by a signal to its init."""
     subject.dump(subject.ours, "images", ["--leave-running"])
     original = subject.root
     made = []
@@ -78,7 +78,7 @@ def new_pidns_many(subject, _task):
         restore(subject, "images", "--map-pages")
         made.append((subject.root, subject.parent))
     if len(clones.keepers()) != 2:
-        raise Failed(f"one keeper, of two processes, was expected: {clones.keepers()}")
+        raise Failed(f"one shared-pages daemon of two processes was expected: {clones.keepers()}")
     if len({os.stat(f"/proc/{root}/ns/pid").st_ino for root, _ in made}) != MANY:
         raise Failed("the trees aren't in namespaces of their own")
     (killed, its_init), (asked, passing), *others = made
@@ -98,7 +98,7 @@ def new_pidns_many(subject, _task):
 
 
 def new_pidns_failed(subject, _task):
-    """A restore that fails leaves no process and no namespace; also when criu is killed in the midst of it."""
+    """Requires a failed restore to leave no process and no namespace, also if criu is killed."""
     subject.dump(subject.ours, "images")
     hidden = os.path.join(subject.work, "hidden")
     os.rename(subject.folder, hidden)

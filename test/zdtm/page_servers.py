@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Scenarios of dumps over the network whose other side stops to take part."""
+"""Scenarios of dumps over the network whose other side stops responding."""
 
 import os
 import re
@@ -16,23 +16,23 @@ from subject import Failed, Skipped
 
 
 class DeafServer:
-    """A page server that answers every question, with "no", and takes `taken` bytes in all; then it does nothing more,
-    but leaves the connection open."""
+    """A page server that answers "no" to every question and receives `taken` bytes. Then it stops reading and leaves
+    the connection open."""
 
     def __init__(self, taken):
         self.taken = taken
-        self.left = taken  # of the present connection
+        self.left = taken  # left of the present connection
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.connections = []
         threading.Thread(target=self.serve, daemon=True).start()
 
     @property
     def options(self):
-        """What has criu send its pages here."""
+        """Options that make criu send its pages here."""
         return ["--page-server", "--address", "127.0.0.1", "--port", str(self.listening.getsockname()[1])]
 
     def serve(self):
-        """Connections, one after the other, until the socket is closed."""
+        """Serves one connection after the other until the socket is closed."""
         while True:
             try:
                 connection, _ = self.listening.accept()
@@ -45,20 +45,20 @@ class DeafServer:
                 if not received:
                     break
                 self.left -= len(received)
-                if received[:2] == b"\x04\x00":  # whether the parent has an object
+                if received[:2] == b"\x04\x00":  # question: does the parent have this object?
                     connection.send(b"\x00")
 
     def close(self):
-        """No more connections; those there are end."""
+        """Closes the listening socket and ends the connections."""
         self.listening.shutdown(socket.SHUT_RDWR)
         for end in (self.listening, *self.connections):
             end.close()
 
 
 def deaf_page_server(subject, _task):
-    """A dump whose page server stops to answer, or to read, ends by itself after --timeout, and at once when it is asked to;
-    the tree goes on."""
-    for when, taken in (("from the beginning", 0), ("in the midst of pages", 100_000)):
+    """A page server stops answering or reading. The dump must end by itself after --timeout, and at once on SIGTERM.
+    The tree continues."""
+    for when, taken in (("from the beginning", 0), ("within pages", 100_000)):
         server = DeafServer(taken)
         run = subject.ours.dump(subject.root, subject.images(f"images-{taken}"),
                                 [*subject.dump_options, *server.options, "--timeout", "2"])
@@ -78,7 +78,7 @@ def deaf_page_server(subject, _task):
 
 
 class Certificates:
-    """An authority, a certificate for 127.0.0.1 and one for another address."""
+    """An authority, a certificate for 127.0.0.1 and a certificate for another address."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -97,15 +97,15 @@ class Certificates:
         subprocess.run(["openssl", *words], cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def options(self, name, *more):
-        """What has criu show this certificate, and trust the authority."""
+        """Options that make criu use this certificate and trust the authority."""
         path = os.path.join(self.folder, name)
         return ["--tls", "--tls-cacert", os.path.join(self.folder, "ca.pem"), "--tls-cert", path + ".pem", "--tls-key",
                 path + ".key", *more]
 
 
 def tls_page_server(subject, _task):
-    """Pages go to a server by TLS. If either side has no certificate, or one that isn't for the address, no page is sent, and
-    the tree goes on."""
+    """Sends pages by TLS. If a side has no certificate, or one for another address, no page must be sent, and the tree
+    continues."""
     if not shutil.which("openssl"):
         raise Skipped("openssl isn't installed")
     made = Certificates(subject.images("certificates"))
@@ -130,7 +130,7 @@ def tls_page_server(subject, _task):
 
 
 def together(subject, name, stored):
-    """The name of a dump, its images moved to the pages that the server has stored."""
+    """Moves the images of a dump to the pages that the server has stored. Returns the dump's name."""
     for file in os.listdir(subject.images(name)):
         if file.endswith(".img"):
             if file.startswith("pages"):
@@ -140,7 +140,7 @@ def together(subject, name, stored):
 
 
 def connections(subject, _task):
-    """A pre-dump, a dump that builds on it, and one in several pages files, each by several connections."""
+    """Does a pre-dump, an incremental dump, and a dump with several pages files, each over several connections."""
     first = Server(subject, "stored-0")
     subject.require_success(subject.ours.run("pre-dump", subject.images("images-0"), "pre-dump.log",
                                              ["-t", str(subject.root), *first.options, "--connections", "3"]))
@@ -158,7 +158,7 @@ def connections(subject, _task):
 
 
 class Streams:
-    """A sender that speaks for itself, and has two connections for content."""
+    """A sender of this test, with two connections for content."""
 
     def __init__(self, subject, name, options=()):
         self.server = Server(subject, name, options)
@@ -171,25 +171,25 @@ class Streams:
         self.contents = []
 
     def meet_strangers(self):
-        """One leaves at once, one says nothing."""
+        """Makes two unauthenticated connections: one is closed at once, one stays silent."""
         with self.server.connect() as leaving:
             leaving.send(b"GET")
         self.contents.append(self.server.connect())
 
     def join(self):
-        """Both connections, after one of somebody who has no ticket."""
+        """Makes a connection with a wrong ticket, and then both connections for content."""
         for ticket in (bytes(8), self.ticket, self.ticket):
             self.contents.append(self.server.connect())
             self.contents[-1].send(message(4202)[:24] + ticket)
 
     def close(self):
-        """All connections."""
+        """Closes all connections."""
         for connection in (self.control, *self.contents):
             connection.close()
 
 
 def strange_content(subject, _task):
-    """Connections for content that don't come, or bring what isn't content, end the page server, as its other partners do."""
+    """Connections for content that are missing, or that bring something else, must end the page server."""
     silent = Streams(subject, "silent", ["--timeout", "1"])
     silent.server.require_end("no client connects for 1 s")
     silent.close()
@@ -221,11 +221,11 @@ def strange_content(subject, _task):
         leaving = streams.control if leaves == "control" else streams.contents[-2]
         leaving.close()
         if leaves == "control":
-            streams.server.stop()  # it waits for the content that was promised
+            streams.server.stop()  # The server waits for the promised content.
         else:
             streams.server.require_end(refusal)
         streams.close()
-    # Content of an object that nobody has begun keeps neither the end of another one nor the server's own for ever.
+    # Content for an object that no message has begun must not block the end of another object or of the server.
     early = message(4204, pages=1, address=0, kind=2) + bytes(4096)
     for name, control, sent in (("both-early", add + message(0x1023), (early, early)),
                                 ("one-early", message(0x1023), (early, message(0x1023)))):
@@ -244,8 +244,8 @@ def strange_content(subject, _task):
 
 
 def silent_sender(subject, _task):
-    """A page server ends when its sender vanishes in the midst of a message, and when it is asked to, whether nobody has
-    connected or a sender is silent. What isn't a message of a sender is refused."""
+    """A page server must end when its sender vanishes within a message. It must also end on SIGTERM, without a
+    connection or with a silent sender. It must refuse bytes that are no message."""
     nobody = Server(subject, "nobody")
     nobody.stop()
     idle = Server(subject, "idle")
@@ -277,13 +277,13 @@ def silent_sender(subject, _task):
 
 
 def message(command, flags=0, pages=0, address=0x10000, kind=1):
-    """The header of a message about process 7."""
+    """Returns the header of a message about process 7."""
     return b"".join(number.to_bytes(size, "little") for number, size in
                     ((command | flags << 16, 4), (0, 4), (pages, 8), (address, 8), (7 << 8 | kind, 8)))
 
 
 class Server:
-    """A page server of criu, at a port of its choice."""
+    """A page server of criu, on a port of its choice."""
 
     def __init__(self, subject, name, options=()):
         self.subject = subject
@@ -295,11 +295,11 @@ class Server:
 
     @property
     def options(self):
-        """What has criu send its pages there."""
+        """Options that make criu send its pages to the server."""
         return ["--page-server", "--address", "127.0.0.1", "--port", str(self.port)]
 
     def find_port(self):
-        """The port that the log tells."""
+        """Returns the port from the log."""
         try:
             with open(self.log, encoding="utf-8") as log:
                 found = re.search(r"listens at port (\d+)", log.read())
@@ -308,23 +308,23 @@ class Server:
         return int(found.group(1)) if found else None
 
     def connect(self):
-        """A connection that the server has taken."""
+        """Returns a connection that the server has accepted."""
         connection = socket.create_connection(("127.0.0.1", self.port))
         time.sleep(0.1)
         return connection
 
     def stop(self):
-        """Asks it to end."""
+        """Sends the server SIGTERM."""
         os.kill(self.pid, signal.SIGTERM)
         self.require_end("stopped by SIGTERM")
 
     def wait(self):
-        """It ends well."""
+        """Requires the server to end with success."""
         if self.subject.init.wait(self.pid, processes.PATIENCE, f"page server '{self.name}'").code != 0:
             raise Failed(f"page server '{self.name}' failed: {self.log}")
 
     def require_end(self, text):
-        """It ends soon, and says why."""
+        """Requires the server to fail with this text in its log."""
         code = self.subject.init.wait(self.pid, processes.PATIENCE, f"page server '{self.name}'").code
         with open(self.log, encoding="utf-8") as log:
             said = log.read()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Modes in which somebody outside of the tree doesn't wait for processes that have ended."""
+"""Modes in which processes outside of the tree don't reap ended ones."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ from subject import Failed
 
 
 def init_reaps_nobody(subject, _task):
-    """A dump ends its tree, nested pid namespaces included, by itself: the init outside, which would adopt what is left,
-    waits for no more than the children that it has started."""
+    """Requires a dump to end its tree, nested pid namespaces included, without help of the init outside. This init,
+    which gets the orphans, reaps only its own children."""
     with subject.init.adopting_nobody():
         run = subject.ours.dump(subject.root, subject.images("images"), subject.dump_options)
         subject.require_success(run)
@@ -37,8 +37,9 @@ echo $! > {note}
 
 
 def visitor_unreaped(subject, _task):
-    """When all is dumped, a process is put into a pid namespace of the tree from outside. It ends with it, and its parent
-    doesn't wait for it. The dump doesn't wait for ever, and says what it has left; when the parent has gone, all is free."""
+    """A process from outside enters a pid namespace of the tree after the dump. It ends with the namespace, and its
+    parent doesn't reap it. The dump must not wait forever, and must report what it has left. After the end of the
+    parent nothing may be left."""
     first = _first_of_nested(subject)
     script = os.path.join(subject.work, "visit")
     note = os.path.join(subject.work, "visitor")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Mode in which a dump ends when all is written, but the tree hasn't been let go."""
+"""Mode in which a dump ends after the images are written and before the tree is resumed."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ from harness import processes
 import modes
 from subject import Failed
 
-# Says that it has begun, and goes on as told by the file "then".
+# Reports that it has begun, and then runs the file "then".
 SCRIPT = """#!/bin/sh
 [ "$CRTOOLS_SCRIPT_ACTION" = post-dump ] || exit 0
 echo > {folder}/begun
@@ -19,7 +19,7 @@ exec {folder}/then
 
 
 def sockets_in_repair(pid):
-    """How many of the TCP sockets of a process are in repair mode."""
+    """Returns the number of TCP sockets of a process in repair mode."""
     pidfd_getfd, tcp_repair = 438, 19
     libc = ctypes.CDLL(None, use_errno=True)
     count = 0
@@ -39,19 +39,19 @@ def _links(subject):
 
 
 def require_links(subject, when):
-    """Deleted files have temporary links."""
+    """Requires deleted files to have temporary links."""
     if not _links(subject):
         raise Failed(f"{when}: it isn't the moment: there is no temporary link")
 
 
 def require_no_links(subject, when):
-    """There are none soon: a criu that was killed leaves it to another process of its own to undo what it did."""
+    """Waits until no temporary link is left. After a SIGKILL of criu another process of criu removes the links."""
     subject.init.until(lambda: not _links(subject), processes.PATIENCE, f"{when}: the end of temporary links")
 
 
 def undone(subject, _task):
-    """A dump that fails, is asked to end, or is killed when connections are in repair mode and deleted files have temporary
-    links undoes both; the tree and its connections go on."""
+    """A dump fails, gets SIGTERM or SIGKILL while connections are in repair mode and deleted files have temporary
+    links. Both must be reverted, and the tree and its connections continue."""
     folder = subject.images("script")
     os.mkdir(folder)
     script, then, begun = (os.path.join(folder, name) for name in ("script", "then", "begun"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Modes in which something goes wrong. Programs ask for them; afterwards all has to be as if nothing had happened."""
+"""Modes in which an action fails. Programs ask for these modes. Afterwards everything must be as before."""
 
 import ctypes
 import os
@@ -19,7 +19,7 @@ from subject import Failed
 
 
 def pid_taken(subject, _task):
-    """A restore that finds a pid in use says who has it; once the pid is free it works."""
+    """Requires a restore to name the process that has a needed pid. After the pid is free the restore must work."""
     wanted = max(subject.state)
     subject.dump(subject.ours, "images")
     with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as file:
@@ -36,7 +36,7 @@ def pid_taken(subject, _task):
 
 
 def pid_ending(subject, _task):
-    """A restore waits for whoever has the pid but is already dead."""
+    """Requires a restore to wait for a process that has a needed pid and has already ended."""
     wanted = max(subject.state)
     subject.dump(subject.ours, "images")
     script = f"echo {wanted - 1} > /proc/sys/kernel/ns_last_pid; sleep 0.1 & exec sleep 1000"
@@ -49,7 +49,7 @@ def pid_ending(subject, _task):
 
 
 def file_missing(subject, _task):
-    """A restore that misses a file names it."""
+    """Requires a restore to name a missing file."""
     subject.dump(subject.ours, "images")
     path = os.path.join(subject.folder, "data")
     os.rename(path, path + ".away")
@@ -60,7 +60,7 @@ def file_missing(subject, _task):
 
 
 def file_changed(subject, _task):
-    """A restore refuses a file that has another size than at the dump."""
+    """Requires a restore to refuse a file with another size than at the dump."""
     subject.dump(subject.ours, "images")
     path = os.path.join(subject.folder, "data")
     size = os.path.getsize(path)
@@ -73,7 +73,7 @@ def file_changed(subject, _task):
 
 
 def image_damaged(subject, _task):
-    """A restore from images that were cut short or lost says which, whatever image it is."""
+    """Requires a restore to name an image that is truncated or missing."""
     subject.dump(subject.ours, "images")
     whole = subject.images("images")
     kinds = ["inventory", "pstree", "files", f"core-{subject.root}", f"mm-{subject.root}", f"pagemap-{subject.root}",
@@ -95,7 +95,8 @@ def image_damaged(subject, _task):
 
 
 def image_flipped(subject, _task):
-    """A bit that has turned in any image with checksums is found by criu verify, and by a restore, which leaves nothing."""
+    """Flips a bit in each image with checksums. criu verify and a restore must find it, and the restore must leave
+    nothing."""
     subject.dump(subject.ours, "images", ["--checksum"])
     whole = subject.images("images")
     modes.require_verified(subject, "images")
@@ -105,7 +106,7 @@ def image_flipped(subject, _task):
             data = file.read()
         if not data:
             continue
-        # In pages files what lies between may be pages that nobody needs; zeroes of a hole are pages, too.
+        # A pages file may have unused pages in its middle, and zeroes of a hole are pages, too.
         places = {0, len(data) - 1} if name.startswith("pages-") else {0, 5, 9, len(data) // 2, len(data) - 1}
         for place in sorted(place for place in places if place < len(data)):
             with open(path, "r+b") as file:
@@ -133,13 +134,13 @@ def _require_damage_found(subject, name):
 
 
 def full_disk(subject, _task):
-    """A dump that runs out of disk space fails, says so, and leaves the tree alone."""
+    """Requires a dump without disk space to fail with a message and to leave the tree unchanged."""
     images = subject.images("images")
     os.mkdir(images)
     mount = subject.init.start(["/bin/mount", "-t", "tmpfs", "-o", "size=512k", "none", images], "/", os.devnull)
     if subject.init.wait(mount, processes.PATIENCE).code != 0:
         raise Failed("mount -t tmpfs failed")
-    # The log goes elsewhere: the last words are wanted.
+    # The log is in another directory, so the last message isn't lost.
     run = subject.ours.dump(subject.root, images, [*subject.dump_options, "-W", subject.work])
     run.log = os.path.join(subject.work, "dump.log")
     modes.require_refusal(subject, run, "No space left on device")
@@ -147,7 +148,7 @@ def full_disk(subject, _task):
 
 
 def outer_session(subject, _task):
-    """A tree that belongs to a session outside is refused, with the way out."""
+    """Requires a dump to refuse a tree of an external session, and to name the option that allows it."""
     child = max(subject.state)
     run = subject.ours.dump(child, subject.images("images"), subject.dump_options)
     modes.require_refusal(subject, run, rf"\b{child}\b.*session.*--shell-job")
@@ -155,7 +156,7 @@ def outer_session(subject, _task):
 
 
 def refused_restore(subject, task):
-    """A restore that can't be done as told says why, and leaves nothing; as usual it works."""
+    """Requires a restore to fail with a reason and to leave nothing. With the usual options it must work."""
     subject.dump(subject.ours, "images")
     usual = subject.restore_options
     subject.restore_options = [*usual, *task["refused_restore"]]
@@ -166,7 +167,7 @@ def refused_restore(subject, task):
 
 
 def restore_terminated(subject, task):
-    """A restore that is asked to end leaves nothing behind, and can be done again."""
+    """Requires a restore that gets SIGTERM to leave nothing, and a second restore to work."""
     subject.dump(subject.ours, "images")
     begin = subject.ours.restore(subject.images("images"), subject.restore_options)
     subject.require_success(begin)
@@ -190,8 +191,7 @@ def restore_terminated(subject, task):
 
 
 def guardian_killed(subject, _task):
-    """Where the criu that was started dies in the midst of a dump, the process that works for it ends as well: the dump
-    isn't completed behind the back of whoever killed it."""
+    """Kills the guardian of a dump. The working process must end as well, and must not complete the dump."""
     images = subject.images("images")
     pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), *subject.dump_options,
                                                           "--leave-running"])
@@ -209,8 +209,8 @@ def guardian_killed(subject, _task):
 
 
 def group_killed(subject, task):
-    """Where the whole job that is criu is killed, as `timeout -s KILL` and a shell's `kill -9 %1` do, whoever traces the
-    tree isn't among those: it undoes what it has done. Code of criu's may be at work in the tree at any of the moments."""
+    """Kills the process group of criu, as `timeout -s KILL` and a shell's `kill -9 %1` do. The tracer is in another
+    group and must roll back. The moments include those when criu's injection runs in the tree."""
     images = subject.images("whole")
     whole = subject.ours.dump(subject.root, images, [*subject.dump_options, "--leave-running"])
     subject.require_success(whole)
@@ -236,12 +236,12 @@ def group_killed(subject, task):
         complete = os.path.exists(os.path.join(images, "inventory.img"))
         begun = "Dumping process" in (processes.text(os.path.join(images, "dump.log")) or "")
         if code != 0 and begun and not complete and not criu_runs.error_lines(os.path.join(images, "dump.log")):
-            raise Failed(f"{when} nobody said in {images}/dump.log that the dump was given up")
+            raise Failed(f"{when} {images}/dump.log doesn't say that the dump was given up")
     subject.check()
 
 
 def lock_gone(subject, _task):
-    """A restore locks the network before it makes sockets, and not for longer than it needs, even if it fails."""
+    """Requires a restore to lock the network before it makes sockets, and to unlock it, also if it fails."""
     subject.dump(subject.ours, "images")
     locks = network_locks(subject)
     if len(locks) != 1:
@@ -269,19 +269,19 @@ def lock_gone(subject, _task):
 
 
 def network_locks(subject):
-    """Names of nftables tables that lock the network for the test's connections. Others' may be there as well."""
+    """Returns the names of nftables tables that lock the test's connections. Other tests may have tables, too."""
     tables = run_nft("list", "tables")
     names = re.findall(r"table inet (CRIU-\S+)", tables)
     return [name for name in names if re.search(rf"\b{subject.echo.port}\b", run_nft("list", "table", "inet", name))]
 
 
 def run_nft(*arguments):
-    """What nft prints: nothing of a table that has just gone."""
+    """Returns the output of nft; empty for a table that has just been removed."""
     return subprocess.run(["nft", *arguments], check=False, capture_output=True, text=True).stdout
 
 
 def other_vdso(subject, _task):
-    """Under a kernel with another vDSO the program's own goes on working: the images' is changed a little, twice."""
+    """Changes the vDSO of the images a little, twice. The program must work with it on this kernel."""
     for name in ("images-1", "images-2"):
         subject.dump(subject.ours, name)
         if not change_vdso(subject.images(name)):
@@ -291,7 +291,7 @@ def other_vdso(subject, _task):
 
 
 def packing_stopped(subject, _task):
-    """Criu that is asked to end, or killed, while it packs a large tmpfs doesn't go on to pack the rest."""
+    """Requires criu to pack no further after SIGTERM or SIGKILL during the packing of a large tmpfs."""
     subject.dump(subject.ours, "whole", ["--leave-running"])
     subject.require_unchanged("after dump --leave-running")
     whole = archive_size(subject.images("whole"))
@@ -310,7 +310,7 @@ def packing_stopped(subject, _task):
         when = f"after {number.name} when {packed} of {whole} bytes were packed"
         subject.require_running(when)
         if packed > whole // 2:
-            continue  # the signal came late: another turn tells
+            continue  # the signal came late; another turn decides
         counted += 1
         if code == 0:
             raise Failed(f"{when} the dump went on to its end")
@@ -325,7 +325,7 @@ def packing_stopped(subject, _task):
 
 
 def archive_size(images):
-    """How many bytes of a file system in memory are packed so far."""
+    """Returns the number of bytes that are packed so far."""
     if not os.path.isdir(images):
         return 0
     return sum(os.path.getsize(os.path.join(images, name)) for name in os.listdir(images)
@@ -333,7 +333,7 @@ def archive_size(images):
 
 
 def change_vdso(images):
-    """Turns a letter of the vDSO's name in each of the pages files; returns how many were found."""
+    """Changes a letter of the vDSO's name in each pages file. Returns the number of changes."""
     count = 0
     for name in os.listdir(images):
         if not re.fullmatch(r"pages-\d+\.img", name):
@@ -350,8 +350,8 @@ def change_vdso(images):
 
 
 def planted(subject, task):
-    """Something else in place of what was dumped, put there by whoever may: the restore says so and touches nothing that
-    isn't the tree's."""
+    """Another user plants a file or link in place of a dumped one. The restore must report it and must not touch files
+    outside of the tree."""
     subject.dump(subject.ours, "images")
     _shell(subject, task["plant"])
     before = _outside(subject)
@@ -363,8 +363,8 @@ def planted(subject, task):
 
 
 def planted_images(subject, _task):
-    """What is planted in the directory of images is replaced and never written to; images and logs are for nobody else,
-    and nothing of an earlier dump stays. Meanwhile criu leaves no core files."""
+    """Plants names in the images directory. criu must replace them without writing to them. Only the owner may read
+    images and logs, and no file of an earlier dump may stay. criu must not leave core files."""
     images = subject.images("images")
     secret = os.path.join(subject.work, "secret")
     script = os.path.join(subject.work, "script")
@@ -393,7 +393,8 @@ def planted_images(subject, _task):
 
 
 def other_link(subject, _task):
-    """An image that takes another file for the temporary link of the dump isn't believed, and the file stays."""
+    """Requires criu to reject an image that names another file as the temporary link of the dump, and to keep that
+    file."""
     subject.dump(subject.ours, "images")
     path = os.path.join(subject.images("images"), "files.img")
     with open(path, "rb") as file:
@@ -412,7 +413,8 @@ def other_link(subject, _task):
 
 
 def devices_unseen(subject, _task):
-    """No device node is seen in a directory of a user while a deleted one is made anew, not even for a moment."""
+    """Requires that no device node appears in a user's directory while criu creates a deleted one, not even for a
+    moment."""
     subject.dump(subject.ours, "images")
     libc = ctypes.CDLL(None, use_errno=True)
     notify = libc.inotify_init1(os.O_NONBLOCK)
@@ -446,7 +448,7 @@ def _shell(subject, command):
 
 
 def _outside(subject):
-    """All that is to be said of the files that nothing of a restore is allowed to touch."""
+    """Returns the state of all files that a restore must not touch."""
     found = {}
     for top in ("secret", os.path.join("cwd", "outside")):
         top = os.path.join(subject.work, top)
@@ -463,7 +465,7 @@ def _outside(subject):
     return found
 
 
-# Of a user who plants links.
+# Runs as a user who plants links.
 RACER = r"""
 import os, stat
 outside, theirs = os.path.abspath("outside/data"), "mine/data"
@@ -491,8 +493,9 @@ while True:
 
 
 def raced(subject, _task):
-    """A user who all the time puts links in place of his files and directories gets no descriptor to what he may not
-    open, and no other's file changes its content, mode, owner or name. The program has the folder `mine`, which is his."""
+    """A user exchanges files and directories for links all the time. The user must get no descriptor of a file that
+    the user may not open. No other user's file may change content, mode, owner or name. The program has the user's
+    folder `mine`."""
     subject.dump(subject.ours, "images")
     outside = os.path.join(subject.folder, "outside")
     mine = os.path.join(subject.folder, "mine")
@@ -557,8 +560,8 @@ def require_failed_restore(subject, name, pattern, strangers=frozenset()):
 
 
 def dumped_inside(subject, _task):
-    """Criu in the pid namespace whose first process it dumps: nothing can kill that from inside, but when criu ends the
-    namespace does, and criu's exit status is that of a success. --new-pidns makes it the first process of a namespace again."""
+    """criu is in the pid namespace whose init it dumps. The kernel ignores SIGKILL from inside, but the namespace ends
+    with criu, with the exit status of a success. --new-pidns restores the init as the init of a new namespace."""
     images = subject.images("images")
     os.mkdir(images)
     options = ["-t", "1", "-o", "dump.log", *subject.dump_options]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Dumps whose images are encrypted and signed."""
+"""Dumps with encrypted and signed images."""
 
 import base64
 import os
@@ -14,31 +14,31 @@ import new_pidns
 
 
 class Keys:
-    """Files of keys, and the options that name them."""
+    """Key files, and the options that name them."""
 
     def __init__(self, subject):
         self.folder = subject.images("keys")
         keys.write(self.folder)
 
     def encrypt(self, name="recipient", form="pub"):
-        """For a dump."""
+        """Options of a dump."""
         return ["--encrypt", os.path.join(self.folder, f"{name}.{form}")]
 
     def decrypt(self, name="recipient"):
-        """For a restore."""
+        """Options of a restore."""
         return ["--decrypt", os.path.join(self.folder, f"{name}.key")]
 
     def sign(self, name="signer"):
-        """For a dump."""
+        """Options of a dump."""
         return ["--sign", os.path.join(self.folder, f"{name}.key")]
 
     def signed_by(self, name="signer", form="pub"):
-        """For a restore."""
+        """Options of a restore."""
         return ["--signed-by", os.path.join(self.folder, f"{name}.{form}")]
 
 
 def restore(subject, name, options):
-    """A restore with further options; the run of criu."""
+    """Restores with further options. Returns the run of criu."""
     before = subject.restore_options
     subject.restore_options = [*before, *options]
     try:
@@ -48,13 +48,13 @@ def restore(subject, name, options):
 
 
 def require_restored(subject, name, options):
-    """A restore that has to succeed."""
+    """Requires a restore to succeed."""
     subject.require_success(restore(subject, name, options))
     subject.require_unchanged(f"after a restore with {options}")
 
 
 def require_refused(subject, name, options, pattern):
-    """A restore that has to say why it makes nothing."""
+    """Requires a restore to fail with a reason before it creates anything."""
     run = restore(subject, name, options)
     if run.code != 1 or not any(re.search(pattern, line) for line in modes.criu_runs.error_lines(run.log)):
         raise Failed(f"restore {options} should fail with \"{pattern}\": {run.describe()}")
@@ -62,7 +62,8 @@ def require_refused(subject, name, options, pattern):
 
 
 def pack(subject, name):
-    """Puts images into a stream, and out of that into another directory: path of the stream and the name of the directory."""
+    """Packs images into a stream, and unpacks it into another directory. Returns the path of the stream and the name
+    of the directory."""
     path, unpacked = subject.images(f"{name}.stream"), f"{name}-unpacked"
     subject.require_success(subject.ours.run("stream", subject.images(name), "pack.log", ["pack", "--stream-to", path]))
     subject.require_success(subject.ours.run("stream", subject.images(unpacked), "unpack.log", ["unpack", "--stream-from", path]))
@@ -70,7 +71,7 @@ def pack(subject, name):
 
 
 def encrypted(subject, _task):
-    """Encrypted and signed images in a directory, compressed and as a stream."""
+    """Encrypts and signs images in a directory, compressed, and as a stream."""
     own = Keys(subject)
     subject.dump(subject.ours, "images", [*own.encrypt("stranger"), *own.encrypt(), *own.sign()])
     folder = subject.images("images")
@@ -95,7 +96,7 @@ def encrypted(subject, _task):
 
 
 def changes(folder, other, name):
-    """Ways to change one file of a checkpoint, each with a function that does it."""
+    """Yields descriptions of changes to one file of a checkpoint, each with a function that makes the change."""
     path = os.path.join(folder, name)
 
     def flip(place):
@@ -108,14 +109,14 @@ def changes(folder, other, name):
     yield "removed", lambda: os.unlink(path)
     yield "changed at its end", lambda: flip(-1)
     yield "cut", lambda: os.truncate(path, os.path.getsize(path) - 1)
-    if name != "inventory.img":  # that of any encrypted dump is the same
+    if name != "inventory.img":  # all encrypted dumps have the same inventory
         yield "of another dump", lambda: shutil.copyfile(os.path.join(other, name), path)
         yield "changed in its middle", lambda: flip(os.path.getsize(path) // 2)
 
 
 def exchanging(subject, name):
-    """The path of an action script that overwrites all pages as soon as it is told that a restore begins, which is after criu
-    has looked at their signature."""
+    """Returns the path of an action script that overwrites all pages when a restore begins, after criu has checked the
+    signature."""
     path = subject.images("exchange.sh")
     with open(path, "w", encoding="ascii") as file:
         file.write(f"#!/bin/sh\n[ \"$CRTOOLS_SCRIPT_ACTION\" = pre-restore ] || exit 0\ncd '{subject.images(name)}' || exit 1\n"
@@ -126,7 +127,7 @@ def exchanging(subject, name):
 
 
 def contents(folder, beginning):
-    """The bytes of each file whose name begins so."""
+    """Yields the bytes of each file whose name begins so."""
     for name in sorted(os.listdir(folder)):
         if name.startswith(beginning):
             with open(os.path.join(folder, name), "rb") as file:
@@ -134,14 +135,15 @@ def contents(folder, beginning):
 
 
 def encrypted_damaged(subject, task):
-    """Every file of a checkpoint removed, changed, cut, and of another dump: each is found before anything is made."""
+    """Removes, changes, truncates and exchanges every file of a checkpoint. A restore must find each change before it
+    creates anything."""
     own = Keys(subject)
     subject.dump(subject.ours, "other", [*own.encrypt(), *own.sign(), "--leave-running"])
     subject.dump(subject.ours, "images", [*own.encrypt(), *own.sign()])
     whole = subject.images("images")
     names = sorted(name for name in os.listdir(whole) if name.endswith(".img"))
     both = [*own.decrypt(), *own.signed_by()]
-    # Those of the images are alike: of some each is changed in one way, the ways in turn.
+    # Encrypted image files are alike, so each one gets one of the changes in turn.
     single = [name for name in names if re.fullmatch(r"encrypted-[1-9]\d*\.img", name)][task["seed"] % 5::5][:5]
     for name in [*single, *(name for name in names if not re.fullmatch(r"encrypted-[1-9]\d*\.img", name))]:
         for turn, (what, _) in enumerate(changes(whole, subject.images("other"), name)):
@@ -155,7 +157,7 @@ def encrypted_damaged(subject, task):
                 require_refused(subject, "bad", own.decrypt(), re.escape(name))
             elif name == "encryption.img":
                 require_refused(subject, "bad", own.decrypt(), r"encryption\.img|encrypted-0\.img")
-            # The signature of another dump is one, but of other files.
+            # The signature of another dump is valid, but signs other files.
             require_refused(subject, "bad", both, "signed|sign" if name == "signature.img" else re.escape(name))
     shutil.rmtree(subject.images("bad"))
     shutil.copytree(whole, subject.images("bad"))
@@ -183,7 +185,7 @@ def encrypted_damaged(subject, task):
 
 
 def certified(subject, _task):
-    """Images that are encrypted for certificates, and signed by whom an authority has certified."""
+    """Encrypts images for certificates, and signs them by a certified key."""
     if not shutil.which("openssl"):
         raise Skipped("openssl isn't installed")
     own = Keys(subject)
@@ -210,7 +212,7 @@ def certified(subject, _task):
 
 
 def chain(subject, name, sign):
-    """A pre-dump and a dump that builds on it, both signed; the names of their directories."""
+    """Makes a signed pre-dump and a signed incremental dump. Returns the names of their directories."""
     early = f"{name}-pre"
     pre_dump(subject, early, sign)
     require_forgotten(subject, "signer")
@@ -221,14 +223,14 @@ def chain(subject, name, sign):
 
 
 def pre_dump(subject, name, options):
-    """A pre-dump, which has to succeed."""
+    """Requires a pre-dump to succeed."""
     run = subject.ours.run("pre-dump", subject.images(name), "pre-dump.log", ["-t", str(subject.root), *options])
     subject.require_success(run)
     subject.require_running(f"after the pre-dump {name}")
 
 
 def memory_of(pid):
-    """What can be read of a process' memory, mapping by mapping."""
+    """Yields the readable memory of a process, mapping by mapping."""
     with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             start, end = (int(each, 16) for each in line.split()[0].split("-"))
@@ -236,11 +238,11 @@ def memory_of(pid):
                 memory.seek(start)
                 yield memory.read(end - start)
             except (OSError, OverflowError):
-                pass  # it isn't readable, or is the kernel's (vsyscall)
+                pass  # not readable, or the kernel's (vsyscall)
 
 
 def require_forgotten(subject, name):
-    """What stays of criu when a command has ended, and there is something, has nothing of a secret key."""
+    """Requires that a process of criu is left after a command, and that its memory has no part of a secret key."""
     left = [pid for pid in processes.pids() if (processes.text(f"/proc/{pid}/cmdline") or "").startswith("criu: ")]
     if not left:
         raise Failed("no process tracks the memory")
@@ -251,7 +253,7 @@ def require_forgotten(subject, name):
 
 
 def signed_chain(subject, _task):
-    """Signed images that build on others: none of the chain can be changed, exchanged or left out."""
+    """Requires that no part of a signed chain can be changed, exchanged or left out."""
     own = Keys(subject)
     name, early = chain(subject, "images", own.sign())
     trusted = own.signed_by()
@@ -259,7 +261,7 @@ def signed_chain(subject, _task):
     if run.code != 1 or not any("parent are signed" in line for line in modes.criu_runs.error_lines(run.log)):
         raise Failed(f"dedup should leave signed images as they are: {run.describe()}")
     require_restored(subject, name, trusted)
-    # Another chain of the same program, by the same signer.
+    # Makes another chain of the same program with the same signer.
     other, other_early = chain(subject, "other", own.sign())
 
     def exchanged(what, change, pattern, folder=other):
@@ -289,7 +291,7 @@ def signed_chain(subject, _task):
     exchanged("the parent has no signature", lambda _, parent: os.unlink(os.path.join(parent, "signature.img")), "aren't signed")
     require_refused(subject, other, own.signed_by("forger"), "by somebody else")
     require_restored(subject, other, trusted)
-    # What isn't signed by the same key isn't built on, and the program doesn't notice.
+    # A dump must not build on images without a signature of the same key, and must leave the program unchanged.
     for folder, sign, pattern in (("plain-pre", [], "aren't signed"), ("forged-pre", own.sign("forger"), "by somebody else")):
         pre_dump(subject, folder, sign)
         for command in ("pre-dump", "dump"):
@@ -302,7 +304,7 @@ def signed_chain(subject, _task):
 
 
 def flip(path):
-    """Changes one bit in the middle of a file."""
+    """Flips a bit in the middle of a file."""
     with open(path, "r+b") as file:
         file.seek(os.path.getsize(path) // 2)
         byte = file.read(1)
@@ -311,7 +313,7 @@ def flip(path):
 
 
 def in_new_pidns(subject, _task):
-    """Encrypted and signed images are restored in a new pid namespace, and the tree is dumped out of it in the same way."""
+    """Restores encrypted and signed images in a new pid namespace, and dumps the tree from outside of it."""
     own = Keys(subject)
     both = [*own.decrypt(), *own.signed_by()]
     original = subject.root

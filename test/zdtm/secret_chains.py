@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Encrypted images that build on others."""
+"""Chains of encrypted images."""
 
 import os
 import re
@@ -15,12 +15,13 @@ import modes
 
 
 def sizes(folder):
-    """Bytes of encrypted files."""
+    """Returns the bytes of encrypted files."""
     return sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if name.startswith("encrypted-"))
 
 
 def chain(subject, name, options):
-    """Two pre-dumps and a dump, each of which builds on the one before; the names of their directories, the last one first."""
+    """Makes two pre-dumps and a dump, each incremental to the one before. Returns the names of their directories, the
+    last one first."""
     names = [name, f"{name}-2", f"{name}-1"]
     pre_dump(subject, names[2], options)
     require_forgotten(subject, "recipient")
@@ -32,7 +33,7 @@ def chain(subject, name, options):
 
 
 class Attacked:
-    """A chain that is changed, and then as it was."""
+    """A chain that is changed and then set back."""
 
     def __init__(self, subject, names, options):
         self.subject = subject
@@ -40,7 +41,7 @@ class Attacked:
         self.options = options
 
     def require_refused(self, what, change, pattern):
-        """A restore and criu verify see what was changed."""
+        """Requires a restore and criu verify to find a change."""
         folders = [self.subject.images(name) for name in self.names]
         for folder in folders:
             shutil.copytree(folder, folder + "-kept", symlinks=True)
@@ -54,7 +55,7 @@ class Attacked:
 
 
 def replace(folder, other):
-    """A directory of images in place of another, whose link it gets."""
+    """Replaces a directory of images by another one, which gets its parent link."""
     link = os.readlink(os.path.join(folder, "parent")) if os.path.islink(os.path.join(folder, "parent")) else None
     shutil.rmtree(folder)
     shutil.copytree(other, folder, symlinks=True)
@@ -62,7 +63,7 @@ def replace(folder, other):
 
 
 def relink(folder, target):
-    """Another parent, or none."""
+    """Sets another parent link, or removes it."""
     path = os.path.join(folder, "parent")
     if os.path.islink(path):
         os.unlink(path)
@@ -71,12 +72,13 @@ def relink(folder, target):
 
 
 def largest(folder):
-    """The file with the pages."""
+    """Returns the path of the file with the pages."""
     return max((os.path.join(folder, name) for name in os.listdir(folder) if name.startswith("encrypted-")), key=os.path.getsize)
 
 
 def require_not_built(subject, earlier, options, pattern):
-    """Dumps and pre-dumps that can't build on earlier images, and say so, before the tree has noticed."""
+    """Requires dumps and pre-dumps to fail because they can't build on earlier images, and to leave the tree
+    unchanged."""
     for command in ("pre-dump", "dump"):
         run = subject.ours.run(command, subject.images("refused"), "refused.log",
                                ["-t", str(subject.root), *options, "--track-mem", "--prev-images-dir", f"../{earlier}"])
@@ -86,7 +88,7 @@ def require_not_built(subject, earlier, options, pattern):
 
 
 def whole(subject, name, earlier, options):
-    """A dump that builds on nothing, since nobody has the key of the earlier images any more."""
+    """Requires a dump to be complete: no process has the key of the earlier images any more."""
     subject.dump(subject.ours, name, [*options, "--track-mem", "--prev-images-dir", f"../{earlier}"])
     if os.path.lexists(os.path.join(subject.images(name), "parent")):
         raise Failed(f"{name} has a link to images that it can't build on")
@@ -96,12 +98,13 @@ def whole(subject, name, earlier, options):
 
 
 def keepers():
-    """Processes that track memory."""
+    """Returns the pids of WP tracker daemons."""
     return [pid for pid in processes.pids() if "tracks the memory" in (processes.text(f"/proc/{pid}/cmdline") or "")]
 
 
-# Asks the process that tracks the memory of the tree (first argument) for what it has: without a proof, with one that is
-# guessed, and with what lies in its memory. Then it reads the key there (second argument: bytes).
+# Connects to the WP tracker daemon of the tree (first argument) and asks for its descriptors and key. It does so
+# without a proof, with a guessed one, and with the one from the daemon's memory. Then it reads the key there (second
+# argument: bytes).
 ASK = """
 import ctypes, os, socket, struct, sys
 LIST, KEY = 0, 6
@@ -143,15 +146,15 @@ with open(f"/proc/{pid}/mem", "rb", 0) as memory:
 
 
 def require_key_guarded(subject):
-    """Whoever may trace the process that tracks memory can read the key of the images there, and nobody else, be it as the same
-    user."""
+    """Requires that only a process which may ptrace the WP tracker daemon can read the key of the images there, also
+    among processes of the same user."""
     for prefix, pattern in (([], r"greeted\nread \d{2,3}$"), (["setpriv", "--bounding-set", "-sys_ptrace"], r"greeted\n.*PermissionError")):
         run = subprocess.run([*prefix, sys.executable, "-c", ASK, str(subject.root), "128"], capture_output=True, text=True, check=False)
         if not re.match(pattern, run.stdout + run.stderr.strip().rpartition("\n")[2]):
             raise Failed(f"the key of the images, asked for with {prefix}: {run.stdout}{run.stderr}")
 
 
-# Has the name of the process that tracks the memory of the tree (first argument) without being one, and gives a key of its own.
+# Listens under the name of the WP tracker daemon of the tree (first argument), and offers a key of its own.
 FEIGN = """
 import ctypes, os, socket, struct, sys
 with open(f"/proc/{sys.argv[1]}/stat") as stat:
@@ -169,7 +172,8 @@ while True:
 
 
 def feigned(subject, encrypt):
-    """A process that has the name of the one that tracks memory, but may not read criu's: it isn't believed, and gets nothing."""
+    """A process has the name of the WP tracker daemon and may not read criu's memory. criu must reject it and give it
+    nothing."""
     with subprocess.Popen(["setpriv", "--bounding-set", "-sys_ptrace", sys.executable, "-c", FEIGN, str(subject.root)],
                           stdout=subprocess.PIPE) as process:
         try:
@@ -179,7 +183,7 @@ def feigned(subject, encrypt):
                                    ["-t", str(subject.root), *encrypt, "--prev-images-dir", "../feigned"])
             subject.require_success(run)
             if os.path.lexists(os.path.join(subject.images("unbelieved"), "parent")):
-                raise Failed("a pre-dump builds on one of which nobody has tracked what came after it")
+                raise Failed("a pre-dump builds on an earlier one without memory tracking")
             with open(run.log, encoding="utf-8") as log:
                 if "Another process has taken the name of the process that tracks memory" not in log.read():
                     raise Failed(f"nothing is said of who has the name: {run.describe()}")
@@ -188,8 +192,8 @@ def feigned(subject, encrypt):
 
 
 def encrypted_chain(subject, _task):
-    """None of a chain of encrypted images can be changed, exchanged or left out, and nothing else is built on than what is
-    encrypted for the same recipients."""
+    """Requires that no part of a chain of encrypted images can be changed, exchanged or left out. A dump must build
+    only on images that are encrypted for the same recipients."""
     own = Keys(subject)
     encrypt = [*own.encrypt(), *own.encrypt("stranger")]
     names = chain(subject, "images", encrypt)
@@ -220,20 +224,20 @@ def encrypted_chain(subject, _task):
 
 
 def require_restored_again(subject, own, encrypt):
-    """Of a tree that was restored a dump that builds on what it was restored from is a whole one."""
+    """Requires a dump of a restored tree that builds on the restored images to be complete."""
     whole(subject, "again", "images-2", encrypt)
     require_restored(subject, "again", own.decrypt())
 
 
 def encrypted_chain_dumps(subject, _task):
-    """What a dump that is encrypted builds on, and what it refuses to."""
+    """Checks on which images an encrypted dump builds, and which ones it refuses."""
     own = Keys(subject)
     encrypt = own.encrypt()
     pre_dump(subject, "plain", [])
     require_not_built(subject, "plain", encrypt, "aren't encrypted: what builds on them")
     for pid in keepers():
         os.kill(pid, signal.SIGKILL)
-    subject.init.until(lambda: not keepers(), processes.PATIENCE, "the end of the keeper")
+    subject.init.until(lambda: not keepers(), processes.PATIENCE, "the end of the WP tracker daemon")
     feigned(subject, encrypt)
     pre_dump(subject, "early", encrypt)
     require_key_guarded(subject)
@@ -255,10 +259,10 @@ def encrypted_chain_dumps(subject, _task):
     dedup = subject.ours.run("dedup", subject.images("late"), "dedup.log")
     if dedup.code != 1 or not any("are encrypted: with holes" in line for line in modes.criu_runs.error_lines(dedup.log)):
         raise Failed(f"dedup should leave encrypted images as they are: {dedup.describe()}")
-    # Whoever has the key is gone, or has that of other images: the next dump has all itself.
+    # The daemon with the key is gone, or has the key of other images, so the next dump must be complete.
     for pid in keepers():
         os.kill(pid, signal.SIGKILL)
-    subject.init.until(lambda: not keepers(), processes.PATIENCE, "the end of the keeper")
+    subject.init.until(lambda: not keepers(), processes.PATIENCE, "the end of the WP tracker daemon")
     whole(subject, "whole", "late", encrypt)
     require_refused(subject, "late", own.decrypt(), "of a pre-dump")
     require_restored(subject, "whole", own.decrypt())
@@ -266,15 +270,15 @@ def encrypted_chain_dumps(subject, _task):
     pre_dump(subject, "two", encrypt)
     whole(subject, "instead", "one", encrypt)
     require_restored(subject, "instead", own.decrypt())
-    # What went through a stream is built on where it was unpacked.
+    # A dump builds on images from a stream where they were unpacked.
     stream = subject.images("pre-dump.stream")
     pre_dump(subject, "streamed", [*encrypt, "--stream-to", stream])
     subject.require_success(subject.ours.run("stream", subject.images("unpacked"), "unpack.log", ["unpack", "--stream-from", stream]))
     subject.dump(subject.ours, "upon", [*encrypt, "--track-mem", "--prev-images-dir", "../unpacked"])
     if sizes(subject.images("upon")) > sizes(subject.images("unpacked")) * 3 / 4:
-        raise Failed("a dump upon what was unpacked has all pages itself")
+        raise Failed("a dump upon unpacked images has all pages itself")
     require_restored(subject, "upon", own.decrypt())
-    # A checkpoint of a tree that goes on is one to build on, too; what is signed besides is verified besides.
+    # A dump also builds on a checkpoint of a running tree. With a signature, criu verifies it in addition.
     both = [*encrypt, *own.sign()]
     subject.dump(subject.ours, "running", [*both, "--track-mem", "--leave-running"])
     subject.dump(subject.ours, "signed", [*both, "--track-mem", "--prev-images-dir", "../running"])

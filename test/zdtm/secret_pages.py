@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pages of encrypted and signed images that come later."""
+"""Lazy pages of encrypted and signed images."""
 
 import os
 import re
@@ -14,7 +14,7 @@ import modes
 
 
 def require_daemon_refused(subject, name, options, pattern):
-    """criu lazy-pages has to say what is wrong before a restore could connect."""
+    """Requires criu lazy-pages to fail with a reason before a restore could connect."""
     daemon = lazy.Daemon(subject, name, options)
     daemon.wait(1)
     if not any(re.search(pattern, line) for line in modes.criu_runs.error_lines(daemon.log)):
@@ -24,7 +24,7 @@ def require_daemon_refused(subject, name, options, pattern):
 
 
 def restore_late(subject, name, options, more=()):
-    """A restore whose pages come from a daemon; both get the options, the daemon more."""
+    """Restores with pages of a daemon. Both get `options`, and the daemon also `more`."""
     daemon = lazy.Daemon(subject, name, [*options, *more])
     require_restored(subject, name, [*options, "--lazy-pages"])
     daemon.wait()
@@ -33,8 +33,8 @@ def restore_late(subject, name, options, more=()):
 
 
 def encrypted_lazy(subject, task):
-    """Pages of encrypted and signed images come later, out of the daemon's memory. The daemon refuses what a restore would,
-    before anything is made."""
+    """Serves lazy pages of encrypted and signed images from the daemon's memory. The daemon must refuse images that a
+    restore refuses, before anything is created."""
     own = Keys(subject)
     both = [*own.decrypt(), *own.signed_by()]
     subject.dump(subject.ours, "images", [*own.encrypt(), *own.sign()])
@@ -61,21 +61,21 @@ def encrypted_lazy(subject, task):
 
 
 def require_encrypted(folder):
-    """There is nothing in a directory of images that could be read without a key."""
+    """Requires a directory of images to have nothing that is readable without a key."""
     own = r"encrypted-(pages-)?\d+\.img|encryption(-pages)?\.img|inventory\.img|signature\.img"
     if others := [name for name in os.listdir(folder) if name.endswith(".img") and not re.fullmatch(own, name)]:
         raise Failed(f"not encrypted: {others}")
 
 
 def require_dump_refused(subject, options, pattern):
-    """A dump that can't be done, which the tree doesn't notice."""
+    """Requires a dump to fail and to leave the tree unchanged."""
     run = subject.ours.dump(subject.root, subject.images("refused"), [*subject.dump_options, *options])
     modes.require_refusal(subject, run, pattern)
 
 
 def encrypted_remote_lazy(subject, _task):
-    """Post-copy with encrypted images: pages that stay with the tree go over TLS. Without that they don't go at all, nor to
-    somebody who only has a way to the port."""
+    """Post-copy with encrypted images: the lazy pages of the tree go over TLS only. criu must not send them without
+    TLS, nor to an unauthenticated peer that can connect to the port."""
     if not shutil.which("openssl"):
         raise Skipped("openssl isn't installed")
     own = Keys(subject)
@@ -94,7 +94,7 @@ def encrypted_remote_lazy(subject, _task):
 
 
 def encrypted_stored_lazy(subject, _task):
-    """A page server that has encrypted images serves their pages over TLS only."""
+    """A page server serves pages of encrypted images over TLS only."""
     if not shutil.which("openssl"):
         raise Skipped("openssl isn't installed")
     own = Keys(subject)

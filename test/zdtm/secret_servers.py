@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Page servers that encrypt what they store."""
+"""Page servers that store encrypted pages."""
 
 import os
 import re
@@ -14,7 +14,7 @@ import modes
 
 
 class Way:
-    """Dumps whose pages go to a page server over TLS, all of it encrypted for the same recipients."""
+    """Dumps that send pages to a page server over TLS, all encrypted for the same recipients."""
 
     def __init__(self, subject, encrypt):
         self.subject = subject
@@ -22,15 +22,15 @@ class Way:
         self.tls = Certificates(subject.images("certificates")).options("good")
 
     def server(self, name, options=None):
-        """A page server that encrypts, unless other options are given."""
+        """Returns a page server that encrypts, or one with the given options."""
         return Server(self.subject, name, [*self.tls, *(self.encrypt if options is None else options)])
 
     def sender(self, server, *options):
-        """What has a dump use it."""
+        """Returns the options of a dump that uses the server."""
         return [*server.options, *self.tls, *self.encrypt, *options]
 
     def pre_dump(self, name, *options):
-        """The names of its directory and of the server's."""
+        """Makes a pre-dump. Returns the names of its directory and of the server's."""
         server = self.server(f"{name}-stored")
         run = self.subject.ours.run("pre-dump", self.subject.images(name), "pre-dump.log",
                                     ["-t", str(self.subject.root), *self.sender(server, *options)])
@@ -39,7 +39,7 @@ class Way:
         return name, f"{name}-stored"
 
     def dump(self, name, earlier, stored, *options):
-        """A dump that builds on a pre-dump; the name of the directory with all its images."""
+        """Makes a dump that builds on a pre-dump. Returns the name of the directory with all its images."""
         server = self.server(f"{name}-stored", [*self.encrypt, "--prev-images-dir", f"../{stored}"])
         self.subject.dump(self.subject.ours, name,
                           self.sender(server, "--track-mem", "--prev-images-dir", f"../{earlier}", *options))
@@ -50,7 +50,7 @@ class Way:
 
 
 def require_sides_agree(subject, own, way):
-    """Either both sides encrypt for the same recipients, or nothing is sent."""
+    """Requires both sides to encrypt for the same recipients; otherwise nothing must be sent."""
     require_dump_refused(subject, ["--page-server", "--address", "127.0.0.1", "--port", "1", *way.encrypt], "need --tls")
     run = subject.ours.run("page-server", subject.images("refused"), "server.log", ["--address", "127.0.0.1", *way.encrypt])
     if run.code != 1 or not any("need --tls" in line for line in modes.criu_runs.error_lines(run.log)):
@@ -68,8 +68,8 @@ def require_sides_agree(subject, own, way):
 
 
 def encrypted_page_server(subject, _task):
-    """A pre-dump and a dump whose pages a page server encrypts: they are restored out of both sets of images, and none of
-    these can be changed, exchanged or left out."""
+    """Makes a pre-dump and a dump whose pages a page server encrypts. A restore needs both sets of images, and must
+    find each change, exchange or removal in them."""
     if not shutil.which("openssl"):
         raise Skipped("openssl isn't installed")
     own = Keys(subject)
@@ -118,8 +118,8 @@ def encrypted_page_server(subject, _task):
 
 
 def require_mixed(subject, own, way):
-    """What is stored here builds on nothing that a page server has, and the reverse: such dumps are whole ones. What a server has can
-    be verified by itself, but not restored."""
+    """Requires dumps to be complete if they would mix local images with a page server's. The images of a server can be
+    verified alone, but not restored."""
     name, stored = way.pre_dump("away")
     verified = subject.ours.run("verify", subject.images(stored), "verify.log", own.decrypt())
     subject.require_success(verified)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Modes in which the place of the images fails, or vanishes, or parents of the images are damaged. Programs ask for them."""
+"""Modes in which image storage fails or vanishes, or in which parent images are damaged. Programs ask for these modes.
+"""
 
 import contextlib
 import errno
@@ -17,7 +18,7 @@ ERRORS = {code: os.strerror(code) for code in (errno.EIO, errno.EDQUOT, errno.EN
 
 @contextlib.contextmanager
 def mounted(subject, name):
-    """A file system that fails as told, as an image directory."""
+    """Mounts a file system that fails on request as an image directory."""
     os.mkdir(subject.images(name))
     try:
         files = failing_files.FailingFiles(subject.images(name))
@@ -30,7 +31,7 @@ def mounted(subject, name):
 
 
 def require_refused_dump(subject, pattern, options=(), argv=None):
-    """Requires a dump into "images" that fails, with its log elsewhere."""
+    """Requires a dump into "images" to fail, with its log in another directory."""
     log = os.path.join(subject.work, "dump.log")
     words = ["-t", str(subject.root), *subject.dump_options, "--leave-running", "-W", subject.work, *options]
     if argv is None:
@@ -45,13 +46,13 @@ def require_refused_dump(subject, pattern, options=(), argv=None):
 
 
 def one_of_each(names):
-    """One image of each kind."""
+    """Returns one image of each kind."""
     return sorted({re.sub(r"[0-9]+", "", name): name for name in sorted(names, reverse=True)}.values())
 
 
 def storage_fails(subject, _task):
-    """A file system that fails when an image is made, written, sized or closed makes a dump fail that names the image; one
-    that fails when it is read makes a restore fail that leaves nothing."""
+    """The file system fails when an image is created, written, sized or closed: the dump must fail and name the image.
+    It fails when an image is read: the restore must fail and leave nothing."""
     with mounted(subject, "images") as files:
         options = [*subject.dump_options, "--leave-running", "-W", subject.work]
         subject.require_success(subject.ours.dump(subject.root, files.path, options))
@@ -64,7 +65,7 @@ def storage_fails(subject, _task):
                  (failing_files.CREATE, "pages-1.img", errno.EIO, 0),
                  (failing_files.CREATE, "inventory.img", errno.EDQUOT, 0),
                  (failing_files.WRITE, "inventory.img", errno.EIO, 0)]
-        # What a server of files couldn't store it may say as late as when a file is closed.
+        # A remote file system may report a failed write only when the file is closed.
         cases += [(failing_files.FLUSH, name, errno.EIO if turn % 2 else errno.EDQUOT, 0)
                   for turn, name in enumerate(one_of_each(names))]
         for case in cases:
@@ -96,7 +97,7 @@ def storage_fails(subject, _task):
 
 
 def require_failed(subject, run, pattern):
-    """Requires a restore that failed with such an Error line, and of which nothing is left."""
+    """Requires a restore to fail with such an Error line, and to leave nothing."""
     if run.code <= 0:
         raise Failed(f"a restore ended with {run.code}, but should have failed with /{pattern}/")
     if not any(re.search(pattern, line) for line in criu_runs.error_lines(run.log)):
@@ -106,8 +107,8 @@ def require_failed(subject, run, pattern):
 
 
 def storage_vanishes(subject, _task):
-    """An image directory that is unmounted or removed in the midst, and a limit for the size of files: the dump fails, and
-    the tree, whose images nobody would find, goes on."""
+    """The image directory is unmounted or removed during the dump, or the file size is limited. The dump must fail,
+    and the tree must continue because its images are lost."""
     for name in "pages-1.img", "pstree.img":
         with mounted(subject, "images") as files:
             files.fail(failing_files.CREATE, name, files.detach)
@@ -130,8 +131,8 @@ def storage_vanishes(subject, _task):
 
 
 def parent_damaged(subject, _task):
-    """A chain of images whose parents are damaged, missing or lead in a circle: a restore fails before it makes anything, and
-    names what is wrong; with all of them it succeeds."""
+    """Parent images are damaged, missing or in a circle. A restore must name the error before it creates anything.
+    With all images it must succeed."""
     subject.dump(subject.ours, "images")
     increments.split(subject.images("images"))
     whole = [subject.images("images" + ".parent" * level) for level in range(increments.DEPTH)]
@@ -143,7 +144,7 @@ def parent_damaged(subject, _task):
             os.symlink(target, os.path.join(subject.images("images"), "parent"))
 
     def pages():
-        """The pages file of the nearest parent."""
+        """Returns the pages file of the nearest parent."""
         with open(os.path.join(whole[1], pagemap), "rb") as file:
             number = increments.decode(increments.read_records(file.read())[1][0])[1]
         return os.path.join(whole[1], f"pages-{number}.img")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Dumps and restores whose images go through a stream."""
+"""Dumps and restores with images in a stream."""
 
 import os
 import re
@@ -13,24 +13,24 @@ import modes
 
 
 def images_in(folder):
-    """Names of the images that lie there."""
+    """Returns the names of images in a folder."""
     return [name for name in os.listdir(folder) if name.endswith(".img")]
 
 
 def require_no_images(folder):
-    """Nothing of a stream may be in the images directory."""
+    """Requires the images directory to have no image of a stream."""
     if left := images_in(folder):
         raise Failed(f"images are in {folder}: {left}")
 
 
 def content(path):
-    """The bytes of a file."""
+    """Returns the bytes of a file."""
     with open(path, "rb") as file:
         return file.read()
 
 
 def restore_from(subject, name, stream, more=()):
-    """A restore from a stream; the run of criu."""
+    """Restores from a stream. Returns the run of criu."""
     before = subject.restore_options
     subject.restore_options = [*before, "--stream-from", stream, *more]
     try:
@@ -40,7 +40,8 @@ def restore_from(subject, name, stream, more=()):
 
 
 def stream(subject, _task):
-    """One stream of all images, plain and compressed; unpacked and packed again it is a checkpoint as any other."""
+    """Writes one stream of all images, plain and compressed. Unpacked and packed again it must be an ordinary
+    checkpoint."""
     folder = subject.images("images")
     path = subject.images("checkpoint.stream")
     for options in ([], ["--compress=lz4"]):
@@ -63,7 +64,7 @@ def stream(subject, _task):
 
 
 def image_streamer(subject, _task):
-    """The protocol of criu-image-streamer, both ways."""
+    """Uses the protocol of criu-image-streamer for a dump and a restore."""
     folder = subject.images("images")
     taking = streamer.Streamer(folder, streamer.CAPTURE)
     subject.dump(subject.ours, "images", ["--stream"])
@@ -80,7 +81,7 @@ def image_streamer(subject, _task):
 
 
 def other_streamer(subject, _task, dumper, restorer):
-    """--stream of one criu, and of another."""
+    """Exchanges a --stream between one criu and another."""
     folder = subject.images("images")
     taking = streamer.Streamer(folder, streamer.CAPTURE)
     subject.dump(dumper, "images", ["--stream"] + (["--compat", "4.2"] if dumper is subject.ours else []))
@@ -92,7 +93,7 @@ def other_streamer(subject, _task, dumper, restorer):
 
 
 def stream_damaged(subject, task):
-    """A stream that was cut or changed anywhere is refused with the offset, and nothing is left."""
+    """Requires a restore to refuse a truncated or changed stream with the offset, and to leave nothing."""
     path = subject.images("checkpoint.stream")
     subject.dump(subject.ours, "images", ["--stream-to", path])
     whole = content(path)
@@ -122,7 +123,7 @@ def stream_damaged(subject, task):
 
 
 class Reader:
-    """The other end of a fifo that criu writes a stream to: reads some bytes, and then closes it or does nothing."""
+    """Reader of a fifo that criu writes a stream to. It reads some bytes, and then closes the fifo or stops reading."""
 
     def __init__(self, path, size, closes):
         os.path.exists(path) and os.unlink(path)
@@ -140,20 +141,20 @@ class Reader:
                 self.released.wait()
 
     def close(self):
-        """Reads no more."""
+        """Stops reading."""
         self.released.set()
         self.thread.join(10)
 
 
 def require_no_stream(subject, run, pattern):
-    """A dump that has failed, and left the tree as it was."""
+    """Requires a dump to fail and to leave the tree unchanged."""
     modes.require_refusal(subject, run, pattern)
     require_no_images(subject.images("images"))
 
 
 def stream_peers(subject, _task):
-    """A reader or writer of a stream, and an image streamer, that vanishes or does nothing: dumps fail and the tree goes on,
-    restores leave nothing; each at once, after --timeout, or when criu is asked to end."""
+    """The peer of a stream, or an image streamer, vanishes or hangs. The dump must fail and the tree continue; the
+    restore must leave nothing. Each must end at once, after --timeout, or on SIGTERM."""
     fifo = subject.images("fifo")
     for size in (0, 20, 100_000):
         reader = Reader(fifo, size, closes=True)
@@ -184,7 +185,7 @@ def stream_peers(subject, _task):
 
 
 def dead_sources(subject, fifo):
-    """The same for restores."""
+    """Does the same for restores."""
     taking = streamer.Streamer(subject.images("images"), streamer.CAPTURE)
     path = subject.images("checkpoint.stream")
     subject.dump(subject.ours, "images", ["--stream", "--leave-running"])
@@ -214,7 +215,7 @@ def dead_sources(subject, fifo):
 
 
 def stream_zstd(subject, _task):
-    """The stream goes through zstd, by pipes of a shell."""
+    """Pipes the stream through zstd in a shell."""
     if not shutil.which("zstd"):
         raise Skipped("zstd isn't installed")
     folder = subject.images("images")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A running test program, dumped and restored, as the modes see it."""
+"""A running test program, with its dumps and restores."""
 
 import os
 import re
@@ -12,15 +12,15 @@ from harness import criu, echo, fullstate, processes, procstate
 
 
 class Failed(Exception):
-    """The test failed, with the reason as text."""
+    """Failure of a test; the text says why."""
 
 
 class Skipped(Exception):
-    """The program said that the machine can't run it."""
+    """The program has reported that the machine can't run it."""
 
 
 class Subject:
-    """The test program's tree, from inside its namespace."""
+    """Tree of the test program, seen from inside its namespace."""
 
     def __init__(self, init, task):
         self.init = init
@@ -33,7 +33,7 @@ class Subject:
         self.warns = task["warns"]
         self.outside = task["outside"]
         self.strangers = task["strangers"]
-        self.others = frozenset()  # processes that a program with strangers has started outside of its tree
+        self.others = frozenset()  # processes outside of the tree that a program with `strangers` has started
         self.own_users = task["own_users"]
         self.own_pids = task["own_pids"] or self.own_users
         self.ours = criu.Criu(init, task["criu"], task["timeout"])
@@ -46,13 +46,13 @@ class Subject:
         self.files = None
         self.stamps = None
         self.probe = task["probe"]
-        self.watched = None  # in mode damaged
-        self.parent = None  # the init of the pid namespace that criu has made for the tree (--new-pidns)
+        self.watched = None  # used in mode damaged
+        self.parent = None  # the init of the pid namespace that criu created (--new-pidns)
 
     def start(self):
         """Starts the program and waits until it is ready."""
         os.mkdir(self.folder)
-        os.chmod(self.work, 0o755)  # programs that drop root still reach their files
+        os.chmod(self.work, 0o755)  # programs that drop root must still reach their files
         if self.own_users:
             self._copy_binary()
         if self.own_users:
@@ -76,7 +76,7 @@ class Subject:
         if skip:
             raise Skipped(skip[0][5:])
         self._require(self._said("READY"), "the program could not build its state")
-        # The kernel shows what was written before it moves the file's position.
+        # The kernel shows written bytes before it moves the file position.
         self.init.until(lambda: self._position() in (None, os.path.getsize(self.output)), processes.PATIENCE, "write of READY")
         if self.strangers:
             tree = {1, *processes.tree(self.root)}
@@ -84,24 +84,24 @@ class Subject:
         self.look()
 
     def _copy_binary(self):
-        """Users of a namespace of their own are strangers to the build's folder, which may be below /root."""
+        """Copies the program. Users of a private user namespace can't reach the build folder if it is below /root."""
         folder = os.path.join(self.work, "bin")
         os.mkdir(folder, 0o755)
         self.binary = shutil.copy(self.binary, folder)
         os.chmod(self.binary, 0o755)
 
     def look(self):
-        """Remembers what the tree and its folder look like."""
+        """Stores the state of the tree and of its folder."""
         self.state = procstate.picture(self.root)
         self.files = self.list_files()
         self.stamps = self._stamps()
 
     def images(self, name):
-        """An image directory by name."""
+        """Returns the path of an image directory."""
         return os.path.join(self.work, name)
 
     def dump(self, by, name, options=()):
-        """Dumps the tree away; it has to succeed and leave no process."""
+        """Dumps the tree, which must succeed and leave no process."""
         run = by.dump(self.root, self.images(name), [*self.dump_options, *options])
         self.require_success(run)
         self.require_warning(os.path.join(self.images(name), "dump.log"))
@@ -111,21 +111,21 @@ class Subject:
             self.run_between()
 
     def require_warning(self, log):
-        """The dump has told of what it loses."""
+        """Requires the dump to warn about what it loses."""
         if self.warns:
             with open(log, encoding="utf-8", errors="replace") as file:
                 if not any("Warn" in line and re.search(self.warns, line) for line in file):
                     raise Failed(f"no warning of {self.warns!r} in {log}")
 
     def require_dumped(self):
-        """A dump has killed the tree, and left nothing of it."""
+        """Requires a dump to have killed the tree and to have left nothing of it."""
         code = self._await_end(processes.PATIENCE, "end of the dumped root task")
         if code != -signal.SIGKILL:
             raise Failed(f"the dumped root task was not killed but ended with {code}")
         self.require_nothing_left("after the dump", self.others)
 
     def run_between(self):
-        """What the program wants to be done while it isn't there."""
+        """Runs the `between` command of the program."""
         if self.between:
             log = os.path.join(self.work, "between.log")
             shell = self.init.start(["/bin/sh", "-ec", self.between], self.folder, log)
@@ -134,13 +134,13 @@ class Subject:
             self.await_free_ids()
 
     def restore(self, by, name):
-        """Restores the tree; it has to look as before."""
+        """Restores the tree, which must look as before."""
         self.require_success(self.try_restore(by, self.images(name)))
         self.require_unchanged("after the restore")
 
     def try_restore(self, by, images):
-        """Restores the tree, and finds its root; the run of criu, which may have failed."""
-        self.init.ended.pop(self.root, None)  # the end of a former life
+        """Restores the tree and finds its root. Returns the run of criu, which may have failed."""
+        self.init.ended.pop(self.root, None)  # the end of the earlier instance
         options = list(self.restore_options)
         pid_file = os.path.join(images, "root.pid")
         if self.own_pids:
@@ -148,7 +148,7 @@ class Subject:
                 os.unlink(pid_file)
             options += ["--pidfile", pid_file]
         if self.own_users:
-            os.chmod(images, 0o700)  # nothing for users of the namespace
+            os.chmod(images, 0o700)  # users of the namespace must not read images
         run = by.restore(images, options)
         if run.code == 0 and self.own_pids:
             with open(pid_file, encoding="ascii") as file:
@@ -161,10 +161,10 @@ class Subject:
             raise Failed(run.describe())
 
     def require_unchanged(self, when, leftovers=False):
-        """Requires the tree to be alive and to look as remembered, with nothing beside it.
+        """Requires the tree to be alive and to look as stored, without further processes.
 
-        For a while the tasks may still be getting back to where they sleep, or what is left of a criu that was killed may be
-        undoing what that did; with leftovers, mappings and link-remap files may have been added.
+        Tasks may need a moment to get back to sleep. After a SIGKILL of criu another process of criu may still roll
+        back. With `leftovers`, mappings and link-remap files may be added.
         """
         deadline = time.monotonic() + processes.PATIENCE
         while True:
@@ -185,9 +185,10 @@ class Subject:
             raise Failed(f"{when} the program's folder looks different: {sorted(files ^ self.files)}")
 
     def require_everything(self, before):
-        """Requires all that the kernel shows of the tree to be as it was, but for what is explained.
+        """Requires everything that the kernel shows of the tree to be as before, except explained differences.
 
-        Tasks may still be on their way to where they sleep."""
+        Tasks may need a moment to get back to sleep.
+        """
         deadline = time.monotonic() + float(os.environ.get("SETTLE", processes.PATIENCE))
         while True:
             wrong = fullstate.differences(before, fullstate.picture(self.root, self.probe), self.ignore)
@@ -198,12 +199,12 @@ class Subject:
             raise Failed("\n".join(["after the restore the kernel shows something else:"] + wrong))
 
     def require_running(self, when):
-        """Requires every task to be neither stopped nor traced, unless it was when remembered."""
+        """Requires every task to be neither stopped nor traced, unless it was so in the stored state."""
         alive = self._alive()
         for pid in self.state:
             if pid not in alive and "tree" not in self.ignore:
                 raise Failed(f"{when}: pid {pid} is gone")
-        # A criu that was killed leaves it to another process of its own to undo what it did.
+        # After a SIGKILL of criu another process of criu rolls back.
         for problem in (self._traced, self._stopped):
             try:
                 self.init.until(lambda problem=problem: not problem(), processes.PATIENCE, "")
@@ -211,14 +212,14 @@ class Subject:
                 raise Failed(f"{when}: {problem()}") from None
 
     def check(self):
-        """Asks the program for its check and waits for the end."""
+        """Requests the program's check and waits for the end."""
         os.kill(self.root, signal.SIGTERM)
         code = self._await_end(processes.PATIENCE, "the program's check")
         self._require(code == 0 and self._said("PASS"), f"the program ended with {code}")
         self.require_nothing_left("after the check")
 
     def _await_end(self, seconds, what):
-        """Waits for the end of the root; its exit code, which an init of criu's passes on as a shell would."""
+        """Waits for the end of the root. Returns its exit code, which an init of criu passes on as a shell would."""
         code = self.init.wait(self.parent or self.root, seconds, what).code
         if self.parent and code > 128:
             code = 128 - code
@@ -226,24 +227,24 @@ class Subject:
         return code
 
     def await_free_ids(self):
-        """Since Linux 6.15 a thread's id can be in use a little longer than anything of the thread can be seen."""
+        """Waits, because since Linux 6.15 a tid can be in use a little longer than the thread is visible."""
         self.init.pause(0.05)
 
     def forget_output(self, size):
-        """Cuts the output back to what it was at a dump."""
+        """Truncates the output to its length at a dump."""
         os.truncate(self.output, size)
 
     def folder_unchanged(self):
-        """Does the folder still look as remembered, with no file written since?"""
+        """Returns true if the folder looks as stored and no file was written since."""
         return self.list_files() == self.files and self._stamps() == self.stamps
 
     def _position(self):
-        """Where the root's standard output stands; None if it has none."""
+        """Returns the position of the root's standard output; None if it has none."""
         lines = (processes.text(f"/proc/{self.root}/fdinfo/1") or "").splitlines()
         return int(lines[0].split()[1]) if lines else None
 
     def _traced(self):
-        """Tasks that have a tracer and had none, as text."""
+        """Describes tasks that have a tracer and had none."""
         traced = []
         for pid, fields in self.state.items():
             tracer = (processes.status(self._alive().get(pid, pid)) or {}).get("TracerPid", "0")
@@ -252,7 +253,7 @@ class Subject:
         return ", ".join(traced)
 
     def _stopped(self):
-        """Threads that are stopped and were not, as text."""
+        """Describes threads that are stopped and were not."""
         stopped = []
         alive = self._alive()
         for pid, fields in self.state.items():
@@ -264,7 +265,7 @@ class Subject:
         return ", ".join(stopped)
 
     def _alive(self):
-        """The tree's processes: from the pid inside of their namespace to that of the runner."""
+        """Returns the pids of the tree in the runner's namespace, by pid in the tree's namespace."""
         level = processes.depth(self.root)
         return {processes.inside(pid, level=level): pid for pid in processes.tree(self.root)}
 
@@ -293,7 +294,7 @@ class Subject:
             raise Failed(f"{when}: stray processes {sorted(set(processes.pids()) - known)}") from None
 
     def require_nothing_left(self, when, strangers=frozenset()):
-        """Requires the namespace to have no process but init and these."""
+        """Requires the namespace to have no processes but init and these."""
         try:
             self.init.until(lambda: strangers.issuperset(processes.pids()[1:]), processes.PATIENCE, "")
         except processes.Timeout:
@@ -301,7 +302,7 @@ class Subject:
             raise Failed(f"{when}: processes left: {', '.join(left)}") from None
 
     def list_files(self):
-        """The entries of the program's folder: path, type and size of regular files."""
+        """Returns the entries of the program's folder: path, type, and size of regular files."""
         found = set()
         for base, folders, files in os.walk(self.folder):
             for name in folders + files:
@@ -312,5 +313,5 @@ class Subject:
         return found
 
     def _stamps(self):
-        """When each entry was last written."""
+        """Returns the modification time of each entry."""
         return {path: os.lstat(os.path.join(self.folder, path)).st_mtime_ns for path, _, _ in self.list_files()}
