@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which program is run in which mode. guest/modes.sh has the modes, programs/ the programs."""
+"""The table of programs and modes. guest/modes.sh has the modes, programs/ the programs."""
 
 import os
 
-# Everything there is; each is run in the modes `alone` and those of CRIU_MODES.
+# All programs. Each runs in mode `alone` and in those of CRIU_MODES.
 PROGRAMS = ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes", "kfd_threads", "kfd_other_files",
             "render_buffers", "mesa_buffers", "dmabuf_passing", "dmabuf_in_flight"]
 
-# Without buffers of render nodes, which nobody can list before Linux 6.18.
+# Programs without buffers of render nodes, which the kernel lists since Linux 6.18.
 COMPUTE = [program for program in PROGRAMS if program.startswith("kfd_") and program != "kfd_other_files"]
 
-# Modes in which criu dumps and restores, and for which programs. Those that pass through every ioctl take long, so they
-# are run with the programs that use many kinds of them.
+# Modes in which criu dumps and restores, and their programs. Modes that fail each ioctl take long, so they run with
+# programs that use many kinds of ioctls.
 CRIU_MODES = {
     "once": PROGRAMS,
     "leave_running": ["kfd_queues", "render_buffers"],
@@ -61,27 +61,28 @@ CRIU_MODES = {
     "restore_faults": ["render_buffers"],
 }
 
-# What images can be exchanged with CRIU 4.2 and its plugin. Not the others, by defects that Documentation/amdgpu.md
-# lists: its images mix up buffers of several render nodes (12), its parallel restore of several GPUs (2).
+# Programs whose images can be exchanged with CRIU 4.2 and its plugin. Documentation/amdgpu.md lists the defects that
+# exclude the others: CRIU 4.2 mixes up buffers of several render nodes (12) and restores several GPUs wrongly in
+# parallel (2).
 FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing", "kfd_other_files", "mesa_buffers")]
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 OTHER_REFUSES = ["kfd_memory", "render_buffers"]
 
-# With arguments: processes, GPUs of each, MiB on each GPU, MiB of other memory.
+# The arguments are processes, GPUs of each, MiB on each GPU, MiB of other memory.
 BULK = [("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4"), ("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
-# Memory that processes share; "render" is made by a render node.
+# Memory that processes share. "render" uses a render node.
 SHARED = [(mode, "kfd_shared", arguments) for mode, arguments in
           [("alone", ""), ("once", ""), ("once", "render"), ("again", ""), ("twice", ""), ("swapped", ""), ("mapped", ""),
            ("contained", ""), ("linux_6_8", ""), ("no_parallel", ""), ("shared_contents", ""), ("leave_running", "")]]
 
-# Memory of a render node that another process has mapped than the one that has made or imported it. And several descriptors
-# of /dev/kfd.
+# Memory of a render node that another process maps than the one that made or imported it, and several descriptors of
+# /dev/kfd.
 PASSED = [("alone", "render_passed", ""), ("once", "render_passed", ""), ("once", "render_passed", "closed"), ("again", "render_passed", ""),
           ("contained", "render_passed", "closed"), ("attended", "render_passed", ""), ("attended", "kfd_shared", ""), ("once", "kfd_context", "")]
 
-# Images that don't say which render file the driver was given.
+# Images that don't name the render file of the driver.
 UNNOTED = [("unnoted", "kfd_other_files", "any"), ("unnoted", "kfd_other_files", "any bare")]
 
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
@@ -91,7 +92,7 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
            ("refused_kind", "mesa_buffers", "userptr"), ("refused_kind", "mesa_buffers", "context"),
            ("refused_kind", "mesa_buffers", "always_hidden")]
 
-# Those that need no GPU support in criu.
+# Cases without GPU support in criu.
 PLAIN = [
     ("interface", "interface_check", ""),
     ("interface_versions", "interface_rules", ""),
@@ -99,11 +100,11 @@ PLAIN = [
     ("once", "plain", ""),
     ("hardware_check", "plain", ""),
     ("no_driver", "plain", ""),
-    ("real_driver", "plain", ""),  # the last: that driver stays loaded
+    ("real_driver", "plain", ""),  # the last case: the distribution's driver stays loaded
 ]
 
 
-# How long a case takes, about, where that isn't the usual time.
+# Approximate duration of cases that differ from the usual one.
 SECONDS = {"interrupted": 34, "dump_faults": 28, "grouped": 11, "stuck_queues": 9, "restore_faults": 9, "ended_copy": 9, "encrypted": 6,
            "hardware_check": 12, "watched": 12, "background": 5, "again": 4, "stored": 5, "vendors": 6, "vendor_faults": 6, "unfit": 5,
            "refused": 1, "refused_kind": 1, "alone": 1}
@@ -111,12 +112,12 @@ USUAL_SECONDS = 2
 
 
 def seconds_of(case):
-    """An estimate, to share cases among machines."""
+    """Returns an estimate, which distributes cases over machines."""
     return SECONDS.get(case[0], USUAL_SECONDS)
 
 
 def all_cases(with_criu, with_other):
-    """(mode, program, arguments) of every case, in the order in which they are run."""
+    """Returns (mode, program, arguments) of every case, in the order of execution."""
     cases = [("alone", program, "") for program in PROGRAMS]
     if with_criu:
         cases += [(mode, program, "") for mode, programs in CRIU_MODES.items() for program in programs]
@@ -129,5 +130,5 @@ def all_cases(with_criu, with_other):
 
 
 def supported(root):
-    """Whether the tree's criu knows GPUs: the modes with criu are run with one that does."""
+    """Returns true if the tree's criu has GPU support. The modes with criu need it."""
     return os.path.exists(os.path.join(root, "plugins", "amdgpu", "CMakeLists.txt"))

@@ -1,9 +1,9 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Variables are those of modes.sh.
+# The variables are those of modes.sh.
 # shellcheck disable=SC2034,SC2154
-# Restore of GPU memory, measured: how much is won by filling buffers while processes are restored, and by filling those
-# of two GPUs at the same time. Runs in the virtual machine; figures are lines "::figure NAME VALUE".
+# Measures restores of GPU memory: the gain of filling buffers while processes are restored, and of filling two GPUs at
+# once. Runs in the virtual machine. Results are lines "::figure NAME VALUE".
 . /guest/modes.sh
 
 turns=${TURNS:-5}
@@ -11,26 +11,26 @@ scale=${SCALE:-1} # sizes and bandwidths are divided by it
 bandwidth=0
 limit=200
 
-# Memory in large pieces, as on hardware: otherwise most of the time goes into single pages.
+# Uses huge pages, as hardware has them. Otherwise single pages take most of the time.
 echo always >/sys/kernel/mm/transparent_hugepage/shmem_enabled
 room=${ROOM:-4500} # MiB for images
 mount -o remount,huge=always,size=$((room / scale))m /work
-# The first use of the machine's memory, which the host has to find, takes several times as long as the next.
+# The host allocates the machine's memory at its first use, which takes several times as long as later uses.
 dd if=/dev/zero of=/work/warm bs=1M count=$(((room - 100) / scale)) 2>/dev/null
 rm /work/warm
-# The emulator translates code when it is first executed at an address, which takes much longer than executing it: with
-# random addresses that was most of criu's start, and of what a process does at the end of its restore. Where addresses
-# stay, it is done once, in a restore that isn't measured.
+# The emulator translates code at its first execution at an address, which takes much longer than the execution. With
+# random addresses that would dominate criu's start and the end of a restore. With fixed addresses it happens once, in a
+# restore that isn't measured.
 echo 0 >/proc/sys/kernel/randomize_va_space
 
 figure() { echo "::figure $*"; }
 
 now() { awk '/^now at/ {printf "%d", $3 / 1000000; exit}' /proc/timer_list; } # ms
 
-# The middle one of numbers.
+# Prints the median of numbers.
 median() { printf '%s\n' "$@" | sort -n | awk '{a[NR] = $1} END {print a[int((NR + 1) / 2)]}'; }
 
-# usage: with PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN: has images of such a tree
+# usage: with PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN: makes images of such a tree
 with() {
     arguments=$*
     dir="/work/bench-$(echo "$*" | tr ' ' -)"
@@ -45,8 +45,8 @@ with() {
     cat "$dir"/images/* >/dev/null # from now on in the page cache
 }
 
-# usage: timed NAME OPTION: restores, ends the tree; sets $took (ms), $filled (ms that contents took), $peak
-# and $bounce (KiB: criu's memory, and beside it that of buffers in system memory, of which the program has none)
+# usage: timed NAME OPTION: restores and ends the tree. Sets $took (ms), $filled (ms for contents), $peak (KiB of criu's
+# memory) and $bounce (KiB of buffers in system memory; the program has none).
 timed() {
     name=$1
     shift
@@ -68,7 +68,7 @@ all_took=
 all_filled=
 all_peak=
 
-# usage: measured NAME OPTION: a restore that counts in the next medians()
+# usage: measured NAME OPTION: restores; the result counts in the next medians()
 measured() {
     timed "$1" "$2"
     all_took="$all_took $took"
@@ -76,7 +76,7 @@ measured() {
     all_peak="$all_peak $peak"
 }
 
-# Sets $took, $filled and $peak to medians of what was measured since the last call.
+# Sets $took, $filled and $peak to the medians since the last call.
 medians() {
     # shellcheck disable=SC2086
     {
@@ -98,9 +98,9 @@ rounds() {
     medians
 }
 
-# usage: rest_of PROCESSES GPUS MIB_OF_OWN: sets $rest, what a restore takes besides contents: that of a tree with the
-# same buffers, but of 1 MiB, from GPUs as fast as the simulation. It can't be had by subtracting what contents took:
-# processes that fill their own buffers do so beside each other's restore.
+# usage: rest_of PROCESSES GPUS MIB_OF_OWN: sets $rest to the time of a restore without contents. It measures a tree
+# with as many buffers, each of 1 MiB, and unlimited bandwidth. A subtraction of $filled would be wrong: processes fill
+# their buffers while others are restored.
 rest_of() {
     bandwidth=0
     with "$1" "$2" 1 "$3"
@@ -110,7 +110,7 @@ rest_of() {
     rm -rf "$dir"
 }
 
-# Sequential and parallel restores in turn: sets $sequential, $parallel, $filled (of the parallel ones), $peak to medians.
+# Alternates sequential and parallel restores. Sets $sequential, $parallel, $filled (parallel) and $peak to medians.
 both() {
     all_sequential=
     timed restore-0 --no-parallel
@@ -131,12 +131,13 @@ at_least_1() {
     if [ "$1" -ge 1 ]; then echo "$1"; else echo 1; fi
 }
 
-# usage: compare PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN: parallel beside sequential, contents taking as long as the rest
+# usage: compare PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN: compares parallel and sequential restores, with contents that
+# take as long as the rest
 compare() {
     rest_of "$1" "$2" "$4"
     figure "without contents: ms" "$rest"
     with "$@"
-    # MiB in all on each GPU, of two, when processes take turns.
+    # MiB on each of two GPUs over all processes.
     per_gpu=$(($1 * $2 * $3 / 2))
     bandwidth=$(at_least_1 $((per_gpu * 1000 / rest)))
     figure "bandwidth of each GPU, so that contents take as long: MiB/s" "$bandwidth"
@@ -151,7 +152,7 @@ compare() {
     bandwidth=0
 }
 
-# usage: bench_together MIB: contents of two GPUs at the same time beside those of one
+# usage: bench_together MIB: fills two GPUs at once, and one GPU
 bench_together() {
     echo "::begin two GPUs at the same time"
     with 1 1 "$1" 1
@@ -170,10 +171,10 @@ bench_together() {
     bandwidth=0
 }
 
-# Of the full size, all that simulated engines do is done by the two processors that criu restores with: they need longer
-# for contents than the rest takes, whatever the bandwidth is, and what they are busy with can't be done beside anything
-# else. With an eighth of the buffers and an eighth of the bandwidth contents take the same time, and the processors are
-# about as free as with GPUs that copy by themselves; so they are with more of the rest (bench_large).
+# With full sizes the two processors of the machine do the work of the simulated engines. They need longer for contents
+# than for the rest, whatever the bandwidth is, and can't do other work. bench_scaled uses an eighth of the buffers and
+# of the bandwidth: contents take the same time, and the processors are about as free as with real GPUs. bench_large has
+# the same effect by more memory.
 bench_full() {
     echo "::begin one process with two GPUs"
     compare 1 2 $((512 / scale)) $((512 / scale))
@@ -188,9 +189,9 @@ bench_scaled() {
     bench_together $((64 / scale))
 }
 
-# usage: one_of_matrix PROCESSES GPUS: what --parallel saves. Each process has buffers on each GPU. In all there are 64 MiB
-# of contents and 512 MiB of memory: contents are little because it is processors that copy for simulated engines, and
-# take as long as everything else by the bandwidth that is left to them.
+# usage: one_of_matrix PROCESSES GPUS: measures the gain of --parallel. Each process has buffers on each GPU. In all
+# there are 64 MiB of contents and 512 MiB of memory. Contents are few because processors copy them for simulated
+# engines. The bandwidth makes them take as long as the rest.
 one_of_matrix() {
     reload_simulator "gpus=$2"
     own=$((512 / scale / $1))
@@ -214,7 +215,8 @@ bench_matrix() {
     done
 }
 
-# The restore of one process with n GPUs beside that with one GPU that holds an nth of it, the bandwidth being the limit.
+# Compares the restore of one process with n GPUs to that with one GPU and an nth of the contents. The bandwidth is the
+# limit.
 bench_several() {
     single=0
     for gpus in 1 2 4; do
@@ -229,7 +231,7 @@ bench_several() {
     bandwidth=0
 }
 
-# The same contents, and four times as much memory: the rest takes longer than the processors need for contents.
+# Uses the same contents and four times as much memory, so the rest takes longer than the processors need for contents.
 bench_large() {
     echo "::begin one process with two GPUs, much memory"
     compare 1 2 $((512 / scale)) $((4096 / scale))

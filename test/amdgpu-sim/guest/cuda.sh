@@ -1,13 +1,13 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trees with GPUs of two vendors: the simulated ones, and two of test/cuda's played driver, which is a library and a few
-# files. The functions are used as those of modes.sh are, and use them.
+# Trees with GPUs of two vendors: simulated AMD GPUs, and two GPUs of test/cuda's simulated driver, which is a library
+# and a few files. The functions are used as those of modes.sh, and use them.
 # shellcheck disable=SC2154 # variables of modes.sh
 
 nvidia_1=GPU-fafafafa-fafa-fafa-fafa-fafafafafa00
 nvidia_2=GPU-fafafafa-fafa-fafa-fafa-fafafafafa01
 
-# From now on there is the driver, with two GPUs; for programs and criu of this case.
+# Makes the driver with two GPUs available to programs and criu of this case.
 play_cuda() {
     export LD_LIBRARY_PATH=/cuda FAKE_CUDA_DEVICES=2
     for file in nvidiactl nvidia0 nvidia1; do
@@ -29,7 +29,7 @@ no_cuda() {
     ! grep -q ' /proc/driver ' /proc/mounts || umount /proc/driver
 }
 
-# usage: names_plugins FOLDER NAME...: the inventory names these, and no others
+# usage: names_plugins FOLDER NAME...: requires the inventory to name exactly these plugins
 names_plugins() {
     folder=$1
     shift
@@ -43,10 +43,10 @@ names_plugins() {
     done
 }
 
-# usage: says LOG TEXT
+# usage: says LOG TEXT: requires a log to contain a text
 says() { grep -q "$2" "$dir/$1.log" || fail "the log of $1 doesn't say '$2': $(errors "$dir/$1.log")"; }
 
-# A tree that has GPUs of both goes through the forms of dump and restore that its drivers share.
+# Dumps and restores a tree with GPUs of both vendors in all forms that the drivers share.
 mode_vendors() {
     play_cuda
     start
@@ -73,7 +73,7 @@ mode_vendors() {
     verify
 }
 
-# Each driver takes what --gpu-map says of its own GPUs, and a name that none knows is refused.
+# Requires each driver to use the parts of --gpu-map for its GPUs, and criu to refuse an unknown GPU.
 mode_vendors_mapped() {
     play_cuda
     start
@@ -94,7 +94,7 @@ mode_vendors_mapped() {
     verify
 }
 
-# usage: fails_whole WHAT: a dump fails, and nobody notices, whichever driver had been asked before
+# usage: fails_whole WHAT: requires a dump to fail and the tree to continue, whichever driver was called before
 fails_whole() {
     dump images-failed --leave-running
     [ "$code" = 1 ] || fail "a dump with $1 ended with $code"
@@ -102,15 +102,15 @@ fails_whole() {
     still_works "a dump with $1"
 }
 
-# usage: leaves_nothing WHAT
+# usage: leaves_nothing WHAT: requires a restore to fail and to leave nothing
 leaves_nothing() {
     restore images restore-failed
     [ "$code" = 1 ] || fail "a restore with $1 ended with $code"
     gone "$pid" || fail "a restore with $1 left the program behind"
 }
 
-# usage: with_faults FUNCTION FAULTS POINTS: calls it, and tells it which, while the played driver has each of these faults,
-# and while the simulator fails at each of these points
+# usage: with_faults FUNCTION FAULTS POINTS: calls the function for each fault of the simulated CUDA driver, and for
+# each failing point of the simulated AMD driver
 with_faults() {
     for fault in $2; do
         export FAKE_CUDA_FAULT="$fault"
@@ -124,12 +124,12 @@ with_faults() {
     done
 }
 
-# What fails in one driver's part undoes the other's.
+# Requires a failure of one driver to roll back the other.
 mode_vendor_faults() {
     play_cuda
     start
     with_faults fails_whole "lock=999 checkpoint=801" "kfd.criu.process_info kfd.criu.checkpoint"
-    # The process that does the work ends while queues stand still, and CUDA's contents are out.
+    # Kills the working process while queues are stopped and CUDA's contents are saved.
     echo "kfd.criu.checkpoint 1 400" >$controls/delay
     mkdir -p "$dir/images-killed"
     criu dump -t "$pid" -D "$dir/images-killed" -v4 -o "$dir/killed.log" </dev/null >"$dir/killed.log.out" 2>&1 &

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How engines and queues read and write memory: through the GPU's address space, page by page. */
+/* Memory access of engines and queues, through the GPU's address space, page by page. */
 #include <linux/highmem.h>
 #include <linux/kthread.h>
 #include <linux/sched/mm.h>
@@ -8,7 +8,7 @@
 
 #include "sim.h"
 
-/* One stretch of memory that an access can go on with. */
+/* A range of memory that one access can use. */
 struct stretch {
     struct page* page;    /* the first of a buffer's pages that lie side by side, or */
     struct mm_struct* mm; /* address space of a process */
@@ -16,8 +16,10 @@ struct stretch {
     u64 size;
 };
 
-/* Bytes from an offset on that lie side by side in memory, as those of a huge page do. There is no highmem on x86-64,
- * so the kernel has all of them at one address. At most as much as engines copy at a time. */
+/*
+ * Returns the number of bytes from an offset on that are physically contiguous, as in a huge page. x86-64 has no
+ * highmem, so they have consecutive kernel addresses. The limit is the size of an engine's copy.
+ */
 static u64 contiguous(const struct sim_bo* bo, u64 offset, u64 size) {
     u64 most = min_t(u64, size, 64 << 10), first = offset >> PAGE_SHIFT, at = first;
     u64 found = PAGE_SIZE - offset_in_page(offset);
@@ -43,7 +45,10 @@ static bool resident(const struct sim_view* view, const struct sim_bo* bo) {
     return false;
 }
 
-/* What is at an address; false if nothing is that may be accessed like this. The address space is locked. */
+/*
+ * Finds the memory at an address. Returns false if no mapping allows this access. The caller holds the lock of the
+ * address space.
+ */
 static bool look_up(const struct sim_view* view, u64 address, bool write, struct stretch* found) {
     u64 needed = write ? AMDGPU_VM_PAGE_WRITEABLE : AMDGPU_VM_PAGE_READABLE, end;
     struct sim_mapping* mapping;
@@ -79,7 +84,7 @@ static bool look_up(const struct sim_view* view, u64 address, bool write, struct
     return false;
 }
 
-/* The same; -EFAULT, and the fault is noted. */
+/* Finds the memory at an address. Otherwise records a fault and returns -EFAULT. */
 static int find(struct sim_view* view, u64 address, bool write, struct stretch* found) {
     if (look_up(view, address, write, found)) {
         return 0;
@@ -89,7 +94,7 @@ static int find(struct sim_view* view, u64 address, bool write, struct stretch* 
     return -EFAULT;
 }
 
-/* Moves bytes between kernel memory and a process's. */
+/* Copies bytes between kernel memory and memory of a process. */
 static int move_user(struct mm_struct* mm, u64 address, void* buffer, u64 size, bool write) {
     unsigned long left;
 
@@ -100,7 +105,7 @@ static int move_user(struct mm_struct* mm, u64 address, void* buffer, u64 size, 
     left = write ? copy_to_user((void __user*)address, buffer, size)
                  : copy_from_user(buffer, (const void __user*)address, size);
     kthread_unuse_mm(mm);
-    /* Not mmput(): the last user of an address space must not tear it down with our locks held. */
+    /* mmput() could tear the address space down, which would take locks that the caller holds. */
     mmput_async(mm);
     return left ? -EFAULT : 0;
 }
@@ -151,7 +156,9 @@ int sim_write(struct sim_view* view, u64 address, const void* buffer, u64 size) 
     return move(view, address, (void*)buffer, size, true);
 }
 
-/* Copies from page to page as far as both ends lie in buffers. Returns how much that was; the address space is locked.
+/*
+ * Copies page by page while both addresses lie in buffers. Returns the number of bytes. The caller holds the lock of
+ * the address space.
  */
 static u64 copy_pages(const struct sim_view* view, u64 to, u64 from, u64 size) {
     u64 done = 0;
@@ -168,7 +175,7 @@ static u64 copy_pages(const struct sim_view* view, u64 to, u64 from, u64 size) {
         step = min3(size - done, source.size, target.size);
         source_memory = (char*)page_address(source.page) + source.offset;
         target_memory = (char*)page_address(target.page) + target.offset;
-        /* memmove() of this kernel uses the prefix that the emulator is slow with (test/vm/machine.py). */
+        /* memmove() of this kernel uses a prefix that is slow in the emulator (test/vm/machine.py). */
         if (source_memory + step <= target_memory || target_memory + step <= source_memory) {
             memcpy(target_memory, source_memory, step);
         } else {
@@ -179,7 +186,7 @@ static u64 copy_pages(const struct sim_view* view, u64 to, u64 from, u64 size) {
     return done;
 }
 
-/* As an SDMA engine copies: bytes before a fault have been copied. */
+/* Copies as an SDMA engine does: bytes before a fault are copied. */
 int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size) {
     u64 block = 64 << 10;
     void* buffer = kvmalloc(min(size, block), GFP_KERNEL);
@@ -194,7 +201,7 @@ int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size) {
         mutex_unlock(&view->vm->lock);
         sim_release_places();
         if (copied < step) {
-            /* Memory of a process is at an end, or nothing is: find out byte for byte. */
+            /* The next byte may be memory of a process, or unmapped: continues byte by byte. */
             step -= copied;
             result = sim_read(view, from + copied, buffer, step) ?: sim_write(view, to + copied, buffer, step);
             step += copied;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* GPU address spaces: which part of which buffer is at which address. */
+/* GPU address spaces: the mappings of buffer parts to GPU addresses. */
 #include <linux/slab.h>
 
 #include "sim.h"
@@ -65,7 +65,7 @@ static int check(struct sim_bo* bo, u64 start, u64 size, u64 offset) {
     return 0;
 }
 
-/* Fails with EINVAL if anything is mapped there already. */
+/* Maps a part of a buffer. Returns -EINVAL if the range has a mapping. */
 int sim_vm_map(struct sim_vm* vm, struct sim_bo* bo, u64 start, u64 size, u64 offset, u64 flags) {
     struct sim_mapping *mapping, *added;
     int result = check(bo, start, size, offset);
@@ -91,7 +91,7 @@ int sim_vm_map(struct sim_vm* vm, struct sim_bo* bo, u64 start, u64 size, u64 of
     return result;
 }
 
-/* Takes away one mapping, named by its buffer and first address. */
+/* Removes one mapping, identified by its buffer and first address. */
 int sim_vm_unmap(struct sim_vm* vm, struct sim_bo* bo, u64 start) {
     struct sim_mapping* mapping;
     int result = -ENOENT;
@@ -108,7 +108,7 @@ int sim_vm_unmap(struct sim_vm* vm, struct sim_bo* bo, u64 start) {
     return result;
 }
 
-/* Takes away whatever is mapped in a range; what reaches over its ends keeps the rest. */
+/* Removes all mappings in a range. A mapping that crosses a border keeps its other part. */
 int sim_vm_clear(struct sim_vm* vm, u64 start, u64 size) {
     struct sim_mapping *mapping, *next;
     u64 end = start + size;

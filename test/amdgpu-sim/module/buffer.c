@@ -14,7 +14,7 @@ atomic_t sim_bo_count = ATOMIC_INIT(0);
 static atomic64_t system_bytes = ATOMIC64_INIT(0);
 static u64 system_peak;
 
-/* Of buffers in system memory. */
+/* Counts the bytes of buffers in system memory. */
 static void account(s64 bytes) {
     u64 now = atomic64_add_return(bytes, &system_bytes);
 
@@ -32,9 +32,9 @@ void sim_system_peak_reset(void) {
 }
 
 /*
- * Video memory is there whether a buffer uses it or not, and is wiped when a buffer is freed, so a new one costs
- * nothing. Here the processor would have to find and to wipe it for each buffer: with sim_keep_vram what a buffer
- * leaves is kept for the next of its size.
+ * On hardware a new buffer costs no time: video memory always exists, and the driver wipes it when a buffer is freed.
+ * Here the processor must allocate and clear pages. With sim_keep_vram this driver keeps the memory of a freed buffer
+ * for the next one of its size.
  */
 struct kept_memory {
     struct list_head link;
@@ -75,7 +75,7 @@ static void keep_memory(struct sim_bo* bo) {
     mutex_unlock(&gpu->kept_lock);
 }
 
-/* Before anything looks at the buffer's memory. */
+/* Must be called before any use of the buffer's memory. */
 static void use_kept_memory(struct sim_gpu* gpu, struct sim_bo* bo) {
     struct kept_memory* memory;
 
@@ -124,8 +124,8 @@ u64 sim_migrations(void) {
 }
 
 /*
- * Video memory beyond the processor's window is moved into it, or to the system's memory, when it is touched; if it is
- * pinned, it can't be (amdgpu_bo_fault_reserve_notify() of amdgpu_object.c, Linux 6.1).
+ * On a page fault the driver moves video memory beyond the processor's window into that window or to system memory. If
+ * the memory is pinned, it can't (amdgpu_bo_fault_reserve_notify() of amdgpu_object.c, Linux 6.1).
  */
 static vm_fault_t bo_fault(struct vm_fault* vmf) {
     struct sim_bo* bo = sim_bo_of(vmf->vma->vm_private_data);
@@ -158,14 +158,17 @@ static int bo_mmap(struct drm_gem_object* object, struct vm_area_struct* vma) {
     }
     result = drm_gem_shmem_object_mmap(object, vma);
     if (!result && !object->import_attach) {
-        /* As with video memory: nobody else reads such a mapping. ttm_bo_mmap_obj() of Linux 6.1 sets these. */
+        /* The kernel reads no such mapping, as with video memory. ttm_bo_mmap_obj() of Linux 6.1 sets these flags. */
         vma->vm_flags |= VM_IO | VM_DONTEXPAND | VM_DONTDUMP;
         vma->vm_ops = &sim_bo_vm_ops;
     }
     return result;
 }
 
-/* amdgpu_gem_prime_export() of Linux 6.1: memory of a process, and what is valid in one address space only. */
+/*
+ * amdgpu_gem_prime_export() of Linux 6.1 refuses memory of a process, and buffers that are valid in one address space
+ * only.
+ */
 static struct dma_buf* bo_export(struct drm_gem_object* object, int flags) {
     struct sim_bo* bo = sim_bo_of(object);
 
@@ -186,7 +189,7 @@ static const struct drm_gem_object_funcs bo_functions = {
     .vm_ops = &drm_gem_shmem_vm_ops,
 };
 
-/* The DRM helper's way to make the driver's kind of object. */
+/* Callback by which the DRM helper allocates objects of this driver. */
 struct drm_gem_object* sim_bo_allocate(struct drm_device* drm, size_t size) {
     struct sim_bo* bo = kzalloc(sizeof(*bo), GFP_KERNEL);
 
@@ -209,7 +212,7 @@ static struct sim_bo* create(struct sim_gpu* gpu, u64 size) {
     return IS_ERR(object) ? ERR_CAST(object) : sim_bo_of(&object->base);
 }
 
-/* Memory of the GPU (or of the system for it), all zeroes, resident at once. */
+/* Creates memory of the GPU, or of the system for it. It is zeroed and resident at once. */
 struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 flags) {
     struct sim_bo* bo;
     int result;
@@ -251,8 +254,8 @@ struct sim_bo* sim_bo_create(struct sim_gpu* gpu, u64 size, u64 domains, u64 fla
 }
 
 /*
- * Memory of a process. Nothing is pinned: an engine takes the process's address space for each access, so it always
- * sees what the process sees, as hardware does with the help of notifiers.
+ * Creates a buffer of process memory. No page is pinned: an engine uses the process' page tables for each access. So it
+ * always sees the same memory as the process, as hardware does with notifiers.
  */
 struct sim_bo* sim_bo_create_user(struct sim_gpu* gpu, u64 address, u64 size, struct mm_struct* mm) {
     struct sim_bo* bo;
@@ -271,7 +274,7 @@ struct sim_bo* sim_bo_create_user(struct sim_gpu* gpu, u64 address, u64 size, st
     return bo;
 }
 
-/* A dma-buf of another GPU. */
+/* Imports a dma-buf of another GPU. */
 struct drm_gem_object* sim_bo_import(struct drm_device* drm, struct dma_buf_attachment* attachment,
                                      struct sg_table* table) {
     struct drm_gem_object* object = drm_gem_shmem_prime_import_sg_table(drm, attachment, table);

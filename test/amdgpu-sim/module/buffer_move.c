@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Video memory that others need is moved away, and comes back to another place when there is room (amdgpu_bo_move() of
- * amdgpu_ttm.c, Linux 6.1). Here the pages of a buffer change places with each other, and its content with them, so
- * that whoever goes on with a page that he had looked up before, by whatever way, meets other content.
+ * Moves of buffers. The real driver evicts video memory on demand and brings it back at another place (amdgpu_bo_move()
+ * of amdgpu_ttm.c, Linux 6.1). This driver exchanges the pages of a buffer, with their content. Code that uses an
+ * outdated page then meets other content.
  */
 #include <drm/drm_vma_manager.h>
 #include <linux/highmem.h>
@@ -13,7 +13,7 @@
 
 static LIST_HEAD(movable);
 static DEFINE_MUTEX(movable_lock);
-/* Held by whoever has looked up a page, until he is done with it. Taken before the locks of address spaces. */
+/* Held for reading while code uses a page that it has looked up. Taken before the locks of address spaces. */
 static DECLARE_RWSEM(places);
 static atomic64_t moves = ATOMIC64_INIT(0);
 
@@ -35,7 +35,7 @@ void sim_bo_movable(struct sim_bo* bo) {
     mutex_unlock(&movable_lock);
 }
 
-/* Also when another device has got the list of its pages: then it stays where it is, as what is pinned for others. */
+/* Makes a buffer immovable, also because another device has its page list: the kernel pins such buffers. */
 void sim_bo_immovable(struct sim_bo* bo) {
     mutex_lock(&movable_lock);
     if (!list_empty(&bo->movable)) {
@@ -53,14 +53,17 @@ static void rotate(struct sim_bo* bo, u64 count, void* scratch) {
         copy_highpage(bo->pages[i], bo->pages[i - 1]);
     }
     memcpy_to_page(bo->pages[0], 0, scratch, PAGE_SIZE);
-    /* Page i of the buffer is now where page i + 1 was. */
+    /* Page i of the buffer is now at the place of page i + 1. */
     for (i = 0; i + 1 < count; i++) {
         bo->pages[i] = bo->pages[i + 1];
     }
     bo->pages[count - 1] = first;
 }
 
-/* Nobody's queues run. Processors lose their mappings and find the new places by a fault (ttm_bo_unmap_virtual()). */
+/*
+ * Moves all buffers while no queue runs. CPU mappings are removed and find the new pages by a fault
+ * (ttm_bo_unmap_virtual()).
+ */
 void sim_bo_move_all(void) {
     void* scratch = kmalloc(PAGE_SIZE, GFP_KERNEL);
     struct sim_bo* bo;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SDMA engines of a GPU: each a thread that executes the indirect buffers submitted to its ring, one after the
- * other. They work at the same time, and share the way to the system's memory.
+ * SDMA engines of a GPU. Each is a thread that executes the indirect buffers of its ring, one after the other. Engines
+ * run in parallel, and share the link to system memory.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -68,9 +68,8 @@ void sim_job_free(struct sim_job* job) {
 }
 
 /*
- * Makes a copy of so many bytes take as long as the set bandwidth says. Engines and queues of a GPU share it, as they
- * share its link: each copy has a time in which the link is its own, behind those of the others. A link that was idle
- * may make up for a little of that, since sleeping takes longer than asked for.
+ * Delays a copy according to the set bandwidth. All engines and queues of a GPU share its link, so their copies queue
+ * up. An idle link may catch up a little, because a sleep takes longer than requested.
  */
 void sim_account_copy(struct sim_gpu* gpu, u64 bytes) {
     const u64 most = 20 * NSEC_PER_MSEC;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What newer kernels offer about GEM handles: listing them, asking where they are mapped, giving them other numbers. */
+/* GEM ioctls of newer kernels: list the handles, query their mappings, change handles. */
 #include <drm/drm_prime.h>
 #include <linux/dma-buf.h>
 #include <linux/slab.h>
@@ -16,7 +16,7 @@ struct vm_entry {
     u64 address, size, offset, flags;
 };
 
-/* Fills the entries if there is room for all, and says how many there are: amdgpu_gem.c of Linux 6.18. */
+/* Fills the entries if all fit, and returns their number: amdgpu_gem.c of Linux 6.18. */
 int sim_gem_list_handles(struct drm_device* drm, void* data, struct drm_file* file) {
     struct sim_list_handles* arguments = data;
     u32 room = min(arguments->num_entries, MAX_ENTRIES), count = 0;
@@ -122,14 +122,14 @@ int sim_gem_op(struct drm_device* drm, void* data, struct drm_file* file) {
     return result;
 }
 
-/* How DRM remembers which handle of a file belongs to which dma-buf; 6.1 keeps this to itself. */
+/* Copy of DRM's record of a file's handle and dma-buf, which Linux 6.1 keeps private. */
 struct prime_member {
     struct dma_buf* dma_buf;
     u32 handle;
     struct rb_node by_dma_buf, by_handle;
 };
 
-/* Puts a remembered handle to its new place in the tree that is sorted by handles. */
+/* Moves a record to its new position in the tree that is sorted by handles. */
 static void rename_member(struct drm_prime_file_private* prime, u32 old, u32 new) {
     struct rb_node *node = prime->handles.rb_node, *parent = NULL, **place = &prime->handles.rb_node;
     struct prime_member* member = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The device /dev/kfd: who may use a descriptor of it for what, and where its requests go. */
+/* The device /dev/kfd: permissions of descriptors, and the dispatch of requests. */
 #include <linux/cdev.h>
 #include <linux/device.h>
 #include <linux/fs.h>
@@ -39,7 +39,7 @@ static int kfd_release(struct inode* inode, struct file* file) {
 }
 
 static long version(struct kfd_ioctl_get_version_args* arguments) {
-    /* KFD_IOCTL_MINOR_VERSION of those versions of Linux. */
+    /* KFD_IOCTL_MINOR_VERSION of these Linux versions. */
     u32 minor = sim_interface >= 619 ? 19 : sim_interface >= 617 ? 18 : sim_interface >= 608 ? 14 : 11;
 
     *arguments = (struct kfd_ioctl_get_version_args){KFD_IOCTL_MAJOR_VERSION, minor};
@@ -71,7 +71,7 @@ static long apertures(struct sim_process* process, struct kfd_ioctl_get_process_
     return 0;
 }
 
-/* With room for none it only says how many there are. */
+/* Returns only the number if the caller has room for none. */
 static long apertures_new(struct sim_process* process, struct kfd_ioctl_get_process_apertures_new_args* arguments) {
     struct kfd_process_device_apertures all[SIM_MAX_GPUS];
     u32 count = 0;
@@ -176,8 +176,8 @@ static long dispatch(struct sim_process* process, unsigned int number, void* dat
 }
 
 /*
- * A descriptor serves the process that opened it; a child that inherited it, or got it otherwise, has to open its own.
- * Checkpoint operations may also come from the thread that traces that process.
+ * A descriptor serves the process that opened it. A child that has inherited or received it must open its own. The
+ * tracer of that process may call checkpoint operations, too.
  */
 static long may_use(const struct sim_process* process, unsigned int number) {
     bool traced;
@@ -268,7 +268,7 @@ static int map_pages(struct vm_area_struct* vma, void* memory, unsigned long siz
     return remap_pfn_range(vma, vma->vm_start, page_to_pfn(virt_to_page(memory)), size, vma->vm_page_prot);
 }
 
-/* The GPU in the offset is named by its own id, also after a restore where the program knows it by another one. */
+/* The offset contains the GPU's real id, also after a restore where the program uses another id. */
 static int kfd_mmap(struct file* file, struct vm_area_struct* vma) {
     struct sim_process* process = file->private_data;
     u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;

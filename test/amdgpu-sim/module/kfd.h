@@ -10,7 +10,7 @@
 
 #include "sim.h"
 
-/* Where in mmap offsets of /dev/kfd the kind of memory and the GPU are. */
+/* Bits of mmap offsets of /dev/kfd that hold the memory kind and the GPU. */
 #define SIM_MMAP_TYPE_SHIFT 62
 #define SIM_MMAP_MMIO 0ull
 #define SIM_MMAP_EVENTS 2ull
@@ -27,7 +27,7 @@
 
 struct sim_process;
 
-/* One process on one GPU. */
+/* State of a process on one GPU. */
 struct sim_pdd {
     struct sim_gpu* gpu;
     bool present;    /* the process was allowed the GPU when it opened /dev/kfd for the first time */
@@ -141,7 +141,7 @@ long sim_kfd_memory_ioctl(struct sim_process* process, unsigned int number, void
 
 /* kfd_queue.c */
 long sim_kfd_queue_ioctl(struct sim_process* process, unsigned int number, void* data);
-/* What a checkpoint has of a queue. */
+/* State of a queue in a checkpoint. */
 struct sim_queue_state {
     u32 doorbell;
     s32 sdma;

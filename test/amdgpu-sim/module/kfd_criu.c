@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Checkpoint and restore of KFD processes. The private data is the driver's own affair and has no documented layout;
- * this driver's begins with a magic number and ends with a checksum, so that a byte lost or changed on the way is
- * noticed.
+ * Checkpoint and restore of KFD processes. The real driver's private data has no documented layout. This driver's data
+ * has a magic number and a checksum, so that it notices lost or changed bytes.
  */
 #include <linux/crc32.h>
 #include <linux/dma-buf.h>
@@ -94,7 +93,7 @@ static void describe(const struct counts* counts, u32 devices, struct kfd_ioctl_
         counts->events * sizeof(struct private_event) + counts->ranges * sizeof(struct private_range);
 }
 
-/* Stops the queues, which stay stopped until UNPAUSE. */
+/* Stops the queues until UNPAUSE. */
 static long process_info(struct sim_process* process, struct kfd_ioctl_criu_args* arguments) {
     struct counts counts;
 
@@ -103,7 +102,10 @@ static long process_info(struct sim_process* process, struct kfd_ioctl_criu_args
     counts = count(process);
     describe(&counts, sim_pdd_count(process), arguments);
     arguments->pid = task_tgid_nr_ns(process->leader, task_active_pid_ns(process->leader));
-    /* Deferred work of the driver may split and join ranges meanwhile (svm_range_deferred_list_work() of kfd_svm.c). */
+    /*
+     * A deferred work of the driver may split and join ranges at this time (svm_range_deferred_list_work() of
+     * kfd_svm.c).
+     */
     if (READ_ONCE(sim_split_ranges)) {
         WRITE_ONCE(sim_split_ranges, sim_split_ranges - 1);
         return sim_range_split_any(process);
@@ -162,7 +164,7 @@ static bool has_content(u32 flags) {
     return flags & (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_GTT);
 }
 
-/* A descriptor of the caller's for the allocation's dma-buf, or an error. */
+/* Returns a descriptor in the caller's table for the allocation's dma-buf, or an error. */
 static int export_fd(struct sim_allocation* allocation, int flags) {
     struct dma_buf* buffer = sim_allocation_export(allocation, flags);
     int fd;
@@ -289,7 +291,7 @@ static int restore_devices(struct sim_process* process, const struct kfd_ioctl_c
     unsigned int i;
     int result;
 
-    /* criu_restore_devices() of Linux 6.1: exactly the GPUs that the process may have. */
+    /* criu_restore_devices() of Linux 6.1 requires exactly the GPUs that the process may use. */
     if (arguments->num_devices != sim_pdd_count(process)) {
         return -EINVAL;
     }
@@ -411,7 +413,7 @@ static int restore_range(struct sim_process* process, const struct private_range
     return 0;
 }
 
-/* Bytes of the object at `at`, having made it; or an error. */
+/* Creates the object at `at`. Returns its size or an error. */
 static long restore_object(struct sim_process* process, const void* at, u64 left) {
     u32 type = left >= sizeof(type) ? *(const u32*)at : 0;
     const struct private_queue* queue = at;
@@ -468,7 +470,7 @@ static long restore_all(struct sim_process* process, const struct kfd_ioctl_criu
     return at == arguments->priv_data_size ? 0 : -EINVAL;
 }
 
-/* Queues are there afterwards, but stand still until RESUME. */
+/* Creates all objects. Queues stay stopped until RESUME. */
 static long restore(struct sim_process* process, struct kfd_ioctl_criu_args* arguments) {
     struct private_head* head;
     long result;
@@ -489,7 +491,7 @@ static long restore(struct sim_process* process, struct kfd_ioctl_criu_args* arg
     return result;
 }
 
-/* Called by the one who restores, for the process named by its pid. */
+/* The restoring process calls this for the process with the given pid. */
 static long resume(const struct kfd_ioctl_criu_args* arguments) {
     struct pid* pid = find_get_pid(arguments->pid);
     struct sim_process* target = pid ? sim_process_find(pid) : NULL;
@@ -500,7 +502,7 @@ static long resume(const struct kfd_ioctl_criu_args* arguments) {
         return -ESRCH;
     }
     mutex_lock(&target->lock);
-    /* amdgpu_amdkfd_criu_resume() of Linux 6.1: EINVAL for who waits for nothing, as after an earlier RESUME. */
+    /* amdgpu_amdkfd_criu_resume() of Linux 6.1 returns EINVAL for a process that doesn't await RESUME. */
     result = target->awaits_resume ? 0 : -EINVAL;
     if (target->awaits_resume) {
         target->awaits_resume = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Events: made and set by programs or raised by queues, and waited for. */
+/* Events: programs create and set them, queues raise them, threads wait for them. */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -18,7 +18,7 @@ static int add(struct sim_process* process, struct sim_event* event, int id) {
     int first = is_signal(event) ? 0 : 4096, last = is_signal(event) ? KFD_SIGNAL_EVENT_LIMIT : 8192;
     int result;
 
-    /* The table's numbers are ints, ids of other events begin at 1 << 31: they are kept from 4096 on. */
+    /* The table has int ids, and ids of other events begin at 1 << 31. So the table holds these from 4096 on. */
     idr_preload(GFP_KERNEL);
     spin_lock(&process->event_lock);
     result = idr_alloc(&process->events, event, id < 0 ? first : id, id < 0 ? last : id + 1, GFP_NOWAIT);
@@ -132,7 +132,7 @@ static long set(struct sim_process* process, u32 id, bool signaled) {
     return result;
 }
 
-/* An interrupt that a packet asked for. Nobody hears it if there is no such event. */
+/* Handles an interrupt of a packet. Without such an event it has no effect. */
 void sim_event_raise(struct sim_process* process, u32 id) {
     set(process, id, true);
 }
@@ -162,7 +162,7 @@ struct waiter {
 
 enum look { LOOK_WAIT, LOOK_DONE, LOOK_GONE };
 
-/* Takes what is signaled by now; an event with auto reset is taken by one waiter only. */
+/* Takes the signaled events. Only one waiter takes an event with auto reset. */
 static enum look look(struct sim_process* process, struct waiter* waiter) {
     u32 i, seen = 0;
     enum look result;
@@ -194,7 +194,7 @@ static enum look look(struct sim_process* process, struct waiter* waiter) {
     return result;
 }
 
-/* A wait that is broken off by a signal begins anew: what it has taken is put back. */
+/* Sets taken events again when a signal interrupts a wait: the wait is restarted. */
 static void put_back(struct sim_process* process, const struct waiter* waiter) {
     u32 i;
 

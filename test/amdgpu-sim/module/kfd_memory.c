@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory of KFD processes: allocations on one GPU, mapped for any of them. */
+/* Memory of KFD processes: allocations on one GPU, which any GPU can map. */
 #include <drm/drm_drv.h>
 #include <drm/drm_prime.h>
 #include <linux/dma-buf.h>
@@ -14,7 +14,7 @@
     (KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | \
      KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP)
 
-/* Newer than this kernel's headers. */
+/* The headers of this kernel lack this structure. */
 struct export_dmabuf_arguments {
     u64 handle;
     u32 flags, dmabuf_fd;
@@ -39,9 +39,9 @@ static void unmap(struct sim_process* process, struct sim_allocation* allocation
 }
 
 /*
- * Since Linux 6.8 the driver has a GEM handle of each buffer itself (drm_gem_handle_create() for adev->kfd.client in
- * amdgpu_amdkfd_gpuvm.c), so that the DMA-BUF of a buffer stays the same while there is one. Here the handle is only
- * counted, as by drm_gem_object_handle_get() and drm_gem_object_handle_put_unlocked().
+ * Since Linux 6.8 the driver holds a GEM handle of each buffer (drm_gem_handle_create() for adev->kfd.client in
+ * amdgpu_amdkfd_gpuvm.c). Thus the DMA-BUF of a buffer stays the same while it exists. This driver only counts the
+ * handle, as drm_gem_object_handle_get() and drm_gem_object_handle_put_unlocked() do.
  */
 static void hold_handle(struct drm_gem_object* object) {
     mutex_lock(&object->dev->object_name_lock);
@@ -135,7 +135,10 @@ static struct sim_bo* make_bo(struct sim_pdd* pdd, const struct kfd_ioctl_alloc_
     return bo;
 }
 
-/* With `id` not 0, the allocation gets that number. Sets handle and mmap_offset. The process is locked. */
+/*
+ * Allocates memory, with the number `id` unless that is 0. Sets handle and mmap_offset. The caller holds the process'
+ * lock.
+ */
 int sim_allocate(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args* arguments, int id) {
     u32 kind = arguments->flags & KINDS;
     struct sim_allocation* allocation;
@@ -148,7 +151,7 @@ int sim_allocate(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args*
         (kind == KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP && arguments->size != PAGE_SIZE)) {
         return -EINVAL;
     }
-    /* kfd_ioctl_alloc_memory_of_gpu() of Linux 6.1; a restore isn't asked. */
+    /* kfd_ioctl_alloc_memory_of_gpu() of Linux 6.1 checks this; a restore does not. */
     if (!id && !sim_vram_visible && (arguments->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) &&
         (arguments->flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC)) {
         return -EINVAL;
@@ -220,7 +223,7 @@ int sim_allocation_map(struct sim_allocation* allocation, struct sim_pdd* pdd) {
     return 0;
 }
 
-/* A dma-buf of the allocation: a new one each time before Linux 6.8 (criu_get_prime_handle()). */
+/* Returns a dma-buf of the allocation. Before Linux 6.8 each call made a new one (criu_get_prime_handle()). */
 struct dma_buf* sim_allocation_export(struct sim_allocation* allocation, int flags) {
     struct drm_gem_object* object = sim_gem(allocation->bo);
     struct dma_buf* buffer;
@@ -257,7 +260,7 @@ static long free_memory(struct sim_process* process, const struct kfd_ioctl_free
     if (!allocation) {
         return -EINVAL;
     }
-    /* amdgpu_amdkfd_gpuvm_free_memory_of_gpu() of Linux 6.1. */
+    /* amdgpu_amdkfd_gpuvm_free_memory_of_gpu() of Linux 6.1 checks this. */
     if (allocation->mapped) {
         return -EBUSY;
     }
@@ -266,7 +269,7 @@ static long free_memory(struct sim_process* process, const struct kfd_ioctl_free
     return 0;
 }
 
-/* Counts how many of the GPUs are done, so that an interrupted call can go on from there. */
+/* Counts the finished GPUs, so that an interrupted call continues there. */
 static long change_mapping(struct sim_process* process, struct kfd_ioctl_map_memory_to_gpu_args* arguments, bool map) {
     struct sim_pdd *owner, *pdd;
     struct sim_allocation* allocation = sim_allocation_by_handle(process, arguments->handle, &owner);
@@ -292,7 +295,9 @@ static long change_mapping(struct sim_process* process, struct kfd_ioctl_map_mem
                 return result;
             }
         } else {
-            /* amdgpu_amdkfd_gpuvm_unmap_memory_from_gpu() of Linux 6.1, for what isn't mapped there. */
+            /*
+             * amdgpu_amdkfd_gpuvm_unmap_memory_from_gpu() of Linux 6.1 returns this for memory without a mapping there.
+             */
             if (!(allocation->mapped & BIT(pdd->gpu->index))) {
                 return -EINVAL;
             }
@@ -323,7 +328,7 @@ static long dmabuf_info(struct kfd_ioctl_get_dmabuf_info_args* arguments) {
     return result;
 }
 
-/* Only a dma-buf of the same GPU, as with hardware of these kernels. */
+/* Imports a dma-buf of the same GPU only, as hardware of these kernels does. */
 static long import(struct sim_process* process, struct kfd_ioctl_import_dmabuf_args* arguments) {
     struct sim_pdd* pdd = sim_pdd_by_id(process, arguments->gpu_id);
     struct sim_allocation* allocation;
@@ -374,7 +379,7 @@ static long import(struct sim_process* process, struct kfd_ioctl_import_dmabuf_a
     return 0;
 }
 
-/* The GPU in the handle is called by its id in the machine: kfd_ioctl_export_dmabuf() of Linux 6.4 and 6.18. */
+/* The handle contains the GPU's real id: kfd_ioctl_export_dmabuf() of Linux 6.4 and 6.18. */
 static long export(struct sim_process* process, struct export_dmabuf_arguments* arguments) {
     const struct sim_gpu* gpu = sim_gpu_by_id(arguments->handle >> 32);
     struct sim_allocation* allocation =
@@ -382,7 +387,7 @@ static long export(struct sim_process* process, struct export_dmabuf_arguments* 
     struct dma_buf* buffer;
     int fd;
 
-    /* Since Linux 6.4. */
+    /* Linux 6.4 added this ioctl. */
     if (!allocation || !allocation->bo || allocation->bo->user_mm || sim_interface < 604) {
         return -EINVAL;
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of the process that a GPU uses (USERPTR): when the kernel changes what is mapped there, the driver is
- * notified, stops the process's queues, looks the pages up again and lets the queues go on
- * (amdgpu_amdkfd_evict_userptr() and amdgpu_amdkfd_restore_userptr_worker() of amdgpu_amdkfd_gpuvm.c, Linux 6.1). From
- * RESTORE to RESUME it does nothing of that (block_mmu_notifications), and looks the pages up at RESUME for the first
- * time.
+ * Memory of the process that a GPU uses (USERPTR). When the kernel changes its mapping, it notifies the driver. The
+ * driver stops the process' queues, looks up the pages and resumes the queues (amdgpu_amdkfd_evict_userptr() and
+ * amdgpu_amdkfd_restore_userptr_worker() of amdgpu_amdkfd_gpuvm.c, Linux 6.1). From RESTORE to RESUME it does nothing
+ * of that (block_mmu_notifications). At RESUME it looks up the pages for the first time.
  */
 #include <linux/delay.h>
 #include <linux/mm.h>
@@ -13,7 +12,7 @@
 #include "kfd.h"
 
 static atomic64_t heard = ATOMIC64_INIT(0), blocked = ATOMIC64_INIT(0), missing = ATOMIC64_INIT(0);
-/* Milliseconds until pages are looked up again (AMDGPU_USERPTR_RESTORE_DELAY_MS is 1). */
+/* Milliseconds until the driver looks up the pages (AMDGPU_USERPTR_RESTORE_DELAY_MS is 1). */
 #define DELAY 1
 
 u64 sim_notifications(void) {
@@ -46,7 +45,10 @@ void sim_user_memory_gone(struct sim_process* process, struct sim_allocation* al
     spin_unlock(&process->user_lock);
 }
 
-/* Not in the notifier itself: whoever changes memory has locks that the driver takes inside of the process's. */
+/*
+ * Runs outside of the notifier: the code that changes memory holds locks that the driver takes inside of the process'
+ * lock.
+ */
 void sim_look_up_again(struct work_struct* work) {
     struct sim_process* process = container_of(work, struct sim_process, user_changed);
 
@@ -83,7 +85,8 @@ int sim_memory_changes(struct mmu_notifier* notifier, const struct mmu_notifier_
     return 0;
 }
 
-/* The driver takes what isn't there for memory that is going to be touched never, and says nothing; here it is counted.
+/*
+ * Looks up the pages. The real driver ignores absent pages, as memory that is never touched. This driver counts them.
  */
 void sim_look_up_user_memory(struct sim_process* process) {
     const struct sim_allocation* allocation;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes as KFD sees them: one for each address space that has opened /dev/kfd, until that address space ends.
- * Closing the descriptor ends nothing, opening another one finds the same process again, a forked child has none.
+ * KFD processes: one for each address space that has opened /dev/kfd, as long as that address space exists. Closing the
+ * descriptor ends nothing. Another descriptor refers to the same process. A forked child has none.
  */
 #include <drm/drm_drv.h>
 #include <linux/file.h>
@@ -50,7 +50,9 @@ void sim_process_put(struct sim_process* process) {
     kref_put(&process->references, process_free);
 }
 
-/* Ends what the process had, after its address space is gone. Not done by the one who gave that up: it may be a queue.
+/*
+ * Frees the state of a process after its address space has ended. A work item does it: the last user of the address
+ * space may be a queue's thread.
  */
 static void release(struct work_struct* work) {
     struct sim_process* process = container_of(work, struct sim_process, release);
@@ -127,8 +129,9 @@ static struct sim_process* process_create(void) {
         struct sim_pdd* pdd = &process->pdds[i];
 
         pdd->gpu = sim_gpus[i];
-        /* kfd_init_apertures() of kfd_flat_memory.c (Linux 6.1): GPUs that are not allowed now never become the
-         * process's. */
+        /*
+         * kfd_init_apertures() of kfd_flat_memory.c (Linux 6.1): the process never gets GPUs that are not allowed now.
+         */
         pdd->present = sim_gpu_allowed(pdd->gpu);
         pdd->user_gpu_id = pdd->gpu->properties.gpu_id;
         idr_init_base(&pdd->allocations, 1);
@@ -156,7 +159,7 @@ failed:
     return ERR_PTR(result);
 }
 
-/* The caller's process, made if it isn't there; with a reference for the caller. */
+/* Returns the caller's process with a reference. Creates it if needed. */
 struct sim_process* sim_process_open(void) {
     struct sim_process* process;
 
@@ -176,8 +179,8 @@ found:
 }
 
 /*
- * A context beside the process that the caller has already: kfd_ioctl_create_process() of Linux 6.19. It ends with the
- * address space here, and not with the descriptor.
+ * Creates a second context of the caller: kfd_ioctl_create_process() of Linux 6.19. It ends with the address space, not
+ * with the descriptor.
  */
 struct sim_process* sim_process_second(void) {
     struct sim_process* process;
@@ -208,7 +211,7 @@ static void there_is_room(struct work_struct* work) {
 }
 static DECLARE_DELAYED_WORK(room, there_is_room);
 
-/* Once for all that changes until it is done. */
+/* Schedules one lookup for all changes until it runs. */
 void sim_process_look_up_again(struct sim_process* process) {
     kref_get(&process->references);
     if (!queue_work(releases, &process->user_changed)) {
@@ -217,8 +220,8 @@ void sim_process_look_up_again(struct sim_process* process) {
 }
 
 /*
- * Somebody else needs the video memory: queues stop for so long, whatever else has stopped them (evict_process_worker()
- * and restore_process_worker() of kfd_process.c, Linux 6.1), and buffers are somewhere else afterwards.
+ * Simulates a need for video memory: all queues stop for so long, in addition to other stops, and buffers move
+ * (evict_process_worker() and restore_process_worker() of kfd_process.c, Linux 6.1).
  */
 void sim_evict_all(unsigned int milliseconds) {
     struct sim_process* process;
@@ -237,7 +240,7 @@ void sim_evict_all(unsigned int milliseconds) {
     mod_delayed_work(releases, &room, msecs_to_jiffies(milliseconds));
 }
 
-/* The process of a thread group with a reference, or NULL. */
+/* Returns the process of a thread group with a reference, or NULL. */
 struct sim_process* sim_process_find(struct pid* tgid) {
     struct sim_process *process, *found = NULL;
 
@@ -253,7 +256,7 @@ struct sim_process* sim_process_find(struct pid* tgid) {
     return found;
 }
 
-/* How many GPUs the process has. */
+/* Returns the number of the process' GPUs. */
 unsigned int sim_pdd_count(const struct sim_process* process) {
     unsigned int i, count = 0;
 
@@ -274,7 +277,7 @@ struct sim_pdd* sim_pdd_by_id(struct sim_process* process, u32 user_gpu_id) {
     return NULL;
 }
 
-/* Makes the address space of an open render node that of the process on this GPU. */
+/* Binds the address space of an open render node to the process on this GPU. */
 int sim_pdd_acquire(struct sim_pdd* pdd, int drm_fd) {
     struct file* file = fget(drm_fd);
     struct drm_file* drm_file;

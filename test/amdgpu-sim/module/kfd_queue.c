@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User queues. Each has a thread that looks at the queue's doorbell and executes what the program has put into the
- * ring: one packet at a time, and never while the queue is evicted. The place in the ring is kept here and not only in
- * the program's memory, as hardware keeps it.
+ * User queues. A thread for each queue polls the doorbell and executes the packets of the ring. It executes one packet
+ * at a time, and none while the queue is evicted. As in hardware, the read position is kept here, and not only in
+ * memory of the program.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -12,7 +12,7 @@
 
 #define BATCH 64 /* packets between two looks at whether to stop */
 
-/* Of each kind: engines by queues of each, as the topology says. */
+/* Hardware queues of each kind: engines times queues of each, as in the topology. */
 static const unsigned int sdma_queues[2] = {2 * 8, 3 * 8};
 
 static int sdma_kind(u32 queue_type) {
@@ -20,8 +20,8 @@ static int sdma_kind(u32 queue_type) {
 }
 
 /*
- * allocate_sdma_queue() of kfd_device_queue_manager.c (Linux 6.1): a queue takes the first hardware queue of the GPU
- * that is free, and a restored one that which it had.
+ * allocate_sdma_queue() of kfd_device_queue_manager.c (Linux 6.1): a new queue takes the first free hardware queue of
+ * the GPU, and a restored one takes its former one.
  */
 static int take_sdma(struct sim_queue* queue, int wanted) {
     int kind = sdma_kind(queue->arguments.queue_type);
@@ -55,7 +55,10 @@ static void give_sdma_back(struct sim_queue* queue) {
     queue->sdma = -1;
 }
 
-/* When the address space ends, before anybody hears of it (kfd_process_dequeue_from_all_devices() of Linux 6.1). */
+/*
+ * Frees the hardware queues when the address space ends, before the notifiers run
+ * (kfd_process_dequeue_from_all_devices() of Linux 6.1).
+ */
 void sim_queues_give_back(struct sim_process* process) {
     struct sim_queue* queue;
     int id;
@@ -66,8 +69,8 @@ void sim_queues_give_back(struct sim_process* process) {
 }
 
 /*
- * Each die has a part of a compute queue's state (MQD). Before 6.17 a checkpoint had that of the first die only
- * (checkpoint_mqd() of kfd_mqd_manager_v9.c), and the others began anew.
+ * Each die has a part of a compute queue's state (MQD). Before Linux 6.17 a checkpoint contained the state of the first
+ * die only (checkpoint_mqd() of kfd_mqd_manager_v9.c), and the other dies began with an empty state.
  */
 static void work_on_dies(struct sim_queue* queue) {
     unsigned int xcc;
@@ -99,7 +102,7 @@ struct sim_queue_state sim_queue_save(const struct sim_queue* queue) {
     return state;
 }
 
-/* Of the units in which a queue's read and write indexes count. */
+/* Returns the size of the unit of a queue's read and write indexes. */
 static u32 unit(const struct sim_queue* queue) {
     switch (queue->arguments.queue_type) {
         case KFD_IOC_QUEUE_TYPE_COMPUTE:
@@ -116,7 +119,7 @@ static bool active(const struct sim_queue* queue) {
            queue->arguments.queue_percentage;
 }
 
-/* Takes over what has been written to the doorbell. It counts up; a value that was there before means nothing. */
+/* Reads the doorbell. Its value counts up, and an old value has no effect. */
 static void look_at_doorbell(struct sim_queue* queue, struct sim_view* view) {
     u64 value = READ_ONCE(((u64*)queue->pdd->doorbells)[queue->doorbell]);
 
@@ -126,7 +129,7 @@ static void look_at_doorbell(struct sim_queue* queue, struct sim_view* view) {
     queue->rung = value;
     smp_rmb(); /* what the program wrote before it rang is seen after this */
     if (queue->arguments.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
-        /* Here the bell only says that there is something; the index is in memory. */
+        /* The doorbell only signals that there are packets; the index is in memory. */
         if (!view || sim_read(view, queue->arguments.write_pointer_address, &value, sizeof(value))) {
             queue->rung = U64_MAX;
             return;
@@ -146,7 +149,7 @@ static void fault(struct sim_queue* queue, const struct sim_view* view, int erro
     }
 }
 
-/* Reads a piece of the ring, which begins anew at its end. */
+/* Reads a part of the ring, which wraps around at its end. */
 static int read_ring(struct sim_queue* queue, struct sim_view* view, void* buffer, u32 bytes) {
     u64 at = queue->read * unit(queue) % queue->arguments.ring_size, base = queue->arguments.ring_base_address;
     u32 first = min_t(u64, bytes, queue->arguments.ring_size - at);
@@ -154,7 +157,7 @@ static int read_ring(struct sim_queue* queue, struct sim_view* view, void* buffe
     return sim_read(view, base + at, buffer, first) ?: sim_read(view, base, buffer + first, bytes - first);
 }
 
-/* One packet with all its effects, and the read index behind it. False if there was nothing to do. */
+/* Executes one packet, and advances the read index. Returns false if there is no packet. */
 static bool step(struct sim_queue* queue, struct sim_view* view) {
     u32 words[SIM_PACKET_MAX_DWORDS], available;
     struct sim_packet_result packet;
@@ -249,7 +252,7 @@ static int check(const struct sim_process* process, const struct kfd_ioctl_creat
     return 0;
 }
 
-/* The process is locked. With `id` and `doorbell` not negative the queue gets these, otherwise free ones. */
+/* Creates a queue, with the given `id` and `doorbell` unless they are negative. The caller holds the process' lock. */
 static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_create_queue_args* arguments, int id,
                               int doorbell, int sdma) {
     struct sim_pdd* pdd = sim_pdd_by_id(process, arguments->gpu_id);
@@ -295,7 +298,7 @@ static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_crea
     queue->arguments = *arguments;
     queue->doorbell = doorbell;
     queue->evictions = process->evictions;
-    /* What an earlier queue left there must not hide the same value of this one. */
+    /* A value of an earlier queue must not hide the same value of this one. */
     WRITE_ONCE(((u64*)pdd->doorbells)[doorbell], 0);
     return queue;
 }
@@ -333,8 +336,10 @@ int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create
     }
     queue->read = state->read;
     queue->write = state->write;
-    /* Hardware looks at the index in memory when a queue is given to it (CP_HQD_PQ_WPTR_POLL of kfd_mqd_manager_v9.c):
-     * a bell that rang while the queue stood still is not heard any more. */
+    /*
+     * Hardware reads the index from memory when it gets a queue (CP_HQD_PQ_WPTR_POLL of kfd_mqd_manager_v9.c): it has
+     * missed doorbell writes before that.
+     */
     queue->rung = U64_MAX;
     memcpy(queue->xcc_state, state->xcc_state, sizeof(queue->xcc_state));
     return set_going(queue);
@@ -383,7 +388,7 @@ long sim_kfd_queue_ioctl(struct sim_process* process, unsigned int number, void*
     return result;
 }
 
-/* Returns when no packet is being executed. Evictions are counted: each has to be undone by a resumption. */
+/* Stops all queues. Returns when no packet is executed. Evictions are counted, and each needs a resumption. */
 void sim_queues_evict(struct sim_process* process) {
     struct sim_queue* queue;
     int id;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shared virtual memory: ranges of the process's own addresses that GPUs may use. Nothing moves to a GPU here; an
- * access goes to the process's memory, and only attributes are kept. Every range stands for pages with the same
- * attributes.
+ * Shared virtual memory: address ranges of the process that GPUs may use. This driver moves no memory to a GPU: an
+ * access uses memory of the process, and only attributes are kept. A range contains pages with equal attributes.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -26,7 +25,7 @@ static void set_defaults(struct sim_range* range) {
     range->granularity = DEFAULT_GRANULARITY;
 }
 
-/* What a queue may do at an address outside of all buffers, and up to where. */
+/* Returns true if a queue may access an address outside of all buffers. Sets `end` to the end of the range. */
 bool sim_svm_allowed(void* context, u64 address, bool write, u64* end) {
     struct sim_pdd* pdd = context;
     struct sim_process* process = sim_process_of(pdd);
@@ -124,7 +123,7 @@ static struct sim_range* copy_of(const struct sim_range* from, u64 start, u64 la
     return range;
 }
 
-/* Makes `at` the first page of a range if it is in the midst of one. */
+/* Splits a range, so that `at` is the first page of one. */
 static int split(struct sim_process* process, u64 at) {
     struct sim_range *range, *tail;
 
@@ -142,7 +141,7 @@ static int split(struct sim_process* process, u64 at) {
     return 0;
 }
 
-/* Makes two ranges of the first that has several pages: nothing that a program could notice. */
+/* Splits the first range with several pages. A program can't notice that. */
 int sim_range_split_any(struct sim_process* process) {
     struct sim_range* range;
     int result = 0;
@@ -158,7 +157,7 @@ int sim_range_split_any(struct sim_process* process) {
     return result;
 }
 
-/* Makes ranges, with default attributes, for pages that belong to none. The list is in the order of addresses. */
+/* Makes ranges with default attributes for pages without one. The list is sorted by address. */
 static int fill(struct sim_process* process, u64 start, u64 last) {
     struct list_head* before = &process->ranges;
     struct sim_range *range, *added;
@@ -217,7 +216,7 @@ static long set_attributes(struct sim_process* process, const struct kfd_ioctl_s
     return 0;
 }
 
-/* Locations that differ within the pages asked for are undefined, flags are those that all (or any) have. */
+/* Locations are undefined if they differ within the pages. Flags are those of all pages, or of any. */
 static void get_attribute(struct sim_process* process, struct kfd_ioctl_svm_attribute* attribute, u64 start, u64 last) {
     const struct sim_pdd* pdd = sim_pdd_by_id(process, attribute->value);
     u32 all_flags = U32_MAX, any_flags = 0, granularity = U32_MAX;

@@ -83,8 +83,10 @@ struct sim_gpu* sim_gpu_by_id(u32 id) {
     return NULL;
 }
 
-/* Whether the device rules of the calling task's control group let it use the GPU: kfd_priv.h of Linux 6.1,
- * kfd_devcgroup_check_permission(), asks for reading and writing of the render node. */
+/*
+ * Returns true if the device rules of the calling task's cgroup allow the GPU. kfd_devcgroup_check_permission() of
+ * kfd_priv.h (Linux 6.1) requires reading and writing of the render node.
+ */
 bool sim_gpu_allowed(const struct sim_gpu* gpu) {
     return !devcgroup_check_permission(DEVCG_DEV_CHAR, DRM_MAJOR, gpu->drm.render->index,
                                        DEVCG_ACC_READ | DEVCG_ACC_WRITE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The packets that simulated engines and queues know, by their documented layouts: a part of SDMA (copy, write, fill,
- * fence, atomic add, trap), of PM4 (write data, atomic add, release memory) and of AQL (barriers). No shaders.
+ * Packets of simulated engines and queues, by their documented layouts. SDMA has copy, write, fill, fence, atomic add
+ * and trap. PM4 has write data, atomic add and release memory. AQL has barriers. There are no shaders.
  */
 #include <uapi/drm/amdgpu_drm.h>
 
@@ -18,7 +18,7 @@ static u64 pair(const u32* words) {
     return words[0] | (u64)words[1] << 32;
 }
 
-/* Copy and fill packets hold bytes - 1 from GFX9 on, bytes before. */
+/* Copy and fill packets contain bytes - 1 from GFX9 on, and bytes on older GPUs. */
 static u64 byte_count(u32 field) {
     return sim_family >= AMDGPU_FAMILY_AI && !sim_plain_counts ? (u64)field + 1 : field;
 }
@@ -57,7 +57,7 @@ static int fill(struct sim_view* view, u64 address, u32 value, u64 bytes) {
     return result;
 }
 
-/* Executes one packet. `dwords` of the result is 0 if it isn't known, or isn't complete within `available`. */
+/* Executes one packet. `dwords` of the result is 0 if the packet is unknown, or longer than `available`. */
 struct sim_packet_result sim_sdma_packet(struct sim_view* view, const u32* packet, u32 available) {
     u32 operation = packet[0] & 0xff, sub = packet[0] >> 8 & 0xff;
     struct sim_packet_result result = {.interrupt = SIM_INTERRUPT_NONE};
@@ -169,7 +169,7 @@ struct sim_packet_result sim_pm4_packet(struct sim_view* view, const u32* packet
     return result;
 }
 
-/* Sets *waits if the packet isn't there yet, or signals it depends on aren't. */
+/* Executes one AQL packet. Sets *waits if the packet is invalid or waits for signals. */
 struct sim_packet_result sim_aql_packet(struct sim_view* view, u64 address, bool* waits) {
     struct sim_packet_result result = {.interrupt = SIM_INTERRUPT_NONE, .dwords = 16};
     struct {

@@ -82,7 +82,7 @@ static const char* const names[SIM_POINTS] = {
     [SIM_POINT_OTHER + SIM_MMAP_RENDER] = "drm.mmap",
 };
 
-/* 0, or the error that the caller has to return. May sleep. */
+/* Returns 0, or the error that the caller must return. May sleep. */
 int sim_point(unsigned int number) {
     struct point* point;
     u32 delay = 0;
@@ -111,7 +111,7 @@ int sim_point(unsigned int number) {
     return error;
 }
 
-/* The same for those ioctls of DRM itself that are points. */
+/* Passes the point of an ioctl of DRM itself, if it has one. */
 int sim_point_core(unsigned int drm_ioctl_number) {
     static const u8 numbers[] = {0x09, 0x2d, 0x2e, SIM_GEM_CHANGE_HANDLE};
     unsigned int i;
@@ -136,7 +136,7 @@ static int hits_show(struct seq_file* file, void* unused) {
 }
 DEFINE_SHOW_ATTRIBUTE(hits);
 
-/* "NAME NUMBER NUMBER [NUMBER]" as written to fault and delay. */
+/* Parses "NAME NUMBER NUMBER [NUMBER]", the format of fault and delay. */
 static int parse(const char __user* text, size_t size, struct point** point, u32* nth, u32* value, u32* count) {
     char line[96], name[64];
     unsigned int i;

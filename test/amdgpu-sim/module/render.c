@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The render node: opening it, and the ioctls about buffers and their place in the GPU's address space. */
+/* The render node: its open function, and the ioctls for buffers and GPU mappings. */
 #include <drm/drm_drv.h>
 #include <drm/drm_ioctl.h>
 #include <drm/drm_prime.h>
@@ -10,7 +10,7 @@
 
 #include "sim.h"
 
-/* What amdgpu_gem_create_ioctl() of Linux 6.18 accepts; other flags are the driver's own. */
+/* Flags that amdgpu_gem_create_ioctl() of Linux 6.18 accepts. Other flags are internal to the driver. */
 #define KNOWN_CREATE_FLAGS                                                                                      \
     (AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED | AMDGPU_GEM_CREATE_NO_CPU_ACCESS | AMDGPU_GEM_CREATE_CPU_GTT_USWC | \
      AMDGPU_GEM_CREATE_VRAM_CLEARED | AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_EXPLICIT_SYNC |     \
@@ -122,7 +122,7 @@ static int gem_va(struct drm_device* drm, void* data, struct drm_file* file) {
     return result;
 }
 
-/* amdgpu_gem_metadata_ioctl() of Linux 6.1: the driver keeps it, and does nothing with most of it. */
+/* amdgpu_gem_metadata_ioctl() of Linux 6.1: the driver stores the metadata, and uses little of it. */
 static int gem_metadata(struct drm_device* drm, void* data, struct drm_file* file) {
     struct drm_amdgpu_gem_metadata* arguments = data;
     struct sim_bo* bo = lookup(file, arguments->handle);
@@ -254,7 +254,9 @@ static const struct drm_ioctl_desc ioctls[] = {
     ENTRY(AMDGPU_GEM_VA, gem_va),
     ENTRY(AMDGPU_WAIT_CS, sim_wait_cs),
     ENTRY(AMDGPU_GEM_USERPTR, gem_userptr),
-    /* Larger than, or not in, this kernel's headers. DRM fills up what an older program leaves out. */
+    /*
+     * This kernel's headers lack these ioctls or have smaller ones. DRM fills the fields that an older program omits.
+     */
     [DRM_AMDGPU_GEM_OP] = {.cmd = SIM_IOCTL_GEM_OP, .func = sim_gem_op, .flags = DRM_RENDER_ALLOW | DRM_AUTH},
     [SIM_GEM_LIST_HANDLES] = {.cmd = SIM_IOCTL_GEM_LIST_HANDLES,
                               .func = sim_gem_list_handles,

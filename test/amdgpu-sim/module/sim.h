@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated amdgpu and KFD driver: the device nodes, ioctls and sysfs files that programs and criu use, without any
- * GPU. Memory of the "GPU" is shared memory of the kernel, its engines are kernel threads.
- * Documentation/amdgpu-simulator.md says how far that is from hardware.
+ * A simulated amdgpu and KFD driver: device nodes, ioctls and sysfs files without a GPU. Memory of the "GPU" is shared
+ * memory of the kernel, and its engines are kernel threads. Documentation/amdgpu-simulator.md lists the differences to
+ * hardware.
  */
 #ifndef AMDGPU_SIM_H
 #define AMDGPU_SIM_H
@@ -22,7 +22,7 @@ struct dma_buf;
 struct mm_struct;
 struct sim_engine;
 
-/* What tells one simulated GPU from another; set by module parameters. */
+/* Properties of a simulated GPU, set by module parameters. */
 struct sim_properties {
     u32 gpu_id;
     u32 device_id;
@@ -73,7 +73,7 @@ extern unsigned int sim_split_ranges;
 struct sim_gpu* sim_gpu_by_id(u32 gpu_id);
 bool sim_gpu_allowed(const struct sim_gpu* gpu);
 
-/* points.c: every ioctl passes one of these, where it can be counted, delayed and made to fail. */
+/* points.c: each ioctl passes a point, where it can be counted, delayed and made to fail. */
 enum sim_point_group {
     SIM_POINT_KFD = 0,      /* + ioctl number, below 0x30 */
     SIM_POINT_CRIU = 0x30,  /* + operation */
@@ -138,14 +138,14 @@ void sim_release_places(void);
 u64 sim_moves(void);
 
 /*
- * The GPU's addresses have a hole as the processor's have; the driver takes away the bits above it when it stores an
- * address (amdgpu_gmc.h and amdgpu_gem_va_ioctl() of Linux 6.18).
+ * The GPU's address range has a hole like the processor's. The driver drops the bits above it when it stores an address
+ * (amdgpu_gmc.h and amdgpu_gem_va_ioctl() of Linux 6.18).
  */
 #define SIM_HOLE_BEGIN 0x0000800000000000ull
 #define SIM_HOLE_END 0xffff800000000000ull
 #define SIM_HOLE_MASK 0x0000ffffffffffffull
 
-/* address_space.c: what a GPU sees at which address, for one render file */
+/* address_space.c: mappings of GPU addresses, for one render file */
 struct sim_mapping {
     struct list_head link;
     struct sim_bo* bo; /* holds a reference */
@@ -167,7 +167,7 @@ int sim_vm_replace(struct sim_vm* vm, struct sim_bo* bo, u64 start, u64 size, u6
 int sim_vm_unmap(struct sim_vm* vm, struct sim_bo* bo, u64 start);
 int sim_vm_clear(struct sim_vm* vm, u64 start, u64 size);
 
-/* access.c: how engines and queues read and write memory */
+/* access.c: memory access of engines and queues */
 struct sim_svm_view {
     struct mm_struct* mm;
     bool (*allowed)(void* context, u64 address, bool write, u64* end);
@@ -186,7 +186,7 @@ int sim_read(struct sim_view* view, u64 address, void* buffer, u64 size);
 int sim_write(struct sim_view* view, u64 address, const void* buffer, u64 size);
 int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size);
 
-/* packets.c: what an SDMA engine or a compute queue does with packets */
+/* packets.c: execution of packets of an SDMA engine or a compute queue */
 #define SIM_INTERRUPT_NONE U32_MAX
 struct sim_packet_result {
     u32 dwords;    /* of the packet, 0: the packet isn't known */
@@ -205,7 +205,7 @@ struct sim_context {
     spinlock_t lock;
     wait_queue_head_t wait;
     struct sim_gpu* gpu;
-    /* Sequence numbers; each ring has its own (amdgpu_ctx_entity of amdgpu_ctx.h, Linux 6.1). */
+    /* Sequence numbers. Each ring has its own (amdgpu_ctx_entity of amdgpu_ctx.h, Linux 6.1). */
     u64 submitted[SIM_RINGS], completed[SIM_RINGS];
     u64 failed[SIM_RINGS]; /* of the first that failed, 0: none */
     int error;
@@ -252,7 +252,7 @@ int sim_gem_change_handle(struct drm_file* file, unsigned long argument);
 #define SIM_IOCTL_GEM_LIST_HANDLES DRM_IOWR(DRM_COMMAND_BASE + SIM_GEM_LIST_HANDLES, struct sim_list_handles)
 #define SIM_IOCTL_GEM_OP DRM_IOWR(DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP, struct sim_gem_op_arguments)
 
-/* Interfaces newer than the headers of this kernel. */
+/* Structures that the headers of this kernel lack. */
 struct sim_list_handles {
     u64 entries;
     u32 num_entries, padding;

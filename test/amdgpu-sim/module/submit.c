@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Command submission of render nodes: contexts, lists of buffers, submissions and waiting for them. */
+/* Command submission of render nodes: contexts, buffer lists, submissions and waits. */
 #include <linux/idr.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -9,7 +9,7 @@
 
 #define MAX_LIST 65536u
 
-/* Buffers that have to be resident for a submission. */
+/* Buffers that must be resident for a submission. */
 struct buffer_list {
     unsigned int count;
     struct sim_bo* buffers[];
@@ -179,7 +179,7 @@ static struct sim_context* context_by_id(struct sim_file* own, u32 id) {
     return context;
 }
 
-/* Gives the job references to what a list names. */
+/* Gives the job references to the buffers of a list. */
 static int take_list(struct sim_job* job, const struct buffer_list* list) {
     unsigned int i;
 
@@ -229,7 +229,7 @@ static int take_chunks(struct drm_file* file, struct sim_job* job, const struct 
                 if (copy_from_user(&ib, u64_to_user_ptr(chunk.chunk_data), sizeof(ib))) {
                     return -EFAULT;
                 }
-                /* Engines of one kind; what needs shaders can't be had. */
+                /* This driver has engines of one kind, and no shaders. */
                 if (ib.ip_type != AMDGPU_HW_IP_DMA || ib.ip_instance || ib.ring >= SIM_RINGS || ++buffers > 1 ||
                     ib.ib_bytes % 4 || ib.ib_bytes > (4u << 20)) {
                     return -EINVAL;
@@ -281,7 +281,7 @@ int sim_cs(struct drm_device* drm, void* data, struct drm_file* file) {
         mutex_unlock(&own->lock);
     }
     if (!result && !job->resident) {
-        /* Without a list only buffers that are always valid are resident. */
+        /* Without a list only always valid buffers are resident. */
         const struct buffer_list none = {};
 
         result = take_list(job, &none);
@@ -293,7 +293,7 @@ int sim_cs(struct drm_device* drm, void* data, struct drm_file* file) {
         sim_job_free(job);
         return result;
     }
-    /* Numbered and queued in one go: a context's jobs come to their end in the order of their numbers. */
+    /* Numbers and queues the job under one lock: jobs of a context end in the order of their numbers. */
     mutex_lock(&own->lock);
     spin_lock(&job->context->lock);
     job->sequence = ++job->context->submitted[job->ring];
@@ -345,7 +345,7 @@ int sim_wait_cs(struct drm_device* drm, void* data, struct drm_file* file) {
     return result;
 }
 
-/* Waits for all that was submitted through this file, whatever buffer is named. */
+/* Waits for all submissions of this file, whatever buffer the caller names. */
 int sim_gem_wait_idle(struct drm_device* drm, void* data, struct drm_file* file) {
     union drm_amdgpu_gem_wait_idle* arguments = data;
     struct sim_file* own = file->driver_priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/class/kfd/kfd/topology: one node for the processors, one for each GPU, with their memory banks and links. A file
- * "simulated" beside them tells it from hardware's.
+ * /sys/class/kfd/kfd/topology: one node for the processors and one for each GPU, with memory banks and links. An extra
+ * file "simulated" distinguishes it from hardware.
  */
 #include <drm/drm_file.h>
 #include <linux/kobject.h>
@@ -78,7 +78,7 @@ static struct folder* make_numbered(struct folder* parent, unsigned int number) 
     return parent ? make_folder(&parent->kobject, name) : NULL;
 }
 
-/* False if there was no memory, or no folder. */
+/* Returns false without memory, or if `folder` is NULL. */
 static __printf(3, 4) bool make_file(struct folder* folder, const char* name, const char* format, ...) {
     struct text_file* file = folder ? kzalloc(sizeof(*file), GFP_KERNEL) : NULL;
     va_list arguments;
@@ -128,7 +128,7 @@ static bool make_properties(struct folder* node, unsigned int number, const stru
                gpu ? sim_xccs : 0);
 }
 
-/* Node 0 has the processors, node N the Nth GPU. */
+/* Makes a node. Node 0 has the processors, node N the Nth GPU. */
 static bool make_node(struct folder* nodes, unsigned int number) {
     const struct sim_gpu* gpu = number ? sim_gpus[number - 1] : NULL;
     unsigned int links = !gpu ? sim_gpu_count : sim_xgmi ? sim_gpu_count : 1, other, made = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A tree with GPUs of two vendors: a parent that computes with AMD's, and children of which one uses CUDA (as the
-// played driver of test/cuda has it), one both, and one none.
+// Has GPUs of two vendors in one tree. The parent computes with AMD GPUs. One child uses CUDA by the simulated driver
+// of test/cuda, one uses both, and one uses no GPU.
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kWords = 1 << 18;
 
-// Device memory with a pattern, and a kernel that counts.
+// Holds device memory with a pattern, and a kernel that counts.
 class CudaMember final : public gpu::Member {
 public:
     explicit CudaMember(std::uint64_t seed) : seed_(seed) {

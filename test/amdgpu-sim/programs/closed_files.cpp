@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Memory of a GPU whose file has been closed: what the mapping is of can't be asked for any more. And a /dev/kfd that
-// only a child of the process that opened it has: the child has no compute state, or one of its own besides. And
-// doorbells that are no buffer.
+// Holds states that a dump must refuse. "render": a mapping of GPU memory whose file is closed, so criu can't query the
+// buffer. "kfd": GPU memory of a process that has closed /dev/kfd. "inherited" and "twice": a child has only its
+// parent's /dev/kfd open, or one of its own besides. "doorbells": a mapping of doorbells without a buffer.
 // usage: closed_files FOLDER render|kfd|inherited|twice|doorbells
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,7 +36,7 @@ void with_kfd(gpu::Subject& subject) {
     subject.wait([&] { static_cast<void>(*reinterpret_cast<volatile std::uint32_t*>(doorbells.address)); });
 }
 
-// As programs have it of GPUs in a processor, up to Linux 6.5.
+// Maps doorbells as programs do for GPUs inside a processor, up to Linux 6.5.
 void with_doorbells(gpu::Subject& subject) {
     const gpu::Kfd kfd;
     const gpu::Memory listed = kfd.allocate(kfd.gpus().at(0), gpu::kDoorbellBytes,
@@ -51,7 +51,7 @@ void with_doorbells(gpu::Subject& subject) {
     });
 }
 
-// `own`: the child has its own besides, of a lower number.
+// `own`: the child also has its own descriptor, with a lower number.
 void with_inherited_kfd(gpu::Subject& subject, bool own) {
     const int free = gpu::require(open("/dev/null", O_RDONLY | O_CLOEXEC), "open /dev/null");
     const gpu::Kfd kfd;

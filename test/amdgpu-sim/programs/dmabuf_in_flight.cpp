@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The same, with one that is in a socket.
+// Does the same as dmabuf_passing, with one dma-buf in flight in a socket.
 #include "gpu/passing.hpp"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// dma-bufs that processes have open.
+// Has dma-bufs open in several processes.
 #include "gpu/passing.hpp"
 
 int main(int argc, char** argv) {

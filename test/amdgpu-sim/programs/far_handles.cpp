@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A buffer of a render node whose handle has thousands of free ones below it, as after a peak of use.
+// Has a buffer of a render node with thousands of free handles below its own, as after a peak of use.
 #include <vector>
 
 #include "gpu/render.hpp"

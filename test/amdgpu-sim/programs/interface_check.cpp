@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Whether the simulated driver refuses what it has to, and does what criu and programs rely on. Doesn't wait for
-// anything.
+// Checks that the simulated driver returns the errors of the real one, and has the behaviour that criu and programs
+// rely on. Has no state for a dump.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ kfd_ioctl_criu_args criu_arguments(std::uint32_t operation) {
     return arguments;
 }
 
-// A child that inherits the descriptor may not use it.
+// A child must not use an inherited descriptor.
 void check_foreign_process(const gpu::Kfd& kfd) {
     const pid_t child = gpu::require(fork(), "fork");
     if (child == 0) {
@@ -43,7 +43,7 @@ void check_foreign_process(const gpu::Kfd& kfd) {
     gpu::expect(status == 0, "a child may use its parent's descriptor of /dev/kfd");
 }
 
-// The process belongs to the address space: another descriptor sees the same allocations.
+// The KFD process belongs to the address space, so another descriptor has the same allocations.
 void check_second_descriptor(const gpu::Kfd& kfd, const gpu::Memory& memory) {
     const int again = gpu::require(open("/dev/kfd", O_RDWR | O_CLOEXEC), "open /dev/kfd again");
     const std::uint32_t id = kfd.gpus()[0].id;
@@ -88,12 +88,12 @@ void check_memory(const gpu::Kfd& kfd) {
     unmapped.n_devices = 1;
     expect_errno(kfd.attempt(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, unmapped), EINVAL, "unmapping what isn't mapped");
     kfd.free(hidden);
-    // Another process's render file doesn't see it: mmap offsets belong to files.
+    // mmap offsets belong to a file, so another render file doesn't map this memory.
     const gpu::Memory visible = kfd.allocate(gpu, gpu::kPage, gpu::kVisibleVram);
     kfd.free(visible);
 }
 
-// A queue stops at an access to nothing, and says so by an event; others go on.
+// A queue stops at an access to an unmapped address and raises an event. Other queues continue.
 void check_fault(const gpu::Kfd& kfd) {
     kfd_ioctl_create_event_args event{};
     event.event_type = KFD_IOC_EVENT_MEMORY;
@@ -120,7 +120,7 @@ void check_fault(const gpu::Kfd& kfd) {
     good.destroy();
 }
 
-// Order of checkpoint operations, and that a queue stands still in between.
+// Checks the order of checkpoint operations, and that a queue is stopped between them.
 void check_criu_operations(const gpu::Kfd& kfd) {
     auto unpause = criu_arguments(KFD_CRIU_OP_UNPAUSE);
     expect_errno(kfd.attempt(AMDKFD_IOC_CRIU_OP, unpause), EINVAL, "UNPAUSE of what isn't paused");
@@ -202,7 +202,7 @@ void check_render(const gpu::Kfd& kfd) {
     map.in.handle = hidden.handle;
     expect_errno(first.attempt(DRM_IOCTL_AMDGPU_GEM_MMAP, &map), EPERM, "GEM_MMAP of hidden memory");
 
-    // The same dma-buf whenever and through whomever it is exported.
+    // Each export by each file returns the same dma-buf.
     const int one = first.export_fd(buffer);
     const int two = first.export_fd(buffer);
     gpu::expect(inode_of(one) == inode_of(two), "two exports of a buffer are different dma-bufs");
@@ -231,7 +231,7 @@ void check_render(const gpu::Kfd& kfd) {
     const std::array both{buffer.handle, target.handle};
     first.copy(target.address, buffer.address, buffer.size, 0x60000000, both);
     gpu::check(target.bytes, 3, "what a submission has copied");
-    // What no list names isn't there for the engine.
+    // The engine doesn't see buffers that the list lacks.
     bool refused = false;
     try {
         first.copy(target.address, buffer.address, buffer.size, 0x70000000, std::array{target.handle});

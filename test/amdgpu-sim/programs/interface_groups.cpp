@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The driver restores a process where its device control group lets it have exactly as many GPUs as it had:
-// criu_restore_devices() of kfd_chardev.c.
+// Checks a rule of the driver: it restores a process only where the device cgroup allows exactly as many GPUs as before
+// (criu_restore_devices() of kfd_chardev.c).
 // usage: interface_groups FOLDER save, in one group; then interface_groups FOLDER ERRNO, in another
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -26,7 +26,7 @@ std::uint64_t address(std::vector<T>& values) {
     return reinterpret_cast<std::uint64_t>(values.data());
 }
 
-// A process with GPUs and nothing else.
+// Stores the checkpoint of a process that has only GPUs.
 void save(const std::string& path) {
     const gpu::Kfd kfd;
     kfd_ioctl_criu_args arguments{};

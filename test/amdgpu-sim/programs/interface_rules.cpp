@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Rules of the driver that came or went with versions of Linux, or that are easily forgotten by who simulates it. The
-// argument is the version that the simulator plays: 601, 608 and so on.
+// Checks driver rules that changed with Linux versions, or that a simulator easily misses. The argument is the version
+// that the simulator imitates: 601, 608 and so on.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -23,7 +23,7 @@
 
 namespace {
 
-// Newer than the kernel headers of Debian 12.
+// The kernel headers of Debian 12 lack this structure.
 struct ListHandles {
     std::uint64_t entries;
     std::uint32_t count, padding;
@@ -56,7 +56,7 @@ ino_t inode_of(int fd) {
     return status.st_ino;
 }
 
-// kfd_ioctl_acquire_vm(): once and for all, by one description of the render node.
+// Checks kfd_ioctl_acquire_vm(): it works once, for one description of the render node.
 void check_acquire(const gpu::Kfd& kfd, const std::string& node) {
     const gpu::Gpu& gpu = kfd.gpus()[0];
     kfd_ioctl_acquire_vm_args arguments{static_cast<std::uint32_t>(gpu.render_fd), gpu.id};
@@ -67,7 +67,7 @@ void check_acquire(const gpu::Kfd& kfd, const std::string& node) {
     close(other.fd());
 }
 
-// The flags that /proc/PID/smaps shows of the mapping at an address.
+// Returns VmFlags of /proc/PID/smaps for the mapping at an address.
 std::string flags_at(std::uint64_t address) {
     std::ifstream smaps("/proc/self/smaps");
     std::ostringstream begin;
@@ -92,7 +92,7 @@ void check_mappings(const gpu::Kfd& kfd) {
     kfd.free(memory);
 }
 
-// The DMA-BUFs that a checkpoint gives for what has one.
+// Returns the DMA-BUFs of a checkpoint's buffers.
 std::vector<int> exports(const gpu::Kfd& kfd) {
     kfd_ioctl_criu_args arguments{};
     arguments.op = KFD_CRIU_OP_PROCESS_INFO;
@@ -133,7 +133,7 @@ void check_exports(const gpu::Kfd& kfd, int version) {
     kfd.free(memory);
 }
 
-// Checkpoints need rights in the initial user namespace: capable(), not ns_capable().
+// Checkpoints need capabilities in the initial user namespace: the driver calls capable(), not ns_capable().
 void check_rights() {
     const pid_t child = gpu::require(fork(), "fork");
     if (child == 0) {
@@ -149,7 +149,7 @@ void check_rights() {
     gpu::expect(status == 0, "root of a user namespace may make checkpoints");
 }
 
-// GEM_LIST_HANDLES (amdgpu_gem.c of Linux 6.18) has alignments in pages, and GEM_CREATE has bytes.
+// GEM_LIST_HANDLES (amdgpu_gem.c, Linux 6.18) returns alignments in pages; GEM_CREATE takes bytes.
 void check_handles(const gpu::Render& render, int version) {
     constexpr std::uint64_t kAlignment = 16 * gpu::kPage;
     const gpu::Buffer buffer = render.create(gpu::kPage, AMDGPU_GEM_DOMAIN_GTT, 0, kAlignment);
@@ -165,12 +165,12 @@ void check_handles(const gpu::Render& render, int version) {
     GemOp op{buffer.handle, kGetMappingInfo, reinterpret_cast<std::uint64_t>(mappings.data()), 2, 0};
     expect_errno(render.attempt(kGemOp, &op), version >= 618 ? 0 : EINVAL, "GEM_OP about mappings");
     gpu::expect(version < 618 || op.count == 0, "a buffer that isn't mapped has mappings");
-    // Taken back in Linux 6.18.36.
+    // Linux 6.18.36 removed this ioctl.
     gpu::expect(render.change_handle(buffer.handle, 77) != 0, "there is GEM_CHANGE_HANDLE");
     render.close_handle(buffer.handle);
 }
 
-// Buffers that are nobody else's: amdgpu_gem_prime_export() of all versions.
+// Buffers that are always valid in one address space can't be exported: amdgpu_gem_prime_export() of all versions.
 void check_private(const gpu::Render& render) {
     const gpu::Buffer buffer = render.create(gpu::kPage, AMDGPU_GEM_DOMAIN_GTT, AMDGPU_GEM_CREATE_VM_ALWAYS_VALID);
     std::vector<std::byte> memory(3 * gpu::kPage);
@@ -185,7 +185,7 @@ void check_private(const gpu::Render& render) {
     drm_amdgpu_gem_mmap map{};
     map.in.handle = user.handle;
     expect_errno(render.attempt(DRM_IOCTL_AMDGPU_GEM_MMAP, &map), EPERM, "GEM_MMAP of memory of the process");
-    // Addresses in the hole between the halves are none (amdgpu_gem_va_ioctl()).
+    // The kernel refuses addresses in the hole between the halves (amdgpu_gem_va_ioctl()).
     drm_amdgpu_gem_va hole{};
     hole.handle = buffer.handle;
     hole.operation = AMDGPU_VA_OP_MAP;

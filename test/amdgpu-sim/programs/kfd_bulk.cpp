@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Much memory, for measurements: processes with buffers on some GPUs each, and memory of their own.
+// Allocates much memory for measurements: several processes with buffers on GPUs, and with ordinary memory.
 // usage: kfd_bulk FOLDER PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -23,10 +23,9 @@ struct Sizes {
     std::size_t own = 0;
 };
 
-constexpr std::size_t kPiece = 96 << 20;  // more than criu copies in one go
+constexpr std::size_t kPiece = 96 << 20;  // more than criu copies at once
 
-// Every page is different from all others and begins and ends with a value of its own: enough to see one that is lost
-// or misplaced, and quick.
+// Makes each page unique by values at its beginning and end. That is enough to find lost or misplaced pages, and fast.
 void stamp(std::span<std::byte> memory, std::uint64_t seed) {
     for (std::size_t at = 0; at < memory.size(); at += gpu::kPage) {
         const std::uint64_t value = (seed << 40) + at + 1;
@@ -48,7 +47,7 @@ class Member {
 public:
     Member(const Sizes& sizes, std::size_t number) : number_(number) {
         for (std::size_t which = 0; which < sizes.gpus; ++which) {
-            // Processes with one GPU each take turns.
+            // Distributes the GPUs over the processes.
             const gpu::Gpu& gpu = kfd_.gpus().at((number + which) % kfd_.gpus().size());
             for (std::size_t left = sizes.per_gpu; left != 0; left -= std::min(left, kPiece)) {
                 buffers_.push_back(kfd_.allocate(gpu, std::min(left, kPiece), gpu::kVisibleVram));
@@ -79,7 +78,7 @@ private:
     std::span<std::byte> own_;
 };
 
-// Sets up, says so by closing `ready`, checks when `go` is closed by the parent.
+// Sets up, closes `ready`, and checks when the parent closes `go`.
 int child(const Sizes& sizes, std::size_t number, int ready, int go) {
     try {
         const Member member(sizes, number);

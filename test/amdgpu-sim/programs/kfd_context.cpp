@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A process that has /dev/kfd open twice. With the argument "context" the second descriptor has a context of its own,
-// as Linux 6.19 offers.
+// Has /dev/kfd open twice. With the argument "context" the second descriptor has a context of its own (Linux 6.19).
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
@@ -13,7 +12,7 @@
 
 namespace {
 
-// Newer than the kernel headers of Debian 12: AMDKFD_IOC_CREATE_PROCESS.
+// The kernel headers of Debian 12 lack AMDKFD_IOC_CREATE_PROCESS.
 constexpr unsigned long kCreateProcess = _IO(AMDKFD_IOCTL_BASE, 0x25);
 
 }  // namespace

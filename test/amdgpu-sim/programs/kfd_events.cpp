@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Events: what is signaled stays so, threads go on waiting, a queue still wakes them.
+// Holds events. Signaled events stay so, waiting threads continue to wait, and a queue can still wake them.
 #include <unistd.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kForever = 0xffffffff;
 
-// A thread in WAIT_EVENTS over its whole life; counts how often it was woken.
+// A thread that waits in WAIT_EVENTS all the time and counts its wakeups.
 class Waiter {
 public:
     Waiter(const gpu::Kfd& kfd, std::vector<std::uint32_t> ids, bool all)
@@ -33,7 +33,7 @@ public:
               }
           }) {}
 
-    // After a failure the thread may wait for ever; it ends with the process.
+    // After a failure the thread may wait forever. It ends with the process.
     ~Waiter() {
         if (thread_.joinable()) {
             thread_.detach();
@@ -51,7 +51,7 @@ public:
                     name + " was woken " + std::to_string(woken_) + " times, not " + std::to_string(times));
     }
 
-    // The last waking lets the thread end.
+    // Makes the thread end at its next wakeup.
     void last() { stopping_ = true; }
     void join() { thread_.join(); }
 

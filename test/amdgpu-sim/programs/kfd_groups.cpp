@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Processes that see different GPUs, because they are in control groups whose device rules allow them different ones.
-// Its arguments are directories of groups: a process for each, which enters it before it opens the compute driver, and
-// finds one GPU. Before and after a restore it can open that GPU's node and has the GPU's memory and queue.
+// Has processes that see different GPUs, because the device rules of their cgroups differ. The arguments are cgroup
+// directories, one process for each. The process enters the cgroup before it opens the compute driver, and finds one
+// GPU. Before and after a restore it can open that GPU's node and has the GPU's memory and queue.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ private:
     gpu::Memory seen_;
 };
 
-// Answers each byte with the same one, when it has checked.
+// Checks for each byte that it reads, and answers with the same byte.
 int live(const std::string& group, std::uint64_t seed, int commands, int answers) {
     try {
         enter(group);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Memory of every kind on two GPUs: each byte stays, at the same address for the program and for each GPU that it was
-// mapped for, and a GPU that it wasn't mapped for doesn't see it afterwards either.
+// Holds memory of every kind on two GPUs. After a restore each byte is at the same address for the program and for each
+// GPU that had it mapped. Other GPUs don't see it.
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ struct Piece {
     std::string name;
     gpu::Memory memory;
     std::uint64_t seed;
-    std::vector<std::size_t> gpus;  // that see it
+    std::vector<std::size_t> gpus;  // GPUs that have it mapped
 };
 
 std::span<std::byte> anonymous(std::size_t size) {
@@ -45,7 +45,7 @@ public:
             add("system memory for both" + at, own, 8192, gpu::kGtt, true);
             add("executable system memory" + at, own, 4096, gpu::kGtt | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE, false);
             add_userptr("memory of the process" + at, own, 256 << 10);
-            // Freed ones in between leave gaps in the driver's numbers.
+            // Frees allocations in between, which leaves gaps in the driver's handles.
             kfd_.free(kfd_.allocate(kfd_.gpus()[own], 4096, gpu::kGtt));
             for (int i = 0; i < 20; ++i) {
                 add("small piece " + std::to_string(i) + at, own, 4096, gpu::kVisibleVram, i % 3 == 0);
@@ -71,14 +71,14 @@ public:
                 check_by_gpu(piece, which);
             }
         }
-        // New memory after all that: no number is given away twice.
+        // New memory must get a handle that no other memory has.
         const gpu::Memory more = kfd_.allocate(kfd_.gpus()[1], 1 << 20, gpu::kVisibleVram);
         for (const Piece& piece : pieces_) {
             gpu::expect(piece.memory.handle != more.handle, "a new allocation has the handle of " + piece.name);
         }
         gpu::fill(more.bytes(), 1);
         gpu::check(pieces_.front().memory.bytes(), pieces_.front().seed, "another buffer after a new one was filled");
-        // What is freed by its old handle is gone for the GPU.
+        // The old handle must still free the memory.
         for (const Piece& piece : pieces_) {
             kfd_.free(piece.memory);
         }
@@ -110,7 +110,7 @@ private:
         pieces_.push_back({name, kfd_.userptr(kfd_.gpus()[own], memory), seed_, {own}});
     }
 
-    // The GPU copies the piece to memory that the program sees.
+    // Copies the piece by the GPU to memory that the program sees.
     void check_by_gpu(const Piece& piece, std::size_t which) {
         const std::span<std::byte> target = staging_[which].bytes().first(piece.memory.size);
         gpu::fill(target, 0);

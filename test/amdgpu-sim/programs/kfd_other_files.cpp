@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Other files of the render nodes than those that the compute runtime has given the driver: one opened before, as tools
-// do that ask for temperatures, and one opened later. Only the runtime's own maps new memory of the compute driver,
-// before and after a restore, and what is put into its address space there is seen by queues.
-// With an argument it doesn't matter whether others can, as where criu can't know which file is the right one; with
-// another one ("bare") no file has buffers, by which criu could.
+// Has other files of render nodes than the ones that the runtime passed to the driver: one opened before, as monitoring
+// tools do, and one opened later. Only the runtime's file may map new memory of the compute driver, before and after a
+// restore. Queues see memory in that file's address space.
+// With an argument, other files may map the memory, too, because criu can't know the right file. With the second
+// argument "bare" no file has buffers that could tell criu.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kOwnAddress = 0x20000000;
 constexpr std::uint64_t kVirtualAddress = 0x30000000;
 
-// Newer than the kernel headers of Debian 12: AMDKFD_IOC_EXPORT_DMABUF.
+// The kernel headers of Debian 12 lack AMDKFD_IOC_EXPORT_DMABUF.
 struct Export {
     std::uint64_t handle;
     std::uint32_t flags;
@@ -37,7 +37,7 @@ std::vector<gpu::Render> open_all() {
 
 class Test {
 public:
-    // `exact`: no other file than the runtime's may map memory.
+    // `exact`: only the runtime's file may map memory.
     Test(bool exact, bool bare) : exact_(exact) {
         for (std::size_t at = 0; at < kfd_.gpus().size(); ++at) {
             const gpu::Gpu& gpu = kfd_.gpus()[at];
@@ -46,7 +46,7 @@ public:
             gpu::fill(memory_.back().bytes(), at + 1);
             if (bare)
                 continue;
-            // A buffer of the render node in the address space that queues use.
+            // Makes a buffer of the render node in the address space that queues use.
             const gpu::Render render(gpu.render_fd);
             gpu::Buffer buffer = render.create(kSize, AMDGPU_GEM_DOMAIN_VRAM);
             render.map(buffer);
@@ -74,8 +74,8 @@ public:
 private:
     static constexpr std::size_t kSize = 16 * gpu::kPage;
 
-    // As hipMemCreate() and hipMemMap() do: memory of the compute driver that has no address, which the render node has
-    // imported and put into the address space.
+    // Makes memory as hipMemCreate() and hipMemMap() do: memory of the compute driver without an address, imported and
+    // mapped by the render node.
     gpu::Buffer make_virtual(const gpu::Gpu& gpu, const gpu::Render& render, std::uint64_t seed) const {
         kfd_ioctl_alloc_memory_of_gpu_args arguments{};
         arguments.size = kSize;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A parent and two children, each a KFD process of its own with both GPUs, memory of every kind and a queue that works.
-// The same ids and handles mean different things in each of them.
+// Has a parent and two children, each a KFD process with both GPUs, memory of every kind and a busy queue. Each process
+// has its own ids and handles.
 #include <signal.h>
 
 #include <memory>

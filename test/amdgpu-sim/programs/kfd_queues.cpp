@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Queues of every kind on two GPUs that never stop: a thread for each keeps its ring full of packets that count. In the
-// end each counter has exactly as much as packets were put in: none is lost, none is executed twice.
+// Has queues of every kind on two GPUs that never stop. A thread for each fills its ring with counting packets. In the
+// end each counter must equal the number of packets: none is lost or executed twice.
 #include <unistd.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace {
 
-// One queue, its counter, and the thread that feeds it.
+// A queue, its counter, and the thread that feeds it.
 class Feeder {
 public:
     Feeder(const gpu::Kfd& kfd, const gpu::Gpu& gpu, gpu::Queue::Kind kind, std::string name)
@@ -30,7 +30,7 @@ public:
     Feeder(const Feeder&) = delete;
     Feeder& operator=(const Feeder&) = delete;
 
-    // What the packets have counted to. An AQL signal counts down.
+    // Returns the number of executed packets. An AQL signal counts down.
     std::uint64_t counted() const {
         const std::uint64_t value = *reinterpret_cast<const volatile std::uint64_t*>(memory_.address + 8);
         return kind_ == gpu::Queue::Kind::kAql ? 0 - value : value;
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
             feeders.push_back(std::make_unique<Feeder>(kfd, gpu, gpu::Queue::Kind::kPm4, "the PM4 queue" + at));
             feeders.push_back(std::make_unique<Feeder>(kfd, gpu, gpu::Queue::Kind::kAql, "the AQL queue" + at));
         }
-        // A queue in between that is gone: numbers and doorbells have a gap.
+        // Destroys a queue in between, so that queue ids and doorbells have a gap.
         gpu::Queue(kfd, kfd.gpus()[0], gpu::Queue::Kind::kSdma).destroy();
         const Feeder last(kfd, kfd.gpus()[0], gpu::Queue::Kind::kSdma, "the last queue");
         subject.wait([&] {
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
         for (const auto& feeder : feeders) {
             feeder->verify();
         }
-        // One more queue: neither number nor doorbell of another.
+        // The new queue must not get the id or doorbell of another.
         Feeder another(kfd, kfd.gpus()[0], gpu::Queue::Kind::kSdma, "a new queue");
         another.expect_progress();
         another.verify();

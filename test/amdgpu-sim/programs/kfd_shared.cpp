@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Memory of the compute driver that two processes share, as by hipIpc and between ranks of RCCL: what one writes the
-// other reads, its GPU and its processor. The driver restores it as two separate buffers, if nobody does anything about
-// that. The one who has imported it has handles that are free below it, and another import of its own memory.
-// With the argument "render" it is a render node's buffer that both have imported, as with OpenGL.
+// Shares memory of the compute driver between two processes, as hipIpc and ranks of RCCL do. Each process, by GPU and
+// CPU, must read what the other writes. Without help of criu, the driver restores two separate buffers. The importing
+// process has free handles below this memory's, and a second import of its own memory.
+// With the argument "render" both processes import a buffer of a render node, as with OpenGL.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kSize = 1 << 20;
 constexpr char kEnd = 'e';
 
-// Newer than the kernel headers of Debian 12: AMDKFD_IOC_EXPORT_DMABUF.
+// The kernel headers of Debian 12 lack AMDKFD_IOC_EXPORT_DMABUF.
 struct Export {
     std::uint64_t handle;
     std::uint32_t flags;
@@ -33,7 +33,7 @@ int export_memory(const gpu::Kfd& kfd, const gpu::Memory& memory) {
     return static_cast<int>(arguments.dmabuf_fd);
 }
 
-// At an address of its own, for all that the GPU does.
+// Imports memory at a free address, for use by the GPU.
 gpu::Memory import_memory(const gpu::Kfd& kfd, int dmabuf) {
     const gpu::Gpu& gpu = kfd.gpus()[0];
     void* place = mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -48,7 +48,7 @@ gpu::Memory import_memory(const gpu::Kfd& kfd, int dmabuf) {
     return memory;
 }
 
-// For the processor, too: by a GEM handle that is there meanwhile only.
+// Maps imported memory for the CPU by a temporary GEM handle.
 std::span<std::byte> map_imported(const gpu::Gpu& gpu, int dmabuf) {
     const gpu::Render render(gpu.render_fd);
     gpu::Buffer buffer = render.import_fd(dmabuf);
@@ -57,7 +57,7 @@ std::span<std::byte> map_imported(const gpu::Gpu& gpu, int dmabuf) {
     return buffer.bytes;
 }
 
-// Writes what it is told, by its GPU, into the memory that it has imported.
+// Writes values by its GPU into the imported memory, on request.
 class Other {
 public:
     explicit Other(int dmabuf) : queue_(kfd_, gpu(), gpu::Queue::Kind::kSdma) {
@@ -70,7 +70,7 @@ public:
         again_ = import_memory(kfd_, exported);
         close(exported);
         close(dmabuf);
-        kfd_.free(before);  // its number stays free
+        kfd_.free(before);  // leaves a free handle
     }
 
     void write(unsigned char what) {
@@ -160,12 +160,12 @@ private:
     int export_render(const gpu::Gpu& gpu) {
         const gpu::Render render(gpu.render_fd);
         const gpu::Buffer buffer = render.create(kSize, AMDGPU_GEM_DOMAIN_VRAM);
-        const int dmabuf = gpu::require(dup(render.export_fd(buffer)), "dup");  // for the other program, too
+        const int dmabuf = gpu::require(dup(render.export_fd(buffer)), "dup");  // a copy for the other program
         memory_ = import_memory(kfd_, dmabuf);
         return dmabuf;
     }
 
-    // In a program of its own: mappings of a parent's GPU memory are another matter.
+    // Executes a new program: the kernel doesn't share GPU mappings with a forked child.
     [[noreturn]] static void execute(int dmabuf, int commands, int answers) {
         const std::string numbers[3] = {std::to_string(dmabuf), std::to_string(commands), std::to_string(answers)};
         execl("/proc/self/exe", "kfd_shared", "--other", numbers[0].c_str(), numbers[1].c_str(), numbers[2].c_str(),

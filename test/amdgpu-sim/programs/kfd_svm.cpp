@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Shared virtual memory: attributes of ranges stay, and queues go on working in the process's own memory.
+// Holds shared virtual memory: ranges keep their attributes, and queues continue to work in memory of the process.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ constexpr std::size_t kSize = 1 << 20;
 
 struct Expected {
     std::uint32_t type;
-    std::uint32_t asked;  // value given to GET_ATTR
+    std::uint32_t asked;  // value for GET_ATTR
     std::uint32_t want_type;
     std::uint32_t want;
 };
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
                           {KFD_IOCTL_SVM_ATTR_SET_FLAGS, 0, KFD_IOCTL_SVM_ATTR_SET_FLAGS,
                            KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_GPU_EXEC}},
                          "the range of the first GPU");
-        // The second half of all is untouched but for the copied page.
+        // The second half is unchanged except for the copied page.
         std::vector<std::byte> original(kSize);
         gpu::fill(original, 7);
         for (std::size_t at = 16; at < kSize; ++at) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Threads that never rest: each allocates, fills by its queue, checks and frees. A dump meets them in the midst of
-// copies and checks. Not of an allocation: the driver answers with an offset to map, which a thread that hasn't mapped
-// it yet keeps to itself, and which is another one after a restore.
+// Has threads that allocate, fill by a queue, check and free all the time. A dump may come during copies and checks. It
+// must not come between an allocation and its mmap(2): the thread has the mmap offset then, and the offset changes with
+// a restore.
 #include <unistd.h>
 
 #include <array>
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
                 std::make_unique<Worker>(kfd, kfd.gpus()[number % kfd.gpus().size()], number + 1, allocates));
         }
         const auto works = [&] {
-            // The second round of each has begun after the flag was changed.
+            // The flag was changed before the second round of each thread.
             for (const bool how : {true, false}) {
                 allocates = how;
                 for (const auto& worker : workers) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Buffers as graphics and video clients make them: such as processors may not touch, such as are always valid in their
-// own address space and can't be exported, with an alignment and metadata of their own, and in the high half of GPU
-// addresses. With
-// the argument "userptr" or "always_hidden" one of a kind that can't be dumped; with "context" a context for
-// submissions.
+// Holds buffers as graphics and video clients make them. Some have no CPU access; some are always valid in one address
+// space and can't be exported. Others have an alignment and metadata, or lie in the high half of GPU addresses. The
+// arguments "userptr" and "always_hidden" add a buffer that can't be dumped. "context" adds a context for submissions.
 #include <sys/mman.h>
 
 #include <array>
@@ -70,7 +68,7 @@ public:
     }
 
 private:
-    // How the buffer is tiled, and what else a program has noted for others: none for the first one.
+    // Gets or sets the metadata of a buffer: tiling and other data. The first buffer has none.
     static drm_amdgpu_gem_metadata notes(const Piece& piece, std::uint32_t operation) {
         drm_amdgpu_gem_metadata arguments{};
         arguments.handle = piece.buffer.handle;
@@ -102,7 +100,7 @@ private:
         pieces_.push_back({name, buffer, seed_});
         drm_amdgpu_gem_metadata metadata = notes(pieces_.back(), AMDGPU_GEM_METADATA_OP_SET_METADATA);
         gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_GEM_METADATA, &metadata) == 0, "GEM_METADATA set");
-        // A number that is free afterwards.
+        // Leaves a free handle.
         render_.close_handle(render_.create(4096, AMDGPU_GEM_DOMAIN_GTT).handle);
     }
 

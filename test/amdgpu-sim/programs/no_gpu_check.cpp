@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The distribution's own amdgpu driver on a machine without hardware for it: /dev/kfd is there and has no GPUs. What
-// criu takes for "no GPU here" has to be what that driver says.
+// Checks the distribution's amdgpu driver on a machine without its hardware: /dev/kfd exists and shows no GPUs. criu
+// must recognise exactly these errors as "no GPU".
 #include <fcntl.h>
 #include <linux/kfd_ioctl.h>
 #include <sys/ioctl.h>

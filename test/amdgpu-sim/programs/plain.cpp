@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A program without GPU: what criu does about GPUs must not be noticed by it.
+// Uses no GPU. GPU support of criu must not change it.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Buffers of render nodes: made on two GPUs, imported from one by the other and by a second file of the same GPU,
-// mapped in parts and in several places. Contents, handles and GPU addresses stay.
+// Holds buffers of render nodes: made on two GPUs, imported by the other GPU and by a second file of the same one, and
+// mapped in parts and several times. Contents, handles and GPU addresses stay.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ constexpr std::uint64_t kStagingAddress = 0x8000000;
 
 struct Piece {
     std::string name;
-    std::size_t file;  // of the render files
+    std::size_t file;  // index of the render file
     gpu::Buffer buffer;
     std::uint64_t seed;
 };
@@ -33,7 +33,7 @@ public:
         files_ = {gpu::Render(nodes[0].render_path()), gpu::Render(nodes[1].render_path()),
                   gpu::Render(nodes[0].render_path())};
         std::uint64_t address = 0x10000000;
-        std::vector<std::pair<std::size_t, std::uint32_t>> freed;  // numbers that are free afterwards
+        std::vector<std::pair<std::size_t, std::uint32_t>> freed;  // handles to free later
         for (std::size_t file = 0; file < files_.size(); ++file) {
             const std::string at = " of file " + std::to_string(file);
             make("VRAM" + at, file, 1 << 20, AMDGPU_GEM_DOMAIN_VRAM, address);
@@ -103,7 +103,7 @@ private:
         pieces_.push_back({name, file, buffer, seed});
     }
 
-    // One buffer whose halves are exchanged on the GPU.
+    // Maps the halves of one buffer in reverse order on the GPU.
     void map_in_parts(std::uint64_t address) {
         parts_ = files_[1].create(2 * gpu::kPage, AMDGPU_GEM_DOMAIN_VRAM);
         files_[1].map(parts_);
@@ -123,7 +123,7 @@ private:
         }
     }
 
-    // A change through one file is seen through the others: it is one buffer, not a copy of it.
+    // A write through one file must be visible through the others: they share one buffer.
     void check_sharing() {
         const Piece& owner = pieces_.front();
         gpu::fill(owner.buffer.bytes, 999);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Buffers of a render node that are mapped by another process than the one that has made or imported them: two
-// processes have the file, one has imported a third one's buffer by it, the other has mapped that. With the argument
-// "closed" one has mapped a buffer, and the file only the other one has left.
+// Has buffers of a render node that another process maps than the one that made or imported them. Two processes share
+// the file; one imports a buffer of a third process by it, and the other maps that. With the argument "closed" one
+// process maps a buffer, and only another one has the file open.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kSize = 16 * 4096;
 
-// Finds in a mapping of its own what the other process has written since.
+// Reads the writes of the other process in a mapping of its own.
 class Reader final : public gpu::Member {
 public:
     explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) { works(); }
@@ -30,10 +30,10 @@ private:
     std::uint64_t turn_ = 0;
 };
 
-// Makes a buffer, and writes to it.
+// Makes a buffer and writes to it.
 class Writer final : public gpu::Member {
 public:
-    // Its DMA-BUF is this process' descriptor of the number that goes into the pipe.
+    // Writes its pid and its DMA-BUF descriptor to the pipe.
     explicit Writer(int pipe) {
         buffer_ = render_.create(kSize, AMDGPU_GEM_DOMAIN_VRAM);
         render_.map(buffer_);
@@ -50,10 +50,10 @@ private:
     std::uint64_t turn_ = 0;
 };
 
-// Imports it, and has a child that has it mapped by the same file.
+// Imports the writer's buffer, and has a child that maps it by the same file.
 class Importer final : public gpu::Member {
 public:
-    // What the writer puts into the pipe comes out here.
+    // Reads pid and descriptor of the writer from the pipe.
     explicit Importer(int pipe) {
         int numbers[2];
         gpu::expect(read(pipe, numbers, sizeof(numbers)) == sizeof(numbers), "read");
@@ -101,7 +101,7 @@ private:
     std::unique_ptr<gpu::Child> importer_;
 };
 
-// The parent has the memory, the child the file.
+// The parent maps the memory, and the child has the file open.
 class Closed {
 public:
     Closed() {

@@ -18,7 +18,7 @@ Kfd::Kfd() : fd_(require(open("/dev/kfd", O_RDWR | O_CLOEXEC), "open /dev/kfd"))
     call(AMDKFD_IOC_GET_VERSION, version, "GET_VERSION");
     expect(version.major_version == 1, "KFD has another major version than 1");
     for (const Node& node : nodes()) {
-        // Those whose node isn't there are others', as in a container that was given some of the GPUs.
+        // A container may get only some of the GPUs. GPUs without a render node here belong to others.
         const int render = open(node.render_path().c_str(), O_RDWR | O_CLOEXEC);
         if (render < 0 && errno == ENOENT)
             continue;
@@ -101,8 +101,7 @@ void Kfd::unmap(const Memory& memory, std::initializer_list<std::uint32_t> gpu_i
 
 void Kfd::free(const Memory& memory) const {
     void* const place = reinterpret_cast<void*>(memory.address);
-    // A mapping without its buffer is what no dump could carry, and the address must stay taken as long as the GPU has
-    // it.
+    // Keeps the address occupied while the GPU has it mapped. Without the buffer, the old mapping could not be dumped.
     expect(mmap(place, memory.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == place,
            "mmap over GPU memory");
     for (const Gpu& gpu : gpus_) {

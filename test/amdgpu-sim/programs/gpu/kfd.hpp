@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
-// A thin layer over /dev/kfd (linux/kfd_ioctl.h). Nothing of it is ended by a destructor unless said: what a test
-// program has at its end, the driver has to clear away.
+// Wraps the ioctls of /dev/kfd (linux/kfd_ioctl.h). Destructors release nothing unless they say so: the driver must
+// clean up after the process.
 #include <linux/kfd_ioctl.h>
 
 #include <cstddef>
@@ -25,7 +25,7 @@ constexpr std::uint32_t kGtt =
     KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT;
 constexpr std::uint32_t kUserptr = KFD_IOC_ALLOC_MEM_FLAGS_USERPTR | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
 
-// Memory of a GPU: `address` is where GPUs see it and, if visible, the program too.
+// Memory of a GPU. `address` is its address for GPUs and, if it is visible, for the program.
 struct Memory {
     std::uint64_t handle = 0;
     std::uint64_t address = 0;
@@ -35,7 +35,7 @@ struct Memory {
     std::span<std::byte> bytes() const { return {reinterpret_cast<std::byte*>(address), size}; }
 };
 
-// A GPU as the process knows it: its id stays what it was at the beginning, wherever the process is restored.
+// A GPU as the process knows it. The id stays the same wherever the process is restored.
 struct Gpu {
     std::uint32_t id = 0;
     int render_fd = -1;
@@ -50,7 +50,7 @@ public:
     int fd() const { return fd_; }
     const std::vector<Gpu>& gpus() const { return gpus_; }
 
-    // ioctl(2), which has to succeed.
+    // Calls ioctl(2), which must succeed.
     template <typename T>
     void call(unsigned long request, T& arguments, const char* what) const {
         call_raw(request, &arguments, what);
@@ -61,9 +61,10 @@ public:
         return attempt_raw(request, &arguments);
     }
 
-    // Allocates at an address of the kernel's choice, maps it for the program if it can be, and for the GPU itself.
+    // Allocates at an address of the kernel's choice. Maps the memory for the GPU, and for the program if it is
+    // visible.
     Memory allocate(const Gpu& gpu, std::size_t size, std::uint32_t flags) const;
-    // Memory of the process, page-aligned, for the GPU; the GPU sees it at the same address.
+    // Makes page-aligned memory of the process available to the GPU, at the same address.
     Memory userptr(const Gpu& gpu, std::span<std::byte> memory) const;
     void map(const Memory& memory, std::initializer_list<std::uint32_t> gpu_ids) const;
     void unmap(const Memory& memory, std::initializer_list<std::uint32_t> gpu_ids) const;

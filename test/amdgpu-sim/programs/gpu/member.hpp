@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
-// Processes of a tree that each have something of a GPU, and do what the first of them says.
+// Processes of a tree that each use GPUs, controlled by the first one.
 #include <sys/types.h>
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace gpu {
 
-// What one of the processes has.
+// State of one of the processes.
 class Member {
 public:
     virtual ~Member() = default;
-    // Uses it. Throws Failure.
+    // Uses the state. Throws Failure.
     virtual void works() = 0;
-    // The same, and looks whether all of it is as it was. Throws Failure.
+    // Uses the state and checks all of it. Throws Failure.
     virtual void verify() = 0;
 };
 
-// All GPUs, memory of every kind and a queue of each.
+// Has all GPUs, memory of every kind and a queue on each GPU.
 class ComputeMember final : public Member {
 public:
     explicit ComputeMember(std::uint64_t seed);
@@ -39,13 +39,13 @@ private:
     std::vector<Memory> counters_;
 };
 
-// A child that makes a member for itself. It is told what to do by single bytes, and answers each with one.
+// A child with a member of its own. It receives commands of one byte, and answers each with one byte.
 class Child {
 public:
     explicit Child(const std::function<std::unique_ptr<Member>()>& make);
 
     void works() { ask('w'); }
-    // It verifies, and ends.
+    // Makes the child verify its member and end.
     void end();
 
 private:

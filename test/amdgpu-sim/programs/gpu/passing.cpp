@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Descriptors of dma-bufs: kept open, inherited by a child, sent over a socket and received, and sent but not received
-// yet. Whoever imports one afterwards has the buffer it is of.
+// Passes descriptors of dma-bufs: open, inherited by a child, received over a socket, and in flight. A process that
+// imports one after the restore must get the original buffer.
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ constexpr std::size_t kSize = 64 * gpu::kPage;
 constexpr std::uint64_t kSeed = 4000;
 constexpr std::uint64_t kAfter = 5000;
 
-// One byte, with room for a descriptor.
+// A message of one byte with room for a descriptor.
 struct Letter {
     char byte = 'f';
     iovec data{&byte, 1};
@@ -59,7 +59,7 @@ int receive_fd(int socket) {
     return fd;
 }
 
-// Whoever has a descriptor finds what is in its buffer now, through an import by a render node.
+// Requires an import of the descriptor by a render node to have this content.
 void check_fd(const gpu::Render& render, int fd, std::uint64_t seed, const std::string& what) {
     gpu::Buffer buffer = render.import_fd(fd);
     gpu::expect(buffer.size == kSize, what + " has another size");
@@ -69,8 +69,8 @@ void check_fd(const gpu::Render& render, int fd, std::uint64_t seed, const std::
     render.close_handle(buffer.handle);
 }
 
-// The other process: has one descriptor by inheritance and one through the socket. A third lies there until the end if
-// `in_flight`, and otherwise comes only then.
+// Runs the other process, which has an inherited descriptor and one from the socket. It gets a third one at the end:
+// with `in_flight` that is in the socket during the dump, otherwise it comes later.
 int other_process(int inherited, int socket, int commands) {
     try {
         const gpu::Kfd kfd;
@@ -78,7 +78,7 @@ int other_process(int inherited, int socket, int commands) {
         const int received = receive_fd(socket);
         char byte = 'r';
         gpu::expect(write(commands, &byte, 1) == 1, "write");
-        gpu::expect(read(commands, &byte, 1) == 1, "read");  // here during the dump
+        gpu::expect(read(commands, &byte, 1) == 1, "read");  // the dump comes here
         check_fd(second, inherited, kAfter, "the inherited dma-buf");
         check_fd(second, received, kAfter + 1, "the dma-buf that was received before");
         check_fd(second, receive_fd(socket), kAfter + 2, "the dma-buf that was received last");

@@ -4,9 +4,9 @@
 
 namespace gpu {
 
-// Descriptors of dma-bufs: kept open, inherited by a child, received over a socket before, and received only
-// afterwards. Whoever imports one then has the buffer it is of. With `in_flight` the last one lies in the socket
-// meanwhile.
+// Passes descriptors of dma-bufs: open, inherited by a child, received before the dump, and received after the restore.
+// A process that imports one must get the original buffer. With `in_flight` the last one is in the socket during the
+// dump.
 void pass_dmabufs(Subject& subject, bool in_flight);
 
 }  // namespace gpu

@@ -53,7 +53,7 @@ Queue::Queue(const Kfd& kfd, const Gpu& gpu, Kind kind, std::uint32_t ring_size)
       indexes_(kfd.allocate(gpu, kPage, kGtt)) {
     read_ = reinterpret_cast<volatile std::uint64_t*>(indexes_.address);
     write_ = read_ + 8;
-    if (kind == Kind::kAql) {  // packets that aren't there yet are marked so
+    if (kind == Kind::kAql) {  // marks free packets as invalid
         for (std::size_t at = 0; at < ring_size; at += 64) {
             const std::uint16_t invalid = 1;
             std::memcpy(ring_.bytes().data() + at, &invalid, sizeof(invalid));
@@ -70,7 +70,7 @@ Queue::Queue(const Kfd& kfd, const Gpu& gpu, Kind kind, std::uint32_t ring_size)
     arguments.queue_priority = 7;
     kfd.call(AMDKFD_IOC_CREATE_QUEUE, arguments, "CREATE_QUEUE");
     id_ = arguments.queue_id;
-    // Every queue has its own mapping of the process's doorbells, as an object of the driver.
+    // Each queue maps the doorbells of the process by its own object of the driver.
     doorbells_ = kfd.allocate(gpu, kDoorbellBytes, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
     doorbell_ = reinterpret_cast<volatile std::uint64_t*>(doorbells_.address +
                                                           (arguments.doorbell_offset & (kDoorbellBytes - 1)));
@@ -119,7 +119,7 @@ bool Queue::try_count(std::uint64_t address) {
         return try_put(packet);
     }
     std::array<std::uint32_t, 16> packet{};
-    packet[0] = 3;  // barrier-and, without signals to wait for
+    packet[0] = 3;  // barrier-and packet without signals
     packet[14] = low(address);
     packet[15] = high(address);
     return try_put(packet);

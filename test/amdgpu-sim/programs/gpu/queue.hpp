@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
-// A user queue of a GPU: ring, indexes and doorbell, and the few packets that tests send.
+// A user queue of a GPU: ring, indexes, doorbell, and the packets that tests need.
 #include <cstdint>
 #include <span>
 
@@ -12,19 +12,19 @@ class Queue {
 public:
     enum class Kind { kSdma, kPm4, kAql };
 
-    // Ring and indexes are in system memory that the GPU sees. `ring_size` in bytes, a power of two.
+    // Puts ring and indexes into system memory that the GPU sees. `ring_size` is in bytes, a power of two.
     Queue(const Kfd& kfd, const Gpu& gpu, Kind kind, std::uint32_t ring_size = 16384);
 
-    // For SDMA and PM4: adds 1 to the 64-bit counter at an address. For AQL: takes 1 from a signal's value.
-    // False if the ring has no room for it.
+    // Adds 1 to the 64-bit counter at an address (SDMA, PM4), or takes 1 from a signal's value (AQL). Returns false if
+    // the ring has no room.
     bool try_count(std::uint64_t address);
-    // SDMA only; these wait for room.
+    // SDMA only. The functions wait for room in the ring.
     void copy(std::uint64_t to, std::uint64_t from, std::uint64_t size);
     void raise(std::uint32_t event);
 
-    // Makes the GPU see what was added.
+    // Writes the doorbell, so that the GPU sees new packets.
     void ring();
-    // Everything added so far is done. Throws Failure if it isn't within a time in which it would be.
+    // Waits until all packets are executed. Throws Failure after a timeout.
     void finish();
     bool idle() const;
 
@@ -47,7 +47,7 @@ private:
     volatile std::uint64_t* read_ = nullptr;
     volatile std::uint64_t* write_ = nullptr;
     volatile std::uint64_t* doorbell_ = nullptr;
-    std::uint64_t put_ = 0;  // in the queue's own unit: bytes, dwords or packets
+    std::uint64_t put_ = 0;  // in the unit of the queue: bytes, dwords or packets
 };
 
 }  // namespace gpu

@@ -17,7 +17,7 @@ namespace gpu {
 
 namespace {
 
-// Newer than libdrm's headers of Debian 12.
+// The libdrm headers of Debian 12 lack this structure.
 struct ChangeHandle {
     std::uint32_t handle;
     std::uint32_t new_handle;

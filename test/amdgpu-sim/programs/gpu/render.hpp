@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
-// A thin layer over a render node (libdrm's amdgpu_drm.h), without libdrm itself.
+// Wraps the ioctls of a render node (libdrm's amdgpu_drm.h), without libdrm.
 #include <libdrm/amdgpu_drm.h>
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace gpu {
 struct Buffer {
     std::uint32_t handle = 0;
     std::size_t size = 0;
-    std::uint64_t address = 0;     // on the GPU; 0: not mapped there
-    std::span<std::byte> bytes{};  // empty: not mapped for the program
+    std::uint64_t address = 0;     // on the GPU; 0 if not mapped there
+    std::span<std::byte> bytes{};  // empty if not mapped for the program
 };
 
-// What copy packets hold for a number of bytes: one less from GFX9 on.
+// Returns the field of copy packets for a number of bytes: one less from GFX9 on.
 inline std::uint32_t copy_count(std::uint32_t family, std::uint64_t bytes) {
     return static_cast<std::uint32_t>(family >= AMDGPU_FAMILY_AI ? bytes - 1 : bytes);
 }
@@ -33,19 +33,19 @@ public:
     Buffer create(std::size_t size, std::uint64_t domain, std::uint64_t flags = 0,
                   std::uint64_t alignment = 4096) const;
     Buffer userptr(std::span<std::byte> memory) const;
-    // For the program, at an address of the kernel's choice.
+    // Maps the buffer for the program, at an address of the kernel's choice.
     void map(Buffer& buffer) const;
-    // For the GPU; `offset` and `size` are of the buffer's part that is mapped, all of it if size is 0.
+    // Maps a part of the buffer for the GPU; all of it if `size` is 0.
     void map_gpu(Buffer& buffer, std::uint64_t address, std::uint64_t offset = 0, std::uint64_t size = 0) const;
     int export_fd(const Buffer& buffer) const;
     Buffer import_fd(int dmabuf) const;
     void close_handle(std::uint32_t handle) const;
-    // 0 or errno
+    // Returns 0 or errno.
     int change_handle(std::uint32_t from, std::uint32_t to) const;
     int attempt(unsigned long request, void* arguments) const;
 
-    // Copies between GPU addresses by an SDMA submission and waits for it. The command buffer is made and freed within,
-    // at `command_address` on the GPU, so that nothing of it is there afterwards.
+    // Copies between GPU addresses by an SDMA submission and waits for it. It creates the command buffer at
+    // `command_address` on the GPU, and frees it, so nothing is left for a dump.
     void copy(std::uint64_t to, std::uint64_t from, std::uint64_t size, std::uint64_t command_address,
               std::span<const std::uint32_t> handles) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
-// The part of a test program that talks to the runner (guest/modes.sh says what it expects), and checks.
+// Communication of a test program with the runner (protocol: guest/modes.sh), and checks.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace gpu {
 
-// What a test found wrong.
+// A failed check.
 class Failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// Throws Failure with the current errno's text.
+// Throws Failure with the text of errno.
 [[noreturn]] void fail_errno(const std::string& what);
 
 template <typename T>
@@ -33,8 +33,8 @@ class Subject {
 public:
     explicit Subject(std::string folder) : folder_(std::move(folder)) {}
 
-    // Says that all is set up, and returns when it is to be checked. `works` is called whenever the runner wants to
-    // know whether the GPU goes on working.
+    // Reports that the state is set up, and returns when the check is requested. The runner may request `works` before,
+    // to learn if the GPU works.
     void wait(const std::function<void()>& works);
 
     void report(const std::string& result);
@@ -45,13 +45,13 @@ private:
     std::string folder_;
 };
 
-// A test program's main: blocks the runner's signals, calls `body`, reports.
+// Runs a test program: blocks the runner's signals, calls `body`, reports.
 int run(int argc, char** argv, const std::function<void(Subject&)>& body);
 
-// Every 8 bytes get a value made of `seed` and their place; the rest of a size that isn't a multiple stays.
+// Fills each 8 bytes with a value of `seed` and offset. A remainder of less than 8 bytes stays unchanged.
 void fill(std::span<std::byte> memory, std::uint64_t seed);
 
-// Throws with the first place that differs and how many do.
+// Throws Failure with the first wrong offset and the number of wrong values.
 void check(std::span<const std::byte> memory, std::uint64_t seed, const std::string& what);
 
 }  // namespace gpu

@@ -15,7 +15,7 @@ std::vector<Node> nodes() {
         if (!std::filesystem::exists(folder)) {
             break;
         }
-        // Files of GPUs that the control group doesn't allow can't be read.
+        // Files of GPUs that the device cgroup forbids can't be read.
         std::ifstream id_file(folder + "/gpu_id");
         Node node;
         if (!(id_file >> node.id)) {

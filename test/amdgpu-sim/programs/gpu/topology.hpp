@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
-// The GPUs that /sys/class/kfd shows, in the order of their nodes.
+// GPUs in /sys/class/kfd, in the order of their nodes.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ struct Node {
     std::string render_path() const { return "/dev/dri/renderD" + std::to_string(minor); }
 };
 
-// Throws Failure if there is none.
+// Returns all GPUs. Throws Failure if there is none.
 std::vector<Node> nodes();
 
 }  // namespace gpu

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
-// linux/kfd_ioctl.h includes this name; Debian has the file only as libdrm's.
+// linux/kfd_ioctl.h includes this name. Debian has the file only in libdrm.
 #include <libdrm/drm.h>
