@@ -81,7 +81,7 @@ mode_vendors_mapped() {
     two=$(gpu_of 129)
     dump_well images
     restore images restore-unknown --gpu-map "$one=$two" --gpu-map "7=0"
-    [ "$code" = 1 ] || fail "a restore with a GPU that nobody knows ended with $code"
+    [ "$code" = 1 ] || fail "a restore with an unknown GPU ended with $code"
     says restore-unknown "Error.*--gpu-map 7=0: the images have no GPU"
     restore images restore-off --no-device cuda
     [ "$code" = 1 ] || fail "a restore without what the images need ended with $code"

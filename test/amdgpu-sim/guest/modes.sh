@@ -1,9 +1,10 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What is done with the test programs, a function mode_NAME each. A mode ends well or calls `fail REASON`.
+# Modes of the test programs, a function mode_NAME each. A mode succeeds, or calls `fail REASON`.
 #
-# A program is told a folder. It makes the file `ready` there when it has set up everything; on SIGUSR1 it checks that its
-# GPU still works and makes `alive`; on SIGTERM it checks everything, writes "ok" or what is wrong to `result`, ends.
+# The first argument of a program is a folder. The program creates the file `ready` there after its setup. On SIGUSR1 it
+# checks that its GPU works, and creates `alive`. On SIGTERM it checks everything, writes "ok" or an error to `result`,
+# and ends.
 
 controls=/sys/kernel/debug/amdgpu_sim
 criu=criu # or criu-other
@@ -15,7 +16,7 @@ fail() {
     exit 1
 }
 
-# usage: until_true SECONDS COMMAND...; false if the time is up
+# usage: until_true SECONDS COMMAND...; returns false after that time
 until_true() {
     left=$(($1 * 50))
     shift
@@ -36,7 +37,7 @@ load_simulator() {
     insmod /modules/amdgpu_sim.ko "$@" 2>>/work/insmod.log
 }
 
-# The module goes only when nobody uses it any more: a leak of anything shows here.
+# Removes the module, which works only while no process uses it. So a leak in the driver shows here.
 unload_simulator() {
     until_true 5 rmmod amdgpu_sim 2>/dev/null
 }
@@ -55,7 +56,7 @@ start() {
     [ -e "$dir/ready" ] || fail "the program ended while it set up: $(tail -n 3 "$dir/out")"
 }
 
-# The program checks all and ends.
+# Makes the program check everything and end.
 verify() {
     rm -f "$dir/result"
     kill -TERM "$pid" || fail "the program is gone"
@@ -65,7 +66,7 @@ verify() {
     until_true 10 gone "$pid" || fail "the program did not end"
 }
 
-# The program and its GPU go on working. usage: still_works WHAT_HAPPENED
+# usage: still_works WHAT_HAPPENED; makes the program check that its GPU works
 still_works() {
     rm -f "$dir/alive"
     kill -USR1 "$pid" 2>/dev/null || fail "after $1 the program is gone"
@@ -76,7 +77,7 @@ still_works() {
 alive_or_gone() { [ -e "$dir/alive" ] || gone "$pid"; }
 
 end_program() {
-    # The program's session, which is also its process group.
+    # kills the program's session, which is also its process group
     kill -KILL "-$pid" 2>/dev/null || kill -KILL "$pid" 2>/dev/null
     until_true 10 gone "$pid" || fail "the program can't be killed"
 }
@@ -126,14 +127,14 @@ mode_alone() {
     verify
 }
 
-# The program is a test of the driver itself, and does not wait.
+# Runs a program that tests the driver itself and doesn't wait for a dump.
 mode_interface() {
     reload_simulator change_handle=1
     # shellcheck disable=SC2086
     "/programs/$program" "$dir" $arguments >"$dir/out" 2>&1 || fail "$(tail -n 3 "$dir/out")"
 }
 
-# The same for rules that aren't those of all versions, each version by a run of its own.
+# Runs such a program for rules that depend on the Linux version, once for each version.
 mode_interface_versions() {
     for version in 601 604 608 617 618 619; do
         reload_simulator interface=$version
@@ -141,7 +142,7 @@ mode_interface_versions() {
     done
 }
 
-# The driver's own rule of control groups: as many GPUs as there were, not more and not fewer.
+# Tests the driver's rule for cgroups: a restore needs exactly as many GPUs as before.
 mode_interface_groups() {
     reload_simulator gpus=3
     make_group two 128 129
@@ -164,7 +165,7 @@ mode_once() {
     verify
 }
 
-# Starts the case's program as the first process of a container: in namespaces of its own. usage: start_contained [PREPARE]
+# Starts the case's program as the init of a container, in private namespaces. usage: start_contained [PREPARE]
 start_contained() {
     # shellcheck disable=SC2086
     unshare -p -f -m -n -i -u --mount-proc sh -c "mount --make-rprivate /; $1
@@ -192,7 +193,8 @@ restore_contained() {
     pid=$(cat "$dir/pid")
 }
 
-# In a container: filling buffers while it is restored must not depend on namespaces that master and processes share.
+# Dumps and restores a container. A parallel restore must fill buffers without a namespace that coordinator and
+# processes share.
 mode_contained() {
     start_contained
     dump_contained images
@@ -204,7 +206,7 @@ mode_contained() {
     verify
 }
 
-# A container that has one of the GPUs.
+# Dumps and restores a container that has one of the GPUs.
 mode_contained_one() {
     start_contained "mount -t tmpfs tmpfs /dev/dri && mknod /dev/dri/renderD128 c 226 128"
     dump_contained images
@@ -216,7 +218,7 @@ mode_contained_one() {
 
 groups=/groups
 
-# A control group whose tasks may use only the given GPUs, by their render nodes. usage: make_group NAME MINOR...
+# Makes a cgroup whose tasks may use only the given GPUs, by their render nodes. usage: make_group NAME MINOR...
 make_group() {
     mkdir -p "$groups"
     grep -q " $groups cgroup " /proc/mounts || mount -t cgroup -o devices cgroup $groups || fail "there are no device groups"
@@ -240,14 +242,14 @@ allow_gpus() {
 
 remove_groups() { rmdir "$groups"/*/; }
 
-# usage: gpu_of MINOR: the GPU's id
+# usage: gpu_of MINOR: prints the GPU's id
 gpu_of() {
     for node in /sys/class/kfd/kfd/topology/nodes/*; do
         grep -q "^drm_render_minor $1\$" "$node/properties" && cat "$node/gpu_id"
     done
 }
 
-# Runs a command in a control group; its status. usage: in_group NAME COMMAND...
+# Runs a command in a cgroup, and returns its status. usage: in_group NAME COMMAND...
 in_group() {
     echo 0 >"$groups/$1/cgroup.procs"
     shift
@@ -257,8 +259,8 @@ in_group() {
     return $ended
 }
 
-# A process that was given one of eight GPUs by its control group, restored by a criu that sees them all (as plain criu and
-# crun run it), by one in the group (runc), and where the group allows another GPU, also if that is chosen by hand.
+# Restores a process whose cgroup allows one of eight GPUs. criu is outside of the cgroup (as with plain criu and crun)
+# or inside (runc). The cgroup allows another GPU at the restore, also with --gpu-map.
 mode_grouped() {
     reload_simulator gpus=8
     make_group one 130
@@ -279,7 +281,7 @@ mode_grouped() {
     restore_well images restore-chosen --gpu-map "$had=$(gpu_of 135)"
     still_works "the restore on a GPU that was chosen"
     dump_well images
-    # What the group doesn't allow can't be chosen, and the driver wants exactly as many as there were.
+    # A restore can't use a GPU that the cgroup forbids, and the driver requires the same number of GPUs.
     for case in "135:--gpu-map $had=$(gpu_of 128):no GPU" "134 135::had 1 GPUs.*lets it use 2" \
         "::had 1 GPUs.*lets it use 0"; do
         minors=${case%%:*}
@@ -300,7 +302,7 @@ mode_grouped() {
     remove_groups
 }
 
-# Processes of one tree that see different GPUs.
+# Dumps and restores processes of one tree that see different GPUs.
 mode_grouped_apart() {
     reload_simulator gpus=4
     make_group one 129
@@ -318,7 +320,7 @@ mode_grouped_apart() {
     remove_groups
 }
 
-# usage: refused_dump PATTERN [OPTION]...: a dump fails with an error that says why, and the program goes on.
+# usage: refused_dump PATTERN [OPTION]...: requires a dump to fail with this error and the program to continue
 refused_dump() {
     said=$1
     shift
@@ -330,7 +332,7 @@ refused_dump() {
     verify
 }
 
-# What can't be dumped.
+# Requires a dump to refuse states of closed_files.
 mode_refused() {
     start
     case $arguments in
@@ -344,7 +346,7 @@ mode_refused() {
     ! grep -q "stays without its GPU queues" "$dir/dump-images.log" || fail "queues were forgotten"
 }
 
-# What other clients of the GPU have and can't be dumped is named.
+# Requires a dump to refuse a state of another GPU client, and to name it.
 mode_refused_kind() {
     start
     whose="buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program)"
@@ -356,7 +358,8 @@ mode_refused_kind() {
     refused_dump "$said"
 }
 
-# As in images of CRIU 4.2, nothing says which render file the driver was given: the field's number, 4202, is made another.
+# Restores images that don't name the driver's render file, as those of CRIU 4.2. The mode changes the number of the
+# field, 4202, to an unknown one.
 mode_unnoted() {
     start
     dump_well images
@@ -370,7 +373,7 @@ mode_unnoted() {
     verify
 }
 
-# The interface of Linux 6.1: other versions, no list of buffers, new DMA-BUFs each time.
+# Uses the interface of Linux 6.1: other versions, no list of buffers, new DMA-BUFs each time.
 mode_linux_6_1() {
     reload_simulator interface=601
     mode_once
@@ -381,13 +384,13 @@ mode_linux_6_8() {
     mode_once
 }
 
-# GEM_CHANGE_HANDLE is there, as it was for some time.
+# Uses an interface with GEM_CHANGE_HANDLE, as some kernels had.
 mode_change_handle() {
     reload_simulator change_handle=1
     mode_once
 }
 
-# The last version that lists no buffers, with the state of all dies.
+# Uses Linux 6.17, the last version without a list of buffers, and the state of all dies.
 mode_linux_6_17() {
     reload_simulator interface=617 xccs=4
     mode_once
@@ -398,14 +401,15 @@ mode_linux_6_19() {
     mode_once
 }
 
-# What a dump can't tell from the process' other context.
+# Requires a dump to refuse a second context, which it can't distinguish from the process' first one.
 mode_refused_context() {
     reload_simulator interface=619
     start
     refused_dump "process $pid ($program) has /dev/kfd twice, each with a context of its own"
 }
 
-# A restore here couldn't work, since the kernel doesn't change handles: known before the program is killed.
+# Requires a dump to fail before it kills the program if the kernel can't change handles, because a restore here would
+# fail.
 mode_refused_handles() {
     start
     dump images-running --leave-running
@@ -415,7 +419,7 @@ mode_refused_handles() {
     refused_dump "process $pid ($program) has 1 buffers.*GEM_CHANGE_HANDLE"
 }
 
-# GPUs of several dies, whose state older kernels save for the first die only: a warning.
+# Requires a dump to warn about GPUs of several dies: older kernels save the state of the first die only.
 mode_dies() {
     reload_simulator xccs=4
     start
@@ -432,7 +436,7 @@ mode_dies() {
     verify
 }
 
-# The hardware queue that a program had is another one's now.
+# Restores a queue whose hardware queue another process has now.
 mode_busy_queue() {
     start
     dump_well images
@@ -446,7 +450,7 @@ mode_busy_queue() {
     restore images restore-busy
     [ $code = 1 ] || fail "a restore of a queue that another process has ended with $code"
     grep -q "Error.*Device or resource busy.*hardware queue.*--gpu-map" "$dir/restore-busy.log" ||
-        fail "the log doesn't say what is busy: $(errors "$dir/restore-busy.log")"
+        fail "the log doesn't name the busy queue: $(errors "$dir/restore-busy.log")"
     gone "$pid" || fail "a failed restore left the program behind"
     kill -KILL "$other"
     until_true 10 gone "$other"
@@ -455,17 +459,17 @@ mode_busy_queue() {
     verify
 }
 
-# Others need the video memory while the program is dumped: its queues are stopped by that, too, and go on when there is
-# room again, not before and not never.
+# Evicts video memory during a dump. The driver stops the program's queues for that, too, and must resume them when
+# there is room, not before.
 mode_evicted() {
     start
     moved=$(counted moves)
     echo 3000 >$controls/evict
-    # Buffers of one page stay where they are.
+    # The driver doesn't move buffers of one page.
     [ "$program" != kfd_memory ] || [ "$(counted moves)" -gt "$moved" ] || fail "nothing was moved"
     dump_well images --leave-running
     still_works "a dump while there was no room"
-    # Memory is moved again and again, at any time of a dump and of a restore.
+    # Evicts memory again and again, at any time of a dump and of a restore.
     (while usleep 100000; do echo 50 >$controls/evict; done) &
     evicting=$!
     dump_well images
@@ -476,11 +480,11 @@ mode_evicted() {
     verify
 }
 
-# usage: counted WHAT: a number of the simulator's state
+# usage: counted WHAT: prints a number of the simulator's state
 counted() { sed -n "s/^$1 //p" $controls/state; }
 
-# Memory of the process that GPUs use: what is made of it at a restore is nobody's business until RESUME, and then it is
-# all there, and doesn't change any more until the program itself does something.
+# Restores memory of the process that GPUs use. The driver looks at it only at RESUME. At that time all of it must
+# exist, and it must not change until the program runs.
 mode_notified() {
     start
     echo >$controls/clear
@@ -496,7 +500,7 @@ mode_notified() {
     verify
 }
 
-# Video memory that processors reach only after it was moved.
+# Uses video memory that processors reach only after a move.
 mode_small_window() {
     reload_simulator vram_visible=0
     start
@@ -509,7 +513,7 @@ mode_small_window() {
     verify
 }
 
-# The number of objects changes between the driver's first answer and its second, two times.
+# Changes the number of objects between two queries of criu, twice.
 mode_changing() {
     start
     echo >$controls/clear
@@ -528,7 +532,7 @@ hardware_check() {
     code=$?
 }
 
-# The script for machines with real GPUs: it finds nothing wrong here, and what is wrong where something is.
+# Runs the script for machines with real GPUs. It must succeed here, and must report an error where one is.
 mode_hardware_check() {
     hardware_check "kfd_queues shared container bulk-2"
     [ $code = 0 ] || fail "the script ended with $code: $(grep -e FAILED -e passed "$dir/report/report" | tr '\n' ' ')"
@@ -544,7 +548,8 @@ mode_hardware_check() {
         fail "the report doesn't name an error of the driver"
 }
 
-# Neither copy engines nor processors reach video memory: an error, not the end of whoever copies.
+# Makes video memory unreachable for copy engines and processors. The dump must fail with an error, and no process may
+# crash.
 mode_pinned() {
     start
     echo "drm.cs 1 22 1000000" >$controls/fault
@@ -554,12 +559,12 @@ mode_pinned() {
     echo >$controls/clear
     [ $code = 1 ] || fail "a dump without any way to copy ended with $code"
     grep -q "Error.*copy engine can't be used.*nor the processor.*can't be moved to where processors reach it" \
-        "$dir/dump-images.log" || fail "the log doesn't say what is wrong: $(errors "$dir/dump-images.log")"
+        "$dir/dump-images.log" || fail "the log doesn't name the error: $(errors "$dir/dump-images.log")"
     still_works "a dump without any way to copy"
     verify
 }
 
-# In a user namespace of its own nobody may restore compute state.
+# Requires a dump to refuse compute state in a private user namespace, where the driver would refuse a restore.
 mode_refused_users() {
     # shellcheck disable=SC2086
     unshare -U -r -p -f setsid "/programs/$program" "$dir" $arguments </dev/null >"$dir/out" 2>&1 &
@@ -571,8 +576,8 @@ mode_refused_users() {
     refused_dump "process $pid ($program) is in a user namespace.*compute driver"
 }
 
-# Memory that two processes share would be separate after a restore: by kernels that make another DMA-BUF of a buffer each
-# time, and by CRIU 4.2.
+# Requires a dump to refuse memory that two processes share if a restore would separate it. That is so with kernels that
+# make another DMA-BUF each time, and with CRIU 4.2.
 mode_refused_sharing() {
     # shellcheck disable=SC2086
     [ "$arguments" = compat ] || reload_simulator interface=${arguments%% *}
@@ -588,7 +593,8 @@ mode_refused_sharing() {
     refused_dump "process $pid ($program) and process ${child% } (.*) share memory of GPU" $options
 }
 
-# Memory and contents are as they were when the tree stood still, whatever it did while its memory was written.
+# Requires images of dump --background to show the moment of the freeze, whatever the tree did while its memory was
+# written.
 mode_background() {
     [ "$program" != both_vendors ] || play_cuda
     start
@@ -600,7 +606,8 @@ mode_background() {
     verify
 }
 
-# criu stays until the program ends: meanwhile it has no memory of a GPU, also not what the program gives up.
+# criu stays until the program ends. It must hold no GPU memory in this time, so that memory which the program frees
+# becomes free.
 mode_attended() {
     start
     dump_well images
@@ -620,7 +627,7 @@ mode_attended() {
         for child in $(children_of "$pid"); do
             kill -KILL "$child"
         done
-        until_true 5 no_buffers || fail "criu keeps $(counted buffers) buffers that nobody has"
+        until_true 5 no_buffers || fail "criu keeps $(counted buffers) buffers that no process has"
         kill -KILL "$pid"
     else
         verify
@@ -631,7 +638,7 @@ mode_attended() {
 restored_or_gone() { grep -q "Restore finished: " "$dir/attended.log" 2>/dev/null || gone "$1"; }
 no_buffers() { [ "$(counted buffers)" = 0 ]; }
 
-# usage: children_of PID: they, theirs, and so on
+# usage: children_of PID: prints all descendants
 children_of() {
     for child in $(cat "/proc/$1/task/$1/children"); do
         echo "$child"
@@ -646,7 +653,7 @@ mode_leave_running() {
     verify
 }
 
-# Images are exchanged with another criu.
+# Exchanges images with another criu.
 mode_to_other() {
     start
     dump_well images --compat 4.2
@@ -656,8 +663,8 @@ mode_to_other() {
     verify
 }
 
-# CRIU 4.2 would look for contents in files that aren't there: it refuses the images by their version, before it asks the
-# driver or makes anything, and they are as good as before.
+# CRIU 4.2 would search contents in missing files. It must refuse the images by their version before it calls the driver
+# or creates anything, and the images must stay valid.
 mode_other_refuses() {
     start
     dump_well images
@@ -686,7 +693,7 @@ mode_from_other() {
     verify
 }
 
-# The same images twice.
+# Restores the same images twice.
 mode_twice() {
     start
     dump_well images
@@ -698,7 +705,7 @@ mode_twice() {
     verify
 }
 
-# What was restored is dumped again.
+# Dumps a restored tree again.
 mode_again() {
     start
     for turn in 1 2 3; do
@@ -709,14 +716,14 @@ mode_again() {
     verify
 }
 
-# Restored where the GPUs have changed their places.
+# Restores a tree where the GPUs are in another order.
 mode_swapped() {
     start
     dump_well images
     reload_simulator swapped=1 $parameters
     restore_well images restore
     still_works "the restore"
-    # And dumped there, and restored where it came from.
+    # Dumps the tree there, and restores it on the first machine.
     dump_well images-2
     reload_simulator $parameters
     restore_well images-2 restore-2
@@ -724,7 +731,7 @@ mode_swapped() {
     verify
 }
 
-# The GPUs take no copies: the processor does it, where it can.
+# The GPUs execute no copies, so the processor copies where it can.
 mode_no_engine() {
     start
     echo "drm.cs 1 22 1000000" >$controls/fault
@@ -732,7 +739,7 @@ mode_no_engine() {
         dump images --leave-running
         [ $code = 1 ] || fail "a dump without copy engines ended with $code"
         grep -q "Error.*copy engine can't be used.*nor the processor" "$dir/dump-images.log" ||
-            fail "the log doesn't say what is wrong: $(errors "$dir/dump-images.log")"
+            fail "the log doesn't name the error: $(errors "$dir/dump-images.log")"
         echo >$controls/clear
         still_works "a dump without copy engines"
         verify
@@ -750,7 +757,7 @@ mode_no_engine() {
     verify
 }
 
-# Contents are put in place while, or not while, processes are restored.
+# Fills buffers while processes are restored, and not at that time (--no-parallel).
 mode_no_parallel() {
     start
     dump_well images
@@ -759,7 +766,7 @@ mode_no_parallel() {
     verify
 }
 
-# usage: both_engines_copied WHAT: by one context of each GPU, since the controls were cleared
+# usage: both_engines_copied WHAT: requires copies by one context of each GPU since the last clear
 both_engines_copied() {
     while read -r _ gpu _ _ _ _ _ _ _ _ _ _ _ contexts _ first second; do
         [ "$contexts" = 1 ] || fail "$1 had $contexts contexts of GPU $gpu at a time"
@@ -769,8 +776,8 @@ $(grep "^gpu " $controls/state)
 end
 }
 
-# Each GPU is copied by both of its copy engines, and by one context: with a link so slow that one thread, which has an
-# engine, isn't done with everything before the other begins.
+# Requires both copy engines of each GPU to copy, by one context. The link is slow, so one thread with its engine can't
+# finish before the other begins.
 mode_engines() {
     start
     echo 100 >$controls/bandwidth
@@ -785,8 +792,8 @@ mode_engines() {
     verify
 }
 
-# usage: has_form FOLDER EXTENSIONS PAGES: what the inventory names, and whether contents are in pages (1) or in files of
-# CRIU 4.2's form (0)
+# usage: has_form FOLDER EXTENSIONS PAGES: requires the inventory to name these extensions. Contents must be in pages
+# (1) or in files as of CRIU 4.2 (0).
 has_form() {
     for extension in device-pages striped-pages compressed-pages; do
         case " $2 " in
@@ -802,20 +809,20 @@ has_form() {
     [ $? = "$3" ] || fail "there are files of another form in $1"
 }
 
-# usage: flip FILE PLACE: changes a byte
+# usage: flip FILE OFFSET: changes a byte
 flip() {
     byte=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
     # shellcheck disable=SC2059
     printf "\\$(printf %o $(((byte + 1) % 256)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
-# Changes a byte of the largest pages file, which contents of GPUs are in. usage: damage FOLDER
+# Changes a byte of the largest pages file, which has contents of GPUs. usage: damage FOLDER
 damage() {
     largest=$(ls -S "$dir/$1"/pages-*.img | head -n 1)
     flip "$largest" $(($(stat -c %s "$largest") / 8192 * 4096))
 }
 
-# Contents are in pages as those of memory are: striped, compressed, with checksums, or plain.
+# Stores contents of GPUs as pages of memory are: striped, compressed, with checksums, or plain.
 mode_stored() {
     start
     dump_well images-usual --leave-running
@@ -831,7 +838,7 @@ mode_stored() {
     done
     restore_well images restore-compressed --no-parallel
     still_works "the restore by the processes themselves"
-    # Checksums are of what GPUs had, too: damage is found before a restore, and by it.
+    # Checksums cover contents of GPUs: criu verify and a restore must find damage.
     dump_well images-checked --checksum
     criu_run verify verify "$dir/images-checked"
     [ $code = 0 ] || fail "verify ended with $code: $(errors "$dir/verify.log")"
@@ -844,13 +851,13 @@ mode_stored() {
     restore images-checked restore-damaged
     [ $code = 1 ] || fail "a restore of a damaged buffer ended with $code"
     gone "$pid" || fail "a restore of a damaged buffer left the program behind"
-    # What is missing is missed before anything is made.
+    # A restore must report missing images before it creates anything.
     mkdir "$dir/away"
     mv "$dir"/images/pagemap-device-1.img "$dir/away"
     restore images restore-without
     [ $code = 1 ] || fail "a restore without contents ended with $code"
     grep -q "Error.*the images have no pages of device memory 1" "$dir/restore-without.log" ||
-        fail "the log doesn't say what is missing: $(errors "$dir/restore-without.log")"
+        fail "the log doesn't name the missing image: $(errors "$dir/restore-without.log")"
     ! grep -q "Restoring process\|stage: processes" "$dir/restore-without.log" || fail "processes were made in vain"
     gone "$pid" || fail "a restore without contents left the program behind"
     mv "$dir"/away/* "$dir/images"
@@ -862,7 +869,8 @@ mode_stored() {
 keys=/guest/keys
 both="--decrypt $keys/recipient.key --signed-by $keys/signer.pub"
 
-# usage: refused_restore FOLDER PATTERN [OPTION]...: a restore says why it makes nothing, and doesn't ask a driver for anything
+# usage: refused_restore FOLDER PATTERN [OPTION]...: requires a restore to fail with this error before it creates
+# anything or calls a driver
 refused_restore() {
     from=$1
     said=$2
@@ -876,7 +884,8 @@ refused_restore() {
     gone "$pid" || fail "a restore of $from that was refused left the program behind"
 }
 
-# Changes the largest file of a kind, which contents of GPUs are in, and sets $damaged to its name. usage: damage_one FOLDER KIND WAY
+# Changes the largest file of a kind, which has contents of GPUs, and sets $damaged to its name. usage: damage_one
+# FOLDER KIND WAY
 damage_one() {
     largest=$(ls -S "$dir/$1"/$2 | head -n 1)
     damaged=${largest##*/}
@@ -888,15 +897,15 @@ damage_one() {
     esac
 }
 
-# usage: contents_are_hidden FOLDER: nothing but what is encrypted, and what says so
+# usage: contents_are_hidden FOLDER: requires only encrypted images, and images that describe the encryption
 contents_are_hidden() {
     others=$(cd "$dir/$1" && find . -name '*.img' ! -name 'encrypted-*' ! -name encryption.img ! -name inventory.img ! -name signature.img)
     [ -z "$others" ] || fail "$1 has $others, which isn't encrypted"
     [ -e "$dir/$1/encrypted-1.img" ] || fail "$1 isn't encrypted"
 }
 
-# Contents of GPUs are encrypted and signed as everything is: who has the key gets them back, in each way of a restore, and
-# whatever was changed is noticed before anything is made.
+# Encrypts and signs contents of GPUs. The owner of the key must get them by each kind of restore. A restore must notice
+# any change before it creates anything.
 mode_encrypted() {
     start
     dump_well images --encrypt $keys/stranger.pub --encrypt $keys/recipient.pub --sign $keys/signer.key
@@ -925,7 +934,7 @@ mode_encrypted() {
     verify
 }
 
-# Signed only.
+# Signs contents of GPUs without encryption.
 mode_signed() {
     start
     dump_well images --sign $keys/signer.key --pages-files 3
@@ -941,7 +950,7 @@ mode_signed() {
     verify
 }
 
-# Contents of GPUs go through a stream with all the rest.
+# Sends contents of GPUs through a stream with all other images.
 mode_streamed() {
     start
     dump images --stream-to "$dir/stream"
@@ -953,7 +962,8 @@ mode_streamed() {
     verify
 }
 
-# A pre-dump takes memory of the processes only, and leaves their GPUs alone; the dump after it has all contents.
+# Makes a pre-dump, which must save only memory of the processes and not touch GPUs. The next dump must have all
+# contents.
 mode_pre_dumped() {
     start
     mkdir "$dir/before"
@@ -969,7 +979,7 @@ mode_pre_dumped() {
     verify
 }
 
-# What CRIU 4.2 reads: by --compat, and where others build on the images.
+# Makes images that CRIU 4.2 reads: by --compat, and if other images build on them.
 mode_compat() {
     start
     dump_well images-tracked --leave-running --track-mem
@@ -984,7 +994,7 @@ mode_compat() {
     verify
 }
 
-# usage: traced NAME WHAT BYTES: the spans of a trace that have a name, together
+# usage: traced NAME WHAT BYTES: requires the spans of a trace with this name to have these bytes in all
 traced() {
     bytes=$(sed -n "s/.*\"name\":\"$2\".*\"bytes\":\([0-9]*\).*/\1/p" "$dir/$1.trace" | awk '{sum += $1} END {printf "%d", sum}')
     [ "$bytes" = "$3" ] || fail "the trace has $bytes bytes of '$2', not $3"
@@ -992,7 +1002,7 @@ traced() {
 
 queue_bytes=$((16384 + 4096)) # of gpu/queue.hpp
 
-# Memory that processes share is in the images once: two processes' own 2 MiB each, and what one queue of each has.
+# Requires images to have shared memory once: 2 MiB of each of two processes, and the memory of one queue of each.
 mode_shared_contents() {
     start
     dump_well images --trace "$dir/dump.trace"
@@ -1002,8 +1012,8 @@ mode_shared_contents() {
     verify
 }
 
-# The file and the semaphore that all of ROCm's programs of a machine share come back, for all users, and what is there
-# already stays as it is.
+# Requires a restore to create the file and the semaphore that all ROCm programs of a machine share, for all users. It
+# must not change existing ones.
 mode_runtime_files() {
     file=/dev/shm/hsakmt_shared_mem
     semaphore=/dev/shm/sem.hsakmt_semaphore
@@ -1029,7 +1039,7 @@ mode_runtime_files() {
     rm -f $file $semaphore
 }
 
-# Contents count in the line on the terminal and in the trace: 100 MiB, over a slow link.
+# Requires the progress line and the trace to include contents: 100 MiB over a slow link.
 mode_watched() {
     start
     dump_well images-usual --leave-running
@@ -1054,7 +1064,7 @@ mode_watched() {
     verify
 }
 
-# Buffers much larger than what may be copied at once.
+# Copies buffers much larger than the copy limit.
 mode_small_buffer() {
     start
     dump_well images --gpu-buffer 64K
@@ -1063,13 +1073,14 @@ mode_small_buffer() {
     verify
 }
 
-# usage: took_bounce WHAT LEAST MOST: MiB of system memory that buffers had since the controls were cleared
+# usage: took_bounce WHAT LEAST MOST: requires buffers in system memory to have had so many MiB since the last clear
 took_bounce() {
     took=$(awk '/^system_peak/ {print int($2 / 1048576)}' $controls/state)
     [ "$took" -ge "$2" ] && [ "$took" -le "$3" ] || fail "$1 copied through $took MiB, not $2 to $3"
 }
 
-# As large as the buffer, of 64 MiB; half of 16 MiB, for one of two threads, if nothing is said. And the commands.
+# Copies with an unlimited bounce buffer (KFD_MAX_BUFFER_SIZE=0), which is as large as the GPU buffer of 64 MiB. The
+# default is half of 16 MiB for one of two threads. Commands come on top.
 mode_unlimited_buffer() {
     start
     echo >$controls/clear
@@ -1084,13 +1095,13 @@ mode_unlimited_buffer() {
     verify
 }
 
-# GPUs whose copy packets count bytes, not bytes - 1.
+# Uses GPUs whose copy packets contain bytes, not bytes - 1.
 mode_old_family() {
     reload_simulator family=130
     mode_once
 }
 
-# The user says which GPU becomes which: here the other one.
+# Restores with --gpu-map on the other GPU.
 mode_mapped() {
     start
     ids=$(cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id | grep -v '^0$')
@@ -1107,7 +1118,7 @@ mode_mapped() {
     verify
 }
 
-# Checks that the user can do without.
+# Restores without checks that the user may switch off.
 mode_unchecked() {
     start
     dump_well images
@@ -1121,7 +1132,7 @@ mode_unchecked() {
     verify
 }
 
-# GPUs that are linked to each other have to be so where they are restored.
+# Requires linked GPUs to be linked at the restore, too.
 mode_linked() {
     reload_simulator xgmi=1
     start
@@ -1133,7 +1144,7 @@ mode_linked() {
     verify
 }
 
-# Restored where no GPU fits: an error, and nothing is left. usage: must_not_fit PARAMETER...
+# Restores where no GPU fits: requires an error, and that nothing is left. usage: must_not_fit PARAMETER...
 must_not_fit() {
     reload_simulator "$@"
     restore images restore-unfit
@@ -1157,7 +1168,7 @@ mode_unfit() {
     restore images restore-none
     [ $code != 0 ] || fail "a restore without any GPU succeeded"
     load_simulator
-    # Newer firmware is good.
+    # Newer firmware is accepted.
     reload_simulator fw_version=69,70
     restore_well images restore
     verify
@@ -1165,7 +1176,7 @@ mode_unfit() {
 
 hits() { sed 's/ .*//' $controls/hits; }
 
-# Each ioctl of a dump fails once: the dump fails and the program goes on, or the dump is good.
+# Makes each ioctl of a dump fail once. Either the dump fails and the program continues, or the images are valid.
 mode_dump_faults() {
     start
     echo >$controls/clear
@@ -1197,7 +1208,7 @@ mode_dump_faults() {
     verify
 }
 
-# Each ioctl of a restore fails once: the restore fails and leaves nothing, or all is right.
+# Makes each ioctl of a restore fail once. Either the restore fails and leaves nothing, or the state is correct.
 mode_restore_faults() {
     start
     dump_well images
@@ -1223,8 +1234,8 @@ mode_restore_faults() {
     verify
 }
 
-# A process fails while the GPUs still copy contents into the buffers that it has made: their copies end before anything
-# that they use is gone.
+# Makes a process fail while GPUs copy contents into its buffers. The copies must end before criu frees memory that they
+# use.
 fails_in_copy() {
     echo 1 >$controls/bandwidth
     echo "kfd.get_version 1 5" >$controls/fault
@@ -1237,8 +1248,8 @@ fails_in_copy() {
     gone "$pid" || fail "a restore that failed while the GPUs copied left the program behind"
 }
 
-# Queues that can't be started again: a dump that leaves the program behind like that has failed, and left no images
-# that somebody would take for good. Fewer failures than criu tries are none.
+# Makes queues fail to start again. A dump that leaves the program in this state must fail and must leave no valid
+# images. Fewer failures than criu's retries have no effect.
 mode_stuck_queues() {
     start
     for option in --leave-running --leave-stopped; do
@@ -1246,14 +1257,14 @@ mode_stuck_queues() {
         dump images-stuck "$option"
         [ $code = 1 ] || fail "a dump with $option whose queues can't be started again ended with $code"
         grep -q "Error.*process $pid stays without its GPU queues.*UNPAUSE" "$dir/dump-images-stuck.log" ||
-            fail "the log doesn't say what is wrong: $(errors "$dir/dump-images-stuck.log")"
+            fail "the log doesn't name the error: $(errors "$dir/dump-images-stuck.log")"
         [ ! -e "$dir/images-stuck/inventory.img" ] || fail "there is an inventory after a failed dump"
         grep -q "^State:.S" "/proc/$pid/status" || fail "the program doesn't run after the failed dump"
-        # As the message says.
+        # the message recommends this
         dump_well images-again --leave-running
         still_works "the next dump"
     done
-    # The dump fails anyway, then this, too.
+    # The dump fails by another error, and then queues fail to start.
     echo "kfd.criu.checkpoint 1 12" >$controls/fault
     echo "kfd.criu.unpause 2 5 3" >$controls/fault
     dump images-stuck --leave-running
@@ -1264,7 +1275,7 @@ mode_stuck_queues() {
     echo "kfd.criu.unpause 2 5 2" >$controls/fault
     dump_well images-again --leave-running
     still_works "a dump that had to try again"
-    # Queues of who is killed aren't started.
+    # A dump that kills the program doesn't start its queues.
     echo "kfd.criu.unpause 2 5 3" >$controls/fault
     dump_well images
     echo >$controls/clear
@@ -1273,14 +1284,14 @@ mode_stuck_queues() {
     verify
 }
 
-# A restore that got over an error has to be right in every byte. The images bring the program back for the next turn.
+# Checks every byte after a restore that has survived an error. The images restore the program for the next turn.
 verify_and_restart() {
     echo "an error of $1 did not keep the restore from succeeding"
     still_works "a restore with an error of $1"
     verify
 }
 
-# criu is ended at each point it passes, by SIGTERM at one and by SIGKILL at the next: the program must not notice.
+# Ends criu at each point that it passes, alternately by SIGTERM and SIGKILL. The program must not notice.
 mode_interrupted() {
     start
     echo >$controls/clear
@@ -1299,7 +1310,7 @@ mode_interrupted() {
         until_true 20 passed_or_gone "$point" $dumping || fail "the dump did not come to $point"
         kill -$signal $dumping 2>/dev/null
         if wait $dumping; then
-            # It came too late, and all was done. Then the images have to be good.
+            # The signal came after the dump was complete, so the images must be valid.
             restore_well images-broken "restore-after-$point"
         fi
         still_works "SIG$signal at $point"
@@ -1312,7 +1323,7 @@ mode_interrupted() {
     verify
 }
 
-# usage: end_in_copy SIGNAL NAME ARGUMENTS...: runs criu, and ends it while the GPUs copy, which would take long; sets $code
+# usage: end_in_copy SIGNAL NAME ARGUMENTS...: runs criu and ends it during a long copy; sets $code
 end_in_copy() {
     signal=$1
     name=$2
@@ -1336,7 +1347,7 @@ end_in_copy() {
 
 copies_or_gone() { [ "$(sed -n 's/^drm.cs //p' $controls/hits)0" -ge 40 ] || gone "$1"; }
 
-# A stop is noticed while contents are copied, not only before and after.
+# Requires criu to notice a signal during a copy of contents, not only before and after it.
 mode_ended_copy() {
     start
     mkdir -p "$dir/images"
@@ -1357,7 +1368,7 @@ mode_ended_copy() {
 
 passed_or_gone() { grep -q "^$1 " $controls/hits || gone "$2"; }
 
-# The distribution's driver, without hardware: criu has to do without a GPU.
+# Uses the distribution's driver without hardware: criu must work without a GPU.
 mode_real_driver() {
     unload_simulator || fail "the simulator is still in use"
     while read -r module; do
@@ -1370,7 +1381,7 @@ mode_real_driver() {
     mode_once
 }
 
-# usage: asked FEATURE STATUS LINES: what `criu check --feature` says
+# usage: asked FEATURE STATUS LINES: checks the output of `criu check --feature`
 asked() {
     said=$(/bin/criu check --feature "$1" 2>>"$dir/check.err")
     code=$?
@@ -1378,7 +1389,7 @@ asked() {
     [ "$said" = "$3" ] || fail "check --feature $1 said: $said"
 }
 
-# usage: missing_in_all FEATURES: those of GPUs that `criu check --all` misses
+# usage: missing_in_all FEATURES: requires these GPU features to be missing in `criu check --all`
 missing_in_all() {
     /bin/criu check --all -v4 >"$dir/check-all" 2>&1
     code=$?
@@ -1387,7 +1398,7 @@ missing_in_all() {
     [ -z "$1" ] || [ $code = 1 ] || fail "check --all with something missing ended with $code"
 }
 
-# What `criu check` says of the driver, complete and in parts.
+# Checks the output of `criu check` for a complete driver and for parts of it.
 mode_check() {
     reload_simulator change_handle=1
     whole="amdgpu is supported
@@ -1419,13 +1430,13 @@ amdgpu_svm is supported"
     load_simulator
 }
 
-# No driver of any kind.
+# Uses no driver at all.
 mode_no_driver() {
     unload_simulator || fail "the simulator is still in use"
     mode_once
 }
 
-# One case in a shell of its own, so that `fail` ends just that.
+# Runs one case in a subshell, so that `fail` ends only this case.
 run_case() {
     mode=$1
     program=$2
@@ -1446,7 +1457,7 @@ run_cases() {
         (run_case "$mode" "$program" $rest) >/work/said 2>&1 </dev/null
         status=$?
         dir=/work/$mode-$program
-        # Whatever a failed case left running ends now.
+        # Ends processes that a failed case has left.
         for folder in /proc/[0-9]*; do
             case $(readlink "$folder/exe") in
                 /programs/* | /bin/criu) kill -KILL "${folder#/proc/}" ;;

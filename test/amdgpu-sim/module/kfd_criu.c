@@ -446,7 +446,7 @@ static long restore_all(struct sim_process* process, const struct kfd_ioctl_criu
     checksum = head->checksum;
     head->checksum = 0;
     if (checksum != crc32(0, head, arguments->priv_data_size)) {
-        pr_warn("amdgpu_sim: the private data given back is not what was handed out\n");
+        pr_warn("amdgpu_sim: the private data of the restore differs from that of the checkpoint\n");
         return -EINVAL;
     }
     result = restore_devices(process, arguments);

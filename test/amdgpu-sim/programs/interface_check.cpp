@@ -80,7 +80,7 @@ void check_memory(const gpu::Kfd& kfd) {
     kfd_ioctl_free_memory_of_gpu_args no_handle{static_cast<std::uint64_t>(gpu.id) << 32 | 999};
     expect_errno(kfd.attempt(AMDKFD_IOC_FREE_MEMORY_OF_GPU, no_handle), EINVAL, "freeing what isn't there");
     kfd_ioctl_free_memory_of_gpu_args mapped{hidden.handle};
-    expect_errno(kfd.attempt(AMDKFD_IOC_FREE_MEMORY_OF_GPU, mapped), EBUSY, "freeing what is mapped");
+    expect_errno(kfd.attempt(AMDKFD_IOC_FREE_MEMORY_OF_GPU, mapped), EBUSY, "freeing mapped memory");
     kfd.unmap(hidden, {gpu.id});
     kfd_ioctl_unmap_memory_from_gpu_args unmapped{};
     unmapped.handle = hidden.handle;
