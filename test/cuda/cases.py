@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A program that uses a GPU, dumped and restored: what the suite with the fake driver and the one on hardware share."""
+"""Cases of a GPU program that is dumped and restored, for the suite with the fake driver and the one on hardware."""
 import os
 import re
 import shutil
@@ -10,24 +10,24 @@ import time
 
 
 class Failed(Exception):
-    """What went wrong with a case."""
+    """Failure of a case."""
 
 
 class Settings:
-    """Where things are."""
+    """Paths and settings of a suite."""
 
     def __init__(self, criu, counter, images, libraries=None, environment=None, machine=None):
         self.criu = criu
         self.counter = counter
         self.images = images
-        self.libraries = libraries  # for LD_LIBRARY_PATH of criu alone
+        self.libraries = libraries  # LD_LIBRARY_PATH of criu alone
         self.environment = environment or {}
-        self.check = None  # what must be true of a run and its log after a command that ended well
-        self.machine = machine  # the GPUs and the driver that criu is to see, for the played driver
+        self.check = None  # function that checks a run and its log after each successful command
+        self.machine = machine  # GPUs and driver that criu sees, for the fake driver
 
 
 class Run:
-    """One program, from its start to its end."""
+    """A program from its start to its end."""
 
     def __init__(self, settings, command, ready, count=1, environment=None):
         self.settings = settings
@@ -60,7 +60,7 @@ class Run:
             return " | ".join(file.read().strip().splitlines()[-6:])
 
     def command(self, verb, *options):
-        """What runs criu."""
+        """Returns the command line of criu."""
         words = [self.settings.criu, verb, "-D", self.images, "-o", f"{verb}.log", "-v4", *options]
         return words if self.settings.machine is None else self.settings.machine.seen_by(words)
 
@@ -69,12 +69,12 @@ class Run:
             return file.read()
 
     def why(self, verb):
-        """The last error that the log has."""
+        """Returns the last error of the log."""
         errors = [line.strip() for line in self.log(verb).splitlines() if "Error" in line]
         return errors[-1] if errors else "nothing"
 
     def criu(self, verb, *options, environment=None):
-        """Runs criu; its exit code and what it said of errors."""
+        """Runs criu. Returns its exit code and its error messages."""
         os.makedirs(self.images, exist_ok=True)
         variables = {**os.environ, **self.settings.environment, **(environment or {})}
         if self.settings.libraries:
@@ -106,7 +106,7 @@ class Run:
         self.must("restore", "-d", *options)
 
     def refused(self, verb, pattern, *options, environment=None):
-        """The command fails, and says this."""
+        """Requires a command to fail with a message."""
         if verb in ("dump", "pre-dump"):
             options = ("-t", str(self.pid), *options)
         code, said = self.criu(verb, *options, environment=environment)
@@ -132,14 +132,14 @@ class Run:
             raise Failed("; ".join(self.lines("FAIL")))
 
     def stop(self):
-        """Ends the program at once, as the end of its machine would."""
+        """Kills the program at once, as a crash of its machine would."""
         os.killpg(self.pid, signal.SIGKILL)
         self.process.wait()
         self.process = None
 
     def clean(self):
         try:
-            os.killpg(self.pid, signal.SIGKILL)  # the program has a session of its own
+            os.killpg(self.pid, signal.SIGKILL)  # the program has its own session
         except ProcessLookupError:
             pass
         if self.process is not None:
@@ -148,7 +148,7 @@ class Run:
 
 
 def counter(settings, *words, processes=1, times=1, dump=(), restore=()):
-    """A program that fills memory and counts, dumped and restored this many times."""
+    """Dumps and restores a program that fills memory and counts, this many times."""
     command = [settings.counter, *words]
     if processes > 1:
         command += ["processes", str(processes)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The driver fails, or criu is ended while it works: the program goes on, or nothing is left."""
+"""Cases in which the driver fails or criu is ended. The program continues, or nothing is left."""
 import os
 import signal
 import time
@@ -11,7 +11,7 @@ MOMENTS = 10
 
 
 def fault(settings, wanted, pattern, *options, verb="dump"):
-    """A dump that fails because the driver does leaves the program running and unlocked."""
+    """Requires a dump with a failing driver to leave the program running and unlocked."""
     with started(settings) as run:
         run.refused(verb, pattern, *options, environment={"FAKE_CUDA_FAULT": wanted})
         time.sleep(0.1)
@@ -19,7 +19,7 @@ def fault(settings, wanted, pattern, *options, verb="dump"):
 
 
 def mute(settings):
-    """A management library that doesn't answer: neither dump nor restore waits for it for ever."""
+    """Uses a management library that doesn't answer. Dump and restore must not wait forever."""
     silent = {"FAKE_CUDA_MUTE": "1"}
     with started(settings) as run:
         run.refused("dump", "ask how much memory GPUs have.*doesn't answer", environment=silent)
@@ -30,7 +30,7 @@ def mute(settings):
 
 
 def lost(settings, wanted, pattern, *options):
-    """Where the driver itself has lost a process, the dump fails and says so, and lets go of it."""
+    """Requires a dump to fail with a message, and to detach, if the driver itself has lost a process."""
     with started(settings) as run:
         run.refused("dump", pattern, *options, environment={"FAKE_CUDA_FAULT": wanted})
         if os.path.exists(os.path.join(run.images, "inventory.img")):
@@ -43,7 +43,7 @@ def lost(settings, wanted, pattern, *options):
 
 
 def failed_restore(settings, wanted, pattern):
-    """A restore that fails leaves nothing, and can be tried again."""
+    """Requires a failed restore to leave nothing, and a second one to work."""
     with started(settings) as run:
         run.dump()
         run.refused("restore", pattern, "-d", environment={"FAKE_CUDA_FAULT": wanted})
@@ -54,7 +54,7 @@ def failed_restore(settings, wanted, pattern):
 
 
 def stopped(settings):
-    """The driver can do nothing for a process that is stopped: refused, and it stays stopped."""
+    """Requires a dump to refuse a stopped process, whose driver thread can't work. The process stays stopped."""
     with started(settings) as run:
         os.kill(run.pid, signal.SIGSTOP)
         run.refused("dump", "stopped by a signal.*SIGCONT")
@@ -63,7 +63,7 @@ def stopped(settings):
 
 
 def interrupted(settings, wanted):
-    """SIGTERM while the driver is at work ends the dump long before it would have ended by itself, and the program goes on."""
+    """Sends SIGTERM while the driver works. The dump must end at once, and the program continues."""
     with started(settings) as run:
         with begin(run, "dump", wanted, "-t", str(run.pid), "--cuda-timeout", "600") as dump:
             dump.terminate()
@@ -72,7 +72,7 @@ def interrupted(settings, wanted):
 
 
 def interrupted_restore(settings):
-    """SIGTERM while the driver doesn't answer ends a restore, which leaves nothing."""
+    """Sends SIGTERM to a restore whose driver doesn't answer. It must leave nothing."""
     with started(settings) as run:
         run.dump()
         with begin(run, "restore", "restore=hang", "-d") as restore:
@@ -85,7 +85,7 @@ def interrupted_restore(settings):
 
 
 def killed(settings, wanted):
-    """Even a dump that is killed with the driver's work half done leaves the program running and unlocked."""
+    """Kills a dump in the middle of the driver's work. The program must be running and unlocked."""
     with started(settings) as run:
         with begin(run, "dump", wanted, "-t", str(run.pid)) as dump:
             if "slow" in wanted:
@@ -96,8 +96,8 @@ def killed(settings, wanted):
 
 
 def killed_at_moments(settings):
-    """criu is killed at moments all over a dump: the program goes on, unlocked. (Nobody can take criu's code out of a
-    process again if the one that does the work is killed while it is there.)"""
+    """Kills the guardian at moments all over a dump. The program must be running and unlocked. The working process
+    stays alive: if that died with its injection in the tree, no process could remove the injection."""
     driver = Driver(settings)
     with started(settings) as run:
         run.dump("--leave-running")
@@ -111,7 +111,7 @@ def killed_at_moments(settings):
 
 
 def restores_killed_at_moments(settings):
-    """criu is killed at moments all over a restore: nothing is left, or the tree runs if it was done."""
+    """Kills criu at moments all over a restore. Nothing is left, or the tree runs if the restore was complete."""
     driver = Driver(settings)
     with started(settings) as run:
         run.dump()
@@ -131,14 +131,14 @@ def restores_killed_at_moments(settings):
 
 
 def is_left(run, driver):
-    """Waits until a restore that was killed has left nothing, or the tree works; whether it does."""
+    """Waits until a killed restore has left nothing, or the tree works. Returns true if it works."""
     before = driver.ticks(run.pid)
     run.until(lambda: not run.alive() or driver.ticks(run.pid) > before >= 0, 60, "the end of a killed restore's tree")
     return run.alive()
 
 
 def killed_before_checkpoint(settings):
-    """criu is killed when processes stand still, before the driver is asked to copy anything out: they are unlocked."""
+    """Kills criu when processes are frozen, before the driver copies. The processes must be unlocked."""
     with running(settings, ["unshare", "--net", settings.counter, "16"]) as run:
         script = os.path.join(run.work, "script.sh")
         with open(script, "w", encoding="ascii") as file:
@@ -154,7 +154,8 @@ def killed_before_checkpoint(settings):
 
 
 def killed_with_others_lock(settings):
-    """What somebody else had locked is locked again when a dump is killed that had checkpointed it."""
+    """Kills a dump that has checkpointed a process which another process had locked. The process must be locked again.
+    """
     driver = Driver(settings)
     with started(settings) as run:
         driver.call("Lock", run.pid)
@@ -169,7 +170,8 @@ def killed_with_others_lock(settings):
 
 
 def killed_beside_namesake(settings):
-    """A killed dump is undone for its own processes, not for those that have the same pid in another pid namespace."""
+    """Requires a killed dump to be reverted for its own processes, and not for processes with the same pid in another
+    pid namespace."""
     driver = Driver(settings)
     command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setsid", settings.counter, "16"]
     with running(settings, command) as one, running(settings, command) as other:
@@ -188,7 +190,7 @@ def killed_beside_namesake(settings):
 
 
 def refused_by_others(settings):
-    """A dump that is refused when processes stand still, for a reason that has nothing to do with GPUs, unlocks them."""
+    """Requires a refused dump to unlock frozen processes, if the reason has nothing to do with GPUs."""
     with running(settings, ["sh", "-c", f"{settings.counter} 16 & wait"], "READY") as run:
         look_at_child(run)
         asked = time.monotonic()
@@ -201,7 +203,7 @@ def refused_by_others(settings):
 
 
 def nested(settings):
-    """Processes in pid namespaces below that of the tree are refused before the driver copies anything out."""
+    """Requires a dump to refuse processes in nested pid namespaces before the driver copies."""
     with running(settings, ["unshare", "--pid", "--fork", "--kill-child", settings.counter, "16"], "READY") as run:
         run.refused("dump", "pid namespaces below its own and uses devices",
                     environment={"FAKE_CUDA_FAULT": "checkpoint=999"})
@@ -212,7 +214,7 @@ def nested(settings):
 
 
 def failed_before(settings):
-    """A process that the driver has lost is refused by its state."""
+    """Requires a dump to refuse a process that the driver has lost, by its state."""
     with started(settings) as run:
         run.refused("dump", "304", environment={"FAKE_CUDA_FAULT": "checkpoint=broken"})
         run.refused("dump", r"process \d+ is in state 3 of the CUDA driver, in which it can't be dumped")
@@ -221,12 +223,12 @@ def failed_before(settings):
 
 
 def not_brought_back(settings):
-    """A dump that leaves the process running has failed if the driver can't bring it back, and leaves no inventory."""
+    """Requires dump --leave-running to fail without an inventory if the driver can't restore the process."""
     lost(settings, "restore=broken", "304", "--leave-running")
 
 
 def left_open(settings):
-    """A child that was forked from a process with CUDA state has devices open that nobody can close: refused."""
+    """Requires a dump to refuse a child of a CUDA process: it has devices open that no process can close."""
     with started(settings, "16", "fork", "1") as run:
         run.refused("dump", r"descriptor \d+ of process \d+ is /dev/nvidia.*forked")
         run.end(1)

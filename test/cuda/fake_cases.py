@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is tried with the played driver: a table of all cases, and those that go well."""
+"""Cases with the fake driver: a table of all, and those that succeed."""
 import os
 import platform
 import re
@@ -20,7 +20,8 @@ from storage_cases import no_room_for_images, on_two_devices, stored
 
 
 def made_ready(settings):
-    """The memory that the driver copies into was made by criu, with the flags that the driver wanted taken off."""
+    """Requires criu to make the memory that the driver copies into, and to clear the flags that the driver objects to.
+    """
     with started(settings, "64") as run:
         run.dump()
         if not re.search(r"64 MiB of process \d+ were made ready", run.log("dump")):
@@ -30,8 +31,8 @@ def made_ready(settings):
 
 
 def on_nodes(settings, command, says):
-    """Where a machine has several nodes, the driver's thread is asked where it would have its memory, and what it
-    copies into is made there. (All of it is on node 0 here: that is the only one.)"""
+    """Requires criu to make the driver's memory on the NUMA node that the driver's thread prefers. Machines with one
+    node only have node 0."""
     settings.machine = Nodes(settings.images)
     with running(settings, [*command, settings.counter, "64"]) as run:
         run.dump()
@@ -41,7 +42,7 @@ def on_nodes(settings, command, says):
         run.end(1)
 
 
-# Runs a program all whose memory has to be on node 0 (set_mempolicy(2), MPOL_BIND).
+# Runs a program with all memory on node 0 (set_mempolicy(2), MPOL_BIND).
 BOUND = [sys.executable, "-c", f"""import ctypes, os, sys
 if ctypes.CDLL(None).syscall({237 if platform.machine() == 'aarch64' else 238}, 2, ctypes.byref(ctypes.c_ulong(1)), 64):
     sys.exit("no policy")
@@ -49,7 +50,7 @@ os.execv(sys.argv[1], sys.argv[1:])"""]
 
 
 def of_others(settings, calls, state):
-    """What somebody else has locked or checkpointed before the dump stays so, however the dump ends."""
+    """Requires a lock or checkpoint of another process to stay after the dump, however the dump ends."""
     driver = Driver(settings)
     with started(settings) as run:
         for call in calls:
@@ -72,7 +73,7 @@ def of_others(settings, calls, state):
 
 
 def left_stopped(settings):
-    """A tree that stays stopped after its restore stays locked: nobody can submit work then."""
+    """Requires a tree that stays stopped after its restore to stay locked, so no process submits work."""
     driver = Driver(settings)
     with started(settings) as run:
         run.dump()
@@ -86,7 +87,7 @@ def left_stopped(settings):
 
 
 def executed(settings):
-    """A child that has executed another program is an ordinary process."""
+    """Requires a child that has executed another program to be an ordinary process."""
     with started(settings, "16", "exec", "1") as counter_of:
         counter_of.dump()
         counter_of.restore()
@@ -100,7 +101,7 @@ def counter_with(settings, wanted):
 
 
 def objects(settings):
-    """Graphs, events, streams with kernels under way, and memory that was mapped by hand."""
+    """Uses graphs, events, streams with running kernels, and memory that is mapped by hand."""
     with running(settings, [os.path.join(os.path.dirname(settings.counter), "objects")], "READY") as run:
         for _ in range(2):
             time.sleep(0.2)
@@ -220,9 +221,9 @@ CASES = {
     "storage: killed when contents are in the images": lambda settings: stored(
         settings, lambda made: killed(made, "state=hang@2")),
 }
-# What needs a place in /proc for the GPUs of another machine.
+# cases that need a file in /proc for the GPUs of another machine
 OF_MACHINES = ("criu check", "crit show", "another version of the driver", "another kind of GPU", "the other GPU",
                "the GPU that is wished", "a container with one of two GPUs", "a GPU by its name", "a GPU by its number",
                "a smaller GPU", "storage: the other GPU")
-# What needs a kernel that knows of nodes.
+# cases that need a kernel with NUMA nodes
 OF_NODES = ("memory on the node of the process", "memory on the nodes that the process wants")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parts of the cases on real GPUs: what is refused, and criu that is ended from outside."""
+"""Parts of the cases on real GPUs: refused dumps, and a criu that is ended from outside."""
 import os
 import re
 import shutil
@@ -10,11 +10,12 @@ from cases import Failed, Run
 
 
 class Skipped(Exception):
-    """Why a case can't run here."""
+    """Reason why a case can't run here."""
 
 
 def refused(settings, command, pattern, environment=None):
-    """The dump is refused, and the program goes on. A driver without what the case needs skips it."""
+    """Requires a dump to be refused, and the program to continue. A driver without the needed feature skips the case.
+    """
     try:
         run = Run(settings, command, "READY", environment=environment)
     except Failed as problem:
@@ -29,8 +30,8 @@ def refused(settings, command, pattern, environment=None):
 
 
 def uneven(settings, *words):
-    """Two processes of different sizes: the pages of the small one are written while the driver copies out the large one's
-    contents. Prints when that was, in seconds since the dump began."""
+    """Runs two processes of different sizes. criu must write pages of the small one while the driver copies contents
+    of the large one. Prints the moments in seconds after the start of the dump."""
     run = Run(settings, [settings.counter, *words], "READY", 2)
     try:
         time.sleep(0.2)
@@ -50,7 +51,7 @@ def uneven(settings, *words):
 
 
 def traced(pid):
-    """Whether criu still holds any thread of a process."""
+    """Returns true if criu still traces a thread of the process."""
     threads = f"/proc/{pid}/task"
     for thread in os.listdir(threads) if os.path.isdir(threads) else []:
         try:
@@ -63,7 +64,7 @@ def traced(pid):
 
 
 def interrupt(run, verb, seconds, *options, kill=True):
-    """Starts criu and ends it after a while, by SIGKILL or SIGTERM. Its exit code; negative if it was killed."""
+    """Starts criu and ends it after a while, by SIGKILL or SIGTERM. Returns the exit code, or the negative signal."""
     folder = os.path.join(run.work, "killed")
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where images go, and what is in the tree besides."""
+"""Cases about where images go, and about other processes in the tree."""
 import os
 import re
 import signal
@@ -13,7 +13,7 @@ from played import LOCKED, RUNNING, Driver, children, running, started
 
 
 def switched_off(settings):
-    """Without the subsystem nothing is asked of the driver, and nothing of it is in the images."""
+    """Requires --no-device cuda to make no call to the driver and to leave nothing of it in the images."""
     with started(settings) as run:
         run.dump("--no-device", "cuda", "--leave-running")
         if os.path.exists(os.path.join(run.images, "cuda.img")):
@@ -22,7 +22,7 @@ def switched_off(settings):
 
 
 def pre_dumped(settings, *options):
-    """Host memory is dumped beforehand, which the log says; what GPUs hold comes with the dump. Twice, as a chain."""
+    """Dumps host memory by two pre-dumps in a chain, which the log must say. Contents of GPUs come with the dump."""
     with started(settings, "32", "pinned") as run:
         whole = run.images
         for number in range(2):
@@ -38,7 +38,7 @@ def pre_dumped(settings, *options):
 
 
 def page_server(settings):
-    """Contents of GPUs go to a page server like other memory."""
+    """Sends contents of GPUs to a page server like other memory."""
     with started(settings, "32") as run:
         os.makedirs(run.images)
         pid_file = os.path.join(run.images, "server.pid")
@@ -51,7 +51,7 @@ def page_server(settings):
 
 
 def together(settings):
-    """A tree with a CUDA process, plain ones and one that an external plugin serves."""
+    """Dumps a tree with a CUDA process, ordinary processes, and one with a socket that an external plugin saves."""
     server = os.path.join(settings.images, "server")
     with subprocess.Popen([settings.socket_user, "serve", server], stdout=subprocess.DEVNULL) as serving:
         try:
@@ -80,7 +80,7 @@ def together(settings):
 
 
 def streamed(settings):
-    """All goes through one stream."""
+    """Sends all images through one stream."""
     with started(settings, "32") as run:
         stream = os.path.join(run.work, "stream")
         run.dump("--leave-running", "--stream-to", stream)
@@ -93,7 +93,8 @@ def streamed(settings):
 
 
 def of_criu_42(settings):
-    """Images as CRIU 4.2 and its plugin make them have no cuda.img: which process is to be restored is seen then."""
+    """Restores images of CRIU 4.2 and its plugin, which have no cuda.img. A restore must find the CUDA processes
+    itself."""
     with started(settings, "16", "threads", "2") as run:
         run.dump()
         os.unlink(os.path.join(run.images, "cuda.img"))
@@ -103,7 +104,7 @@ def of_criu_42(settings):
 
 
 def requested(settings):
-    """A client's requests: a dump that the driver refuses, one that it doesn't, and a restore."""
+    """Sends requests of a client: a dump that the driver refuses, a dump that succeeds, and a restore."""
     with started(settings) as run:
         os.makedirs(run.images)
         configuration = os.path.join(run.work, "configuration")
@@ -123,7 +124,7 @@ def requested(settings):
 
 
 def request(run, kind, options, **environment):
-    """The reply of a `criu swrk` of its own."""
+    """Returns the reply of a new `criu swrk`."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     folder = os.open(run.images, os.O_DIRECTORY)
     try:
@@ -132,7 +133,7 @@ def request(run, kind, options, **environment):
                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as swrk:
             theirs.close()
             client = rpc.Connection(ours)
-            # The other process opens what is given by number.
+            # The peer opens descriptors of this process by number.
             client.send(kind, {"images_dir_fd": folder, "log_file": f"{kind}.log", "log_level": 4, **options})
             reply = client.receive()
             ours.close()
@@ -143,8 +144,8 @@ def request(run, kind, options, **environment):
 
 
 def in_background(settings, staged=True):
-    """Memory that is written when the tree runs again is what the driver had copied out, whatever happens to it then.
-    `staged`: contents are in memory of the process, not in the images before it runs again."""
+    """Requires dump --background to write the contents that the driver had copied, whatever changes later. `staged`:
+    contents are in memory of the process, not in the images, when the tree resumes."""
     driver = Driver(settings)
     with started(settings, "96") as run:
         for attempt in range(10):
@@ -166,7 +167,7 @@ def in_background(settings, staged=True):
 
 
 def seen_late(run, driver, images):
-    """Dumps in the background. Whether the program had changed device memory before all of it was written."""
+    """Dumps with --background. Returns true if the program changed device memory before criu had written all of it."""
     run.images = os.path.join(run.work, images)
     os.makedirs(run.images)
     log = os.path.join(run.images, "dump.log")

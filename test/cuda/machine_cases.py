@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is here and what was there at the dump: driver, GPUs, libraries."""
+"""Cases in which driver, GPUs or libraries differ between dump and restore."""
 import os
 import re
 import shutil
@@ -10,7 +10,7 @@ from played import Driver, Machine, on_machine, started
 
 
 def too_old(settings):
-    """A driver from before the calls: refused by name, and the program goes on."""
+    """Requires a dump to refuse a driver without checkpoint calls, and the program to continue."""
     old = os.path.join(os.path.dirname(settings.environment["LD_LIBRARY_PATH"]), "fake-old")
     with started(settings) as run:
         run.refused("dump", "the CUDA driver is too old.*570", environment={"LD_LIBRARY_PATH": old})
@@ -27,7 +27,7 @@ def check(settings, environment=None):
 
 
 def checked(settings):
-    """criu check says which driver there is, what it can, and its GPUs."""
+    """Requires criu check to report the driver, its features and its GPUs."""
     machine = Machine(settings.images, gpus=("NVIDIA H100", "NVIDIA H200"))
     words = machine.seen_by([settings.criu, "check", "--feature", "cuda", "-v4"])
     result = subprocess.run(words, capture_output=True, text=True, check=False,
@@ -38,7 +38,7 @@ def checked(settings):
 
 
 def shown(settings):
-    """crit show says driver, GPUs and the contents of each process."""
+    """Requires crit show to print driver, GPUs and the contents of each process."""
     seen = on_machine(settings, Machine(settings.images))
     with started(seen) as run:
         run.dump()
@@ -48,7 +48,7 @@ def shown(settings):
 
 
 def other_machine(settings, pattern, then, now, *options):
-    """Images of one machine are refused on another before anything is made."""
+    """Requires a restore to refuse images of another machine before it creates anything."""
     with started(on_machine(settings, Machine(settings.images, *then))) as run:
         run.dump()
         run.settings = on_machine(settings, Machine(settings.images, *now))
@@ -61,7 +61,7 @@ def other_machine(settings, pattern, then, now, *options):
 
 
 def moved(settings, *options):
-    """What was on one GPU goes to another one, chosen by the user or because the first isn't there."""
+    """Restores on another GPU, by --gpu-map or because the first one is missing."""
     both = {"FAKE_CUDA_DEVICES": "2"}
     gpus = ("NVIDIA H100", "NVIDIA H100")
     first = Machine(settings.images, gpus=gpus[:1] if not options else gpus)
@@ -79,7 +79,8 @@ def moved(settings, *options):
 
 
 def no_room(settings):
-    """Free memory of GPUs is looked at before anything is made: a restore that runs out of it can't be undone."""
+    """Requires a restore to check free GPU memory before it creates anything: a restore without room can't be rolled
+    back."""
     with started(settings, "64") as run:
         run.dump()
         run.refused("restore", "64 MiB are to be put on GPUs, which have only 8 MiB", "-d",
@@ -89,7 +90,7 @@ def no_room(settings):
 
 
 def other_library(settings):
-    """A library of the driver that was rebuilt since is refused with both ids, before anything is made."""
+    """Requires a restore to refuse a rebuilt library of the driver with both build ids, before it creates anything."""
     own = os.path.join(settings.images, "libraries")
     shutil.copytree(settings.environment["LD_LIBRARY_PATH"], own)
     library = os.path.join(own, "libcuda.so.1")
@@ -114,7 +115,8 @@ def other_library(settings):
 
 
 def in_a_container(settings):
-    """A container that is given one of a machine's two GPUs: what was on the other one is put there by its UUID."""
+    """Restores in a container that has one of the machine's two GPUs. Contents of the other one go there by --gpu-map
+    with its UUID."""
     both = {"FAKE_CUDA_DEVICES": "2"}
     gpus = ("NVIDIA H100", "NVIDIA H100")
     driver = Driver(settings)
@@ -130,12 +132,12 @@ def in_a_container(settings):
 
 
 def uuid(device):
-    """Of a played device."""
+    """Returns the UUID of a fake device."""
     return f"GPU-fafafafa-fafa-fafa-fafa-fafafafafa{device:02x}"
 
 
 def chosen(settings, then, now, devices, *options):
-    """A program on the first played device is restored on another machine; which devices it is on then, a bit each."""
+    """Restores a program of the first fake device on another machine. Compares its devices, one bit each."""
     three = {"FAKE_CUDA_DEVICES": "3"}
     driver = Driver(settings)
     with started(on_machine(settings, then, **three)) as run:
@@ -148,19 +150,20 @@ def chosen(settings, then, now, devices, *options):
 
 
 def named_gpu(settings):
-    """GPUs are called by their models where no other is of that one."""
+    """Names GPUs by their models, where each model exists once."""
     chosen(settings, Machine(settings.images), Machine(settings.images, gpus=("NVIDIA H200", "NVIDIA H100"), first=1), 4,
            "--gpu-map", "NVIDIA H100=NVIDIA H100")
 
 
 def numbered_gpu(settings):
-    """Numbers are places by PCI address, as nvidia-smi has them, whatever the UUIDs are."""
+    """Names GPUs by numbers, which follow the PCI addresses as in nvidia-smi, whatever the UUIDs are."""
     machine = Machine(settings.images, gpus=("NVIDIA H100",) * 3, backwards=True)
     chosen(settings, machine, machine, 2, "--gpu-map", "2=1")
 
 
 def smaller_gpu(settings):
-    """Another GPU has to have as much memory as the one before, and room for what comes there, whatever others have."""
+    """Requires another GPU to have as much memory as the dumped one and room for the contents, whatever other GPUs
+    have."""
     both = {"FAKE_CUDA_DEVICES": "2"}
     gpu = Machine(settings.images)
     with started(on_machine(settings, gpu, **both, FAKE_CUDA_MEMORY="81559"), "64") as run:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pages of one process are written while the driver still copies out what devices hold of another."""
+"""Cases in which criu writes pages of one process while the driver still copies device contents of another."""
 import contextlib
 import os
 import subprocess
@@ -11,7 +11,7 @@ MEBIBYTES = 64
 
 
 def written(run):
-    """Bytes of pages that the images have by now."""
+    """Returns the bytes of pages in the images so far."""
     if not os.path.isdir(run.images):
         return 0
     return sum(os.stat(os.path.join(run.images, name)).st_blocks * 512 for name in os.listdir(run.images)
@@ -19,7 +19,7 @@ def written(run):
 
 
 def says(run, text):
-    """Whether the dump's log has this by now."""
+    """Returns true if the dump's log has this text so far."""
     return os.path.exists(os.path.join(run.images, "dump.log")) and text in run.log("dump")
 
 
@@ -32,13 +32,13 @@ def ready(run):
 
 
 class Gate:
-    """What the driver's thread of one process waits for in its checkpoint."""
+    """A gate that the driver's thread of one process waits for in its checkpoint."""
 
     def __init__(self, settings):
         self.path = os.path.join(settings.images, "gate")
 
     def open(self, result=""):
-        """`result`: of that checkpoint, if it is to fail."""
+        """Opens the gate. `result`: error with which the checkpoint fails."""
         with open(f"{self.path}-new", "w", encoding="utf-8") as file:
             file.write(result)
         os.rename(f"{self.path}-new", self.path)
@@ -46,7 +46,7 @@ class Gate:
 
 @contextlib.contextmanager
 def program(settings, *words, count=2):
-    """A program of several processes, and the gate. Ends it, checked by itself."""
+    """Runs a program of several processes with a gate. Ends it with its own check."""
     gate = Gate(settings)
     run = Run(settings, [settings.counter, *words], "READY", count, environment={"FAKE_CUDA_GATE": gate.path})
     try:
@@ -64,7 +64,8 @@ def two(settings):
 
 @contextlib.contextmanager
 def half_way(run, driver, *options, which=2, done=None):
-    """A dump with the contents of one process still on a device, and the pages of another in the images."""
+    """Starts a dump, and stops it when contents of one process are on a device and pages of another are in the images.
+    """
     with begin(run, "dump", f"checkpoint=waits@{which}", "-t", str(run.pid), *options) as dump:
         try:
             done = done or (lambda: written(run) >= MEBIBYTES << 20)
@@ -81,13 +82,14 @@ def half_way(run, driver, *options, which=2, done=None):
 
 
 def finish(run, gate, dump, result=""):
-    """Lets the checkpoint go on. The exit code of the dump."""
+    """Opens the gate. Returns the exit code of the dump."""
     gate.open(result)
     return dump.wait(60)
 
 
 def overlapped(settings, *options, done=None):
-    """`done`: whether pages of one are in the images, where their size doesn't say it."""
+    """Requires pages of one process before contents of the other. `done`: returns true if the pages are written, for
+    images whose size doesn't show it."""
     with two(settings) as (run, gate):
         with half_way(run, Driver(settings), *options, done=done and (lambda: done(run))) as dump:
             if finish(run, gate, dump) != 0:
@@ -99,7 +101,7 @@ def overlapped(settings, *options, done=None):
 
 
 def with_plain(settings):
-    """Memory of a process without CUDA is written while that of the only one with CUDA isn't there yet."""
+    """Requires pages of a process without CUDA before contents of the only process with CUDA."""
     with program(settings, "16", "plain", str(MEBIBYTES)) as (run, gate):
         with half_way(run, Driver(settings), which=1) as dump:
             if finish(run, gate, dump) != 0:
@@ -110,7 +112,7 @@ def with_plain(settings):
 
 
 def unseen(settings):
-    """Memory that something may still write to without a trace waits until files were looked at, though the process has no CUDA."""
+    """Requires criu to wait with memory that a userfaultfd may fill without a trace, also of a process without CUDA."""
     with program(settings, "16", "plain", str(MEBIBYTES), "unseen") as (run, gate):
         with half_way(run, Driver(settings), which=1, done=lambda: says(run, "wait for others: devices")) as dump:
             if finish(run, gate, dump) == 0:
@@ -121,7 +123,7 @@ def unseen(settings):
 
 
 def undone(settings, run, users=None):
-    """`users`: processes with CUDA; all, unless they are given."""
+    """Requires a rollback. `users`: the processes with CUDA; the default is all."""
     driver = Driver(settings)
     for pid in users or ready(run):
         if (state := driver.state(pid)) != RUNNING:
@@ -131,7 +133,7 @@ def undone(settings, run, users=None):
 
 
 def other_fails(settings, result="801"):
-    """The checkpoint of one fails when pages of the other are written: both go on."""
+    """Makes the checkpoint of one process fail while pages of the other are written. Both must continue."""
     with two(settings) as (run, gate):
         with half_way(run, Driver(settings)) as dump:
             if finish(run, gate, dump, result) == 0:
@@ -142,7 +144,7 @@ def other_fails(settings, result="801"):
 
 
 def interrupted(settings):
-    """SIGTERM when pages of one are written."""
+    """Sends SIGTERM while pages of one process are written."""
     with two(settings) as (run, gate):
         with half_way(run, Driver(settings)) as dump:
             dump.terminate()
@@ -152,7 +154,7 @@ def interrupted(settings):
 
 
 def killed(settings, of_worker):
-    """criu, or the process that does its work, is killed when pages of one are written."""
+    """Kills criu or its working process while pages of one process are written."""
     with two(settings) as (run, gate):
         with half_way(run, Driver(settings)) as dump:
             kill(dump, of_worker)
@@ -163,7 +165,7 @@ def killed(settings, of_worker):
 
 
 def no_room(settings):
-    """Pages of one don't fit, when contents of the other aren't there yet."""
+    """Leaves no room for pages of one process while contents of the other are on the device."""
     with two(settings) as (run, gate):
         small = os.path.join(run.work, "small")
         os.mkdir(small)

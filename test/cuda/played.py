@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The played driver and the machine that it is in, as cases use them."""
+"""The fake driver and its machine, for use by cases."""
 import contextlib
 import ctypes
 import os
@@ -13,8 +13,8 @@ RUNNING, LOCKED, CHECKPOINTED = range(3)
 
 
 class Machine:
-    """What the kernel's driver says of itself and of its GPUs, for one criu. GPU i of the list is the played device
-    first + i; `backwards`: the last one has the lowest PCI address."""
+    """Data of the kernel driver and its GPUs, as one criu sees them. GPU i of the list is the fake device first + i.
+    `backwards`: the last one has the lowest PCI address."""
 
     def __init__(self, work, release="580.159.04", gpus=("NVIDIA H100",), first=0, backwards=False):
         self.folder = os.path.join(work, f"machine-{release}-{'-'.join(gpus)}-{first}{backwards}".replace(" ", ""))
@@ -35,12 +35,12 @@ class Machine:
 
     @staticmethod
     def possible():
-        """Whether there is a place in /proc for it."""
+        """Returns true if /proc has a directory for it."""
         return os.path.isdir("/proc/driver")
 
 
 class Nodes:
-    """A machine that may have two nodes with memory (NUMA), as one criu sees it."""
+    """A machine with two NUMA nodes, as one criu sees it."""
 
     FILE = "/sys/devices/system/node/possible"
 
@@ -55,12 +55,12 @@ class Nodes:
 
     @classmethod
     def possible(cls):
-        """Whether the kernel knows of nodes at all."""
+        """Returns true if the kernel has NUMA nodes."""
         return os.path.exists(cls.FILE)
 
 
 class Driver:
-    """The played driver, called by this process as somebody else who locks and unlocks."""
+    """Calls of this process to the fake driver: a process beside criu that locks and unlocks."""
 
     def __init__(self, settings):
         self.library = ctypes.CDLL(os.path.join(settings.environment["LD_LIBRARY_PATH"], "libcuda.so.1"))
@@ -74,41 +74,41 @@ class Driver:
         self.must(getattr(self.library, f"cuCheckpointProcess{name}")(pid, None))
 
     def devices(self, pid):
-        """The devices that a process has memory on, a bit each."""
+        """Returns the devices on which a process has memory, one bit each."""
         return self.library.fakeDevicesOf(pid)
 
     def busy(self, pid):
-        """Whether its thread in a process is at work."""
+        """Returns true if the driver's thread in a process is working."""
         return self.library.fakeIsBusy(pid) == 1
 
     def ticks(self, pid):
-        """How often the kernel of the program `counter` has counted."""
+        """Returns the count of the program `counter`."""
         self.library.fakeWordOf.restype = ctypes.c_longlong
         return self.library.fakeWordOf(pid, 1)
 
     def until(self, run, state, seconds=60):
-        """Waits until a process is in a state that somebody else brings it to."""
+        """Waits until another process has brought a process into a state."""
         run.until(lambda: self.state(run.pid) == state, seconds, f"state {state} of the driver")
 
     @staticmethod
     def must(result):
         if result != 0:
-            raise Failed(f"the played driver answered {result}")
+            raise Failed(f"the fake driver returned {result}")
 
 
 def children(pid):
-    """The pids of its first thread's children; none when it is gone."""
+    """Returns the pids of the children of a process' first thread; none if the process has ended."""
     return [int(child) for child in (processes.text(f"/proc/{pid}/task/{pid}/children") or "").split()]
 
 
 def traced(pid):
-    """Whether criu still holds any thread of a process."""
+    """Returns true if criu still traces a thread of the process."""
     return any((processes.status(pid, thread) or {}).get("TracerPid", "0") != "0" for thread in processes.threads(pid))
 
 
 @contextlib.contextmanager
 def running(settings, command, ready="READY", count=1, **options):
-    """A program while a case is about it. The case may look at another process of its session: see look_at_child()."""
+    """Runs a program for the time of a case. The case may switch to another process of its session: look_at_child()."""
     run = Run(settings, command, ready, count, **options)
     leader = run.pid
     try:
@@ -119,33 +119,33 @@ def running(settings, command, ready="READY", count=1, **options):
 
 
 def started(settings, *words, **options):
-    """The program `counter`."""
+    """Runs the program `counter`."""
     return running(settings, [settings.counter, *(words or ["16"])], **options)
 
 
 def look_at_child(run):
-    """What is dumped, restored and ended from here on is the only child of what the case was about."""
+    """Switches the case to the only child of its process, for dumps, restores and the end."""
     run.pid, = children(run.pid)
 
 
 def kill(criu, of_worker):
-    """Kills criu, or the process that does its work while it watches."""
+    """Kills criu, or its working process."""
     for pid in children(criu.pid)[:1] if of_worker else [criu.pid]:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            pass  # it is done
+            pass  # the process has ended
 
 
 def require_failure(criu):
-    """The end of one that was interrupted or killed."""
+    """Requires criu to fail after a signal."""
     if criu.wait(60) == 0:
         raise Failed("it ended well")
 
 
 def begin(run, verb, wanted, *options):
-    """Starts criu without waiting for it to end, but until the fault has come; once, so that what undoes its work is
-    spared."""
+    """Starts criu, and waits until the fault has happened. The fault happens once, so that a rollback isn't affected.
+    """
     os.makedirs(run.images, exist_ok=True)
     come = os.path.join(run.work, "come")
     if os.path.exists(come):

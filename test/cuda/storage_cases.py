@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A driver that has storage mode."""
+"""Cases with a driver that has storage mode."""
 import os
 import subprocess
 
@@ -8,7 +8,8 @@ from played import started
 
 
 def stored(settings, case, *, straight=True, **options):
-    """A case with a driver that has storage mode. Its dump says whether contents went straight into the images."""
+    """Runs a case with a driver that has storage mode. `straight`: contents go straight into the images, according to
+    the log."""
     def check(run, verb):
         if verb != "dump" or "-t" not in run.last:
             return
@@ -22,7 +23,8 @@ def stored(settings, case, *, straight=True, **options):
 
 
 def no_room_for_images(settings):
-    """Where images can't take contents, these are held until the driver takes them back: the program goes on."""
+    """Requires criu to hold contents until the driver takes them back, if images have no room for them. The program
+    continues."""
     with started(settings, "64") as run:
         small = os.path.join(run.work, "small")
         os.mkdir(small)
@@ -41,5 +43,5 @@ def no_room_for_images(settings):
 
 
 def on_two_devices(settings):
-    """Each GPU's contents go by themselves, and back to where they were."""
+    """Requires the contents of each GPU to be copied separately, and back to the same GPU."""
     counter(settings, "24", "spread", processes=2, times=2)

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Trees with GPUs of two vendors: simulated AMD GPUs, and two GPUs of test/cuda's simulated driver, which is a library
+# Trees with GPUs of two vendors: simulated AMD GPUs, and two GPUs of test/cuda's fake driver, which is a library
 # and a few files. The functions are used as those of modes.sh, and use them.
 # shellcheck disable=SC2154 # variables of modes.sh
 
@@ -109,7 +109,7 @@ leaves_nothing() {
     gone "$pid" || fail "a restore with $1 left the program behind"
 }
 
-# usage: with_faults FUNCTION FAULTS POINTS: calls the function for each fault of the simulated CUDA driver, and for
+# usage: with_faults FUNCTION FAULTS POINTS: calls the function for each fault of the fake CUDA driver, and for
 # each failing point of the simulated AMD driver
 with_faults() {
     for fault in $2; do

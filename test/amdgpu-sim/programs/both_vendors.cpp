@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Has GPUs of two vendors in one tree. The parent computes with AMD GPUs. One child uses CUDA by the simulated driver
+// Has GPUs of two vendors in one tree. The parent computes with AMD GPUs. One child uses CUDA by the fake driver
 // of test/cuda, one uses both, and one uses no GPU.
 #include <signal.h>
 #include <sys/mman.h>

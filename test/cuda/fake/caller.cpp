@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The checkpoint calls of the played driver, which another process makes.
+// Checkpoint calls of the fake driver, which another process makes.
 //
-// $FAKE_CUDA_FAULT, in the environment of the caller: CALL=WHAT, or CALL=WHAT@N for its Nth time only, several with
-// commas. CALL is one of state, thread, lock, checkpoint, restore, unlock, complete. WHAT: a number: the call fails
-// with this result, and nothing is done. hang: it never comes back. dies, stuck, slow, waits, broken: see Trouble.
+// $FAKE_CUDA_FAULT in the caller's environment is CALL=WHAT, or CALL=WHAT@N for the Nth call only; several are
+// separated by commas. CALL is state, thread, lock, checkpoint, restore, unlock or complete. WHAT is a number: the call
+// fails with this result and does nothing. Or it is hang: the call never returns. For dies, stuck, slow, waits and
+// broken see Trouble.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -53,7 +54,7 @@ private:
     std::uintptr_t where_ = 0;
 };
 
-// Whether a fault may come: those of FAKE_CUDA_ONCE come once, in whatever process, and make this file.
+// Returns true if a fault may happen. With FAKE_CUDA_ONCE faults happen once over all processes, and create this file.
 bool mayFail() {
     const char* const once = getenv("FAKE_CUDA_ONCE");
     if (once == nullptr)
@@ -64,7 +65,7 @@ bool mayFail() {
     return file >= 0;
 }
 
-// What shall go wrong with this call; empty for nothing. Calls are counted for each process.
+// Returns the fault of this call; empty for none. Each process counts its calls.
 std::string wantedFault(const std::string& name) {
     static std::mutex counting;
     static std::map<std::string, int> calls;
@@ -98,7 +99,7 @@ std::uintptr_t base(int pid) {
     return 0;
 }
 
-// What a process, or a thread, is called in its own pid namespace; 0 if it is gone.
+// Returns the id of a process or thread in its innermost pid namespace; 0 if it has ended.
 int innermost(const std::string& folder) {
     std::ifstream status(folder + "/status");
     for (std::string line; std::getline(status, line);)
@@ -109,8 +110,8 @@ int innermost(const std::string& folder) {
 
 namespace {
 
-// One caller at a time, as the driver sees to by itself: a name that only one socket can have, and that goes with
-// whoever has it.
+// Holds a lock, so that one process calls at a time, as in the real driver. The lock is a socket name, which the kernel
+// frees when the holder ends.
 class Turn {
 public:
     explicit Turn(int pid) : socket_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -179,7 +180,7 @@ int ask(int pid, Command command, const char* name, std::uint32_t timeoutMs, Con
     const Turn turn(pid);
     if (!remote.read(found))
         return InvalidValue;
-    // That of somebody who has ended since.
+    // The request of a process that has ended.
     while (found.asked != found.answered) {
         usleep(200);
         if (!remote.read(found))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What both sides of the played driver know: the process that uses a GPU, and a caller that is another process.
+// Data that both sides of the fake driver share: the process that uses a GPU, and a calling process.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace fake {
 
-// CUresult.
+// Values of CUresult.
 enum Result {
     Success = 0,
     InvalidValue = 1,
@@ -23,10 +23,10 @@ enum Result {
     NotReady = 600,
 };
 
-// CUprocessState; the last two came with driver 615.
+// Values of CUprocessState. The last two came with driver 615.
 enum State : int { Running, Locked, Checkpointed, Failed, Checkpointing, Restoring };
 
-// Of the driver's thread. Stored: contents are for the caller to copy, who says when it is done.
+// Commands to the driver's thread. Stored: the caller copies the contents, and reports the end.
 enum Command : int {
     GetState = 1,
     Lock,
@@ -39,14 +39,14 @@ enum Command : int {
     RestoreDone,
 };
 
-// What the thread does besides.
+// Faults of the thread.
 enum Trouble : int {
     None,
-    Dies,    // it ends
-    Stuck,   // it never answers again
-    Slow,    // it takes a second and a half more
-    Waits,   // it waits until there is a file $FAKE_CUDA_GATE, and answers with the number in it, if there is one
-    Broken,  // out of memory with half of it done: the process is Failed for good
+    Dies,    // the thread ends
+    Stuck,   // the thread never answers again
+    Slow,    // the thread takes 1.5 seconds longer
+    Waits,   // the thread waits for the file $FAKE_CUDA_GATE, and answers with the number in it
+    Broken,  // memory runs out halfway, and the process stays Failed
 };
 
 constexpr int kMostDevices = 4;
@@ -54,16 +54,16 @@ constexpr std::size_t kMostAllocations = 64;
 constexpr std::uint32_t kMagic = 0xfa4ec0da;
 constexpr std::uint64_t kPage = 4096;
 
-// Memory "on a device": shared memory of a file that the process has mapped.
+// "Device memory": shared memory of a file that the process has mapped.
 struct Allocation {
     char* start;
     std::uint64_t size;  // whole pages
-    char* staged;        // while it is checkpointed, unless it is stored
+    char* staged;        // contents of a checkpointed allocation, unless stored
     int device;
     int unused;
 };
 
-// What the caller reads and writes in the memory of the process.
+// Data that the caller reads and writes in the memory of the process.
 struct Control {
     std::uint32_t magic;
     int thread;
@@ -72,10 +72,10 @@ struct Control {
     int trouble;
     std::uint32_t timeoutMs;
     int result;
-    int stored;  // contents are in nobody's memory
-    int owner;   // a child that was forked from it has all this, too, and no thread
-    int caller;  // of an operation that is under way
-    int moving;  // 1: a restore puts what was on device i on device moves[i]
+    int stored;  // contents are in no memory
+    int owner;   // the real process: a forked child has a copy of this, and no thread
+    int caller;  // pid of the caller of the present operation
+    int moving;  // 1: a restore moves contents of device i to device moves[i]
     int moves[kMostDevices];
     int unused;
     std::uint64_t asked;
@@ -85,18 +85,19 @@ struct Control {
 };
 extern Control control;
 
-// Of this process: how many GPUs there are ($FAKE_CUDA_DEVICES), and which driver is played ($FAKE_CUDA_DRIVER: 580).
+// Return the number of GPUs of this process ($FAKE_CUDA_DEVICES), and the driver's release ($FAKE_CUDA_DRIVER, default
+// 580).
 int deviceCount();
 int driverRelease();
 
-// The device of a context that cuDevicePrimaryCtxRetain() gave out, or -1.
+// Returns the device of a context of cuDevicePrimaryCtxRetain(), or -1.
 int deviceOf(const void* context);
-// Whether this process has a context of that device.
+// Returns true if this process has a context of that device.
 bool isRetained(int device);
-// Whether cuInit() was called here.
+// Returns true if this process has called cuInit().
 bool isInitialized();
 
-// A call of the program's: waits while the process is locked, and is waited for by a lock.
+// A call of the program. It waits while the process is locked, and a lock waits for it.
 class Entered {
 public:
     Entered();
@@ -105,15 +106,15 @@ public:
     Entered& operator=(const Entered&) = delete;
 };
 
-// The start of this library in a process; 0 if it isn't there.
+// Returns the address of this library in a process; 0 if it isn't loaded.
 std::uintptr_t base(int pid);
-// Of a process with CUDA state.
+// Reads the control block of a process with CUDA state.
 bool readControl(int pid, Control& into);
-// The thread that works in it for the driver, by the number that the caller sees.
+// Returns the tid of the driver's thread in the caller's pid namespace.
 int threadOf(int pid, const Control& control);
-// As a restore was given them: pairs of UUIDs, from and to. False if one is of no device.
+// Stores the device moves of a restore: pairs of UUIDs, from and to. Returns false for an unknown UUID.
 bool setMoves(int pid, const unsigned char* pairs, std::uint32_t count);
-// Has the driver's thread of a process do something; `name` is what $FAKE_CUDA_FAULT calls it.
+// Sends a command to the driver's thread of a process. `name` is its name in $FAKE_CUDA_FAULT.
 int ask(int pid, Command command, const char* name, std::uint32_t timeoutMs, Control* answer = nullptr);
 
 }  // namespace fake

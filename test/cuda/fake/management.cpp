@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A libnvidia-ml.so.1 that says of each GPU how much memory it has ($FAKE_CUDA_MEMORY: 1 TiB), and how much of it
-// nobody uses ($FAKE_CUDA_FREE: all; a number for each GPU, with commas, of which the last counts for all that follow),
-// in MiB. With $FAKE_CUDA_MUTE it never answers.
+// A libnvidia-ml.so.1 that returns the memory of each GPU ($FAKE_CUDA_MEMORY, default 1 TiB) and the free part of it
+// ($FAKE_CUDA_FREE, default all), in MiB. $FAKE_CUDA_FREE has a number for each GPU, separated by commas; the last one
+// counts for all further GPUs. With $FAKE_CUDA_MUTE it never answers.
 #include <unistd.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ unsigned devices() {
     return value == nullptr ? 1 : static_cast<unsigned>(atoi(value));
 }
 
-// The number at this place of a list with commas, or its last one.
+// Returns the number at this position of a list with commas, or its last one.
 unsigned long long mebibytes(const char* variable, std::uintptr_t place, unsigned long long otherwise) {
     const char* text = getenv(variable);
     if (text == nullptr)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A libcuda.so.1 without a GPU, for tests: as much of the CUDA driver API as test/cuda/programs and criu use, in one
-// library for both sides, as the real one is.
+// A libcuda.so.1 without a GPU, for tests. It has the part of the CUDA driver API that test/cuda/programs and criu use,
+// in one library for both sides like the real one.
 //
-// This file is the process that uses a GPU. As there, a thread of the driver in it does the work, and a call about a
-// process waits until that thread answers: never, if it stands still. What is "on the device" is shared memory of files
-// that the process has mapped; a checkpoint copies it to new private memory and closes all devices, and a restore makes
-// new files of it. So a criu that leaves out one of the steps finds other contents, or open devices.
+// This file is the side of the process that uses a GPU. A thread of the driver in that process does the work, as in the
+// real one. A call about a process waits until that thread answers, and forever if the thread is stopped. "Device
+// memory" is shared memory of files that the process has mapped. A checkpoint copies it to new private memory and
+// closes all devices. A restore makes new files. So a criu that omits a step finds other contents or open devices.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,8 +31,8 @@ Control control;
 
 namespace {
 
-std::mutex guard;              // of allocations
-std::atomic<int> underWay{0};  // calls that are past the lock
+std::mutex guard;              // protects the allocations
+std::atomic<int> underWay{0};  // number of calls that have passed the lock
 std::vector<int> devices;
 std::atomic<bool> initialized{false};
 std::atomic<int> retained[kMostDevices];
@@ -89,7 +89,7 @@ int checkpointDevices() {
         return IllegalState;
     for (std::uint64_t i = 0; i < control.count; ++i) {
         Allocation& each = control.allocations[i];
-        // As the real one, which has the kernel make all pages at once.
+        // The real driver makes the kernel allocate all pages at once, too.
         void* const staged =
             mmap(nullptr, each.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (staged == MAP_FAILED)
@@ -103,7 +103,7 @@ int checkpointDevices() {
     return Success;
 }
 
-// What was on a device goes to another one: each that has memory of the process must be named.
+// Moves memory to other devices. Each device with memory of the process must be named.
 int moveAll() {
     for (std::uint64_t i = 0; control.moving != 0 && i < control.count; ++i) {
         const int to = control.moves[control.allocations[i].device];
@@ -138,7 +138,7 @@ int change(State from, State to) {
     return Success;
 }
 
-// The caller has what it wants: devices forget it.
+// The caller has copied the contents, so devices drop them.
 int checkpointDone() {
     if (state() != Checkpointing)
         return IllegalState;
@@ -205,7 +205,7 @@ void injectFault(int trouble) {
         usleep(1500000);
 }
 
-// What the gate's file says, when it is there; Success if that is nothing.
+// Waits for the gate's file and returns the number in it; Success if it is empty.
 int awaitGate() {
     const char* const gate = getenv("FAKE_CUDA_GATE");
     int file = -1;
@@ -227,7 +227,7 @@ int answer(int trouble) {
     return refused != Success ? refused : carryOut(control.command, control.timeoutMs);
 }
 
-// Who was copying contents has ended: nothing has happened.
+// Reverts an operation whose caller has ended.
 void giveUpForDead() {
     if (state() != Checkpointing && state() != Restoring)
         return;
@@ -255,7 +255,7 @@ void* work(void*) {
 
 void begin() {
     initialized = true;
-    // criu calls this as well, to wake GPUs; it has no devices open here.
+    // criu calls cuInit() to wake GPUs, and has no devices open here.
     if (getenv("FAKE_CUDA_CALLER") != nullptr)
         return;
     openDevices();
@@ -348,7 +348,7 @@ FAKE int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
     return Success;
 }
 
-// For tests: one bit for each device that a process has memory on.
+// For tests: returns one bit for each device on which a process has memory.
 FAKE int fakeDevicesOf(int pid) {
     Control found{};
     int devices = 0;
@@ -357,13 +357,13 @@ FAKE int fakeDevicesOf(int pid) {
     return devices;
 }
 
-// For tests: whether the driver's thread of a process is at work.
+// For tests: returns 1 if the driver's thread of a process is working.
 FAKE int fakeIsBusy(int pid) {
     Control found{};
     return readControl(pid, found) && found.asked != found.answered ? 1 : 0;
 }
 
-// For tests: the first word of what a process has in its Nth piece of device memory; -1 if there is none.
+// For tests: returns the first word of a process' Nth device allocation; -1 if there is none.
 FAKE long long fakeWordOf(int pid, int number) {
     Control found{};
     if (!readControl(pid, found) || static_cast<std::uint64_t>(number) >= found.count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Copies on a stream are done when it is synchronized, and not before: whoever looks at them too early, or uses their
-// buffer again, finds something else.
+// Copies on a stream are done when the stream is synchronized, and not before. A caller that reads them or uses their
+// buffer again too early finds other content.
 #include "storage.hpp"
 
 #include <dlfcn.h>
@@ -40,7 +40,7 @@ struct Operation {
     StorageInfo info{};
 };
 
-// All of a device's memory of a process, one behind the other. False if something can't be mapped.
+// Maps all memory of a process on one device, contiguously. Returns false if a mapping fails.
 bool mapDevice(int pid, const Control& of, int device, Operation& into) {
     std::uint64_t bytes = 0;
     for (std::uint64_t i = 0; i < of.count; ++i)
@@ -137,7 +137,7 @@ FAKE int cuStreamSynchronize(void* stream) {
     return Success;
 }
 
-// With three arguments, as it is since CUDA 12.5.
+// Has three arguments since CUDA 12.5.
 FAKE int cuStreamGetCtx_v2(void* stream, void** context, void** green) {
     const int device = static_cast<Stream*>(stream)->device;
     *green = nullptr;
@@ -173,7 +173,7 @@ FAKE int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t siz
     return Success;
 }
 
-// The plain symbols of some calls are old forms of them; the right ones are found here.
+// Returns current versions of calls: the plain symbols of some calls have an older form.
 FAKE int cuGetProcAddress_v2(const char* symbol, void** function, int version, std::uint64_t, int*) {
     if (version > (driverRelease() >= 615 ? 13040 : 13000))
         return InvalidValue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Storage mode, as driver 615 has it: the memory of all devices of a process appears in the caller, which copies it.
+// Storage mode of driver 615: the device memory of a process is mapped in the caller, which copies it.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,10 @@ struct RestoreArguments {
 };
 static_assert(sizeof(CheckpointArguments) == 64 && sizeof(RestoreArguments) == 64);
 
-// Has the driver's thread of a process begin, and maps its device memory here. `info` gets what the caller has to know.
+// Makes the driver's thread of a process begin, and maps its device memory here. Sets `info` to the data for the
+// caller.
 int beginStorage(int pid, Command command, const char* name, StorageInfo** info);
-// Copies are waited for, nothing is mapped any more, and the thread ends what it began.
+// Waits for copies, unmaps everything, and makes the thread complete the operation.
 int completeStorage(void* handle);
 
 }  // namespace fake

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What programs have devices do: kernels, streams of them, graphs and events, all of it at once and in the calling
-// thread. A stream that is captured notes kernels instead.
+// Work of devices: kernels, streams, graphs and events. The calling thread executes it at once. A stream in capture
+// mode records kernels instead.
 #include <unistd.h>
 
 #include <cstring>
@@ -136,7 +136,7 @@ FAKE int cuMemGetAllocationGranularity(std::size_t* granularity, const void*, in
     return Success;
 }
 
-// The range is the memory, too.
+// The reserved range already is the memory.
 FAKE int cuMemAddressReserve(unsigned long long* memory, std::size_t size, std::size_t, unsigned long long,
                              unsigned long long) {
     return cuMemAlloc_v2(memory, size);

@@ -2,9 +2,8 @@
 // A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [fork 1] [exec 1] [pinned]
 //                                          [spread] [child MEBIBYTES] [plain MEBIBYTES] [unseen]
 //
-// Each process fills that much device memory with a pattern, says READY, and has a kernel count, over and over. On
-// SIGTERM it looks whether every word is right, and whether the kernel has counted as often as it was started: PASS, or
-// FAIL and what is wrong.
+// Each process fills that much device memory with a pattern, prints READY, and runs a counting kernel again and again.
+// On SIGTERM it checks every word and the number of counted kernels. It prints PASS, or FAIL with the reason.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -31,16 +30,16 @@ struct Wanted {
     int processes = 1;
     int threads = 1;
     int device = 0;
-    int forked = 0;           // a child is forked when CUDA is in use already
-    int executed = 0;         // one that executes another program then
-    std::uint64_t child = 0;  // MiB of the children; 0: as much as the first process
+    int forked = 0;           // fork a child after CUDA is in use
+    int executed = 0;         // the same, with a child that executes another program
+    std::uint64_t child = 0;  // MiB of each child; 0: as the first process
     std::uint64_t plain = 0;  // MiB of ordinary memory of one more child, which uses no GPU
     bool pinned = false;
     bool spread = false;  // process i uses device i
-    bool unseen = false;  // the plain child has what could write to its memory unseen
+    bool unseen = false;  // the plain child has a userfaultfd, which could fill its memory without a trace
 };
 
-// One thread's counting.
+// Counts in one thread.
 void count(int device, cuda::DevicePointer counter, const cuda::Kernels& kernels, std::atomic<std::uint64_t>& started) {
     cuda::use_device(device);
     while (!asked) {
@@ -54,7 +53,7 @@ void count(int device, cuda::DevicePointer counter, const cuda::Kernels& kernels
     cuda::call("cuCtxSynchronize");
 }
 
-// A child that only waits for its end, with what it got from this process, or as another program.
+// Forks a child that waits for its end, with the inherited state or as another program.
 void makeChild(bool executes) {
     const pid_t parent = getpid();
     if (fork() != 0) {
@@ -184,7 +183,7 @@ int main(int argc, char* argv[]) {
     sigemptyset(&end);
     sigaddset(&end, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &end, nullptr);
-    // Children come before anything of CUDA: what is forked from a process that has it can't use it.
+    // Forks before any use of CUDA: CUDA doesn't work in a child of a process that uses it.
     std::vector<pid_t> children;
     for (int i = 1; i < wanted.processes; ++i) {
         const pid_t child = fork();

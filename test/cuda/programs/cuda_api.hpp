@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The few calls of the CUDA driver API that the test programs make. The library is loaded, not linked, so the programs
-// build without it, and run with the real one as well as with that of fake/.
+// Calls of the CUDA driver API for the test programs. Programs load the library and don't link it. So they build
+// without it, and run with the real one and with the one of fake/.
 #pragma once
 
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ void call(const char* name, Args... args) {
     }
 }
 
-// The primary context of a device, current in the calling thread.
+// Makes the primary context of a device current in the calling thread.
 inline void use_device(int ordinal) {
     static const bool initialized = (call("cuInit", 0U), true);
     (void)initialized;
@@ -56,10 +56,10 @@ inline DevicePointer allocate(std::size_t size) {
     return memory;
 }
 
-// tick(u64* counter): adds one. spin(u64 nanoseconds, u64* counter): adds one when that time is over. fill(u64* words,
-// u64 count, u64 seed): word i becomes (i + seed) times an odd number. check(u64* words, u64 count, u64 seed, u64*
-// wrong): counts those that are something else. fill and check begin alike: behind it %a7 is the address of a word, and
-// %a6 what belongs there.
+// Returns the kernels. tick(u64* counter) adds one. spin(u64 nanoseconds, u64* counter) adds one after that time.
+// fill(u64* words, u64 count, u64 seed) sets word i to (i + seed) times an odd number. check(u64* words, u64 count, u64
+// seed, u64* wrong) counts wrong words. fill and check share their beginning, after which %a7 is the address of a word
+// and %a6 its right value.
 inline std::string kernels() {
     const std::string each = R"(
     .reg .b64 %a<11>;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Generates text with a language model of random weights, one line "step token" per token. usage: generate.py TOKENS
 
-The model is GPT-2's of the transformers library, with its cache of keys and values, or, without that library, a small decoder
-of our own that has such a cache, too. Every run generates the same.
+The model is GPT-2 of the transformers library, with its key-value cache. Without that library it is a small decoder
+with such a cache. Every run generates the same text.
 """
 import sys
 import time
@@ -16,7 +16,7 @@ WORDS, WIDTH, LAYERS, HEADS = 5000, 768, 8, 12
 
 
 class Block(torch.nn.Module):
-    """One layer of a decoder."""
+    """A layer of a decoder."""
 
     def __init__(self):
         super().__init__()
@@ -27,7 +27,7 @@ class Block(torch.nn.Module):
         self.wide = torch.nn.Sequential(torch.nn.Linear(WIDTH, 4 * WIDTH), torch.nn.GELU(), torch.nn.Linear(4 * WIDTH, WIDTH))
 
     def forward(self, state, cache):
-        """The new state, and what is remembered for the next token."""
+        """Returns the new state, and the cache for the next token."""
         query, key, value = (part.view(HEADS, 1, WIDTH // HEADS)
                              for part in self.attention(self.first(state)).split(WIDTH, dim=-1))
         if cache is not None:
@@ -38,7 +38,7 @@ class Block(torch.nn.Module):
 
 
 class OwnModel(torch.nn.Module):
-    """A decoder."""
+    """A small decoder."""
 
     def __init__(self):
         super().__init__()
@@ -48,7 +48,7 @@ class OwnModel(torch.nn.Module):
         self.caches = [None] * LAYERS
 
     def following(self, token):
-        """What comes after a token and all before it."""
+        """Returns the scores of the next token."""
         state = self.words(token.view(1))
         for index, block in enumerate(self.blocks):
             state, self.caches[index] = block(state, self.caches[index])
@@ -64,7 +64,7 @@ class LibraryModel:
         self.cache = None
 
     def following(self, token):
-        """What comes after a token and all before it."""
+        """Returns the scores of the next token."""
         answer = self.model(token.view(1, 1), past_key_values=self.cache, use_cache=True)
         self.cache = answer.past_key_values
         return answer.logits[0, -1]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Trains a network with JAX, one line "step loss" per step. usage: jax_training.py STEPS. Ends with 77 if JAX can't be used."""
+"""Trains a network with JAX, one line "step loss" per step. usage: jax_training.py STEPS. Exits with 77 if JAX doesn't
+work."""
 import sys
 import time
 
@@ -19,13 +20,13 @@ weights = [jax.random.normal(key, (WIDTH, WIDTH)) / WIDTH ** 0.5 for key in keys
 
 
 def loss_of(parameters, data):
-    """How far the network is from rotating its input."""
+    """Returns the distance of the network from a rotation of its input."""
     return jnp.mean((jnp.tanh(data @ parameters[0]) @ parameters[1] - jnp.roll(data, 1, 1)) ** 2)
 
 
 @jax.jit
 def step_of(parameters, data):
-    """One step of gradient descent."""
+    """Does one step of gradient descent."""
     loss, gradients = jax.value_and_grad(loss_of)(parameters, data)
     return loss, [weight - 0.05 * gradient for weight, gradient in zip(parameters, gradients)]
 

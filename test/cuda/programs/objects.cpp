@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A program that has the more unusual things of the CUDA driver API, and uses them all the time. usage: objects
-// [managed]
+// Uses the less common parts of the CUDA driver API all the time. usage: objects [managed]
 //
-// Memory that was made and mapped by hand (cuMemCreate), a graph of three kernels, events, a stream that a kernel is
-// always under way in, and copies to pinned memory while others run. Says READY; on SIGTERM it looks whether everything
-// was done as often as it was asked for: PASS, or FAIL and what is wrong. managed: it has managed memory, too.
+// The parts are memory of cuMemCreate, a graph of three kernels, events, a stream that always runs a kernel, and copies
+// to pinned memory beside others. Prints READY. On SIGTERM it requires every operation to have run as often as it was
+// started, and prints PASS, or FAIL with the reason. With "managed" it has managed memory, too.
 #include <signal.h>
 #include <unistd.h>
 
@@ -17,7 +16,7 @@ namespace {
 
 volatile sig_atomic_t asked = 0;
 
-// CUmemLocation, CUmemAllocationProp and CUmemAccessDesc of cuda.h.
+// Copies of CUmemLocation, CUmemAllocationProp and CUmemAccessDesc of cuda.h.
 struct Location {
     int type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
     int id = 0;
@@ -39,7 +38,7 @@ constexpr std::uint64_t kWords = kBytes / 8;
 constexpr std::uint64_t kSeed = 77;
 constexpr std::uint64_t kSpin = 200'000'000;  // nanoseconds
 
-// Memory that consists of a reserved range and a handle mapped into it.
+// Makes memory from a reserved range and a handle that is mapped into it.
 cuda::DevicePointer mappedMemory() {
     AllocationProperties properties;
     static_assert(sizeof(properties) == 32);
@@ -63,7 +62,7 @@ void* newStream() {
     return stream;
 }
 
-// A graph that counts three times.
+// Makes a graph that counts three times.
 void* countingGraph(const cuda::Kernels& kernels, cuda::DevicePointer counter, void* stream) {
     void* graph = nullptr;
     void* executable = nullptr;

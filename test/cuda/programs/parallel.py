@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Distributed training, started by torchrun: each rank prints lines "RANK step loss". usage: parallel.py STEPS BACKEND"""
+"""Trains on several ranks, started by torchrun. Each rank prints lines "RANK step loss". usage: parallel.py STEPS
+BACKEND"""
 import os
 import sys
 import time
@@ -27,7 +28,8 @@ for step in range(int(sys.argv[1])):
         dist.all_reduce(parameter.grad)
         parameter.grad /= dist.get_world_size()
     optimizer.step()
-    # The ranks share one output, and torchrun has Python write it unbuffered: print() writes a line and its end apart.
+    # The ranks share one unbuffered output, and print() writes a line and its end separately. So a single write is
+    # used.
     os.write(1, f"{RANK} {step} {loss.item().hex()}\n".encode())
     time.sleep(0.05)
 dist.destroy_process_group()

@@ -4,7 +4,7 @@
 
 With two GPUs the second half of the network is on the second one.
 
-Every run computes the same, so the lines of one that was dumped and restored on the way must be those of one that wasn't.
+The computation is deterministic, so a run with a dump and a restore must print the same lines as one without.
 """
 import sys
 import time
