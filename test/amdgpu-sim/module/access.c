@@ -10,9 +10,9 @@
 
 /* A range of memory that one access can use. */
 struct stretch {
-    struct page* page;    /* the first of a buffer's pages that lie side by side, or */
+    struct page* page;    /* first of the physically contiguous pages of a buffer, or NULL */
     struct mm_struct* mm; /* address space of a process */
-    u64 offset;           /* in the page, or address in the process */
+    u64 offset;           /* in the page, or the address in the process */
     u64 size;
 };
 
@@ -99,7 +99,7 @@ static int move_user(struct mm_struct* mm, u64 address, void* buffer, u64 size, 
     unsigned long left;
 
     if (!mmget_not_zero(mm)) {
-        return -EFAULT; /* the process is gone */
+        return -EFAULT; /* the process has ended */
     }
     kthread_use_mm(mm);
     left = write ? copy_to_user((void __user*)address, buffer, size)

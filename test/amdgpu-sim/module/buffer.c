@@ -19,7 +19,7 @@ static void account(s64 bytes) {
     u64 now = atomic64_add_return(bytes, &system_bytes);
 
     if (now > READ_ONCE(system_peak)) {
-        WRITE_ONCE(system_peak, now); /* two at the same moment may lose one of them: good enough for a figure */
+        WRITE_ONCE(system_peak, now); /* a concurrent update may be lost: good enough for a statistic */
     }
 }
 

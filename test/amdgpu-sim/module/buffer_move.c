@@ -80,7 +80,7 @@ void sim_bo_move_all(void) {
         if (count < 2) {
             continue;
         }
-        mutex_lock(&bo->base.pages_lock); /* which a fault takes, too */
+        mutex_lock(&bo->base.pages_lock); /* a page fault takes this lock, too */
         drm_vma_node_unmap(&object->vma_node, object->dev->anon_inode->i_mapping);
         rotate(bo, count, scratch);
         mutex_unlock(&bo->base.pages_lock);

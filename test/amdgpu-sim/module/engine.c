@@ -11,7 +11,7 @@
 
 struct sim_engine {
     struct sim_gpu* gpu;
-    u64 done; /* submissions that were executed */
+    u64 done; /* executed submissions */
     struct task_struct* thread;
     spinlock_t lock;
     struct list_head jobs;

@@ -12,7 +12,7 @@
 #include "kfd.h"
 
 #define MAX_ARGUMENTS 4096u
-#define CREATE_PROCESS 0x25 /* newer than the headers of this kernel */
+#define CREATE_PROCESS 0x25 /* the headers of this kernel lack this ioctl */
 
 static int major;
 static struct class* class;

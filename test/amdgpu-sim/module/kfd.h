@@ -18,20 +18,20 @@
 #define SIM_MMAP_GPU_SHIFT 46
 #define SIM_MMAP_GPU_MASK 0xffffull
 
-#define SIM_DOORBELL_BYTES 8192u /* of one process on one GPU */
+#define SIM_DOORBELL_BYTES 8192u /* size for one process on one GPU */
 #define SIM_DOORBELLS (SIM_DOORBELL_BYTES / 8)
 #define SIM_EVENT_PAGE_BYTES (KFD_SIGNAL_EVENT_LIMIT * 8)
-#define SIM_FIRST_OTHER_EVENT 0x80000000u /* ids of events that aren't signals */
+#define SIM_FIRST_OTHER_EVENT 0x80000000u /* first id of events that aren't signals */
 #define SIM_MAX_QUEUES 1024
-#define SIM_MAX_XCCS 8 /* dies of a GPU, each of which has a part of a compute queue's state */
+#define SIM_MAX_XCCS 8 /* dies of a GPU; each has a part of a compute queue's state */
 
 struct sim_process;
 
 /* State of a process on one GPU. */
 struct sim_pdd {
     struct sim_gpu* gpu;
-    bool present;    /* the process was allowed the GPU when it opened /dev/kfd for the first time */
-    u32 user_gpu_id; /* the id this process knows the GPU by: another one than the GPU's after a restore elsewhere */
+    bool present;    /* the device cgroup allowed the GPU when the process first opened /dev/kfd */
+    u32 user_gpu_id; /* GPU id that the process uses; differs from the GPU's id after a restore elsewhere */
     struct file* drm_file;
     struct sim_vm* vm;
     struct idr allocations;
@@ -43,8 +43,8 @@ struct sim_allocation {
     struct sim_bo* bo; /* NULL for doorbells and MMIO */
     u64 address, size, user_address;
     u32 flags;
-    u32 mapped;                 /* a bit for each GPU */
-    struct list_head user_link; /* of memory of the process */
+    u32 mapped;                 /* one bit for each GPU */
+    struct list_head user_link; /* list of memory of the process */
 };
 
 struct sim_queue {
@@ -54,11 +54,11 @@ struct sim_queue {
     struct mutex lock; /* held while a packet is executed */
     struct kfd_ioctl_create_queue_args arguments;
     u32 doorbell;
-    u32 evictions; /* runs if 0 */
+    u32 evictions; /* the queue runs if 0 */
     bool faulted;
-    u64 read, write; /* bytes, dwords or packets since the queue's creation, by kind of queue */
-    u64 rung;        /* the doorbell's value when last looked at */
-    int sdma;        /* the number of the hardware queue of an SDMA queue; negative: none */
+    u64 read, write; /* since the queue's creation, in bytes, dwords or packets by kind of queue */
+    u64 rung;        /* last value of the doorbell */
+    int sdma;        /* hardware queue of an SDMA queue; negative: none */
     u64 xcc_state[SIM_MAX_XCCS];
 };
 
@@ -86,20 +86,20 @@ struct sim_process {
     bool ending;
     bool paused;
     bool xnack;
-    bool awaits_resume; /* restored, and RESUME has not come yet */
+    bool awaits_resume; /* restored, before RESUME */
     u32 evictions;
-    bool out_of_room; /* its memory was moved out of video memory, see sim_evict_all() */
-    bool secondary;   /* a context of one descriptor, beside the process that its address space has */
+    bool out_of_room; /* its memory is evicted from video memory, see sim_evict_all() */
+    bool secondary;   /* context of one descriptor, beside the process of its address space */
     struct sim_pdd pdds[SIM_MAX_GPUS];
     struct idr queues;
     spinlock_t event_lock;
     wait_queue_head_t event_wait;
     struct idr events;
-    u64 event_page_handle; /* a buffer of the program as the page of event slots; 0: the kernel's own */
+    u64 event_page_handle; /* buffer of the program with the event slots; 0: the kernel has them */
     u64* event_page;
     struct mutex range_lock;
     struct list_head ranges;
-    spinlock_t user_lock; /* taken where memory of the process changes, so nothing is taken inside of it */
+    spinlock_t user_lock; /* taken in notifiers, so no other lock is taken inside */
     struct list_head user_memory;
     struct work_struct user_changed;
 };
@@ -124,8 +124,8 @@ void sim_look_up_again(struct work_struct* work);
 void sim_user_memory_added(struct sim_process* process, struct sim_allocation* allocation);
 void sim_user_memory_gone(struct sim_process* process, struct sim_allocation* allocation);
 void sim_look_up_user_memory(struct sim_process* process);
-u64 sim_notifications(void);         /* of memory that GPUs use */
-u64 sim_notifications_blocked(void); /* between RESTORE and RESUME */
+u64 sim_notifications(void);         /* number of changes of memory that GPUs use */
+u64 sim_notifications_blocked(void); /* the same between RESTORE and RESUME */
 u64 sim_user_pages_missing(void);    /* ranges that were not mapped at RESUME */
 void sim_notifications_reset(void);
 

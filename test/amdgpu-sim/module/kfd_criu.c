@@ -23,7 +23,7 @@ struct private_head {
     u64 magic;
     u64 event_page_handle;
     u32 xnack;
-    u32 checksum; /* of everything, with this field as 0 */
+    u32 checksum; /* of all bytes, with this field as 0 */
 };
 
 struct private_device {

@@ -53,7 +53,7 @@ static long create(struct sim_process* process, struct kfd_ioctl_create_event_ar
     if (arguments->event_type > KFD_IOC_EVENT_MEMORY) {
         return -EINVAL;
     }
-    if (arguments->event_page_offset) { /* the program's own memory for the slots */
+    if (arguments->event_page_offset) { /* memory of the program for the slots */
         if (process->event_page_handle || !sim_allocation_by_handle(process, arguments->event_page_offset, &pdd)) {
             return -EINVAL;
         }
@@ -239,7 +239,7 @@ static long sleep_until_seen(struct sim_process* process, struct waiter* waiter,
         }
         if (signal_pending(current)) {
             put_back(process, waiter);
-            if (arguments->timeout != TIMEOUT_INFINITE) { /* when it is called again, only the rest is waited */
+            if (arguments->timeout != TIMEOUT_INFINITE) { /* a restarted call waits only for the rest of the time */
                 arguments->timeout = jiffies_to_msecs(left);
             }
             result = -ERESTARTSYS;

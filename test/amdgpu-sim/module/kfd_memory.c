@@ -232,7 +232,7 @@ struct dma_buf* sim_allocation_export(struct sim_allocation* allocation, int fla
         return drm_gem_prime_export(object, O_RDWR | O_CLOEXEC);
     }
     mutex_lock(&object->dev->object_name_lock);
-    buffer = object->dma_buf; /* there is one if somebody has exported it */
+    buffer = object->dma_buf; /* exists after an export */
     if (!buffer) {
         buffer = drm_gem_prime_export(object, O_RDWR | O_CLOEXEC);
         object->dma_buf = IS_ERR(buffer) ? NULL : buffer;

@@ -10,7 +10,7 @@
 
 #include "kfd.h"
 
-#define BATCH 64 /* packets between two looks at whether to stop */
+#define BATCH 64 /* packets between two checks for a stop */
 
 /* Hardware queues of each kind: engines times queues of each, as in the topology. */
 static const unsigned int sdma_queues[2] = {2 * 8, 3 * 8};
@@ -127,7 +127,7 @@ static void look_at_doorbell(struct sim_queue* queue, struct sim_view* view) {
         return;
     }
     queue->rung = value;
-    smp_rmb(); /* what the program wrote before it rang is seen after this */
+    smp_rmb(); /* later reads must see what the program wrote before the doorbell */
     if (queue->arguments.queue_type == KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
         /* The doorbell only signals that there are packets; the index is in memory. */
         if (!view || sim_read(view, queue->arguments.write_pointer_address, &value, sizeof(value))) {

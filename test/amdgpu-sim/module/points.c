@@ -16,8 +16,8 @@
 
 struct point {
     u32 hits;
-    u32 fail_in;  /* passes until it fails, 0: it doesn't */
-    u32 failures; /* how many in a row are left */
+    u32 fail_in;  /* passes until a failure; 0: none */
+    u32 failures; /* remaining consecutive failures */
     int error;
     u32 delay_in;
     u32 delay_ms;

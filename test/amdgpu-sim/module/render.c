@@ -192,7 +192,7 @@ static int info(struct drm_device* drm, void* data, struct drm_file* file) {
 
             return answer(arguments, &device, sizeof(device));
         }
-        case AMDGPU_INFO_READ_MMR_REG: { /* tiling and the like: nothing here has any */
+        case AMDGPU_INFO_READ_MMR_REG: { /* tiling registers: the simulator has none */
             u32 zero[128] = {};
 
             if (arguments->read_mmr_reg.count > ARRAY_SIZE(zero)) {
@@ -275,7 +275,7 @@ static long render_ioctl(struct file* file, unsigned int command, unsigned long 
             return result;
         }
         if (number == SIM_GEM_CHANGE_HANDLE && sim_change_handle &&
-            sim_interface >= 618) { /* this kernel's DRM doesn't have it */
+            sim_interface >= 618) { /* DRM of this kernel lacks it */
             return sim_gem_change_handle(file->private_data, argument);
         }
     }

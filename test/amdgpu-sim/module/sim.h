@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 #define SIM_MAX_GPUS 8
-#define SIM_RINGS 2 /* SDMA engines of each GPU for submissions, a ring each */
+#define SIM_RINGS 2 /* SDMA engines of each GPU for submissions, with a ring each */
 
 struct dma_buf;
 struct mm_struct;
@@ -34,21 +34,21 @@ struct sim_properties {
 
 struct sim_gpu {
     struct drm_device drm;
-    unsigned int index; /* place among the GPUs, from 0 */
+    unsigned int index; /* position among the GPUs, from 0 */
     struct sim_properties properties;
     struct sim_engine* engines[SIM_RINGS];
-    atomic_t contexts; /* that are open */
+    atomic_t contexts; /* number of open contexts */
     int most_contexts;
     spinlock_t link_lock;
-    u64 link_free;              /* when the link to the system has done all copies so far (ktime_get_ns()) */
-    unsigned long sdma_used[2]; /* hardware queues of SDMA engines, and of those for XGMI, that programs have */
-    struct page* mmio;          /* the page that MMIO_REMAP objects map */
+    u64 link_free;              /* time at which the link to the system has done all copies (ktime_get_ns()) */
+    unsigned long sdma_used[2]; /* hardware queues of SDMA and XGMI engines that programs use */
+    struct page* mmio;          /* page that MMIO_REMAP objects map */
     atomic64_t vram_used;       /* bytes */
     struct mutex kept_lock;
-    struct list_head kept;   /* memory of buffers that are gone, wiped (sim_keep_vram) */
-    atomic64_t bytes_copied; /* by SDMA packets, of user queues too */
-    atomic64_t vm_faults;    /* accesses to addresses that are not mapped, or not for that kind of access */
-    atomic64_t packets;      /* executed for user queues */
+    struct list_head kept;   /* wiped memory of freed buffers (sim_keep_vram) */
+    atomic64_t bytes_copied; /* by SDMA packets, including user queues */
+    atomic64_t vm_faults;    /* accesses to addresses without a mapping for that kind of access */
+    atomic64_t packets;      /* executed packets of user queues */
 };
 
 static inline struct sim_gpu* sim_gpu_of(struct drm_device* drm) {
@@ -78,8 +78,8 @@ enum sim_point_group {
     SIM_POINT_KFD = 0,      /* + ioctl number, below 0x30 */
     SIM_POINT_CRIU = 0x30,  /* + operation */
     SIM_POINT_DRM = 0x40,   /* + number of the driver's ioctl, below 0x60 */
-    SIM_POINT_CORE = 0xa0,  /* those of DRM itself, in the order of the table in points.c */
-    SIM_POINT_OTHER = 0xb0, /* what isn't an ioctl, in the order of enum sim_other */
+    SIM_POINT_CORE = 0xa0,  /* ioctls of DRM itself, in the order of the table in points.c */
+    SIM_POINT_OTHER = 0xb0, /* points outside of ioctls, in the order of enum sim_other */
     SIM_POINTS = 0xb8
 };
 enum sim_other { SIM_OPEN_KFD, SIM_MMAP_KFD, SIM_OPEN_RENDER, SIM_MMAP_RENDER };
@@ -90,16 +90,16 @@ int sim_point_core(unsigned int drm_ioctl_number);
 
 /* buffer.c */
 struct sim_bo {
-    struct drm_gem_shmem_object base; /* first: the DRM helper frees what begins here */
+    struct drm_gem_shmem_object base; /* must be first: the DRM helper frees this address */
     struct page** pages;              /* NULL for memory of a process */
-    struct sim_gpu* charged;          /* whose VRAM this occupies; NULL if it doesn't */
+    struct sim_gpu* charged;          /* GPU whose VRAM this occupies, or NULL */
     u64 domains, flags, alignment;
-    u64 user_address; /* of memory of a process */
+    u64 user_address; /* address in memory of a process */
     bool invisible;   /* video memory beyond the processor's window */
     struct mm_struct* user_mm;
     bool pinned;
-    struct list_head movable; /* of video memory; empty: it stays where it is */
-    u64 tiling, note_flags;   /* what programs have noted of it */
+    struct list_head movable; /* list of movable video memory; empty: the buffer doesn't move */
+    u64 tiling, note_flags;   /* metadata of programs */
     u32 note_size, note[64];
 };
 
@@ -125,8 +125,8 @@ void sim_bo_init(void);
 void sim_vram_init(struct sim_gpu* gpu);
 void sim_vram_release(struct sim_gpu* gpu);
 extern atomic_t sim_bo_count;
-u64 sim_migrations(void);  /* of video memory to where the processor reaches it */
-u64 sim_system_peak(void); /* most bytes there ever were in buffers in system memory */
+u64 sim_migrations(void);  /* moves of video memory into the processor's window */
+u64 sim_system_peak(void); /* peak of bytes of buffers in system memory */
 void sim_system_peak_reset(void);
 
 /* buffer_move.c */
@@ -155,7 +155,7 @@ struct sim_mapping {
 struct sim_vm {
     struct kref references;
     struct sim_gpu* gpu;
-    struct mutex lock; /* of the list; taken before a process's mmap_lock, never after */
+    struct mutex lock; /* protects the list; taken before a process's mmap_lock, never after */
     struct list_head mappings;
 };
 
@@ -177,9 +177,9 @@ struct sim_svm_view {
 struct sim_view {
     struct sim_vm* vm;
     const struct sim_svm_view* svm; /* NULL: none */
-    struct sim_bo** resident;       /* what a submission's list names; NULL: everything */
+    struct sim_bo** resident;       /* buffers of a submission's list; NULL: all */
     unsigned int resident_count;
-    u64 fault_address; /* out: where an access failed */
+    u64 fault_address; /* out: address of a failed access */
 };
 
 int sim_read(struct sim_view* view, u64 address, void* buffer, u64 size);
@@ -189,7 +189,7 @@ int sim_copy(struct sim_view* view, u64 to, u64 from, u64 size);
 /* packets.c: execution of packets of an SDMA engine or a compute queue */
 #define SIM_INTERRUPT_NONE U32_MAX
 struct sim_packet_result {
-    u32 dwords;    /* of the packet, 0: the packet isn't known */
+    u32 dwords;    /* length of the packet; 0: the packet is unknown */
     u32 interrupt; /* event id to raise, or SIM_INTERRUPT_NONE */
     u64 copied;    /* bytes */
     int error;
@@ -207,7 +207,7 @@ struct sim_context {
     struct sim_gpu* gpu;
     /* Sequence numbers. Each ring has its own (amdgpu_ctx_entity of amdgpu_ctx.h, Linux 6.1). */
     u64 submitted[SIM_RINGS], completed[SIM_RINGS];
-    u64 failed[SIM_RINGS]; /* of the first that failed, 0: none */
+    u64 failed[SIM_RINGS]; /* first failed sequence number; 0: none */
     int error;
 };
 

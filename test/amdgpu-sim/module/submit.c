@@ -324,7 +324,7 @@ int sim_wait_cs(struct drm_device* drm, void* data, struct drm_file* file) {
         sim_context_put(context);
         return -EINVAL;
     }
-    if ((s64)in.timeout >= 0) { /* a point of time; otherwise for ever */
+    if ((s64)in.timeout >= 0) { /* an absolute time; negative values wait forever */
         left = in.timeout > now ? nsecs_to_jiffies(in.timeout - now) + 1 : 0;
     }
     if (READ_ONCE(context->completed[in.ring]) < in.handle && left) {

@@ -18,7 +18,7 @@ struct text_file {
 
 struct folder {
     struct kobject kobject;
-    const struct sim_gpu* gpu; /* whose files these are; NULL for nobody's */
+    const struct sim_gpu* gpu; /* GPU of these files, or NULL */
     struct list_head link;
     struct text_file* files;
 };
