@@ -32,8 +32,8 @@ public:
     [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
     void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
 
-    /// A namespace's roots are the groups that its creator is in at that moment. The process could be born in it, but
-    /// not before it is in these groups.
+    /// Enters the cgroups first. The roots of a new cgroup namespace are the groups that its creator is in, so
+    /// CLONE_NEWCGROUP at birth would be too early.
     void enterFirst(const FirstProcess& first) override {
         const std::uint32_t wanted = cgroup::setOf(first.task.core());
         const auto create = [&](std::uint32_t set) {
@@ -50,7 +50,7 @@ public:
     void completeThread(const model::Task& /*task*/) const override { further_.follow(); }
 
 private:
-    /// The groups of a process in a namespace, which say where that begins.
+    /// Returns the cgroup set of a process in a namespace; the set contains the roots of the namespace.
     static std::uint32_t setOfMember(const model::ProcessTree& tree, std::uint32_t number) {
         for (const auto& task : tree.tasks)
             if (task->ids && numberOf(**task->ids, NamespaceKind::Cgroup) == number)
@@ -59,9 +59,9 @@ private:
         fail("the images don't say which groups processes in cgroup namespace {} were in", number);
     }
 
-    bool ofFirst_;  ///< the first process was in one of its own
+    bool ofFirst_;  ///< the root had a private cgroup namespace
     cgroup::CgroupRestore& groups_;
-    std::map<std::uint32_t, std::uint32_t> sets_;  ///< by the number of a further namespace
+    std::map<std::uint32_t, std::uint32_t> sets_;  ///< key: id of a non-root namespace
     NonRootNs further_;
 };
 

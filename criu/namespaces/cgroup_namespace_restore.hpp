@@ -11,8 +11,8 @@ namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
 
-/// The cgroup namespace of a restored tree (cgroup_namespaces(7)), whose roots are groups that `groups` has made. Null
-/// if the tree had none.
+/// Restores the cgroup namespace of a tree (cgroup_namespaces(7)). Its roots are groups that `groups` creates. Null if
+/// the tree had none.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeCgroupRestore(const RestoreInputs& inputs,
                                                                   cgroup::CgroupRestore& groups);
 

@@ -21,16 +21,17 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Others have nothing that processes inside and outside would miss of each other, or look after it themselves.
+/// Namespace kinds to check. The other kinds have no content that processes share through them, or check sharing
+/// themselves.
 constexpr NamespaceKind kKindsShared[] = {NamespaceKind::Mount, NamespaceKind::Net, NamespaceKind::User,
                                           NamespaceKind::Uts, NamespaceKind::Ipc};
 
-/// What the text of a link in /proc/PID/ns is, and what is mounted where a namespace has a name.
+/// Returns the text of the link in /proc/PID/ns. The mount of a named namespace has the same text as its root.
 std::string linkOf(NamespaceKind kind, std::uint32_t inode) {
     return fmt::format("{}:[{}]", kernel::namespaceName(kind), inode);
 }
 
-/// A path in criu's mount namespace.
+/// Says which path in criu's mount namespace a namespace is mounted at.
 std::optional<std::string> nameOf(NamespaceKind kind, std::uint32_t inode, const kernel::MountTable& mounts) {
     const std::string link = linkOf(kind, inode);
     for (const kernel::MountInfo& mount : mounts.all())
@@ -43,7 +44,8 @@ std::string describeProcess(pid_t pid) {
     return fmt::format("has process {} in it, too, which isn't part of the tree", pid);
 }
 
-/// It has ended meanwhile, or criu has no rights over it, as it has over all that are with the tree.
+/// True if the process has ended, or if criu may not inspect it. criu may inspect all processes that share namespaces
+/// with the tree.
 bool isGoneOrInaccessible(const Error& error) {
     return error.code() == ENOENT || error.code() == ESRCH || error.code() == EACCES || error.code() == EPERM;
 }
@@ -118,7 +120,7 @@ private:
     }
 
     const DumpInputs& inputs_;
-    std::map<Space, const SeenProcess*> further_;  ///< with a process that is in it
+    std::map<Space, const SeenProcess*> further_;  ///< value: a process in the namespace
     mutable std::set<Space> warned_;
 };
 

@@ -13,13 +13,14 @@ namespace criu::namespaces {
 
 struct DumpInputs;
 
-/// A restore makes all namespaces anew that processes are in but the root isn't. Whoever shares one with the outside
-/// would come back apart from that, in a copy. Throws Error for mount and network namespaces that somebody else is in,
-/// too, or that have a name, and warns of others; of all if the tree goes on.
+/// Checks non-root namespaces for external sharing. A restore creates new namespaces for them, so the restored
+/// processes would be cut off from the external ones. Throws Error for mount and network namespaces that an external
+/// process is in, or that are mounted at a path. Warns of the other kinds, and of all kinds if the tree keeps running.
 void requireNoExternalSharing(const DumpInputs& inputs);
 
-/// Who has a namespace that no process of the tree is in, so that a restore of what holds it there would make a copy:
-/// "is called /run/netns/blue outside". Nothing if there is nobody. Throws Error.
+/// Describes the external holder of a namespace that no process of the tree is in: "is called /run/netns/blue outside".
+/// Empty if there is no holder. A restore would put a copy of the namespace's content into another namespace. Throws
+/// Error.
 [[nodiscard]] std::optional<std::string> externalHolder(kernel::NamespaceKind kind, std::uint32_t inode);
 
 }  // namespace criu::namespaces

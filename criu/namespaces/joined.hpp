@@ -18,29 +18,29 @@ struct Options;
 
 namespace criu::namespaces {
 
-/// Existing namespaces that the restored tree is put into (--join-ns), whatever it was in before. What images say of
-/// the content of such a kind isn't restored.
+/// Existing namespaces that the restored tree joins (--join-ns). The images' content of these namespace kinds isn't
+/// restored.
 class JoinedNamespaces {
 public:
-    /// Throws Error if one doesn't exist, is of another kind than said, or a kind is there twice or can't be joined.
+    /// Throws Error if a namespace doesn't exist or is of another kind, or if a kind occurs twice or can't be joined.
     explicit JoinedNamespaces(const model::Options& options);
 
     [[nodiscard]] bool has(kernel::NamespaceKind kind) const { return fds_.contains(kind); }
-    /// Stays ours; -1 if there is none.
+    /// Returns a descriptor that this object keeps; -1 if no namespace of this kind is joined.
     [[nodiscard]] int descriptor(kernel::NamespaceKind kind) const;
 
-    /// Moves descriptors to where they are in nobody's way.
+    /// Moves the descriptors to numbers that no restored process uses.
     void inherit(kernel::FdStore& store);
 
-    /// The calling thread goes there, if there is one of this kind. Into a time namespace: only as the single thread of
-    /// its process.
+    /// Moves the calling thread into the joined namespace of this kind, if there is one. For a time namespace the
+    /// process must have one thread.
     void enter(kernel::NamespaceKind kind) const;
 
 private:
     std::map<kernel::NamespaceKind, UniqueFd> fds_;
 };
 
-/// Throws Error unless a descriptor is of a namespace of this kind; `what` names it.
+/// Throws Error unless a descriptor refers to a namespace of this kind. `what` names the descriptor in the message.
 void requireNamespace(int fd, kernel::NamespaceKind kind, std::string_view what);
 
 }  // namespace criu::namespaces

@@ -48,102 +48,101 @@ namespace criu::namespaces {
 struct SemaphoreSet;
 }
 
-/// The dump half of namespace kinds. The engine has a list of them (engine/namespace_kinds) and loops over it at each
-/// step; what a kind does at a step is known to its own file only.
+/// The dump half of namespace kinds. The engine has a list of kinds (engine/namespace_kinds) and calls each step for
+/// all of them. Only the file of a kind knows the work of its steps.
 namespace criu::namespaces {
 
 class NetworksDump;
 class PosixQueuesDump;
 
-/// A living process of a tree that stands still.
+/// A living process of a frozen tree.
 struct SeenProcess {
     const kernel::ProcPid& dir;
     HostPid pid;
-    HostPid parent;  ///< outside of the tree for its root
+    HostPid parent;  ///< outside of the tree for the root
     TreePid treePid;
     std::string name;
     std::vector<HostPid> threads;
-    kernel::NamespaceIds ids;  ///< its namespaces
+    kernel::NamespaceIds ids;  ///< namespaces of the process
 
-    /// "process 7 (sleep)", for messages.
+    /// Returns "process 7 (sleep)", for messages.
     [[nodiscard]] std::string describe() const;
 };
 
 struct SeenTree {
     std::vector<SeenProcess> processes;  ///< the root of the tree first
-    std::set<HostPid> pids;              ///< of all processes, zombies included
-    /// The namespaces that criu was started in; where the tree counts as being in them (criu_init), those of the tree.
+    std::set<HostPid> pids;              ///< pids of all processes, zombies included
+    /// The namespaces that criu was started in. For kinds in which the tree counts as being in criu's namespace
+    /// (criu_init), the tree's namespaces.
     kernel::NamespaceIds criu;
     const model::NestedPids& nested;  ///< pid namespaces below that of the root
-    bool copiedMounts = false;        ///< the tree counts as being in criu's mount namespace, and is in a copy of it
+    bool copiedMounts = false;        ///< the tree counts as being in criu's mount namespace; it is in a copy of it
 
     [[nodiscard]] const SeenProcess& root() const { return processes.front(); }
 };
 
-/// What is around the processes of the tree and isn't as it is for criu. Kinds say here what they know, when they are
-/// made; everybody else asks here and need not know which kind it comes from. Complete when all kinds are made.
+/// Properties of the tree's namespaces that differ from criu's. Kinds fill them in when they are constructed; other
+/// code reads them and needn't know the kind. Complete when all kinds are constructed.
 struct DumpNsContext {
-    /// How the tree calls users and groups.
+    /// Translation of uids and gids to those of the tree.
     model::IdMap ids;
-    /// The number, in images, of the namespace of a kind that a process is in. When all kinds are made.
+    /// Returns the namespace id of the namespace that a process is in. Valid when all kinds are constructed.
     std::function<std::uint32_t(kernel::NamespaceKind kind, HostPid process)> numberOf;
-    /// Where paths begin.
+    /// Root directory of the tree's paths.
     files::TreeRoot root;
-    /// Where sockets are. Never null.
+    /// Network namespaces that contain sockets. Never null.
     NetworksDump* networks = nullptr;
-    /// The groups that threads are in. Never null.
+    /// Cgroups that threads are in. Never null.
     cgroup::CgroupDump* cgroups = nullptr;
-    /// From where a process of the tree sees them.
+    /// Returns the cgroup namespace in which a process of the tree sees paths of cgroups.
     std::function<cgroup::CgroupNsView(HostPid)> cgroupViewOf = [](HostPid) { return cgroup::CgroupNsView{}; };
-    /// Semaphores of the IPC namespace that a process of the tree is in: whoever looks at it adds its adjustments to
-    /// them. Null if these are those of criu's namespace.
+    /// Returns the semaphore sets of a process' IPC namespace, so that the caller can add the process' adjustments to
+    /// them. Null if the process is in criu's IPC namespace.
     std::function<std::vector<SemaphoreSet>*(HostPid)> semaphoresOf = [](HostPid) { return nullptr; };
-    /// The POSIX message queues of the root's IPC namespace; null if that is criu's.
+    /// POSIX message queues of the root's IPC namespace; null if that is criu's.
     PosixQueuesDump* posixQueues = nullptr;
-    /// Numbers of the contents of System V shared memory that the tree has for itself.
+    /// Ids of the contents of System V shared memory in private IPC namespaces.
     std::vector<std::uint32_t> sharedMemory;
-    /// The number, in images, of criu's IPC namespace, if the tree uses System V shared memory of that: then the
-    /// segments that it has attached are dumped. 0: it has an IPC namespace for itself.
+    /// Namespace id of criu's IPC namespace if the tree uses System V shared memory of that namespace. The dump then
+    /// contains the attached segments. 0: the tree has a private IPC namespace.
     std::uint32_t systemV = 0;
 };
 
-/// What kinds are made from. All of it outlives them.
+/// Arguments of all kinds' constructors. They outlive the kinds.
 struct DumpInputs {
     const model::Options& options;
     Log& log;
     StopRequest& stop;
     const SeenTree& tree;
     ImageNsIds& numbers;
-    /// A name of this dump that no other has.
+    /// A name that no other dump has.
     const std::string& runId;
     /// The cgroup that was frozen for the dump; null if there is none.
     const cgroup::Freezer* freezer;
-    /// Which properties of cgroups are dumped.
+    /// Properties of cgroups that are dumped.
     const cgroup::PropertyTable& cgroupProperties;
-    /// Asks plugins to take over a mount (its mount point and id), or a network device; false if none does.
+    /// Offer a mount (mount point and id) or a network device to plugins. False if no plugin takes it.
     std::function<bool(const std::string& mountPoint, int id)> takeMount;
     std::function<bool(const kernel::NetworkLink& link)> takeLink;
-    /// Tell action scripts that the tree's network is to be kept from the outside, and that it isn't any more. The
-    /// latter to be called in the namespaces that criu was started in: scripts may be run by the calling thread.
+    /// Notify action scripts of the network lock and unlock. Call scriptsUnlock in the namespaces that criu was started
+    /// in, since the calling thread may run scripts.
     std::function<void()> scriptsLock;
     std::function<void()> scriptsUnlock;
     DumpNsContext& surroundings;
 };
 
-/// Where the content of namespaces goes.
+/// Destination of the namespaces' content.
 struct DumpOutputs {
     const ImageDir& images;
     memory::PageSinks& pages;
     std::uint64_t& sharedPagesWritten;     ///< for statistics
-    std::vector<std::string>& extensions;  ///< InventoryEntry.extensions: what CRIU 4.2 wouldn't find
+    std::vector<std::string>& extensions;  ///< InventoryEntry.extensions: image forms that CRIU 4.2 can't read
 };
 
-/// One kind of namespace in one dump. Made when the tree has been frozen: the constructor looks at the namespaces that
-/// processes are in, throws Error for what can't be dumped, and changes nothing. Then the steps follow in the order in
-/// which they are declared; a kind implements those that it needs. Destroyed without release(), everything is again as
-/// it was: the dump failed.
-///
-/// Numbers are asked for by process, so a kind may have several namespaces in one tree.
+/// One kind of namespace in one dump. The constructor runs when the tree is frozen. It examines the namespaces, throws
+/// Error if one can't be dumped, and changes nothing. The steps follow in the order of their declarations; a kind
+/// implements the ones it needs. A destructor without release() reverts all changes, because the dump failed.
+/// Namespace ids are queried by process, so a kind may have several namespaces in one tree.
 class NamespaceDump {
 public:
     NamespaceDump(const NamespaceDump&) = delete;
@@ -151,24 +150,26 @@ public:
     virtual ~NamespaceDump() = default;
 
     [[nodiscard]] kernel::NamespaceKind kind() const noexcept { return kind_; }
-    /// Whether the tree has such a namespace for itself: its root isn't in that of criu.
+    /// True if the root is in a private namespace of this kind.
     [[nodiscard]] bool isOwn() const { return inputs_.numbers.isOwn(kind_); }
 
-    /// The number, in images, of the namespace that a process of the tree is in.
+    /// Returns the namespace id of the namespace that a process of the tree is in.
     [[nodiscard]] virtual std::uint32_t numberOf(HostPid /*process*/) const { return rootNumber(); }
-    /// What else images say of the namespaces of a process.
+    /// Adds other image fields about the namespaces of a process.
     virtual void describe(HostPid /*process*/, TaskKobjIdsEntry& /*ids*/) const {}
-    /// The number of the namespace with this inode, for descriptors of it; nothing if no restore would have it.
+    /// Returns the namespace id for the inode of a namespace, for descriptors of it. Empty if no restore would create
+    /// that namespace.
     [[nodiscard]] virtual std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const;
 
-    /// All kinds are made, nothing was refused. From here on nothing that comes from outside may change the namespaces.
+    /// Called when all kinds are constructed and nothing was refused. From here on, external events must not change the
+    /// namespaces.
     virtual void lock() {}
 
     /// Writes the images, when all processes, memory and files have been dumped.
     virtual void write(const DumpOutputs& /*outputs*/) {}
 
-    /// The images are complete. The tree goes on (FinalState::Running), stays stopped, or has ended: what a restore
-    /// needs is left in place in both of the latter cases. Throws Error.
+    /// Called when the images are complete. If the tree runs again (FinalState::Running), reverts all changes.
+    /// Otherwise leaves what a restore needs in place. Throws Error.
     virtual void release(model::FinalState /*state*/) {}
 
 protected:
@@ -177,12 +178,12 @@ protected:
     [[nodiscard]] const DumpInputs& inputs() const noexcept { return inputs_; }
     [[nodiscard]] std::uint32_t rootNumber() const { return inputs_.numbers.ofTree(kind_); }
 
-    /// The inode of the user namespace in which the tree is restored: its own, or that of criu.
+    /// Returns the inode of the user namespace that the tree is restored in: its private one, or criu's.
     [[nodiscard]] std::uint32_t usersOfTree() const;
 
     /// Throws Error if not all processes are in the namespace of the root.
     void requireOne() const;
-    /// Runs `work` in a process' namespace, that of the root if none is named, in a thread of its own.
+    /// Runs `work` in a new thread in the namespace of a process; the default is the root.
     void inside(const SeenProcess& process, const std::function<void()>& work) const;
     void inside(const std::function<void()>& work) const { inside(inputs_.tree.root(), work); }
 
@@ -193,7 +194,7 @@ private:
 
 using NamespaceDumps = std::vector<std::unique_ptr<NamespaceDump>>;
 
-// Each is defined in the file of its kind.
+// Each function is defined in the file of its kind.
 [[nodiscard]] std::unique_ptr<NamespaceDump> makePidDump(const DumpInputs& inputs);
 [[nodiscard]] std::unique_ptr<NamespaceDump> makeUserDump(const DumpInputs& inputs);
 [[nodiscard]] std::unique_ptr<NamespaceDump> makeCgroupDump(const DumpInputs& inputs);

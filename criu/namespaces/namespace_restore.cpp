@@ -53,7 +53,8 @@ KindNsIds KindNsIds::ofAny(const RestoreInputs& inputs, kernel::NamespaceKind ki
         return {};
     KindNsIds numbers;
     numbers.own = ownNumberOf(inputs.outside, root.ids->get(), kind);
-    // The first process comes from that of criu, as others do that go to such a one.
+    // A namespace that belongs to a nested user namespace is handled as a non-root one. The root is created in criu's
+    // namespace and enters it later.
     if (inputs.surroundings.ownerOf(numbers.own) != nullptr)
         numbers.others.push_back(std::exchange(numbers.own, 0));
     const auto ofRoot = numberOf(**root.ids, kind);

@@ -41,115 +41,114 @@ namespace criu::namespaces {
 class JoinedNamespaces;
 }
 
-/// The restore half of namespace kinds. The engine has a list of them (engine/namespace_kinds) and loops over it at
-/// each step; what a kind does at a step is known to its own file only.
+/// The restore half of namespace kinds. The engine has a list of kinds (engine/namespace_kinds) and calls each step for
+/// all of them. Only the file of a kind knows the work of its steps.
 namespace criu::namespaces {
 
 using Work = std::function<void()>;
 
-/// Moves a descriptor that only the calling process has out of the numbers of restored ones.
+/// Moves a descriptor of the calling process to a number that no restored process uses.
 using MoveFd = std::function<UniqueFd(UniqueFd)>;
 
-/// What is around restored processes and isn't as it is for criu. Kinds say here what they change, when they are made;
-/// everybody else asks here and need not know which kind it comes from. Filled in completely before prepare() of the
-/// first kind.
+/// Properties of the restored namespaces that differ from criu's. Kinds fill them in when they are constructed; other
+/// code reads them and needn't know the kind. Complete before the first kind's prepare().
 struct RestoreNsContext {
-    /// How users and groups are called. With a map of its own the tree has no rights outside: a process of it can't
-    /// raise its limits, for example.
+    /// Translation of uids and gids. With a private user namespace the tree has no capabilities outside of it: its
+    /// processes can't raise their limits, for instance.
     model::IdMap ids;
-    /// Does for processes of the tree what they have no right to; null where they may do everything themselves.
+    /// Does privileged calls for processes of the tree; null if these have all capabilities.
     const kernel::Usernsd* usernsd = nullptr;
-    /// The user namespace below that one that a process goes to when it gets its credentials; null: it stays there. The
-    /// descriptor, which all restored processes have, is known when kinds are prepared.
+    /// Returns the nested user namespace that a process enters when it gets its credentials; null: it stays in the
+    /// tree's user namespace. All restored processes inherit the descriptor. It is set before prepare() of the kinds.
     std::function<const UniqueFd*(const model::Task&)> usernsOf = [](const model::Task&) { return nullptr; };
-    /// The user namespace below that one to which a further namespace of another kind, by its number in images,
-    /// belongs; null: it belongs to that one. In the first process from begin() on, or from build() on if the tree has
-    /// a user namespace of its own.
+    /// Returns the nested user namespace that owns a non-root namespace of another kind, by namespace id. Null: the
+    /// tree's user namespace owns it. Valid in the first process from begin() on; from build() on if the tree has a
+    /// private user namespace.
     std::function<const UniqueFd*(std::uint32_t number)> ownerOf = [](std::uint32_t) { return nullptr; };
-    /// Numbers of processes are those of another pid namespace than criu's.
+    /// The tree's pids are in another pid namespace than criu's.
     bool ownPids = false;
-    /// That namespace is the tree's own, and ends with its first process, which is the root or an init.
+    /// The tree's pid namespace is private and ends with its first process, which is the root or an init.
     bool endsWithFirst = false;
-    /// Name of that namespace for --inherit-fd, if it is an external one.
+    /// Name of the tree's pid namespace for --inherit-fd, if it is an external one.
     std::string givenPids;
-    /// The first process of that namespace if it is an init of criu's and not the root of the tree; known when the root
+    /// The first process of the tree's pid namespace, if it is an init of criu and not the root. Valid when the root
     /// exists.
     HostPid init;
-    /// Paths lead to mounts that the tree has for itself: the first process makes deleted files there.
+    /// The tree has a private mount namespace. The first process creates deleted files there.
     bool ownPaths = false;
-    /// And these show the files that criu's show.
+    /// The private mounts show the same files as criu's mounts.
     bool sameFiles = false;
-    /// The tree's network is one that the dump has locked as a whole.
+    /// The tree has a private network namespace, to which the dump applied the namespace lock.
     bool ownNetwork = false;
-    /// The number, in images, of the System V objects that the tree used while it was in criu's IPC namespace; 0: it
-    /// was in another one.
+    /// Namespace id of criu's IPC namespace if the tree used System V objects of it. 0: the tree was in another IPC
+    /// namespace.
     std::uint32_t systemV = 0;
 
-    /// The number of the mount namespace that has a mount, by its id in images; 0: it isn't one of the tree's own.
+    /// Returns the namespace id of the mount namespace that has a mount, by the mount's id in images. 0: the mount
+    /// namespace isn't a private one of the tree.
     std::function<std::uint32_t(int mount)> mountSpaceOf = [](int) { return 0U; };
-    /// In a restored process: runs `work` where names of sockets lead into this mount namespace (0: any).
+    /// In a restored process: runs `work` where names of Unix sockets are resolved in this mount namespace (0: any).
     std::function<void(std::uint32_t space, const MoveFd& move, const Work& work)> inSocketNameNs =
         [](std::uint32_t, const MoveFd&, const Work& work) { work(); };
-    /// Runs `work` where paths lead where they lead for a restored process (its pid as criu has it).
+    /// Runs `work` in the mount namespace of a restored process; `process` is its host pid.
     std::function<void(HostPid process, const Work& work)> withPathsOf = [](HostPid, const Work& work) { work(); };
-    /// Runs `work` in the network namespace of the tree's first process, when that is complete.
+    /// Runs `work` in the network namespace of the root, when that is complete.
     std::function<void(const Work& work)> inNetwork = [](const Work& work) { work(); };
-    /// In a restored process: runs `work` where a socket of this network namespace (number in images; 0: any) is to be
-    /// made.
+    /// In a restored process: runs `work` where a new socket belongs to the network namespace with this namespace id
+    /// (0: any).
     std::function<void(std::uint32_t number, const MoveFd& move, const Work& work)> inSocketNetNs =
         [](std::uint32_t, const MoveFd&, const Work& work) { work(); };
 };
 
-/// What kinds are made from. All of it outlives them.
+/// Arguments of all kinds' constructors. They outlive the kinds.
 struct RestoreInputs {
     const model::Options& options;
     Log& log;
     const ImageDir& images;
     const memory::PageSources& pages;
-    /// To be called between pieces of bulk data: throws when the restore is to end.
+    /// Throws if the restore is to end. Call it between pieces of bulk data.
     const std::function<void()>& checkStop;
     const model::ProcessTree& tree;
-    /// Numbers of the namespaces that the dumping criu was in; null in old images.
+    /// Namespace ids of the dumping criu; null in old images.
     const TaskKobjIdsEntry* outside;
-    /// Numbers of network namespaces that files are of, each with such a file.
+    /// Namespace ids of network namespaces that files refer to, each with one such file.
     const std::map<std::uint32_t, FileId>& networksOfFiles;
     const JoinedNamespaces& joined;
     RestoreNsContext& surroundings;
 };
 
-/// The numbers that images give to the namespaces of one kind that processes were in.
+/// Namespace ids of one kind that processes were in.
 struct KindNsIds {
-    std::uint32_t own = 0;              ///< of the first process' namespace; 0: that of criu, or images don't say
-    std::vector<std::uint32_t> others;  ///< of further processes, each once, as the processes come
+    std::uint32_t own = 0;              ///< namespace of the root; 0: that of criu, or images don't say
+    std::vector<std::uint32_t> others;  ///< non-root namespaces, each once, in the order of the processes
 
-    /// Throws Error if the first process was where criu was, and others weren't.
+    /// Throws Error if the root was in criu's namespace and other processes weren't.
     static KindNsIds of(const RestoreInputs& inputs, kernel::NamespaceKind kind);
-    /// The same, but the first process may have been where criu was. Throws Error if images don't say where another
-    /// was.
+    /// Also accepts images whose root was in criu's namespace. Throws Error if images don't say which namespace another
+    /// process was in.
     static KindNsIds ofAny(const RestoreInputs& inputs, kernel::NamespaceKind kind);
-    /// For a kind of which all processes have to be in one namespace. Throws Error if they weren't.
+    /// For a kind of which all processes must be in one namespace. Throws Error if they weren't.
     static KindNsIds ofOne(const RestoreInputs& inputs, kernel::NamespaceKind kind);
 };
 
-/// Where the first process of the tree stands when it goes to its namespaces.
+/// State of the root when it enters its namespaces.
 struct FirstProcess {
     const model::Task& task;
-    /// The set of cgroups that it is in; whoever moves it says so here.
+    /// The cgroup set that the root is in. Code that moves the root to another set updates it.
     std::uint32_t& cgroups;
 };
 
-/// A process of the tree that waits for its registers.
+/// A parked process of the tree.
 struct ParkedProcess {
     const model::Task& task;
     HostPid pid;
 };
 
-/// One kind of namespace in one restore. Made when the restore is planned: the constructor reads and checks what images
-/// say, throws Error for what can't be restored, and changes nothing. Then the steps follow in the order in which they
-/// are declared; a kind implements those that it needs. If the restore fails the destructor takes back what the kind
-/// has done outside of the tree's processes, which have ended by then.
-///
-/// Numbers are those of each process' own image, so a kind may have several namespaces in one tree.
+/// One kind of namespace in one restore. The constructor runs when the restore is planned. It reads and checks images,
+/// throws Error for state that can't be restored, and changes nothing. The steps follow in the order of their
+/// declarations; a kind implements the ones it needs. If the restore fails, all processes of the tree have ended, and
+/// the destructor reverts changes outside of them.
+/// Namespace ids come from each process' image, so a kind may have several namespaces in one tree.
 class NamespaceRestore {
 public:
     NamespaceRestore() = default;
@@ -157,70 +156,73 @@ public:
     NamespaceRestore(const NamespaceRestore&) = delete;
     NamespaceRestore& operator=(const NamespaceRestore&) = delete;
 
-    // By criu, before there is any process.
+    // Steps of the coordinator, before any process exists.
 
-    /// How many descriptors prepare() is going to move.
+    /// Returns how many descriptors prepare() moves.
     [[nodiscard]] virtual std::size_t descriptors() const { return 0; }
 
-    /// Has the descriptor that --inherit-fd gives for a name; -1: none.
+    /// Returns the descriptor that --inherit-fd gives for a name; -1 if there is none.
     using Inherited = std::function<int(std::string_view name)>;
-    /// Opens what is outside of the tree and needed inside of it.
+    /// Opens external objects that the restored processes need.
     virtual void prepare(kernel::FdStore& /*store*/, const Inherited& /*inherited*/) {}
 
-    // By whoever creates a process.
+    // Steps of the creator of a process.
 
-    /// CLONE_NEW… of what a process is to be born in. Its creator is in the namespaces of its own image.
+    /// Returns the CLONE_NEW… flags for the birth of a process. Its creator is in the namespaces of its own image.
     [[nodiscard]] virtual std::uint64_t birthFlags(const model::Task& /*task*/) const { return 0; }
-    /// By criu: runs `create`, which creates the first process, where its namespaces come from. In the new process that
-    /// doesn't return.
+    /// Run by the coordinator. Calls `create`, which creates the first process, in the namespaces that this process
+    /// starts in. In the new process `create` doesn't return.
     virtual HostPid createFirstProcess(const std::function<HostPid()>& create) { return create(); }
 
-    // By criu, while the first process of the tree, a /proc/PID, waits; begin() runs in that process meanwhile, but if
-    // needsFirstStarted() says so it has come to an end before fill().
+    // Steps of the coordinator while the first process waits; `first` is its /proc/PID. begin() runs in the first
+    // process at the same time. If needsFirstStarted() is true, begin() has returned before fill() is called.
 
-    /// In the first process, before anything else.
+    /// Runs in the first process, before all other steps.
     virtual void begin() {}
-    /// The first process exists. Comes back when it is where it belongs, so that scripts may look at it.
+    /// Called when the first process exists. Returns when it is in its namespaces, so that action scripts can inspect
+    /// it.
     virtual void firstCreated(const kernel::ProcPid& /*first*/) {}
     [[nodiscard]] virtual bool needsFirstStarted() const { return false; }
-    /// Puts in from outside what the images have.
+    /// Restores content of the images from outside of the namespaces.
     virtual void fill(const kernel::ProcPid& /*first*/) {}
-    /// From here to open() nothing that comes from outside may reach the tree.
+    /// From here to open(), nothing from outside may reach the tree.
     virtual void close() {}
 
-    // By the first process, which has one thread.
+    // Steps of the first process, which has one thread.
 
-    /// Goes to namespaces that it wasn't born in, with the rights of criu.
+    /// Enters namespaces that the first process wasn't created in. It still has criu's credentials.
     virtual void enterFirst(const FirstProcess& /*first*/) {}
-    /// When all kinds have done that: makes from inside what can only be made there.
+    /// Called when enterFirst() of all kinds is done. Creates content that can only be created from inside.
     virtual void build() {}
 
-    // By every process that is alive, the first included.
+    // Steps of every living process, the first included.
 
-    /// Goes to what it needs to open its files.
+    /// Enters the namespaces that the process needs to open its files.
     virtual void enter(const model::Task& /*task*/) const {}
-    /// When its files are open: goes to what else it was in, and gets what a namespace holds for a process.
+    /// Called when the process' files are open. Enters its remaining namespaces and restores content that belongs to
+    /// one process.
     virtual void complete(const model::Task& /*task*/) const {}
-    /// The same in a thread of the process that exists already, when the leader has done that: goes where it has gone.
+    /// Enters the same namespaces as complete(), in another thread of the process. The thread exists already; the
+    /// leader has called complete().
     virtual void completeThread(const model::Task& /*task*/) const {}
 
-    // By criu, while all processes stand still.
+    // Steps of the coordinator while all processes are frozen.
 
-    /// All have their memory.
+    /// Called when all processes have their memory.
     virtual void finish(const kernel::ProcPid& /*first*/) {}
-    /// Nothing in the tree needs criu's own things any more: takes them out.
+    /// Called when the tree needs no objects of criu any more. Removes these.
     virtual void clean(std::span<const ParkedProcess> /*processes*/) {}
-    /// Lets through what close() holds back.
+    /// Ends the lock of close().
     virtual void open() {}
-    /// The restore has come through: what was done stays.
+    /// Called when the restore has succeeded. Changes outside of the tree become permanent.
     virtual void commit() noexcept {}
 };
 
-/// For a kind of which --join-ns names a namespace: the first process goes there.
+/// Creates the restore half of a kind that --join-ns names. The root enters the named namespace.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeJoinedRestore(const RestoreInputs& inputs,
                                                                   kernel::NamespaceKind kind);
 
-/// Runs `work` in a process' namespace of this kind, in a thread of its own. Throws Error with the kind's name.
+/// Runs `work` in a new thread in a process' namespace of this kind. Throws Error with the kind's name.
 void visitNamespace(const kernel::ProcPid& process, kernel::NamespaceKind kind, const Work& work);
 
 }  // namespace criu::namespaces

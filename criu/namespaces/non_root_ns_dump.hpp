@@ -10,36 +10,37 @@
 
 namespace criu::namespaces {
 
-/// The namespaces of one kind that processes of a tree are in, but not its root.
+/// The non-root namespaces of one kind.
 class NonRootNsDump {
 public:
     struct Space {
         std::uint32_t inode;
-        std::uint32_t number;  ///< in images
+        std::uint32_t number;  ///< namespace id
         const SeenProcess* member;
     };
 
-    /// Numbers them. Throws Error if a process is where criu is, but the root isn't, or CRIU 4.2 is to restore this.
+    /// Gives each a namespace id. Throws Error if a process is in criu's namespace but the root isn't, or if CRIU 4.2
+    /// is to restore the images.
     NonRootNsDump(kernel::NamespaceKind kind, const DumpInputs& inputs);
 
     [[nodiscard]] bool empty() const noexcept { return spaces_.empty(); }
     [[nodiscard]] const std::vector<Space>& all() const noexcept { return spaces_; }
-    /// Null: none of these. Valid until the next add().
+    /// Returns the namespace with an inode; null if it isn't a non-root one. Valid until the next add().
     [[nodiscard]] const Space* find(std::uint32_t inode) const noexcept;
-    /// That of a process; null if it is in that of the root.
+    /// Returns the namespace of a process; null if the process is in the root's. Valid until the next add().
     [[nodiscard]] const Space* of(HostPid process) const;
 
-    /// The number of a namespace that a process holds in another way than by being in it.
+    /// Adds a namespace that a process refers to without being in it. Returns its namespace id.
     std::uint32_t add(std::uint32_t inode, const SeenProcess& process);
 
-    /// If there are any: CRIU 4.2 is to refuse these images.
+    /// Adds the extension to the inventory if there are non-root namespaces, so that CRIU 4.2 refuses the images.
     void noteExtension(const DumpOutputs& outputs) const;
 
 private:
     kernel::NamespaceKind kind_;
     const DumpInputs& inputs_;
     std::vector<Space> spaces_;
-    std::map<HostPid, std::size_t> places_;  ///< of processes: which of them
+    std::map<HostPid, std::size_t> places_;  ///< index in spaces_ of each process in a non-root namespace
 };
 
 /// The dump half of a kind of which processes may be in several namespaces.
@@ -49,8 +50,8 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override;
 
 protected:
-    /// When a restored process goes to its namespace. Whoever opens a descriptor of a namespace, which isn't always who
-    /// had it, opens the one that it is in: in the first case that is the root's.
+    /// When a restored process enters its namespace. The file plan may choose another process to open a descriptor of a
+    /// namespace. The opener opens its current namespace, which is the root's for AfterItsFiles.
     enum class Enters { AfterItsFiles, BeforeItsFiles };
 
     NonRootNsKindDump(kernel::NamespaceKind kind, const DumpInputs& inputs, Enters enters)

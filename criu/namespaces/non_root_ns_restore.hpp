@@ -12,42 +12,43 @@
 
 namespace criu::namespaces {
 
-/// A new namespace that belongs to a user namespace below that of the calling process, which mustn't be traced by those
-/// who have rights there: a child goes there, and puts itself into it by `create`.
+/// Creates a namespace that belongs to a nested user namespace. A child enters the user namespace and calls `create`.
+/// Processes with capabilities in that user namespace mustn't be able to trace the caller.
 [[nodiscard]] UniqueFd createInUserns(const UniqueFd& owner, kernel::NamespaceKind kind, const Work& create);
 
-/// The namespaces of one kind that processes of a tree were in, but not its root. They are made from the first one, so
-/// that they belong to its user namespace; each process enters its own by a descriptor that all inherit.
+/// The non-root namespaces of one kind. They are created from the first process' namespace, so they belong to its user
+/// namespace. Each process enters its namespace by an inherited descriptor.
 class NonRootNs {
 public:
-    /// `numbers`: in images, each once. `surroundings` know who owns them, and outlive this.
+    /// `numbers`: namespace ids, each once. `surroundings` knows their owners and outlives this object.
     NonRootNs(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers,
               const RestoreNsContext& surroundings);
 
     [[nodiscard]] bool empty() const noexcept { return spaces_.empty(); }
-    /// How many of them prepare() moves.
+    /// Returns how many descriptors prepare() moves.
     [[nodiscard]] std::size_t descriptors() const noexcept;
 
-    /// By criu: keeps descriptor numbers for them, for make().
+    /// In the coordinator: reserves descriptor numbers for make().
     void prepare(kernel::FdStore& store);
 
-    /// By the first process, when it is in its own: a child of it goes from one to the next, since the first process
-    /// might not be allowed to come back. There `create` puts the calling process into a new one that is for this
-    /// number, or returns false for one that another process is going to make; until then its descriptor is of the
-    /// first process' own. For one that belongs to a further user namespace the calling process is in that, and has no
-    /// descriptors.
+    /// In the first process, when it is in its private namespace. A child goes from one namespace to the next, because
+    /// the first process might not be permitted to return. `create` moves the calling process into a new namespace for
+    /// a namespace id. It returns false if another process creates that namespace later; until then the descriptor
+    /// refers to the first process' namespace. For a namespace of a nested user namespace, the calling process is in
+    /// that user namespace and has no descriptors.
     void make(const std::function<bool(std::uint32_t number)>& create);
-    /// By who makes one of them in another way, before it creates those processes that are going to enter it.
+    /// Called by the process that creates a namespace itself, before it creates the processes that enter the namespace.
     void provide(std::uint32_t number, const UniqueFd& made) const;
 
-    /// By criu, when the first process, a /proc/PID, has made them: opens them.
+    /// In the coordinator, when the first process has created them: opens them. `first` is its /proc/PID.
     void fetch(const kernel::ProcPid& first);
-    /// By criu: runs `work` in one of them, in a thread of its own.
+    /// In the coordinator: runs `work` in a new thread in one of them.
     void visit(std::uint32_t number, const Work& work) const;
 
-    /// By a restored process, which comes from that of its creator.
+    /// In a restored process: moves it from its creator's namespace to its own.
     void enter(const model::Task& task) const;
-    /// By another thread of that process, which existed when enter() was called and is where it was before.
+    /// In another thread of the process: enters the namespace that enter() entered. The thread existed before that
+    /// call.
     void follow() const;
 
 private:
@@ -62,8 +63,9 @@ private:
     const RestoreNsContext& surroundings_;
     std::vector<Space> spaces_;
     UniqueFd ofFirst_;
-    mutable int entered_ = -1;           ///< what enter() has entered in this process
-    mutable std::uint32_t current_ = 0;  ///< that of this process, which every process inherits; 0: the first one's own
+    mutable int entered_ = -1;  ///< descriptor of the namespace that enter() entered in this process; -1: none
+    /// namespace id that this process is in; children inherit it; 0: the first process'
+    mutable std::uint32_t current_ = 0;
 };
 
 }  // namespace criu::namespaces

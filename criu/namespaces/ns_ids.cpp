@@ -12,7 +12,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Where a kind is in the message.
+/// Returns the fields of a kind in the message.
 std::pair<protobuf_c_boolean*, std::uint32_t*> fieldOf(TaskKobjIdsEntry& ids, NamespaceKind kind) noexcept {
     switch (kind) {
         case NamespaceKind::Pid:

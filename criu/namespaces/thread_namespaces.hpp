@@ -5,8 +5,8 @@ namespace criu::namespaces {
 
 struct SeenProcess;
 
-/// Each thread may go to namespaces of its own (unshare(2), setns(2)), and images have one of each kind for a process.
-/// Throws Error for a thread that isn't in those of its process, or has its children elsewhere.
+/// Throws Error for a thread that is in other namespaces than its process, or creates its children in others. The
+/// kernel permits that (unshare(2), setns(2)), but images have one namespace of each kind for a process.
 void requireThreadsInProcessNs(const SeenProcess& process);
 
 }  // namespace criu::namespaces

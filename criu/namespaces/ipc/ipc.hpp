@@ -19,27 +19,27 @@
 /// semaphores.
 namespace criu::namespaces {
 
-/// The content of an IPC namespace that the tree has for itself. All calls from a thread that is in it.
+/// The content of a private IPC namespace. All calls come from a thread in that namespace.
 class IpcDump {
 public:
-    /// `number`: of the namespace, in images; `owners`: how the tree calls users and groups.
+    /// `number`: namespace id; `owners`: translation of uids and gids to those of the tree.
     IpcDump(std::uint32_t number, const model::IdMap& owners) : number_(number), owners_(owners) {}
 
-    /// Looks at what there is. Throws Error for what can't be dumped.
+    /// Examines the semaphores and POSIX message queues. Throws Error for objects that can't be dumped.
     void check();
 
     /// Ids of the System V shared memory.
     [[nodiscard]] std::vector<int> sharedMemory() const;
-    /// Before write(), if images can't have the contents of shared memory by its ids.
+    /// Sets numbers for the contents of shared memory, in place of the segments' ids. Call it before write().
     void setContentNumbers(ContentNumbers numbers) { contents_ = std::move(numbers); }
 
-    /// The namespace's, to which those are added that have no name any more.
+    /// The named queues of the namespace. The dump adds the deleted ones.
     [[nodiscard]] PosixQueuesDump& posixQueues() noexcept { return posixQueues_; }
 
-    /// As they were in check(). Whoever knows adjustments adds them before write().
+    /// Semaphore sets with their values at check(). The dump adds the processes' adjustments before write().
     [[nodiscard]] std::vector<SemaphoreSet>& semaphores() noexcept { return semaphores_; }
 
-    /// Writes the images; returns pages of shared memory written. Not before the namespace stands still. Throws Error,
+    /// Writes the images; returns the number of pages written. All users of the namespace must be frozen. Throws Error,
     /// also as soon as `stop` is requested.
     std::uint64_t write(const ImageDir& images, memory::PageSinks& sinks, memory::Drainer& drainer,
                         StopRequest& stop) const;

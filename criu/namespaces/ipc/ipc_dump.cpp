@@ -72,7 +72,7 @@ private:
         requireNoForeignMembers(space);
     }
 
-    /// Null: of criu's namespace.
+    /// Null if the process is in criu's namespace.
     [[nodiscard]] IpcDump* contentOf(HostPid process) {
         const std::uint32_t number = numberOf(process);
         const auto found =
@@ -80,7 +80,8 @@ private:
         return found != spaces_.end() ? &(*found)->content : nullptr;
     }
 
-    /// Shared memory of the root's namespace is in images by its ids, that of others by numbers which are no ids there.
+    /// Numbers the contents of shared memory. Contents of the root's segments have the segments' ids; contents of other
+    /// namespaces' segments have numbers that are no ids of the root's.
     void numberContents() {
         std::vector<std::vector<int>> ids(spaces_.size());
         for (std::size_t i = 0; i < spaces_.size(); ++i)
@@ -104,11 +105,12 @@ private:
 
     [[nodiscard]] std::size_t firstFurther() const { return isOwn() ? 1 : 0; }
 
-    /// Nothing that a process has of an IPC namespace may be of another than its own: it is looked for there on a
-    /// restore. The kernel shows segments by their ids, which are the same in all namespaces, but counts who has them
-    /// attached.
+    /// Refuses processes that use objects of another IPC namespace than their own: a restore looks for the objects in
+    /// the process' namespace. /proc shows attached segments by ids, which are equal in several namespaces. So the
+    /// attach counts of the kernel must match.
     void requireSeparate() {
-        std::map<std::uint32_t, std::map<int, std::uint64_t>> attached;  // by namespace and id: how often
+        // attach counts, by namespace id and segment id
+        std::map<std::uint32_t, std::map<int, std::uint64_t>> attached;
         std::set<std::uint32_t> mountsSeen;
         for (const SeenProcess& process : inputs().tree.processes) {
             auto& here = attached[numberOf(process.pid)];
@@ -118,7 +120,7 @@ private:
             if (mountsSeen.insert(process.ids.of(kernel::NamespaceKind::Mount).value_or(0)).second)
                 requireNoQueueMounts(process);
         }
-        // The numbers of both would be the same in images.
+        // Segments of criu's namespace and of the others would have equal numbers in images.
         if (const auto& ofCriu = attached[rootNumber()]; !isOwn() && !ofCriu.empty())
             fail(
                 "System V shared memory {} of criu's IPC namespace is attached in a tree that has others, too, which "
@@ -150,7 +152,7 @@ private:
                     id, space.member.describe());
     }
 
-    /// A mount of message queues is restored as one of the first process' namespace.
+    /// Refuses mounts of a non-root namespace's queues: a restore would mount the queues of the root's namespace.
     void requireNoQueueMounts(const SeenProcess& process) {
         kernel::ProcBuffer buffer;
         const kernel::MountTable mounts = kernel::readMountInfo(process.dir, buffer);
@@ -165,7 +167,7 @@ private:
 
     void write(Space& space, const DumpOutputs& outputs) {
         if (!space.content.posixQueues().empty()) {
-            requireNoForeignMembers(space);  // again: some queues without a name may be new
+            requireNoForeignMembers(space);  // checked again: deleted queues may have been added since
             if (std::find(outputs.extensions.begin(), outputs.extensions.end(), kPosixQueues) ==
                 outputs.extensions.end())
                 outputs.extensions.emplace_back(kPosixQueues);
@@ -179,8 +181,8 @@ private:
         });
     }
 
-    /// For a moment messages are out of their queues. Who comes then from elsewhere would find them empty, or fill
-    /// them.
+    /// Throws Error if an external process is in the namespace. A dump takes messages out of their queues for a moment.
+    /// The external process could then find a queue empty, or fill it.
     void requireNoForeignMembers(const Space& space) const {
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes()) {
@@ -201,11 +203,11 @@ private:
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
                 throw;
-            return false;  // it has ended meanwhile
+            return false;  // the process has ended
         }
     }
 
-    std::vector<std::unique_ptr<Space>> spaces_;  ///< that of the root first, unless it is criu's
+    std::vector<std::unique_ptr<Space>> spaces_;  ///< the root's first, unless that is criu's
 };
 
 }  // namespace

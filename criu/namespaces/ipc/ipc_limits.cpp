@@ -22,7 +22,7 @@ using Presence = protobuf_c_boolean IpcVarEntry::*;
 
 template <typename F>
 struct Limit {
-    const char* name;  ///< below /proc/sys
+    const char* name;  ///< path below /proc/sys
     F field;
 };
 struct OptionalLimit {
@@ -32,7 +32,7 @@ struct OptionalLimit {
 };
 
 constexpr const char* kSemaphores = "kernel/sem";
-/// Takes away what nobody has attached when its creator ends.
+/// If set, the kernel removes a segment that no process has attached when its creator ends.
 constexpr const char* kForcedRemoval = "kernel/shm_rmid_forced";
 constexpr Limit<Field> kLimits[] = {
     {"kernel/msgmax", &IpcVarEntry::msg_ctlmax}, {"kernel/msgmnb", &IpcVarEntry::msg_ctlmnb},
@@ -43,7 +43,7 @@ constexpr Limit<LargeField> kLargeLimits[] = {
     {"kernel/shmmax", &IpcVarEntry::shm_ctlmax},
     {"kernel/shmall", &IpcVarEntry::shm_ctlall},
 };
-/// Zero if the kernel had no POSIX message queues.
+/// Images have zero if the kernel had no POSIX message queues.
 constexpr Limit<Field> kQueueLimits[] = {
     {"fs/mqueue/queues_max", &IpcVarEntry::mq_queues_max},
     {"fs/mqueue/msg_max", &IpcVarEntry::mq_msg_max},
@@ -53,7 +53,7 @@ constexpr OptionalLimit kQueueDefaults[] = {
     {"fs/mqueue/msg_default", &IpcVarEntry::mq_msg_default, &IpcVarEntry::has_mq_msg_default},
     {"fs/mqueue/msgsize_default", &IpcVarEntry::mq_msgsize_default, &IpcVarEntry::has_mq_msgsize_default},
 };
-/// Which id the next object gets; -1, which can't be written, if that is left to the kernel.
+/// The id that the next object gets. The kernel chooses if it is -1, a value that can't be written.
 constexpr OptionalLimit kNextIds[] = {
     {"kernel/msg_next_id", &IpcVarEntry::msg_next_id, &IpcVarEntry::has_msg_next_id},
     {"kernel/sem_next_id", &IpcVarEntry::sem_next_id, &IpcVarEntry::has_sem_next_id},
@@ -64,7 +64,7 @@ std::string pathOf(std::string_view name) {
     return fmt::format("/proc/sys/{}", name);
 }
 
-/// Numbers of a sysctl; nothing if the kernel lacks it.
+/// Reads the numbers of a sysctl; returns nothing if the kernel lacks it.
 template <typename Number>
 std::optional<std::vector<Number>> readNumbers(std::string_view name) {
     const UniqueFd file(::open(pathOf(name).c_str(), O_RDONLY | O_CLOEXEC));

@@ -11,18 +11,18 @@
 /// Sysctls of the calling thread's IPC namespace (sysvipc(7), mq_overview(7)).
 namespace criu::namespaces {
 
-/// Reads all that images have.
+/// Reads all sysctls that images contain.
 void readIpcLimits(IpcVarEntry& entry, Arena& arena);
 
-/// Sets what differs from what the namespace has. When all objects have been made, as these take what is in
-/// msg_next_id and its like. What this kernel lacks or doesn't let anybody set is warned of. Throws Error.
+/// Sets the sysctls that differ, except shm_rmid_forced. Call it when all objects are created, because creating one
+/// resets msg_next_id and its like. Warns of sysctls that the kernel lacks or doesn't permit to set. Throws Error.
 void writeIpcLimits(const IpcVarEntry& entry, Log& log);
 
-/// The one that writeIpcLimits() leaves out: shared memory that nobody has attached goes when its creator ends. When
-/// the processes have attached theirs.
+/// Sets shm_rmid_forced, with which the kernel removes unattached segments when their creator ends. Call it when the
+/// processes have attached theirs.
 void writeForcedRemoval(const IpcVarEntry& entry, Log& log);
 
-/// Sets a limit, "kernel/msgmax", unless it is at least as high. Throws Error.
+/// Raises a limit, for instance "kernel/msgmax", to at least this value. Throws Error.
 void raiseIpcLimit(const std::string& name, std::uint64_t atLeast);
 
 }  // namespace criu::namespaces

@@ -18,14 +18,14 @@ namespace {
 
 using kernel::IpcKind;
 
-constexpr int kCopy = 040000;  // MSG_COPY: the message stays, and its position is asked for instead of a type
-constexpr std::uint64_t kTextAlignment = 8;  // of what follows a text in an image
+constexpr int kCopy = 040000;                // MSG_COPY: copies the message at a position and leaves it in the queue
+constexpr std::uint64_t kTextAlignment = 8;  // alignment of the record that follows a text in an image
 
 std::uint64_t paddingOfText(std::uint64_t bytes) {
     return (kTextAlignment - bytes % kTextAlignment) % kTextAlignment;
 }
 
-/// As msgsnd(2) and msgrcv(2) have it: a long, then the text.
+/// Buffer of msgsnd(2) and msgrcv(2): a long, then the text.
 class MessageBuffer {
 public:
     explicit MessageBuffer(std::size_t room) : bytes_(sizeof(long) + room) {}
@@ -64,7 +64,7 @@ MessageQueue readQueue(int id, StopRequest& stop) {
     MessageQueue queue;
     queue.desc = model::describeIpc(id, status.msg_perm);
     queue.limit = static_cast<std::uint32_t>(status.msg_qbytes);
-    MessageBuffer buffer(status.__msg_cbytes);  // the largest there may be
+    MessageBuffer buffer(status.__msg_cbytes);  // no message is larger than all texts of the queue
     for (msgqnum_t position = 0; position < status.msg_qnum; ++position) {
         stop.throwIfRequested();
         queue.messages.push_back(copyMessage(id, static_cast<long>(position), buffer));
@@ -112,7 +112,7 @@ std::vector<MessageQueue> parseMessageQueues(ImageReader& image) {
     while (const auto head = image.next<IpcMsgEntry>()) {
         MessageQueue& queue = queues.emplace_back();
         queue.desc = *(*head)->desc;
-        queue.desc.base.n_unknown_fields = 0;  // they end with the record
+        queue.desc.base.n_unknown_fields = 0;  // unknown fields are freed with the record
         queue.desc.base.unknown_fields = nullptr;
         model::requireIpcDesc(queue.desc, "a message queue");
         queue.limit = (*head)->qbytes;
@@ -135,7 +135,7 @@ void makeMessageQueue(const MessageQueue& queue) {
     for (const QueuedMessage& message : queue.messages)
         largest = std::max(largest, message.text.size());
     raiseIpcLimit("kernel/msgmax", largest);
-    // What a queue may hold is taken from here; to set more later would need CAP_SYS_RESOURCE.
+    // A new queue gets msgmnb as its limit. Raising the queue's own limit later would need CAP_SYS_RESOURCE.
     raiseIpcLimit("kernel/msgmnb", std::max<std::uint64_t>(queue.bytes(), queue.limit));
 
     kernel::chooseNextIpcId(IpcKind::Messages, id);

@@ -26,8 +26,8 @@ struct MessageQueue {
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 };
 
-/// Reads all queues and leaves them as they are. Throws Error, also for messages larger than the present limit, which
-/// the kernel doesn't copy, and as soon as `stop` is requested.
+/// Reads all queues without changing them. Throws Error for messages larger than msgmax, which the kernel doesn't copy,
+/// and as soon as `stop` is requested.
 [[nodiscard]] std::vector<MessageQueue> readMessageQueues(StopRequest& stop);
 
 void writeMessageQueues(ImageWriter& image, const std::vector<MessageQueue>& queues);
@@ -35,8 +35,7 @@ void writeMessageQueues(ImageWriter& image, const std::vector<MessageQueue>& que
 /// Reads and checks an image.
 [[nodiscard]] std::vector<MessageQueue> parseMessageQueues(ImageReader& image);
 
-/// Makes a queue with all its messages. The namespace's msgmax and msgmnb are raised as needed, and stay so. Throws
-/// Error.
+/// Creates a queue with its messages. Raises the namespace's msgmax and msgmnb as needed. Throws Error.
 void makeMessageQueue(const MessageQueue& queue);
 
 }  // namespace criu::namespaces

@@ -28,10 +28,10 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// What is in one namespace.
+/// The content of one namespace.
 class IpcContent {
 public:
-    /// Reads all but the contents of shared memory.
+    /// Reads all images except the contents of shared memory.
     IpcContent(const RestoreInputs& inputs, std::uint32_t number)
         : images_(inputs.images),
           pages_(inputs.pages),
@@ -54,7 +54,7 @@ public:
 
     [[nodiscard]] const std::vector<SemaphoreSet>& semaphores() const noexcept { return semaphores_; }
 
-    /// In the namespace, which is new.
+    /// Creates the objects. Call it in the new namespace.
     void make() {
         removalMarked_ = restoreSharedMemory(images_, pages_, number_, surroundings_.ids, checkStop_);
         for (const MessageQueue& queue : queues_)
@@ -62,15 +62,15 @@ public:
         for (const SemaphoreSet& set : semaphores_)
             makeSemaphoreSet(set);
         makePosixQueues(posixQueues_, surroundings_.ids);
-        // Limits may have been lowered when the objects were there already.
+        // Limits come last: they may have been lowered after the objects were created.
         writeIpcLimits(*limits_, log_);
         log_.info("The IPC namespace has {} message queues, {} POSIX message queues and {} semaphore sets",
                   queues_.size(), posixQueues_.size(), semaphores_.size());
     }
 
-    /// In the namespace, when the processes have what they had of it.
+    /// Call it in the namespace, when the processes have attached their segments and opened their queues.
     void finish() {
-        // Nobody can attach what is marked for removal, so it wasn't before the processes had.
+        // The mark comes last: no process can attach a segment that is marked for removal.
         for (const int id : removalMarked_)
             sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
         removeDeletedQueues(posixQueues_);
@@ -115,7 +115,7 @@ public:
         });
     }
 
-    /// What is filled has been made.
+    /// fill() needs the non-root namespaces, which begin() creates.
     [[nodiscard]] bool needsFirstStarted() const override { return !further_.empty(); }
 
     void fill(const kernel::ProcPid& first) override {
@@ -128,7 +128,7 @@ public:
 
     void enter(const model::Task& task) const override { further_.enter(task); }
 
-    /// Adjustments of semaphores (SEM_UNDO) belong to a process.
+    /// Sets the process' semaphore adjustments (SEM_UNDO).
     void complete(const model::Task& task) const override {
         const auto other =
             task.ids ? others_.find(numberOf(**task.ids, NamespaceKind::Ipc).value_or(0)) : others_.end();
@@ -145,7 +145,7 @@ public:
     }
 
 private:
-    std::unique_ptr<IpcContent> ofRoot_;  ///< null: it was in criu's namespace
+    std::unique_ptr<IpcContent> ofRoot_;  ///< null: the root was in criu's namespace
     std::map<std::uint32_t, std::unique_ptr<IpcContent>> others_;
     NonRootNs further_;
 };

@@ -7,8 +7,8 @@ namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
 
-/// The IPC namespace of a restored tree (ipc_namespaces(7)): a new one with the objects of the images, a joined one, or
-/// that of criu, whose System V objects are restored one by one then. Null if there is nothing to do.
+/// Restores the IPC namespace of a tree (ipc_namespaces(7)): a new one with the objects of the images, or a joined one.
+/// For a tree in criu's namespace, only sets RestoreNsContext::systemV and returns null.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeIpcRestore(const RestoreInputs& inputs);
 
 }  // namespace criu::namespaces

@@ -14,7 +14,7 @@
 /// System V semaphore sets (semget(2)) of the calling thread's IPC namespace.
 namespace criu::namespaces {
 
-/// A process' adjustment.
+/// A semaphore adjustment of one process.
 struct HeldSemUndo {
     TreePid pid;
     SemUndoValue adjustment;
@@ -32,10 +32,11 @@ struct SemaphoreSet {
 /// Throws Error.
 [[nodiscard]] std::vector<SemaphoreSet> readSemaphoreSets();
 
-/// The ids of those that semop(2) has ever changed: of no other can a process have adjustments. Throws Error.
+/// Returns the ids of sets that semop(2) has changed at least once. A process can't have adjustments of other sets.
+/// Throws Error.
 [[nodiscard]] std::vector<int> listUsedSemaphoreSets();
 
-/// The values of a set; nothing if it is gone or the caller may not read them.
+/// Returns the values of a set; nothing if it was removed or the caller may not read it.
 [[nodiscard]] std::optional<std::vector<std::uint16_t>> readSemaphoreValues(int id);
 
 void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& sets);
@@ -46,7 +47,7 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
 /// Throws Error.
 void makeSemaphoreSet(const SemaphoreSet& set);
 
-/// Gives the calling process what the process of this pid had. Throws Error.
+/// Sets the adjustments of this pid for the calling process. Throws Error.
 void applySemUndo(std::span<const SemaphoreSet> sets, TreePid pid);
 
 }  // namespace criu::namespaces

@@ -17,7 +17,7 @@ namespace {
 using kernel::IpcKind;
 using memory::AttachedSegment;
 
-constexpr std::uint64_t kRecordAlignment = 4;  // of content behind a record, where old images have it
+constexpr std::uint64_t kRecordAlignment = 4;  // alignment of content that old images have behind a record
 
 std::uint32_t contentOf(const IpcShmEntry& entry) {
     return entry.has_content != 0 ? entry.content : entry.desc->id;

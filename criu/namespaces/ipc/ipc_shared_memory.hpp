@@ -13,19 +13,19 @@
 #include "criu/model/id_map.hpp"
 #include "images/ipc-shm.hpp"
 
-/// System V shared memory of an IPC namespace that is the tree's own: all segments, whether attached or not.
+/// System V shared memory of a private IPC namespace: all segments, attached or not.
 namespace criu::namespaces {
 
-/// Under which number images have the content of a segment, by its id. Ids are the same in several namespaces.
+/// Numbers of segments' contents in images, by segment id. Needed if several namespaces have segments of equal ids.
 using ContentNumbers = std::map<int, std::uint32_t>;
 
-/// Writes the segments of the calling thread's namespace, and their contents, whose numbers are their ids unless
-/// `contents` has others. Returns pages written. Throws Error.
+/// Writes the segments of the calling thread's namespace and their contents. A content has the segment's id as its
+/// number unless `contents` has another. Returns the number of pages written. Throws Error.
 std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
                                const ContentNumbers& contents, memory::PageSinks& sinks, memory::Drainer& drainer);
 
-/// Makes the segments in the calling thread's namespace, with their contents. Returns the ids of those that are to be
-/// marked for removal when everybody has them attached. Throws Error.
+/// Creates the segments in the calling thread's namespace, with their contents. Returns the ids of segments to be
+/// marked for removal when all processes have attached them. Throws Error.
 [[nodiscard]] std::vector<int> restoreSharedMemory(const ImageDir& images, const memory::PageSources& pages,
                                                    std::uint32_t number, const model::IdMap& owners,
                                                    const std::function<void()>& checkStop);

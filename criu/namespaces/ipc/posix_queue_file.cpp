@@ -48,8 +48,8 @@ class PosixQueueFileKindDump final : public files::FileKindDump {
 public:
     explicit PosixQueueFileKindDump(PosixQueuesDump* queues) : queues_(queues) {}
 
-    /// The kernel's own mount, which mq_open(3) opens queues on, is nowhere: their paths have nothing in front of the
-    /// name. The size is that of all queues (FILENT_SIZE of the kernel's ipc/mqueue.c), so that others aren't asked.
+    /// Claims a queue by its path and size first, so that other files cost no system call. mq_open(3) uses a
+    /// kernel-internal mount, so the path is the name alone. The size is FILENT_SIZE (ipc/mqueue.c of Linux).
     [[nodiscard]] bool claims(const files::OpenFd& file) const override {
         constexpr off_t kSizeOfQueue = 80;
         return S_ISREG(file.stat.st_mode) && file.stat.st_size == kSizeOfQueue && (file.info.flags & O_PATH) == 0 &&

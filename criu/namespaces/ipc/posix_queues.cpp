@@ -30,16 +30,16 @@ const char* asText(const std::byte* bytes) noexcept {
     return reinterpret_cast<const char*>(bytes);
 }
 
-/// Messages that are out of their queue at the moment. They go back when this object does, if not before.
+/// Messages that are temporarily out of their queue. The destructor puts them back.
 class TakenMessages {
 public:
-    /// Takes out all that are there.
+    /// Takes all messages out of the queue.
     TakenMessages(int queue, const kernel::PosixQueueState& state)
         : queue_(queue),
           memory_(state.bytes + static_cast<std::size_t>(state.messageSize)),
           room_(static_cast<std::size_t>(state.messageSize)) {
         taken_.reserve(static_cast<std::size_t>(state.waiting));
-        // From here to the end of putBack() nothing is allocated.
+        // No memory is allocated from here to the end of putBack(), so no exception loses messages.
         while (taken_.size() < taken_.capacity() && used_ + room_ <= memory_.size()) {
             unsigned priority = 0;
             auto* const place = memory_.data() + used_;
@@ -54,7 +54,7 @@ public:
     TakenMessages& operator=(const TakenMessages&) = delete;
     ~TakenMessages() { (void)putBack(); }
 
-    /// False if one can't be: errno says why. The others behind it stay out then, so that the order isn't another.
+    /// Returns false if a message can't be sent (errno). The messages behind it stay out then, which keeps the order.
     [[nodiscard]] bool putBack() noexcept {
         while (back_ < taken_.size() && send(taken_[back_]))
             ++back_;
@@ -76,7 +76,7 @@ private:
         std::span<const std::byte> text;
     };
 
-    /// Memory may be short for a moment, or somebody who has the queue from elsewhere may have filled it.
+    /// Retries, because memory may be short for a moment or another process may have filled the queue.
     [[nodiscard]] bool send(const Taken& message) const noexcept {
         constexpr int kTries = 500;
         constexpr std::chrono::milliseconds kPause{10};
@@ -95,11 +95,11 @@ private:
     std::size_t room_;
     std::size_t used_ = 0;
     std::vector<Taken> taken_;
-    std::size_t back_ = 0;  ///< so many are in the queue again
+    std::size_t back_ = 0;  ///< messages that are in the queue again
 };
 
-/// Memory of queues counts against a limit of the user who makes them, which is root here. Lets them have as much as
-/// this process has the right to allow, for a time.
+/// Raises RLIMIT_MSGQUEUE to as much as this process may. The kernel charges memory of queues to the user that creates
+/// them, which is root here.
 class RoomForQueues {
 public:
     RoomForQueues() {
@@ -175,7 +175,7 @@ void writePosixQueues(ImageWriter& image, const std::vector<PosixQueue>& queues,
 }
 
 std::vector<PosixQueue> parsePosixQueues(ImageReader& image, const model::IdMap& owners) {
-    constexpr std::uint64_t kMost = LONG_MAX;  // of the fields of mq_attr
+    constexpr std::uint64_t kMost = LONG_MAX;  // maximum of the fields of mq_attr
     std::vector<PosixQueue> queues;
     while (const auto record = image.next<PosixQueueEntry>()) {
         const PosixQueueEntry& entry = **record;
@@ -206,7 +206,7 @@ void makePosixQueues(const std::vector<PosixQueue>& queues, const model::IdMap& 
     const RoomForQueues room;
     raiseIpcLimit("fs/mqueue/queues_max", queues.size());
     kernel::runInThread([&] {
-        // Only users that the namespace knows may make files in its file systems. The rights of root stay.
+        // Only users that the user namespace maps may create files in its file systems. Root's capabilities stay.
         if (owners.isOwnNamespace()) {
             sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP),
                 "make changes of the user leave capabilities alone");

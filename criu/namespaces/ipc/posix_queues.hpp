@@ -15,7 +15,7 @@ class IdMap;
 /// POSIX message queues (mq_overview(7)) of an IPC namespace.
 namespace criu::namespaces {
 
-/// The name in an inventory's extensions for images that have such queues.
+/// InventoryEntry.extensions: images contain POSIX message queues.
 inline constexpr const char* kPosixQueues = "posix-queues";
 
 struct PosixMessage {
@@ -25,34 +25,34 @@ struct PosixMessage {
 };
 
 struct PosixQueue {
-    std::string name;  ///< without the slash that programs write in front of it
+    std::string name;  ///< without the leading slash of mq_open(3)
     bool deleted = false;
     std::uint32_t mode = 0;
     std::uint32_t user = 0;
     std::uint32_t group = 0;
     std::uint64_t maxMessages = 0;
-    std::uint64_t messageSize = 0;  ///< bytes that a message may have at most
+    std::uint64_t messageSize = 0;  ///< largest size of a message in bytes
     std::vector<PosixMessage> messages;
     friend bool operator==(const PosixQueue&, const PosixQueue&) = default;
 };
 
-/// The messages of a queue, in the order in which they are received. The kernel shows messages only to those who take
-/// them out, so all are taken and put back in the same order, which restores the order within each priority, too.
-/// Whatever could fail is done before the first is taken, and nothing interrupts the calling thread meanwhile. So this
-/// is for queues that nobody else uses at the time, and that have nobody to be notified. `queue`: may be read and
-/// written, and doesn't wait (O_NONBLOCK). Throws Error.
+/// Returns the messages of a queue in the order in which they are received. The kernel shows a message only by removing
+/// it, so all are taken out and put back. The order within each priority stays the same. Steps that can fail come
+/// before the first message is taken, and nothing interrupts the calling thread. No other process may use the queue at
+/// that time or wait for a notification. `queue`: opened O_RDWR | O_NONBLOCK. Throws Error.
 [[nodiscard]] std::vector<PosixMessage> copyPosixMessages(int queue);
 
 void writePosixQueues(ImageWriter& image, const std::vector<PosixQueue>& queues, const model::IdMap& owners);
 
-/// Reads and checks an image. `owners`: made owners outside of the tree's user namespace.
+/// Reads and checks an image. `owners`: translates owners to uids and gids outside of the tree's user namespace.
 [[nodiscard]] std::vector<PosixQueue> parsePosixQueues(ImageReader& image, const model::IdMap& owners);
 
-/// Makes queues with all their messages in the calling thread's IPC namespace, whose limits are raised as needed, and
-/// stay so. `owners`: of the namespace's user namespace. Throws Error.
+/// Creates queues with their messages in the calling thread's IPC namespace. Raises the namespace's limits as needed.
+/// `owners`: of the namespace's user namespace. Throws Error.
 void makePosixQueues(const std::vector<PosixQueue>& queues, const model::IdMap& owners);
 
-/// Takes away the names of those that have none in the tree, when all have opened them. Throws Error.
+/// Removes the names of queues that were deleted in the tree. Call it when all processes have opened them. Throws
+/// Error.
 void removeDeletedQueues(const std::vector<PosixQueue>& queues);
 
 }  // namespace criu::namespaces

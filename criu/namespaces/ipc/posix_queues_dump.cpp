@@ -48,7 +48,8 @@ void PosixQueuesDump::add(std::string name, UniqueFd fd, bool deleted) {
 }
 
 std::string PosixQueuesDump::nameOf(const files::OpenFd& file) {
-    // A queue is opened by its name, and which process of the tree is going to open it isn't known here.
+    // A restored process opens the queue by its name, in the IPC namespace of the process. The dump doesn't know which
+    // process that is.
     if (refusesDescriptors_)
         fail(
             "{} is a POSIX message queue in a tree whose processes are in several IPC namespaces, which can't be "
@@ -59,7 +60,7 @@ std::string PosixQueuesDump::nameOf(const files::OpenFd& file) {
     const auto known = queues_.find(file.stat.st_ino);
     if (known != queues_.end())
         return known->second.name;
-    // The name that it had if no other queue has that now.
+    // Uses the queue's former name unless another queue has it now.
     std::string name = file.link.substr(file.link.rfind('/') + 1);
     if (name.ends_with(kernel::kDeletedMark))
         name.resize(name.size() - kernel::kDeletedMark.size());

@@ -16,24 +16,24 @@ struct OpenFd;
 
 namespace criu::namespaces {
 
-/// The POSIX message queues of the tree's IPC namespace, those with a name and those that are only open any more. The
-/// latter are noted as their descriptors are dumped; the images are written behind all files.
+/// The POSIX message queues of the tree's IPC namespace: the named ones, and deleted ones that are still open. The dump
+/// of descriptors adds the deleted ones, so the images are written after all files.
 class PosixQueuesDump {
 public:
-    /// Finds the queues of the calling thread's IPC namespace. Throws Error if one can't be dumped.
+    /// Finds the named queues of the calling thread's IPC namespace. Throws Error if one can't be dumped.
     void find();
 
     [[nodiscard]] bool empty() const noexcept { return queues_.empty(); }
 
-    /// The file system that the namespace has them in; 0 before find().
+    /// Device number of the namespace's mqueue file system; 0 before find().
     [[nodiscard]] dev_t device() const noexcept { return device_; }
-    /// Not all processes are in this namespace: from here on descriptors of queues are refused.
+    /// Refuses all descriptors of queues from here on, because not all processes are in this namespace.
     void refuseDescriptors() noexcept { refusesDescriptors_ = true; }
 
-    /// The name by which a restored process opens the queue of this descriptor. Throws Error if it can't be dumped.
+    /// Returns the name by which a restored process opens the queue. Throws Error if it can't be dumped.
     std::string nameOf(const files::OpenFd& file);
 
-    /// Takes a copy of all messages, and leaves them where they are: see copyPosixMessages().
+    /// Writes all queues with copies of their messages, which stay in the queues: see copyPosixMessages().
     void write(const ImageDir& images, std::uint32_t number, const model::IdMap& owners) const;
 
 private:
@@ -46,7 +46,7 @@ private:
     void add(std::string name, UniqueFd fd, bool deleted);
 
     bool refusesDescriptors_ = false;
-    dev_t device_ = 0;  ///< of the file system that all of them are in
+    dev_t device_ = 0;  ///< device number of the mqueue file system
     std::map<ino_t, Queue> queues_;
 };
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-/// What the kernel will add to semaphores when a process ends (SEM_UNDO of semop(2)). Nothing tells these adjustments,
-/// but they have limits: an operation that would go beyond one fails with ERANGE. So they are found by operations that
-/// fail in any case, and thus change nothing. All operations here are for one call.
+/// Adjustments that the kernel adds to semaphores when a process ends (SEM_UNDO of semop(2)). The kernel doesn't show
+/// them. But it limits them: an operation that would exceed the limit fails with ERANGE. findSemUndo() tries operations
+/// that fail in any case and so change nothing. All operations of a vector belong to one call.
 namespace criu::namespaces {
 
 /// An adjustment of the semaphore at `index` of a set.
@@ -21,17 +21,17 @@ struct SemUndoValue {
     friend bool operator==(const SemUndoValue&, const SemUndoValue&) = default;
 };
 
-/// Makes a semop(2) call in the process in question; the kernel's result, 0 or a negative errno value.
+/// Calls semop(2) in the examined process. Returns the kernel's result: 0 or a negative errno value.
 using SemaphoreProbe = std::function<long(std::span<const sembuf>)>;
 
-/// All adjustments that a process has for a set with these values, which mustn't change meanwhile. Nothing if the
-/// kernel doesn't let the process tell: it may not change the set, so it has none, or calls may have too few
-/// operations. Throws Error on any other result.
+/// Returns all adjustments of a process for a set with these values. The values mustn't change during the call. Returns
+/// nothing if the kernel doesn't permit the test: the process may not change the set, so it has no adjustments, or
+/// SEMOPM is too low. Throws Error on any other result.
 [[nodiscard]] std::optional<std::vector<SemUndoValue>> findSemUndo(std::span<const std::uint16_t> values,
                                                                    const SemaphoreProbe& probe);
 
-/// Operations that give the calling process an adjustment and leave the semaphore's value as it is. Throws Error if
-/// there are none for these numbers.
+/// Returns operations that give the calling process an adjustment and leave the semaphore's value unchanged. Throws
+/// Error if none exist for these numbers.
 [[nodiscard]] std::vector<sembuf> operationsFor(const SemUndoValue& adjustment, std::uint16_t value);
 
 }  // namespace criu::namespaces
