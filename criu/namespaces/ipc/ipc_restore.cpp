@@ -70,7 +70,7 @@ public:
 
     /// Call it in the namespace, when the processes have attached their segments and opened their queues.
     void finish() {
-        // The mark comes last: no process can attach a segment that is marked for removal.
+        // The mark comes last: the kernel removes a marked segment at once if no process has it attached (shmctl(2)).
         for (const int id : removalMarked_)
             sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
         removeDeletedQueues(posixQueues_);

@@ -13,8 +13,7 @@ namespace criu::namespaces {
 
 constexpr const char* kArchiveLibrary = "libarchive.so.13";
 
-/// The functions of libarchive(3) that are used here, under their own names, from the library that is loaded with this
-/// object.
+/// The functions of libarchive(3) that criu uses, loaded with this object. The members have the functions' names.
 struct ArchiveFunctions {
     SharedLibrary library{kArchiveLibrary, "libarchive13"};
     decltype(&::archive_entry_atime) archive_entry_atime = library["archive_entry_atime"];
@@ -61,8 +60,8 @@ struct ArchiveFunctions {
         library["archive_write_set_format_option"];
     decltype(&::archive_write_set_format_pax) archive_write_set_format_pax = library["archive_write_set_format_pax"];
 
-    /// Throws Error with the message of `of` unless `result` is ARCHIVE_OK: the library counts things that were left
-    /// out as warnings; here they are failures.
+    /// Throws Error with the library's message for `of` unless `result` is ARCHIVE_OK. libarchive reports content that
+    /// it left out as a warning; criu treats it as a failure.
     template <typename... Args>
     void check(int result, archive* of, Located<Args...> what, Args&&... args) const {
         if (result >= ARCHIVE_OK)

@@ -23,28 +23,29 @@ public:
     /// `tree` outlives this object.
     explicit AutofsDump(const SeenTree& tree) : tree_(tree) {}
 
-    /// False if neither a process of the tree serves the file system nor nobody at all. Throws Error.
+    /// Takes a file system whose daemon is a process of the tree, or that has no daemon (catatonic mode). Returns false
+    /// if its daemon is an external process. Throws Error.
     bool take(const Mount& mount);
     [[nodiscard]] bool has(std::uint32_t device) const { return taken_.contains(device); }
-    /// Whether there may be something in it that isn't mounted.
+    /// True if the file system may contain names on which nothing is mounted.
     [[nodiscard]] bool hasNames(std::uint32_t device) const;
 
-    /// `opened`: a mount of it, where nothing is mounted below. Nothing in it is looked up, since whoever does that may
-    /// have to wait for the daemon. Throws Error.
+    /// Writes the image. `opened`: a mount of the file system without mounts below it. Doesn't resolve names in it,
+    /// since a lookup may wait for the daemon. Throws Error.
     void write(const ImageDir& images, const Mount& mount, const UniqueFd* opened) const;
 
 private:
     struct Taken {
         kernel::AutofsOptions options;
         TreePid group;
-        int pipe = -1;               ///< the daemon's descriptor of the end that the kernel writes to; -1: it has none
-        std::optional<int> reading;  ///< then: of the other end
+        int pipe = -1;  ///< daemon's descriptor of the write end, which the kernel uses; -1: the daemon has closed it
+        std::optional<int> reading;  ///< daemon's descriptor of the read end, if it has closed the write end
     };
 
     std::optional<Taken> find(const kernel::AutofsOptions& options) const;
 
     const SeenTree& tree_;
-    std::map<std::uint32_t, Taken> taken_;  ///< by device
+    std::map<std::uint32_t, Taken> taken_;  ///< key: device number
 };
 
 }  // namespace criu::namespaces

@@ -16,7 +16,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// What two mounts of a namespace and of its copy have in common.
+/// Properties that are equal for a mount and its copy in another namespace.
 using MountPlace = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string>;
 
 MountPlace placeOf(const kernel::MountInfo& mount) {

@@ -13,9 +13,9 @@ class ProcPid;
 
 namespace criu::namespaces {
 
-/// Where paths of a tree begin that restore --new-pidns has put into a copy of criu's mount namespace (mount_copied).
-/// What it has mounted there since isn't dumped: the log warns of each such mount. `process` is of that tree. Throws
-/// Error.
+/// Returns the root of a tree in a copy of criu's mount namespace, which restore --new-pidns created (mount_copied).
+/// The dump doesn't contain mounts that the tree has made since, and logs a warning for each. `process`: any process of
+/// the tree. Throws Error.
 [[nodiscard]] files::TreeRoot rootOfCopiedMounts(const kernel::ProcPid& process, Log& log);
 
 }  // namespace criu::namespaces

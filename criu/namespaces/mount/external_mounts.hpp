@@ -9,21 +9,21 @@
 
 namespace criu::namespaces {
 
-/// What stands for mounts that aren't the tree's own: --external, --ext-mount-map.
+/// External mounts: --external, --ext-mount-map.
 class ExternalMounts {
 public:
     explicit ExternalMounts(const model::Options& options) : options_(options) {}
 
-    /// The name of a mount point (dump), or the path for a name (restore); nothing if none was given.
+    /// Returns the name of a mount point (dump) or the path for a name (restore); nothing if the user gave none.
     [[nodiscard]] std::optional<std::string> find(std::string_view key) const;
-    /// The name of a block device (dump), or the device for a name (restore).
+    /// Returns the name of a block device (dump) or the device for a name (restore).
     [[nodiscard]] std::optional<std::string> findDevice(std::string_view key) const;
 
-    /// mnt[]: mounts that the outside has, too, are found without being named.
+    /// True with mnt[]: mounts that also exist in criu's mount namespace are external without being named.
     [[nodiscard]] bool automatic() const;
-    /// Also those that share events with the outside.
+    /// True if shared mounts may be external, too: mnt[]:s.
     [[nodiscard]] bool withSharing() const;
-    /// Also those that get events from there.
+    /// True if slave mounts may be external, too: mnt[]:m.
     [[nodiscard]] bool withMasters() const;
 
 private:

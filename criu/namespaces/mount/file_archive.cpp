@@ -35,21 +35,22 @@ struct CloseArchivedDirectory {
 struct FreeWriter {
     const ArchiveFunctions& lib;
     void operator()(archive* writer) const noexcept {
-        // Else freeing would first fill up the file that was being packed, and end the archive.
+        // Marks the archive as failed. archive_write_free() would otherwise pad the current file and finish the
+        // archive.
         lib.archive_write_fail(writer);
         lib.archive_write_free(writer);
     }
 };
 using Entry = std::unique_ptr<archive_entry, decltype(&::archive_entry_free)>;
-/// Reads an archive, or writes to the disk.
+/// A libarchive object that reads an archive or writes to disk.
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 
-/// A name for calls that take no directory.
+/// Returns a path for calls that take no directory descriptor.
 std::string pathAt(int directory, const std::string& name) {
     return fmt::format("/proc/self/fd/{}/{}", directory, name);
 }
 
-/// How deep directories may be nested in a file system that goes into an archive.
+/// Largest depth of directories in a file system that goes into an archive.
 constexpr int kDeepestDirectory = 1000;
 
 class ArchiveWriter {
@@ -58,7 +59,7 @@ public:
         : lib_(lib), ids_(ids), apart_(apart), stop_(stop), writer_(lib.archive_write_new(), {lib}), block_(kBlock) {
         archive* const writer = writer_.get();
         lib_.check(lib_.archive_write_set_format_pax(writer), writer, "choose the format of an archive");
-        // Names are bytes, whatever the locale of criu is.
+        // Stores names as bytes, whatever the locale of criu is.
         lib_.check(lib_.archive_write_set_format_option(writer, "pax", "hdrcharset", "BINARY"), writer,
                    "choose the format of an archive");
         lib_.check(lib_.archive_write_add_filter_gzip(writer), writer, "choose the compression of an archive");
@@ -91,8 +92,8 @@ private:
         return names;
     }
 
-    /// `depth`: how many directories are open already. Each level costs a descriptor and room on the stack, and whoever
-    /// made the directories chose how deep they go.
+    /// Adds everything below a directory. `depth`: number of directories that are open already. Each level takes a
+    /// descriptor and stack space, and an untrusted user may choose the depth, hence the limit.
     void walk(int directory, const std::string& path, int depth = 0) {
         if (depth == kDeepestDirectory)
             fail("directories are nested in each other more than {} levels deep", kDeepestDirectory);
@@ -106,7 +107,7 @@ private:
         }
     }
 
-    /// Whether it is a directory.
+    /// Adds one file. Returns true if it is a directory.
     bool add(int directory, const std::string& name, const std::string& path) {
         stop_.throwIfRequested();
         struct stat stat {};
@@ -156,7 +157,7 @@ private:
         lib_.archive_entry_copy_symlink(entry, target.data());
     }
 
-    /// Whether whoever runs the file gets capabilities by it (capabilities(7)).
+    /// Adds the extended attributes. Returns true if the file has file capabilities (capabilities(7)).
     bool addAttributes(archive_entry* entry, const std::string& name, const std::string& path) {
         bool hasCapabilities = false;
         std::vector<char> names(XATTR_LIST_MAX);
@@ -177,8 +178,8 @@ private:
     void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path,
                  const struct stat& seen) {
         const ErrorContext context([&] { return fmt::format("file {}", path); });
-        // Whoever shares the file system and isn't frozen may put something else there meanwhile, such as a fifo, whose
-        // open would wait for a writer.
+        // A process outside of the tree may replace the file by a fifo. O_NONBLOCK keeps open() from waiting for a
+        // writer.
         constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NOATIME | O_NONBLOCK | O_CLOEXEC;
         const UniqueFd file(sys(::openat(directory, name.c_str(), kHow), "open {}", path));
         requireSameFile(file.get(), seen);
@@ -227,7 +228,7 @@ private:
         }
     }
 
-    /// Holes, which the library leaves out again.
+    /// Passes zeroes of a hole to the library, which leaves them out because of the sparse entries.
     void zeros(off_t count, const std::string& path) {
         std::fill_n(block_.begin(), std::min<off_t>(count, static_cast<off_t>(block_.size())), std::byte{});
         while (count > 0) {
@@ -247,7 +248,7 @@ private:
     std::vector<SocketFile> sockets_;
 };
 
-/// In a directory for a moment.
+/// Changes the current directory of the process for the lifetime of the object.
 class ArchiveDirectoryScope {
 public:
     explicit ArchiveDirectoryScope(int directory)
@@ -256,7 +257,7 @@ public:
     }
     ~ArchiveDirectoryScope() {
         if (::fchdir(back_.get()) != 0)
-            ::abort();  // whatever came next would happen in the wrong place
+            ::abort();  // further file operations would use a wrong directory
     }
     ArchiveDirectoryScope(const ArchiveDirectoryScope&) = delete;
     ArchiveDirectoryScope& operator=(const ArchiveDirectoryScope&) = delete;
@@ -290,7 +291,7 @@ void FileArchives::unpack(int from, int directory) const {
     lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
     lib.check(lib.archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
     const Archive disk(lib.archive_write_disk_new(), lib.archive_write_free);
-    // An archive is foreign text: it may not lead out of the directory.
+    // An archive is untrusted: its paths mustn't lead out of the directory.
     lib.check(lib.archive_write_disk_set_options(
                   disk.get(), ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
                                   ARCHIVE_EXTRACT_XATTR | ARCHIVE_EXTRACT_ACL | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
@@ -323,7 +324,7 @@ void FileArchives::unpack(int from, int directory) const {
         lib.check(lib.archive_write_finish_entry(disk.get()), disk.get(), "make {}", path);
     }
     lib.check(lib.archive_write_close(disk.get()), disk.get(), "set times and modes of directories");
-    if (ownTimes)  // the library leaves this one out
+    if (ownTimes)  // libarchive doesn't set the times of the top directory
         changeTimes(directory, (*ownTimes)[0], (*ownTimes)[1]);
 }
 
@@ -333,7 +334,7 @@ void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory) {
         if (last.empty() || last == "." || last == "..")
             fail("{} is no name of a socket's file", socket.path);
         const ErrorContext context([&] { return fmt::format("the file of a socket, {}", socket.path); });
-        // The path comes from an image, and what it leads through from an archive.
+        // The path comes from an image, and its directories from an archive; both are untrusted.
         kernel::CreatedName name = kernel::CreatedName::below(directory, socket.path);
         struct stat before {};
         sys(::fstat(name.directory(), &before), "stat the directory");

@@ -11,12 +11,12 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/model/id_map.hpp"
 
-/// The files of a file system in memory as a compressed tar archive, which is the form in which images have them.
+/// Files of a file system in memory as a compressed tar archive, as CRIU's images have them.
 namespace criu::namespaces {
 
-/// A socket's file: archives have no room for it.
+/// File of a socket. Tar archives can't contain it.
 struct SocketFile {
-    std::string path;  ///< below the directory that was archived
+    std::string path;  ///< below the archived directory
     mode_t mode = 0;   ///< permissions
     uid_t user = 0;
     gid_t group = 0;
@@ -26,34 +26,33 @@ struct SocketFile {
 struct ArchiveFunctions;
 class FileContents;
 
-/// Packs and unpacks archives by libarchive, which is loaded when the first object is made.
+/// Packs and unpacks archives with libarchive. The first object loads the library.
 class FileArchives {
 public:
     /// Throws Error if the library can't be loaded.
     FileArchives();
-    /// Loads the library, if it is there.
+    /// Loads the library if it is installed.
     static void load() noexcept;
     ~FileArchives();
     FileArchives(const FileArchives&) = delete;
     FileArchives& operator=(const FileArchives&) = delete;
 
-    /// Writes everything below `directory`, and that itself, to `to`: content without its holes, links, devices,
-    /// owners, modes, times and extended attributes. `ids`: how the tree calls owners. Nothing may be mounted in it.
-    /// `apart`: takes the bytes of files, which are empty in the archive then; may be null. Returns the sockets, which
-    /// aren't in the archive. Throws Error, also as soon as `stop` is requested; then the archive has no
-    /// end.
+    /// Writes `directory` and everything below it to `to`: content without holes, links, devices, owners, modes, times
+    /// and extended attributes. No file system may be mounted below it. `ids`: translates owners to those of the tree.
+    /// `apart`: takes contents of files, which are then empty in the archive; may be null. Returns the sockets, which
+    /// the archive doesn't contain. Throws Error, also as soon as `stop` is requested; the archive is then incomplete.
     [[nodiscard]] std::vector<SocketFile> pack(int directory, int to, const model::IdMap& ids, FileContents* apart,
                                                StopRequest& stop) const;
 
-    /// Makes the files of an archive, which `from` is positioned at, below `directory`. The calling process may have no
-    /// other thread: it goes there for the time. Throws Error.
+    /// Creates the files of an archive below `directory`; `from` is positioned at the archive. The calling process must
+    /// have one thread, because its current directory changes during the call. Throws Error.
     void unpack(int from, int directory) const;
 
 private:
     std::unique_ptr<const ArchiveFunctions> library_;
 };
 
-/// Makes the files of sockets.
+/// Creates the files of sockets.
 void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory);
 
 }  // namespace criu::namespaces

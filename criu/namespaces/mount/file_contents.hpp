@@ -18,29 +18,30 @@ class PageSinks;
 class PageSources;
 }  // namespace criu::memory
 
-/// The bytes of a tmpfs' files, apart from the archive that has all else of them: an archive is made by one thread, and
-/// its compression takes 25 s for each gigabyte, while these go the way of memory, by every core.
+/// Contents of a tmpfs' files, dumped apart from the archive that has the files' other properties. One thread
+/// compresses the archive, which takes 25 s for each gigabyte. Page sinks write contents with several threads.
 namespace criu::namespaces {
 
-/// Gathers files of one file system, and then writes what they hold.
+/// Collects files of one file system and then writes their contents.
 class FileContents {
 public:
-    /// Bytes of a file system from which on it pays off. Less stays in the archive, in the form that CRIU 4.2 reads.
+    /// Size of a file system from which on its contents are dumped apart. Smaller ones stay in the archive, the form
+    /// that CRIU 4.2 reads.
     static constexpr std::uint64_t kWorthwhile = std::uint64_t{16} << 20;
 
-    /// Takes over the bytes of a regular file, at `path` below the directory. False if they have to be in the archive:
-    /// there are none, or writing to the file would take rights off it that it gives to whoever runs it.
+    /// Takes the content of a regular file at `path` below the directory. Returns false if the archive must contain it:
+    /// it is empty, or a write would clear its set-id bits or file capabilities.
     bool take(const std::string& path, const struct stat& stat, bool hasCapabilities);
 
-    /// Writes the images of what was taken, numbered `device`; none if that was nothing. Nobody may change the files
-    /// meanwhile: one that is found changed is an Error. Throws Error, also as soon as `stop` is requested.
+    /// Writes the images of all taken contents, numbered `device`; none if no file was taken. The files mustn't change
+    /// during the call. Throws Error if a file has changed, and as soon as `stop` is requested.
     void write(int directory, const ImageDir& images, std::uint64_t device, memory::PageSinks& sinks,
                StopRequest& stop) const;
 
 private:
     struct File {
         std::string path;
-        std::uint64_t start = 0;  ///< its first byte's address
+        std::uint64_t start = 0;  ///< address of the first byte
         struct stat stat {};
     };
 
@@ -48,13 +49,13 @@ private:
     void read(int directory, std::uint64_t address, std::span<std::byte> into) const;
 
     std::vector<File> files_;  ///< ascending by address
-    std::uint64_t end_ = 0;    ///< the first address that is free
-    std::uint64_t bytes_ = 0;  ///< that the files take in memory
+    std::uint64_t end_ = 0;    ///< first free address
+    std::uint64_t bytes_ = 0;  ///< memory that the files use
 };
 
-/// Fills the files that an archive has made below a directory; nothing if there are no such images. The calling thread
-/// may have rights and namespaces of its own: the threads made here have the same, and have ended when this returns.
-/// Whoever is to stop is ended by criu's master. Throws Error.
+/// Fills the files that an archive has created below a directory. Does nothing without images of contents. The worker
+/// threads have the caller's credentials and namespaces, and end before the function returns. To stop a restore, the
+/// coordinator kills the process. Throws Error.
 void restoreFileContents(int directory, const ImageDir& images, std::uint64_t device, const memory::PageSources& pages);
 
 }  // namespace criu::namespaces

@@ -20,7 +20,8 @@ class CopiedMountRestore final : public NamespaceRestore {
 public:
     CopiedMountRestore(const RestoreInputs& inputs, MountHelpers helpers)
         : helpers_(std::move(helpers)), byRoot_(rootIsInit(inputs)) {
-        (void)KindNsIds::of(inputs, kernel::NamespaceKind::Mount);  // of which there is one
+        // throws Error if processes were in several mount namespaces
+        (void)KindNsIds::of(inputs, kernel::NamespaceKind::Mount);
         inputs.surroundings.ownPaths = true;
         inputs.surroundings.sameFiles = true;
         inputs.surroundings.withPathsOf = [](HostPid process, const Work& work) {
@@ -44,8 +45,8 @@ public:
 
 private:
     MountHelpers helpers_;
-    bool byRoot_;  ///< the root is the first process of the pid namespace, and not an init of criu's
-    kernel::FdStore* store_ = nullptr;  ///< from prepare() on
+    bool byRoot_;  ///< the root is the first process of the pid namespace; there is no init of criu
+    kernel::FdStore* store_ = nullptr;  ///< set by prepare()
 };
 
 }  // namespace
@@ -55,7 +56,7 @@ bool copiesMounts(const RestoreInputs& inputs) {
            KindNsIds::ofAny(inputs, kernel::NamespaceKind::Mount).own == 0;
 }
 
-/// A new proc file system shows the pid namespace of who mounts it.
+/// A new proc file system shows the pid namespace of the process that mounts it.
 void mountOwnProc() {
     sys(::mount(nullptr, "/", nullptr, MS_SLAVE | MS_REC, nullptr), "keep mounts to the tree");
     sys(::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr),

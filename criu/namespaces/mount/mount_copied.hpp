@@ -7,11 +7,12 @@
 
 namespace criu::namespaces {
 
-/// For --new-pidns and a tree without mounts of its own: a copy of criu's mount namespace, which gets what is mounted
-/// outside later, and in which /proc is that of the new pid namespace. The first process of the latter is born in it.
+/// True if --new-pidns restores a tree that has no private mount namespace. The tree then gets a copy of criu's mount
+/// namespace, which receives later mounts from criu's. The first process of the new pid namespace is created in the
+/// copy, and mounts a /proc for that pid namespace.
 [[nodiscard]] bool copiesMounts(const RestoreInputs& inputs);
 
-/// In that process: has /proc show its pid namespace, which nobody outside sees.
+/// In that process: mounts a /proc that shows its pid namespace. Other mount namespaces don't get the mount.
 void mountOwnProc();
 
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeCopiedMountRestore(const RestoreInputs& inputs,

@@ -15,19 +15,20 @@ class FdStore;
 
 namespace criu::namespaces {
 
-/// Directories in which something is made when all mounts are in their places, and which some of these cover. They are
-/// opened before that.
+/// Directories that mounts cover, and in which files are created when all mounts are in place. They are opened before
+/// they are covered.
 class CoveredDirectories {
 public:
     void want(NamedDirectories named) { named_ = std::move(named); }
 
-    /// `child` is about to be put on `parent`, which is open. Throws Error if a directory that has to be there isn't.
+    /// Opens the wanted directories on `parent` before `child` is mounted on it; `open` is a descriptor of `parent`.
+    /// Throws Error if a directory of use Kept is missing.
     void openBelow(const Mount& parent, int open, const Mount& child);
-    /// The same in a namespace whose mounts are copied once they are in their places, so that what is opened now would
-    /// be elsewhere. Throws Error if a directory is going to be covered.
+    /// For a namespace that gets copies of the mounts: a directory opened now would be on the original mount. Throws
+    /// Error if `child` would cover a directory of use Kept.
     void requireNone(const Mount& parent, const Mount& child) const;
 
-    /// All restored processes inherit what was opened.
+    /// Moves the opened directories to descriptors that all restored processes inherit.
     void moveTo(files::HiddenMounts& hidden, kernel::FdStore& store);
 
 private:

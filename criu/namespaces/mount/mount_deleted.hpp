@@ -17,31 +17,32 @@ namespace criu::model {
 class IdMap;
 }
 
-/// Mounts of regular files that have been deleted. Nobody but the mount has such a file, so images have its content.
+/// Mounts of regular files that were deleted. Only the mount leads to such a file, so images contain its content.
 namespace criu::namespaces {
 
-/// Throws Error if a mount (a descriptor of it) isn't of a regular file, or of one that has other names or more content
-/// than `limit` bytes. A directory is none of these and returns false: nothing can be in it.
+/// Returns true for a mount (a descriptor) of a deleted regular file, false for a directory, which must be empty.
+/// Throws Error for other types, for files with other names, and for more than `limit` bytes.
 [[nodiscard]] bool isDeletedFile(int mount, std::uint64_t limit);
 
-/// The file, for an image.
+/// Returns the file's image entry.
 [[nodiscard]] MntDeletedFileEntry* describeDeletedFile(int mount, const model::IdMap& ids, Arena& arena);
 
-/// Directories and files that are made to be mounted, and then deleted, as they were. They have a name until the mount
-/// is in its place: the kernel puts mounts of what has none nowhere (ENOENT of d_set_mounted()).
+/// Directories and files that are created, mounted and then deleted, as in the dumped tree. They keep a name until the
+/// mount is attached: the kernel attaches no mount of a deleted file (ENOENT of d_set_mounted()).
 class DeletedRoots {
 public:
-    /// Return a mount of what they have made, at a path below another mount. Throw Error. `entry` outlives this object.
+    /// Create a directory or file at a path below another mount, and return a mount of it. Throw Error. `entry`
+    /// outlives this object.
     [[nodiscard]] UniqueFd addDirectory(int below, const std::string& path);
     [[nodiscard]] UniqueFd addFile(int below, const std::string& path, const MntDeletedFileEntry& entry);
 
-    /// All mounts are in their places: removes the names. Throws Error.
+    /// Removes the names, when all mounts are attached. Throws Error.
     void remove();
 
 private:
     struct Root {
         kernel::CreatedName name;
-        UniqueFd file;                               ///< open for writing; nothing for a directory
+        UniqueFd file;                               ///< open for writing; empty for a directory
         const MntDeletedFileEntry* entry = nullptr;  ///< owner, mode and times, which are set last
     };
 

@@ -38,7 +38,7 @@ using model::ExternalType;
 
 constexpr const char* kTerminalsPlace = "/dev/pts";
 
-/// Mounts of the calling thread's namespace, through a /proc that was opened before it came here.
+/// Reads the mounts of the calling thread's namespace through a /proc that was opened before the thread entered it.
 kernel::MountTable mountsHere(const kernel::ProcDir& proc) {
     return kernel::MountTable(kernel::parseMountInfo(proc.readFile("thread-self/mountinfo")));
 }
@@ -48,8 +48,8 @@ kernel::MountTable mountsOf(const kernel::ProcPid& task) {
     return kernel::readMountInfo(task, buffer);
 }
 
-/// criu's own mounts as they are seen from a cgroup namespace, to be compared with others that are: which part of a
-/// hierarchy is mounted, the kernel tells by the way there from the root of who asks.
+/// Reads criu's mounts from the tree's cgroup namespace. The kernel shows the root of a cgroup mount relative to the
+/// reader's cgroup namespace, so only tables read in the same one are comparable.
 kernel::MountTable mountsSeenFrom(int cgroups) {
     const kernel::ProcDir proc;
     std::optional<kernel::MountTable> table;
@@ -60,19 +60,20 @@ kernel::MountTable mountsSeenFrom(int cgroups) {
     return std::move(*table);
 }
 
-/// Whether a way from the root of a hierarchy, or from one directory to another, leads further up first.
+/// True if a path relative to a cgroup namespace's root, or to another directory, begins with "..".
 bool startsWithParent(std::string_view path) {
     path.remove_prefix(path.starts_with('/') ? 1 : 0);
     return path == ".." || path.starts_with("../");
 }
 
-/// A path as the kernel shows it, from the root of the calling thread: no link is on its way.
+/// Clones the mount at a path from mountinfo, which contains no symbolic links. The path starts at the calling thread's
+/// root.
 UniqueFd cloneAt(std::string_view path) {
     const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
     return kernel::cloneMountBelow(root.get(), pathBelow("/", path).value());
 }
 
-/// A mount of the same, with nothing mounted below. A path leads to the mount.
+/// Clones a reachable mount without the mounts on it.
 UniqueFd cloneOf(const Mount& mount) {
     const ErrorContext context([&] { return mount.describe(); });
     try {
@@ -80,7 +81,7 @@ UniqueFd cloneOf(const Mount& mount) {
     } catch (const Error& error) {
         if (error.code() != EINVAL)
             throw;
-        // has_locked_children() in fs/namespace.c
+        // has_locked_children() in fs/namespace.c of Linux
         Error refused(
             0,
             "it came from outside together with the mounts on it, and for the user namespace that it is in the "
@@ -90,7 +91,7 @@ UniqueFd cloneOf(const Mount& mount) {
     }
 }
 
-/// A copy of a namespace, of which mounts can be taken off so that hidden ones come to light.
+/// A copy of a mount namespace. Its mounts can be unmounted, to reach the mounts that they cover.
 class Copy {
 public:
     explicit Copy(const kernel::ProcDir& proc, const MountTree& original) : proc_(proc) {
@@ -99,7 +100,7 @@ public:
         match(original, look());
     }
 
-    /// Clones each of these mounts, with nothing mounted below. Locked mounts that can't be uncovered are left out.
+    /// Clones the wanted mounts without the mounts on them. The result lacks mounts that locked mounts cover.
     std::map<int, UniqueFd> open(std::set<int> wanted) {
         std::map<int, UniqueFd> opened;
         for (;;) {
@@ -126,8 +127,8 @@ public:
 private:
     MountTree look() const { return MountTree::fromKernel(mountsHere(proc_), {}); }
 
-    /// Takes off these, and before them what is mounted on them, as far as a path leads there now: what they hide comes
-    /// to light, and may be among what is looked for. False if there was nothing.
+    /// Unmounts the `covering` mounts and all mounts on them, as far as paths lead to them. The caller then looks for
+    /// uncovered mounts again. Returns false if nothing was unmounted.
     static bool takeOff(const MountTree& now, const MountPaths& paths, std::set<int> covering) {
         std::map<int, unsigned> children;
         for (const Mount& mount : now.all()) {
@@ -154,7 +155,7 @@ private:
         return any;
     }
 
-    /// A copy has the same mounts at the same places.
+    /// Pairs the mounts of the copy with the originals, which have equal mount points.
     void match(const MountTree& original, const MountTree& copy) {
         std::map<std::tuple<int, std::string, std::uint32_t>, int> places;
         for (const Mount& mount : copy.all())
@@ -178,8 +179,8 @@ private:
     std::map<int, int> originals_;
 };
 
-/// What mounts hide is got at by taking them off one after the other, and whoever has a user namespace may put as many
-/// on each other as the kernel has (fs.mount-max, a hundred thousand). No tree that is meant is nearly as deep as this.
+/// Refuses deeply stacked mounts. criu uncovers mounts by unmounting one after another, and a user with a user
+/// namespace may stack fs.mount-max mounts (100000 by default). Real trees are far below this limit.
 void requireDepth(const MountTree& mounts) {
     constexpr unsigned kMostOnEachOther = 128;
     std::map<int, unsigned> depths;
@@ -211,8 +212,9 @@ MountDump::MountDump(const model::Options& options, FirstProcess first, std::spa
     check(plugins);
 }
 
-/// From within, so that nothing is left out if the process has another root, and in the cgroup namespace of the tree's
-/// root, where mounts of its hierarchies begin at "/". Whoever makes them again is in that one, for all namespaces.
+/// Reads the mounts from the root of the namespace, which the process' root may hide. The thread enters the cgroup
+/// namespace of the tree's root, where cgroup mounts begin at "/". A restore creates all mount namespaces in that
+/// cgroup namespace.
 MountDump::Space MountDump::look(const SeenNamespace& seen) const {
     Space space;
     space.number = seen.number;
@@ -247,7 +249,7 @@ std::vector<Mount*> MountDump::all() {
     return mounts;
 }
 
-/// Mounts of the same as these.
+/// Clones the mounts with these ids.
 std::map<int, UniqueFd> MountDump::openAll(const std::set<int>& wanted) const {
     std::map<int, UniqueFd> opened;
     for (const Space& space : spaces_) {
@@ -268,7 +270,7 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
     std::map<int, UniqueFd> opened;
     const kernel::ProcDir proc;
     kernel::runInMountNamespace(space.fd.get(), [&] {
-        // What --skip-mnt leaves out counts here.
+        // Includes mounts of --skip-mnt, since they cover others, too.
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
         const MountPaths paths(all);
         for (const Mount& mount : all.all())
@@ -283,7 +285,8 @@ std::map<int, UniqueFd> MountDump::openIn(const Space& space, std::set<int> hidd
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
         return Copy(proc, all).open(hidden);
     };
-    // In a copy for another user namespace than the original's the kernel locks all mounts.
+    // The kernel locks all mounts of a copy that another user namespace than the original's owns. So the copy is made
+    // in the owner.
     if (const UniqueFd owner = kernel::foreignOwnerUserns(space.fd.get()); owner) {
         const int spaces[] = {owner.get(), space.fd.get()};
         const int needed[] = {proc.fd()};
@@ -305,14 +308,14 @@ files::TreeRoot MountDump::treeRoot() const {
                          space.table});
         const MountPaths paths(space.mounts);
         for (const Mount& mount : space.mounts.all()) {
-            // What is of the outside may be locked for those who have it.
+            // A hidden external mount may be locked in the tree's user namespace, so it is left out.
             if (!paths.isReachable(mount) && (first_ == FirstProcess::InItsOwn || !mount.externalName))
                 wanted.insert(mount.id);
             if (mount.pidsOf)
                 procs.late.insert(mount.id);
         }
     }
-    // Files of hidden mounts may be open.
+    // Files on hidden mounts may be open.
     files::HiddenMounts hidden;
     for (auto& [id, fd] : openAll(wanted))
         for (const Space& space : spaces_)
@@ -339,7 +342,7 @@ void MountDump::markExternal(const Plugins& plugins) {
         Mount& mount = *each;
         if (mount.isTop && first_ == FirstProcess::InItsOwn)
             continue;
-        // Mount points are those of the first process.
+        // --external names mount points of the first process' namespace.
         if (auto name = externals_.find(mount.mountPoint); name && spaces_.front().mounts.find(mount.id) != nullptr) {
             mount.externalName = std::move(name);
             continue;
@@ -361,9 +364,8 @@ void MountDump::markExternal(const Plugins& plugins) {
     makePartsWhole(outside, plugins);
 }
 
-/// Where nothing is left of a file system in memory but a directory and what is below, as sandboxes have it after
-/// pivot_root(2), that directory is all that a restore makes: nobody gets at the rest. Plugins are asked before, which
-/// are there for what is a part of something.
+/// Treats a directory of a file system in memory as the whole, if no mount shows more of it, as in sandboxes after
+/// pivot_root(2). No process can reach the rest. Offers such a mount to plugins first.
 void MountDump::makePartsWhole(const MountTree& outside, const Plugins& plugins) {
     std::map<std::uint32_t, std::vector<Mount*>> parts;
     for (Mount* const mount : all())
@@ -397,8 +399,8 @@ void MountDump::makePartsWhole(const MountTree& outside, const Plugins& plugins)
     }
 }
 
-/// What is covered outside, and came from there with what covers it, can't be reached outside, and in a namespace of
-/// another user namespace not here either (the kernel locks it): there nobody misses it.
+/// Leaves out mounts that are covered in criu's namespace, too. If the kernel has locked the mounts for another user
+/// namespace, the tree can't reach them.
 void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
     std::set<std::uint32_t> devices;
     for (const Mount& mount : outside.all())
@@ -419,15 +421,15 @@ void MountDump::takeOutCovered(Space& space, const MountTree& outside) const {
     if (kernel::foreignOwnerUserns(space.fd.get()))
         log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number,
                   out.size());
-    else  // where the kernel hasn't locked what covers them
+    else  // the tree could unmount the covering mounts
         log_.warn(
             "{} mounts of mount namespace {} are covered, as they are outside, and aren't dumped: {} is one. After a "
             "restore they aren't there when what covers them is taken off",
             out.size(), space.number, names.at(*out.begin()));
 }
 
-/// Takes out mounts that locked mounts cover. The kernel locks all mounts that a mount namespace of another user
-/// namespace has from outside, so the tree can't uncover them (lock_mnt_tree() in fs/namespace.c).
+/// Leaves out mounts that locked mounts cover. The kernel locks all mounts that a mount namespace of another user
+/// namespace copies (lock_mnt_tree() in fs/namespace.c), so the tree can't uncover them.
 void MountDump::takeOutLocked(Space& space) const {
     std::set<int> hidden;
     {
@@ -444,7 +446,7 @@ void MountDump::takeOutLocked(Space& space) const {
         log_.info("Mount namespace {}: {} mounts that locked mounts cover aren't dumped", space.number, out.size());
 }
 
-/// Takes out those of these mounts that no others need. Returns their numbers.
+/// Removes the unwanted mounts from the tree and the table, except those that others lie on. Returns the removed ids.
 std::set<int> MountDump::takeOut(Space& space, const std::set<int>& unwanted) {
     std::set<int> out;
     if (!unwanted.empty())
@@ -459,8 +461,8 @@ std::set<int> MountDump::takeOut(Space& space, const std::set<int>& unwanted) {
     return out;
 }
 
-/// Whether criu's own namespace has the same directory; then its path becomes the mount's source. `outside`: mounts
-/// there of the same file system that paths lead to.
+/// Returns true if criu's namespace shows the same directory, and stores its path as the mount's source. `outside`:
+/// reachable mounts of the same file system there.
 bool MountDump::matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const {
     const Mount* best = nullptr;
     std::string source;
@@ -468,7 +470,7 @@ bool MountDump::matchOutside(Mount& mount, const MountPaths& paths, std::span<co
         if (!other->covers(mount) || (best != nullptr && other->root.size() <= best->root.size()))
             continue;
         const std::string below = *pathBelow(other->root, mount.root);
-        // A group that isn't there any more is made by the restore, which hasn't done it when it looks outside.
+        // The restore creates a missing cgroup only after it looks up this source.
         const bool ofGroups = mount.kind.code == FSTYPE__CGROUP || mount.kind.code == FSTYPE__CGROUP2;
         const bool made = ofGroups && mount.shared == 0 && mount.master == 0;
         if (startsWithParent(below) || (made && !below.empty()))
@@ -476,7 +478,7 @@ bool MountDump::matchOutside(Mount& mount, const MountPaths& paths, std::span<co
         std::string path = below.empty()
                                ? other->mountPoint
                                : fmt::format("{}/{}", other->mountPoint == "/" ? "" : other->mountPoint, below);
-        // Something else may be mounted on the way.
+        // Another mount may cover the path.
         if (&paths.lookUp(path) != other)
             continue;
         best = other;
@@ -484,7 +486,7 @@ bool MountDump::matchOutside(Mount& mount, const MountPaths& paths, std::span<co
     }
     if (best == nullptr || mount.rootDeleted)
         return false;
-    // Whose first process is with criu gets events from there anyway.
+    // With the root in criu's namespace, mounts get criu's events anyway.
     const bool together = first_ == FirstProcess::WithCriu;
     if (mount.shared != 0 && !together && !externals_.withSharing())
         return false;
@@ -514,8 +516,8 @@ void MountDump::check(const Plugins& plugins) {
         checkOwner(space);
 }
 
-/// A namespace that belongs to a further user namespace is restored as a copy for that, in which nothing shares events
-/// with others any more (copy_mnt_ns() in fs/namespace.c).
+/// A restore makes a copy of the namespace for its user namespace. The copy's mounts become slaves (copy_mnt_ns() in
+/// fs/namespace.c), so it can't share events.
 void MountDump::checkOwner(const Space& space) const {
     const auto ownerOf = [](int fd) {
         struct stat status {};
@@ -539,8 +541,8 @@ void MountDump::checkOwner(const Space& space) const {
     }
 }
 
-/// criu needs /proc to restore a namespace. It makes the directory for the time of the restore where the root is a file
-/// system that it fills itself.
+/// Throws Error if the namespace can't have a /proc, which criu needs for its restore. If images contain the root's
+/// file system, criu creates the directory for the time of the restore.
 void MountDump::checkProc(Space& space) const {
     const Mount& proc = MountPaths(space.mounts).lookUp("/proc");
     if (proc.kind.code == FSTYPE__PROC && proc.mountPoint == "/proc")
@@ -554,7 +556,7 @@ void MountDump::checkProc(Space& space) const {
     space.lacksProc = true;
 }
 
-/// Directories of file systems, by device, that a restore has mounts of before it makes those of parts of them.
+/// Returns directories, by device, that a restore mounts before it mounts parts of them.
 PathMap<bool> MountDump::sourcesOnRestore() {
     PathMap<bool> sources;
     for (const Mount* const mount : all()) {
@@ -566,7 +568,7 @@ PathMap<bool> MountDump::sourcesOnRestore() {
     return sources;
 }
 
-/// Refuses what nothing can be mounted for on restore.
+/// Throws Error if a restore would have no source for the mount.
 void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Plugins& plugins) {
     if (mount.isOverlay() && !isOnRoot(mount)) {
         if (plugins(mount.mountPoint, mount.id)) {
@@ -611,7 +613,7 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
 }
 
 void MountDump::checkAutomount(Mount& mount, const Plugins& plugins) {
-    // Namespaces beside criu's may belong to a user namespace, in which nobody may mount such a file system.
+    // Mount namespaces beside criu's may belong to a user namespace, in which the kernel doesn't permit autofs mounts.
     const bool mayBeMade = first_ == FirstProcess::InItsOwn;
     if (mayBeMade && automounts_.take(mount))
         return;
@@ -647,9 +649,10 @@ void MountDump::checkMasters() {
         const Mount& mount = *each;
         if (mount.master == 0 || groups.contains(mount.master))
             continue;
-        // Whoever names a mount knows what it is.
+        // The user named the mount, and so chose its source.
         const bool named = mount.externalName && mount.externalName != kFoundByItself;
-        // The root is bound from outside anew, and follows what its new place follows; so do mounts of parts of it.
+        // The restored root is a new bind mount of an external directory. It becomes a slave of that directory's group,
+        // and so do mounts of parts of it.
         const bool ofRoot = root() != nullptr && mount.master == root()->master;
         const bool together = first_ == FirstProcess::WithCriu;
         if (named || ofRoot || (mount.externalName && (together || externals_.withMasters())))
@@ -665,7 +668,7 @@ void MountDump::checkMasters() {
 bool MountDump::hasContent(const Mount& mount) const {
     if (mount.kind.content != FsContent::Files || !mount.isWhole() || mount.externalName || mount.ofPlugin)
         return false;
-    // The root is there again when a directory is given for it; but nobody outside has this one.
+    // --root gives the root's files back only if they exist outside of the tree; this root has no mount there.
     return !isOnRoot(mount) || (isRoot(mount) && !rootOutside_);
 }
 

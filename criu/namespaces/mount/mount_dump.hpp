@@ -27,42 +27,43 @@ struct DumpOutputs;
 struct DumpNsContext;
 struct SeenTree;
 
-/// A mount namespace, and a process that is in it.
+/// A mount namespace and a process that is in it.
 struct SeenNamespace {
-    std::uint32_t number = 0;  ///< in images
+    std::uint32_t number = 0;  ///< namespace id
     const kernel::ProcPid* process = nullptr;
 };
 
 /// The mount namespaces of a tree that aren't criu's.
 class MountDump {
 public:
-    /// Asks a plugin to carry a mount, by its mount point and id; false if none does.
+    /// Offers a mount (mount point and id) to plugins; false if no plugin takes it.
     using Plugins = std::function<bool(const std::string&, int)>;
 
     enum class FirstProcess {
-        InItsOwn,  ///< that comes first
-        WithCriu,  ///< all are of further processes; what criu's namespace has is there for a restore, too
+        InItsOwn,  ///< the root's namespace is private and comes first
+        /// the root is in criu's namespace; all dumped ones are non-root namespaces, and mounts of criu's exist at the
+        /// restore, too
+        WithCriu,
     };
 
-    /// `seen`: all namespaces. Looks at them and refuses what can't be carried.
+    /// `seen`: all namespaces. Examines them and throws Error for mounts that can't be dumped.
     MountDump(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen,
               const SeenTree& tree, Log& log, const Plugins& plugins);
 
-    /// Finds the proc file systems that show pid namespaces below that of the tree's root, and warns of those that show
-    /// none of the tree's, as far as paths lead to them or to processes in them. What is known of them goes into
-    /// treeRoot(). Throws Error for those that can't be restored.
+    /// Finds proc file systems that show nested pid namespaces; treeRoot() contains the result. Warns of reachable ones
+    /// that show no pid namespace of the tree. Throws Error for proc file systems that can't be restored.
     void noteProcsOf(const SeenTree& tree);
 
-    /// Finds the sysfs file systems that show other network namespaces than that of the tree's root, and warns of those
-    /// that show none of the tree's, as far as paths lead to them.
+    /// Finds sysfs file systems that show other network namespaces than the root's. Warns of reachable ones that show
+    /// no network namespace of the tree.
     void noteNetworksOf(const SeenTree& tree);
 
-    /// Where the paths of the tree begin.
+    /// Returns the root of the tree's paths.
     [[nodiscard]] files::TreeRoot treeRoot() const;
 
-    /// Writes the images of the namespaces, and the content of file systems in memory. While the tree stands still,
-    /// when all else has been dumped. `around`: how the tree calls owners and namespaces. Throws Error, also as soon as
-    /// `stop` is requested.
+    /// Writes the images of the namespaces and the content of file systems in memory. Call it while the tree is frozen,
+    /// after all other images. `around`: the tree's ids and namespaces. Throws Error, also as soon as `stop` is
+    /// requested.
     void write(const DumpOutputs& outputs, const DumpNsContext& around, StopRequest& stop);
 
 private:
@@ -70,18 +71,19 @@ private:
         std::uint32_t number = 0;
         UniqueFd fd;
         UniqueFd root;
-        kernel::MountTable table{{}};  ///< as the kernel tells it
+        kernel::MountTable table{{}};  ///< as the kernel shows it
         MountTree mounts;
         bool lacksProc = false;  ///< its root has no directory /proc
     };
 
     [[nodiscard]] std::vector<Mount*> all();
-    /// The root of the tree, for which a restore is given a directory; null if that is criu's.
+    /// Returns the root mount of the tree, for which the user gives the restore a directory. Null if the root is in
+    /// criu's namespace.
     [[nodiscard]] const Mount* root() const noexcept {
         return first_ == FirstProcess::InItsOwn ? &spaces_.front().mounts.root() : nullptr;
     }
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == root(); }
-    /// Whether a mount is of the file system that this directory is of.
+    /// True if a mount is on the file system of the tree's root mount.
     [[nodiscard]] bool isOnRoot(const Mount& mount) const noexcept {
         return root() != nullptr && mount.device == root()->device;
     }
@@ -114,12 +116,13 @@ private:
     ExternalMounts externals_;
     Log& log_;
     AutofsDump automounts_;
-    UniqueFd cgroups_;  ///< the cgroup namespace of the tree's root
+    UniqueFd cgroups_;  ///< cgroup namespace of the tree's root
     std::vector<Space> spaces_;
-    std::set<int> deletedFiles_;  ///< mounts of files that nobody else has
+    std::set<int> deletedFiles_;  ///< mounts of deleted files
     files::TreeRoot::ProcMounts procs_;
-    std::map<std::uint32_t, HostPid> networks_;  ///< by the device of a sysfs: a process in the namespace that it shows
-    bool rootOutside_ = false;                   ///< criu's own namespace has the file system of the root mounted
+    /// key: device of a sysfs; value: a process in the network namespace that it shows
+    std::map<std::uint32_t, HostPid> networks_;
+    bool rootOutside_ = false;  ///< criu's namespace has a mount of the root's file system
 };
 
 }  // namespace criu::namespaces

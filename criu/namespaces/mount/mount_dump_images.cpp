@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Images of mount namespaces, and of what is in their file systems.
+// Writes images of mount namespaces and of their file systems' content.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -21,7 +21,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// What the files of a file system take.
+/// Returns how many bytes the files of a file system use.
 std::uint64_t usedBytes(int directory) {
     struct statvfs system {};
     sys(::fstatvfs(directory, &system), "look at the file system");
@@ -42,8 +42,8 @@ bool isEmpty(int directory, const Mount& mount) {
     return true;
 }
 
-/// The kernel shows users and groups in options as the first user namespace calls them, and takes them as the mounter's
-/// does. Those without a number there are left out.
+/// Translates uid= and gid= options. The kernel shows ids of the initial user namespace, but reads them as ids of the
+/// mounter's. Ids without a mapping are left out.
 std::string innerOptions(std::string_view options, const model::IdMap& ids) {
     std::string out;
     while (!options.empty()) {

@@ -18,26 +18,26 @@ namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
 
-/// What becomes of a name that is made in a directory.
+/// Use of a directory in which criu creates a name.
 enum class DirectoryUse : std::uint8_t {
-    Kept,     ///< it stays
-    Removed,  ///< it is gone again at once, and so may be the directory
+    Kept,     ///< the name stays
+    Removed,  ///< the name is removed at once, so the directory may be missing
 };
-/// By the id of the mount that they are on, in the images.
+/// directories, by the image id of the mount that they are on
 using NamedDirectories = std::map<int, std::map<std::string, DirectoryUse>>;
 
-/// What others do while mounts are made.
+/// Functions of other modules that a restore of mounts calls.
 struct MountHelpers {
-    /// Has a plugin put a mount, known by its id in the images, on a path.
+    /// Lets a plugin mount on a path; `id` is the mount's id in the images.
     std::function<void(int id, const std::string& path)> putByPlugin;
-    /// In the first process, when all mounts are in place and can still be written to: takes over the mounts that no
-    /// path leads to, and makes deleted files.
+    /// Called in the first process when all mounts are in place and still writable. Takes over the mounts that no path
+    /// leads to, and creates deleted files.
     std::function<void(files::HiddenMounts hidden, files::MountLinker linker, kernel::FdStore& store)> makeDeletedFiles;
-    /// Directories in which processes make names (of sockets) when mounts are in their places.
+    /// Returns directories in which processes create socket names when mounts are in place.
     std::function<NamedDirectories()> namedDirectories;
 };
 
-/// Null if the tree was in criu's mount namespace and joins no other.
+/// Returns null if the tree was in criu's mount namespace and joins no other.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeMountRestore(const RestoreInputs& inputs, MountHelpers helpers);
 
 }  // namespace criu::namespaces

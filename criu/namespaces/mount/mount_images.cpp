@@ -39,11 +39,11 @@ MountImages::MountImages(const ImageDir& images, std::uint32_t ofFirst, std::spa
     requireSources();
 }
 
-/// A terminal has its file in a devpts as long as it is open, so nothing can be mounted from there before the files of
-/// processes are restored.
+/// Takes mounts of single terminals out of the tree. The file of a terminal exists while a process has it open, so such
+/// a mount comes after the processes' files.
 void MountImages::takeTerminals() {
     MountTree& tree = spaces_.front().mounts;
-    std::map<std::uint32_t, std::string> devpts;  // where a path leads to all of one
+    std::map<std::uint32_t, std::string> devpts;  // mount points of whole, reachable devpts
     {
         const MountPaths paths(tree);
         for (const Mount& mount : tree.all())

@@ -22,33 +22,33 @@ struct Options;
 
 namespace criu::namespaces {
 
-/// The mounts of all mount namespaces of a tree as its images have them.
+/// The mounts of all mount namespaces of a tree, from its images.
 class MountImages {
 public:
-    /// A namespace.
+    /// A mount namespace.
     struct Space {
-        std::uint32_t number = 0;  ///< in images
+        std::uint32_t number = 0;  ///< namespace id
         std::vector<Record<MntEntry>> entries;
         MountTree mounts;
     };
 
-    /// A terminal of a devpts of the first namespace that is mounted somewhere (/dev/console).
+    /// A mount of a single terminal of the first namespace's devpts (/dev/console).
     struct Terminal {
-        std::string path;   ///< in the namespace
-        std::string place;  ///< where it is mounted
+        std::string path;   ///< path of the terminal in the namespace
+        std::string place;  ///< mount point
         std::uint64_t flags = 0;
     };
 
-    /// `ofFirst`: the number of the first process' namespace; 0: it was in that of criu. `others`: of all others.
-    /// Throws Error, also for mounts that can't be made.
+    /// `ofFirst`: namespace id of the first process' namespace; 0: it was in criu's. `others`: all other namespace ids.
+    /// Throws Error, also for mounts that can't be restored.
     MountImages(const ImageDir& images, std::uint32_t ofFirst, std::span<const std::uint32_t> others,
                 const model::Options& options);
     MountImages(const MountImages&) = delete;
     MountImages& operator=(const MountImages&) = delete;
 
-    /// That of the first process, if it has one, is the first of them.
+    /// Begins with the first process' namespace, if that is private.
     [[nodiscard]] const std::vector<Space>& spaces() const noexcept { return spaces_; }
-    /// That of the first process; null: that is criu's.
+    /// The first process' namespace; null if it is criu's.
     [[nodiscard]] const Space* main() const noexcept { return hasMain_ ? &spaces_.front() : nullptr; }
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept {
         return hasMain_ && &mount == &main()->mounts.root();
@@ -59,20 +59,20 @@ public:
 
     /// All mounts, those of the first process' namespace first, parents before children.
     [[nodiscard]] std::span<const Mount* const> all() const noexcept { return all_; }
-    /// Null if there is no mount of this number.
+    /// Null if no mount has this id.
     [[nodiscard]] const Mount* find(int id) const;
-    /// The namespace of a mount; null if there is none of this number.
+    /// Returns the namespace of a mount; null if no mount has this id.
     [[nodiscard]] const Space* spaceOf(int id) const;
-    /// What the images say of all mounts of a file system.
+    /// Returns the image entries of all mounts of a file system.
     [[nodiscard]] std::span<const MntEntry* const> entriesOn(std::uint32_t device) const;
-    /// What the images say of a mount, which is one of all().
+    /// Returns the image entry of a mount, which is one of all().
     [[nodiscard]] const MntEntry& entryOf(const Mount& mount) const;
-    /// Whether the namespace's root has no directory /proc.
+    /// True if the namespace's root has no directory /proc.
     [[nodiscard]] bool lacksProc(const Space& space) const { return entryOf(space.mounts.root()).lacks_proc != 0; }
-    /// Whether a mount of this peer group is among them.
+    /// True if a mount is in this peer group.
     [[nodiscard]] bool hasGroup(int group) const { return groups_.contains(group); }
 
-    /// Terminals exist only as long as a process has them open: so these mounts are none of the others.
+    /// Mounts of single terminals. They come after the processes' files and aren't part of all().
     [[nodiscard]] const std::vector<Terminal>& terminals() const noexcept { return terminals_; }
 
 private:

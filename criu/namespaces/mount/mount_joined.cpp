@@ -17,7 +17,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Restored processes look at themselves there.
+/// Throws Error unless /proc shows the restored processes, which read their state there.
 void requireProc() {
     struct statfs system {};
     if (::statfs("/proc", &system) == 0 && system.f_type == PROC_SUPER_MAGIC && ::access("/proc/self/ns", F_OK) == 0)
@@ -42,7 +42,8 @@ public:
     void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { store_ = &store; }
 
     void build() override {
-        joined_.enter(NamespaceKind::Mount);  // and its root is the process' root and current directory
+        // also sets the process' root and current directory to the namespace's root
+        joined_.enter(NamespaceKind::Mount);
         requireProc();
         helpers_.makeDeletedFiles({}, {}, *store_);
     }
@@ -50,7 +51,7 @@ public:
 private:
     const JoinedNamespaces& joined_;
     MountHelpers helpers_;
-    kernel::FdStore* store_ = nullptr;  ///< from prepare() on
+    kernel::FdStore* store_ = nullptr;  ///< set by prepare()
 };
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Processes may be in other mount namespaces than the root, which may be in criu's.
+/// Dumps mount namespaces. Processes may be in other ones than the root, which may be in criu's.
 class MountNamespaceDump final : public NamespaceDump {
 public:
     explicit MountNamespaceDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Mount, with) {
@@ -30,7 +30,8 @@ public:
         const std::vector<SeenNamespace> seen = number(with.tree);
         if (seen.empty())
             return;
-        // What belongs to a further user namespace is made by who comes from criu's, also for the root.
+        // A namespace of a nested user namespace counts as beside criu's, even the root's: the restore creates it from
+        // criu's namespace.
         besideCriu_ = !isOwn() || (!with.surroundings.ids.isOwnNamespace() && belongsToOthers(with.tree.root()));
         if (besideCriu_)
             requirePossible(with.tree);
@@ -51,7 +52,8 @@ public:
         return found == numbers_.end() ? rootNumber() : found->second;
     }
 
-    /// A restored process opens its own namespace only, and isn't always the one that had the descriptor.
+    /// A restored process can only open its own namespace, and the file plan may choose another process for the
+    /// descriptor.
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
         return severalSeen_ || besideCriu_ ? std::nullopt : NamespaceDump::numberOfInode(inode);
     }
@@ -69,7 +71,7 @@ private:
         return bool(kernel::foreignOwnerUserns(process.dir.open("ns/mnt", O_RDONLY).get()));
     }
 
-    /// Not all are with criu.
+    /// Checks that namespaces beside criu's can be restored.
     void requirePossible(const SeenTree& tree) const {
         const SeenProcess& apart =
             *std::find_if(tree.processes.begin(), tree.processes.end(),
@@ -77,7 +79,8 @@ private:
         if (inputs().options.compat)
             fail("{} is in a mount namespace that is made beside that of criu, and CRIU 4.2 can't restore that",
                  apart.describe());
-        // Whoever makes mount namespaces comes back, which takes rights where criu is.
+        // The process that creates mount namespaces enters criu's again, for which a process in a private user
+        // namespace lacks capabilities.
         if (inputs().surroundings.ids.isOwnNamespace())
             fail(
                 "{} is in another mount namespace than the root of the tree, which is in that of criu, but in a user "
@@ -86,7 +89,7 @@ private:
         FileArchives::load();
     }
 
-    /// All but that of criu.
+    /// Assigns ids to all mount namespaces except criu's.
     std::vector<SeenNamespace> number(const SeenTree& tree) {
         std::map<std::uint32_t, std::uint32_t> byInode;
         std::vector<SeenNamespace> seen;
@@ -109,10 +112,10 @@ private:
         return seen;
     }
 
-    std::map<HostPid, std::uint32_t> numbers_;  ///< by process
+    std::map<HostPid, std::uint32_t> numbers_;  ///< key: process; value: namespace id
     bool severalSeen_ = false;
     bool besideCriu_ = false;
-    std::optional<MountDump> content_;  ///< only of a namespace that isn't criu's
+    std::optional<MountDump> content_;  ///< empty if all processes are in criu's namespace
 };
 
 }  // namespace

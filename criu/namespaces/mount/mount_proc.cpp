@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A proc file system shows the pid namespace of who has mounted it.
+// A proc file system shows the pid namespace of the process that mounted it.
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ std::uint32_t deviceOf(int fd) {
     return kernel::kernelForm(status.st_dev);
 }
 
-/// Invalid if it can't be opened.
+/// Returns an invalid descriptor if the path can't be opened.
 UniqueFd tryOpen(int directory, const std::string& path, std::uint64_t resolve, int flags = 0) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(O_PATH | O_CLOEXEC | flags);
@@ -42,17 +42,17 @@ UniqueFd tryOpen(int directory, const std::string& path, std::uint64_t resolve, 
     return UniqueFd(static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof(how))));
 }
 
-/// By a path from the root of its mount namespace. Invalid if that leads elsewhere, where --skip-mnt has left out what
-/// covers the mount.
+/// Opens a mount by its path from the root of its mount namespace. Returns an invalid descriptor if the path leads to
+/// another mount: --skip-mnt may have left out the covering one.
 UniqueFd openReachable(int root, const Mount& mount) {
     UniqueFd fd = tryOpen(root, mount.mountPoint, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
     return fd && deviceOf(fd.get()) == mount.device ? std::move(fd) : UniqueFd();
 }
 
-/// The inode of the pid namespace that a process is in. Nothing if the proc file system shows none with this number, or
-/// criu may not look at it, which it may at those of the tree.
+/// Returns the inode of the pid namespace of a process that a proc file system shows. Returns nothing if it shows no
+/// such process, or if criu may not inspect it. criu may inspect all processes of the tree.
 std::optional<std::uint32_t> namespaceOf(int proc, pid_t process) {
-    // The tree may have mounted anything on what belongs to a process.
+    // The tree may have mounted other files over entries of /proc/PID.
     const UniqueFd link = tryOpen(proc, fmt::format("{}/ns/pid", process),
                                   RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS, O_NOFOLLOW);
     std::array<char, 64> target;
@@ -61,11 +61,11 @@ std::optional<std::uint32_t> namespaceOf(int proc, pid_t process) {
                       : std::optional(kernel::parseNamespaceLink({target.data(), static_cast<std::size_t>(length)}));
 }
 
-/// A proc file system of the tree that mounts show processes of.
+/// A proc file system that mounts of the tree show.
 struct ProcSystem {
-    const Mount* whole = nullptr;  ///< a mount that shows all of it
-    UniqueFd root;                 ///< of that
-    const Mount* seen = nullptr;   ///< a mount that a path leads to, and that a restore makes
+    const Mount* whole = nullptr;  ///< a mount of all of it
+    UniqueFd root;                 ///< descriptor of that mount
+    const Mount* seen = nullptr;   ///< a reachable mount that a restore mounts again
 };
 
 void warnOfOther(const ProcSystem& system, Log& log) {
@@ -113,7 +113,7 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
     std::set<std::uint32_t> others;
     for (const auto& [device, system] : systems) {
         std::optional<std::uint32_t> shown;
-        // In a namespace that isn't the tree's own criu may have no right to look at process 1.
+        // If the pid namespace isn't private, criu may lack permission to inspect process 1.
         for (const pid_t process : {pid_t{1}, root.treePid.value})
             if (!shown && system.root)
                 shown = namespaceOf(system.root.get(), process);
@@ -127,7 +127,7 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
                 warnOfOther(system, log_);
         }
     }
-    // Files may be open there though the tree hasn't mounted it.
+    // Adds criu's /proc: the tree may have files of it open without a mount of it.
     if (namespaceOf(crius.get(), ::getpid()) == ofRoot)
         procs_.ofRoot.insert(criusDevice);
     for (const Mount* const mount : all())

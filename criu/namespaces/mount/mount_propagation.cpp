@@ -13,7 +13,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Peer groups come to life one after the other: those that others get events from first.
+/// Restores peer groups one after the other, masters first.
 class Propagation {
 public:
     Propagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
@@ -40,21 +40,21 @@ public:
 private:
     [[nodiscard]] int fdOf(const Mount& mount) const { return made_.at(mount.id).get(); }
 
-    /// It was a peer of a mount outside, and is to be one.
+    /// True if the mount was a peer of an external mount and becomes one again.
     [[nodiscard]] bool isSharedOutside(const Mount& mount) const { return outer_.contains(mount.id); }
 
-    /// Of the same peer group.
+    /// A peer group.
     struct Group {
         std::vector<const Mount*> members;
-        const Mount* covering = nullptr;  ///< the one that shows all that the others do, if there is one
-        UniqueFd widest;                  ///< else a mount that does
+        const Mount* covering = nullptr;  ///< the member that shows everything the others show; null if there is none
+        UniqueFd widest;                  ///< a mount that shows everything, if no member does
         bool begun = false;
     };
 
     void makeGroup(Group& group) {
         if (std::exchange(group.begun, true))
             return;
-        // Others can join only whoever shows all that they do.
+        // A mount can only join the group of one that shows everything it shows itself.
         group.covering = coveringOf(group.members);
         const Mount& first = group.covering != nullptr ? *group.covering : *group.members.front();
         const ErrorContext context([&] { return first.describe(); });
@@ -73,7 +73,7 @@ private:
                 kernel::joinPropagation(isSharedOutside(*member) ? outer_.at(member->id).get() : leader, fdOf(*member));
     }
 
-    /// The first that covers all; null if there is none. Whoever does has the shortest root of all.
+    /// Returns the first member that covers all others, which has the shortest root; null if there is none.
     static const Mount* coveringOf(const std::vector<const Mount*>& members) {
         const Mount* shortest = nullptr;
         for (const Mount* const member : members)
@@ -91,10 +91,10 @@ private:
 
     void follow(const Mount& mount) { setMasterFrom(mount, fdOf(mount)); }
 
-    /// Has a mount, which `fd` refers to, get events from the master that `mount` had.
+    /// Makes a mount, which `fd` refers to, a slave of the master that `mount` had.
     void setMasterFrom(const Mount& mount, int fd) {
         const auto master = groups_.find(mount.master);
-        if (master == groups_.end()) {  // it is outside, and the mount is a peer of it or its slave already
+        if (master == groups_.end()) {  // an external master: the mount is its peer or slave already
             kernel::setPropagation(fd, MS_SLAVE);
             return;
         }

@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* kProc = "proc";
 
-/// What is mounted on the root, or that itself.
+/// Returns the topmost mount on the root directory.
 const Mount& topOf(const MountTree& tree) {
     const Mount* top = &tree.root();
     for (const Mount& mount : tree.all())
@@ -44,8 +44,8 @@ const Mount& topOf(const MountTree& tree) {
     return *top;
 }
 
-/// Absolute paths of the process begin at another directory while this lives. A path goes on into whatever is mounted
-/// there, in whichever namespace, so this leads into other mount namespaces.
+/// Changes the root directory of the process for the lifetime of the object. Path lookup follows mounts of any
+/// namespace, so the new root may be in another mount namespace.
 class RootVisit {
 public:
     RootVisit(int root, const MoveFd& move)
@@ -65,7 +65,7 @@ public:
 private:
     void back() const noexcept {
         if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
-            ::abort();  // whatever came next would happen in the wrong place
+            ::abort();  // further operations would use wrong paths
     }
 
     UniqueFd root_;
@@ -76,15 +76,15 @@ UniqueFd copyOf(int mount) {
     return UniqueFd(sys(::fcntl(mount, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"));
 }
 
-/// criu needs it, the whole, and to be written to.
+/// True if the tree lacks a complete, writable proc on /proc, which criu needs.
 bool lacksProc(const MountTree& tree) {
     const Mount& proc = MountPaths(tree).lookUp("/proc");
     return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc" ||
            ((proc.flags | proc.superFlags) & MS_RDONLY) != 0;
 }
 
-/// For the time of the restore; nothing where there is one. Made while criu's own /proc is there still: in a user
-/// namespace the kernel mounts no proc that shows more than is to be seen anyway.
+/// Mounts a proc file system for the time of the restore, if the tree lacks one. Call it while criu's /proc is visible:
+/// in a user namespace the kernel permits a proc mount only if another one is fully visible (mount_too_revealing()).
 UniqueFd makeProcMount(const MountTree& tree) {
     if (!lacksProc(tree))
         return {};
@@ -99,7 +99,7 @@ void addProc(const UniqueFd& proc) {
     kernel::attachMountBelow(proc.get(), openRootDirectory().get(), kProc);
 }
 
-/// Where the first process is, to come back to.
+/// Mount namespace, root and current directory of the first process, for its return.
 class FirstProcessNsScope {
 public:
     FirstProcessNsScope()
@@ -120,7 +120,7 @@ private:
     UniqueFd current_;
 };
 
-/// Takes off what was criu's, which lies on top, until mount `top` is what "/" leads to.
+/// Unmounts criu's mounts, which lie on top, until "/" leads to mount `top`.
 void unmountUntil(std::optional<int> top) {
     const auto covering = [] {
         const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
@@ -136,9 +136,9 @@ void pivotTo(int root) {
     sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
 }
 
-/// Makes a mount of the yard the root, and takes all else off, until mount `top` is what "/" leads to.
+/// Makes a mount of the staging file system the root. Unmounts all others until "/" leads to mount `top`.
 void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> top) {
-    // pivot_root(2) wants it to share nothing. A peer keeps its place meanwhile.
+    // pivot_root(2) refuses a shared mount. A peer keeps the peer group alive until the mount joins again.
     UniqueFd peer;
     if (tree.root().shared != 0 || tree.root().master != 0) {
         constexpr const char* kPlace = "peer";
@@ -150,7 +150,8 @@ void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> 
     pivotTo(root);
     if (peer)
         kernel::joinPropagation(peer.get(), root);
-    // The yard, its root, and whatever had been mounted on that. It mustn't be taken off elsewhere, too.
+    // Unmounts the staging file system, its root and the mounts on that. They become private first, so that other
+    // namespaces keep them.
     kernel::makePrivateBelow(staging);
     unmountUntil(top);
 }
@@ -169,7 +170,8 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
     requireRoom();
     first_ = numbers.own != 0 ? numbers.own : numberOf(*inputs.outside, kernel::NamespaceKind::Mount).value_or(0);
     current_ = first_;
-    // Whoever makes the namespaces comes back, which takes rights where criu is.
+    // The process that creates the namespaces enters criu's again, for which a process in a private user namespace
+    // lacks capabilities.
     if (mounts_.main() == nullptr && ids_.isOwnNamespace())
         fail(
             "a tree with a user namespace of its own was in the mount namespace of criu, but not all of it, which "
@@ -191,14 +193,15 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
     };
 }
 
-/// Mounts are made as the tree had them, with what they share, before anything is at its place.
+/// Throws Error if the kernel lacks calls that set up detached mounts with their propagation.
 void MountRestore::requireCalls() {
     if (!kernel::canRestoreMountNamespaces())
         failWith(ENOSYS, "a mount namespace can't be restored by this kernel: that needs {} or newer",
                  kernel::kMountNamespacesSince);
 }
 
-/// Each mount has a descriptor until it is in its place, and one that no path leads to another one.
+/// Raises the limit of open files. Each mount has a descriptor until it is attached, and each unreachable mount has a
+/// second one.
 void MountRestore::requireRoom() const {
     constexpr std::size_t kOthers = 1024;
     const std::size_t mounts = mounts_.all().size();
@@ -297,7 +300,8 @@ files::HiddenMounts MountRestore::makeMounts() {
     return hiddenMounts();
 }
 
-/// What has become of the mounts has to be what the images say, whatever others did to the file systems meanwhile.
+/// Checks the restored mounts against the images, since other processes may have changed the file systems during the
+/// restore.
 void MountRestore::requireInPlace() const {
     kernel::ProcBuffer buffer;
     const kernel::MountTable table = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
@@ -317,7 +321,7 @@ void MountRestore::requireInPlace() const {
             fail("it came to lie on another mount than it was");
         const Mount* const of = staging_.sourceOf(mount);
         if (of == nullptr || mount.rootDeleted || !mounts_.isOfMain(*of))
-            continue;  // that of a further namespace is elsewhere by now
+            continue;  // a mount of another namespace, which this process has left
         const kernel::MountInfo& ofRow = rowOf(of->id);
         const auto below = pathBelow(of->root, mount.root);
         const std::string base = ofRow.root == "/" ? "" : ofRow.root;
@@ -327,12 +331,12 @@ void MountRestore::requireInPlace() const {
     }
 }
 
-/// A descriptor of the calling process' root that all restored processes inherit.
+/// Returns a descriptor of the calling process' root that all restored processes inherit.
 UniqueFd MountRestore::inheritRoot() const {
     return store_->inherit(kernel::FdKey::Mount, openRootDirectory());
 }
 
-/// Where files are that can't be found by their paths alone.
+/// Returns mounts on which files can't be found by path alone.
 files::HiddenMounts MountRestore::hiddenMounts() {
     files::HiddenMounts hidden;
     std::optional<MountPaths> paths;
@@ -355,7 +359,7 @@ files::HiddenMounts MountRestore::hiddenMounts() {
     return hidden;
 }
 
-/// Makes the namespace of further processes: of a copy of all mounts, which is left with those of that namespace.
+/// Creates a non-root namespace from a copy of all mounts, and unmounts the mounts of other namespaces.
 void MountRestore::split(const MountImages::Space& space, Place& place) {
     makeProcDirectory(space);
     seal(space);
@@ -401,13 +405,14 @@ void MountRestore::enter(const model::Task& task) const {
     sys(::setns(place->second.space.get(), CLONE_NEWNS), "enter mount namespace {}", *number);
     current_ = *number;
     if (mounts_.main() == nullptr && *number == first_) {
-        // criu's root may be another than that of its namespace.
+        // criu's root may differ from the root of its mount namespace.
         sys(::fchdir(place->second.root->get()), "enter the root directory of criu");
         sys(::chroot("."), "enter the root directory of criu");
     }
 }
 
-/// link(2) refuses two mounts even if they are of one file system. A third that shows both directories will do.
+/// Creates a hard link between two mounts of one file system, which link(2) refuses. Uses a third mount that shows both
+/// directories.
 void MountRestore::linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const {
     const auto find = [this](int id) -> const Mount& {
         const Mount* const mount = mounts_.find(id);
@@ -417,7 +422,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     };
     const Mount& one = find(fromMount);
     const Mount& other = find(toMount);
-    // Those of the first process' namespace come first.
+    // Prefers a mount of the first process' namespace: showing() returns the first match.
     const Mount* const both = one.device == other.device ? staging_.showing(one.device, one.root, other.root) : nullptr;
     if (both == nullptr)
         fail("it was on {} and on {}; no mount shows both, so it can't be restored", one.describe(), other.describe());
@@ -428,7 +433,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
             fail("{} doesn't lie on {}", path, mount.describe());
         return base->empty() ? *below : fmt::format("{}/{}", *base, *below);
     };
-    // In a copy nothing is mounted on the way.
+    // A clone has no mounts that could cover the path.
     UniqueFd copy;
     if (mounts_.isOfMain(*both))
         copy = kernel::cloneMount(staging_.made(both->id));
@@ -436,8 +441,8 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     linkBelow(directory, place(one, from), place(other, to));
 }
 
-/// A directory to put a proc file system on; the root is of a file system that the images have filled.
-/// removeProcDirectory() is called by another process, which finds the times that the root had here.
+/// Creates the directory /proc on a root that the images fill. The times of the root stay unchanged.
+/// removeProcDirectory() runs in another process.
 void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
     if (!mounts_.lacksProc(space))
         return;
@@ -449,7 +454,7 @@ void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
     changeTimes(root, before.st_atim, before.st_mtim);
 }
 
-/// Called where paths lead where they do in the namespace, and nothing is mounted on /proc any more.
+/// Call it in the namespace, when nothing is mounted on /proc any more.
 void MountRestore::removeProcDirectory(const MountImages::Space& space) {
     const UniqueFd root = openRootDirectory();
     struct stat before {};
@@ -468,7 +473,7 @@ void MountRestore::removeProcDirectory(const MountImages::Space& space) {
 
 void MountRestore::seal(const MountImages::Space& space) {
     const MountTree& tree = space.mounts;
-    // What a directory will be removed from becomes read-only after that.
+    // The root becomes read-only later, in removeProcDirectory().
     const Mount* const later = mounts_.lacksProc(space) ? &tree.root() : nullptr;
     for (const Mount& mount : tree.all()) {
         const int made = staging_.made(mount.id);
@@ -497,13 +502,13 @@ void MountRestore::clean(std::span<const ParkedProcess> processes) {
     procs_.exchange(processes, ids_);
 }
 
-/// Those that have been made; others, and what is mounted on them, later.
+/// Attaches all mounts that exist and whose parents exist. A later call attaches others.
 void MountRestore::attachAll() {
     for (const MountImages::Space& space : mounts_.spaces())
         attach(space.mounts);
 }
 
-/// In the order in which they were mounted: one may be a layer of the next.
+/// Mounts overlays in the order of their ids: one may be a layer of the next.
 void MountRestore::makeOverlays() {
     std::map<int, const MountImages::Space*> overlays;
     for (const MountImages::Space& space : mounts_.spaces())
@@ -512,7 +517,7 @@ void MountRestore::makeOverlays() {
                 overlays.emplace(mount.id, &space);
     for (const auto& [id, space] : overlays) {
         if (staging_.has(id))
-            continue;  // from another mount of the same
+            continue;  // cloned from another mount of the same overlay
         const Mount& mount = *mounts_.find(id);
         UniqueFd made;
         {
@@ -524,7 +529,7 @@ void MountRestore::makeOverlays() {
     }
 }
 
-/// A list instead of recursion: how deep mounts are nested is up to the image.
+/// Uses a list instead of recursion, because images decide how deep mounts are nested.
 void MountRestore::attach(const MountTree& tree) {
     const std::map<int, std::vector<const Mount*>> all = tree.children();
     std::vector<const Mount*> attached{&tree.root()};

@@ -20,34 +20,33 @@
 
 namespace criu::namespaces {
 
-/// The mount namespaces of restored processes: new ones with the mounts of the images. The first process makes all of
+/// Restores the mount namespaces of processes: new ones with the mounts of the images. The first process creates all of
 /// them, so that the mounts belong to its user namespace.
 class MountRestore final : public NamespaceRestore {
 public:
-    /// `numbers`: of at least one namespace.
+    /// `numbers`: contains at least one namespace.
     MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers, MountHelpers helpers);
 
-    /// Opens, in criu's own namespace, what the tree gets of it: the root, external mounts.
+    /// Opens the tree's root and external mounts in criu's mount namespace.
     void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
-    /// Makes all mounts, and the tree's root the process' root. What was read-only becomes so when deleted files are
-    /// back.
+    /// Creates all mounts and makes the tree's root the root of the process. Mounts become read-only after the deleted
+    /// files are created.
     void build() override;
-    /// Goes to the process' own namespace, if the tree has several.
+    /// Enters the mount namespace of the process, if the tree has several.
     void enter(const model::Task& task) const override;
-    /// Has mounts ask their daemons.
+    /// Connects autofs mounts with their daemons.
     void complete(const model::Task& task) const override;
-    /// Makes mounts of terminals, which exist only now.
+    /// Mounts single terminals, which exist only now.
     void finish(const kernel::ProcPid& first) override;
-    /// Takes off /proc what build() has put there for the time of the restore, because the tree has none, and removes
-    /// the directory if it had none either. Exchanges proc file systems that show pid namespaces which are there only
-    /// now.
+    /// Unmounts the temporary /proc of build(), and removes the directory if the tree had none. Replaces proc file
+    /// systems of nested pid namespaces, which exist only now.
     void clean(std::span<const ParkedProcess> processes) override;
 
 private:
-    /// A namespace, once it is made.
+    /// A mount namespace that exists.
     struct Place {
-        UniqueFd space;  ///< if there are several
+        UniqueFd space;  ///< empty if the tree has only one namespace
         std::shared_ptr<const UniqueFd> root;
     };
 
@@ -74,17 +73,18 @@ private:
     MountImages mounts_;
     NestedProcs procs_;
     MountStaging staging_;
-    kernel::FdStore* store_ = nullptr;  ///< from prepare() on
+    kernel::FdStore* store_ = nullptr;  ///< set by prepare()
     CoveredDirectories covered_;
-    std::set<int> attached_;                 ///< mounts that are in their places
-    std::set<int> within_;                   ///< mounts that are attached in namespaces of further user namespaces
-    std::uint32_t first_ = 0;                ///< the number of the first process' namespace, or of criu's
-    mutable std::uint32_t current_ = 0;      ///< that of this process, as far as it has left that of the first one
-    std::map<std::uint32_t, Place> places_;  ///< by number of the namespace
+    std::set<int> attached_;   ///< ids of attached mounts
+    std::set<int> within_;     ///< ids of mounts that are attached in namespaces of nested user namespaces
+    std::uint32_t first_ = 0;  ///< namespace id of the first process' namespace, or of criu's
+    /// namespace id that this process is in; the first process' until enter() changes it
+    mutable std::uint32_t current_ = 0;
+    std::map<std::uint32_t, Place> places_;  ///< key: namespace id
 };
 
-/// Gives mounts, all private and attached, the peers and masters that they had. `made`: a descriptor of each by its id;
-/// `outer`: of those that were peers of mounts outside, such a peer.
+/// Restores peers and masters of mounts, which are private and attached. `made`: descriptors by mount id. `outer`: for
+/// mounts with external peers, a descriptor of such a peer.
 void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                         const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf);
 

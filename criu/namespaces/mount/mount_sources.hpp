@@ -15,37 +15,38 @@
 
 namespace criu::namespaces {
 
-/// The nearest directory above two paths, as a part of the first one's text; empty: the root.
+/// Returns the nearest directory above two paths, as a part of the first one's text; empty: the root.
 [[nodiscard]] std::string_view commonDirectory(std::string_view one, std::string_view other);
 
-/// From which mounts others can be made while they are made one after the other: from one that shows the same directory
-/// of the same file system, or one above it (Mount::covers()).
+/// Tracks which mounts can be clones of existing ones. The source must show the same directory of the same file system,
+/// or one above it (Mount::covers()).
 class MountSources {
 public:
-    /// `mounts` outlive this object. `isGiven`: of what the mount is exists without any other.
+    /// `mounts` outlive this object. `isGiven`: true if a mount doesn't need another one as its source.
     MountSources(std::span<const Mount* const> mounts, const std::function<bool(const Mount&)>& isGiven);
 
     void noteMade(const Mount& mount);
 
-    /// The first of those made that show all of a directory; null if there is none.
+    /// Returns the first existing mount that shows all of a directory; null if there is none.
     [[nodiscard]] const Mount* find(std::uint32_t device, std::string_view directory) const;
-    /// Whether a mount that isn't made yet shows all that this one does, and needn't itself be made from this one.
+    /// True if a mount that doesn't exist yet shows everything this one does, and isn't itself to be cloned from this
+    /// one.
     [[nodiscard]] bool isAwaited(const Mount& mount) const;
-    /// The nearest directory above all that mounts of this device and peer group show.
+    /// Returns the nearest directory above the roots of all mounts of this device and peer group.
     [[nodiscard]] std::string commonOf(const Mount& mount) const;
 
 private:
-    /// Of the mounts that begin at a directory of a file system, which isn't deleted.
+    /// State of the mounts whose root is one existing directory of a file system.
     struct Place {
-        const Mount* made = nullptr;  ///< the first of those made
-        std::size_t waiting = 0;      ///< how many aren't made
-        std::size_t givenOnes = 0;    ///< how many of these are given
+        const Mount* made = nullptr;  ///< the first existing mount
+        std::size_t waiting = 0;      ///< number of mounts that don't exist yet
+        std::size_t givenOnes = 0;    ///< number of those for which isGiven is true
     };
 
     std::function<bool(const Mount&)> isGiven_;
-    std::unordered_map<int, std::size_t> order_;                   ///< by mount id
-    PathMap<Place> places_;                                        ///< by device and root
-    std::map<std::pair<std::uint32_t, int>, std::string> common_;  ///< by device and peer group
+    std::unordered_map<int, std::size_t> order_;                   ///< key: mount id
+    PathMap<Place> places_;                                        ///< key: device and root
+    std::map<std::pair<std::uint32_t, int>, std::string> common_;  ///< key: device and peer group
 };
 
 }  // namespace criu::namespaces

@@ -24,7 +24,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Options without those that `unwanted` says yes to.
+/// Returns options without those for which `unwanted` is true.
 std::string withoutOptions(std::string_view options, const std::function<bool(std::string_view)>& unwanted) {
     std::string left;
     while (!options.empty()) {
@@ -37,7 +37,7 @@ std::string withoutOptions(std::string_view options, const std::function<bool(st
     return left;
 }
 
-/// Those of the mounts of cgroup2 that criu sees; empty if it sees none.
+/// Returns the options of criu's cgroup2 mount; empty if there is none.
 std::string presentCgroupOptions() {
     kernel::ProcBuffer buffer;
     const kernel::MountTable mounts = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
@@ -64,7 +64,7 @@ MountStaging::MountStaging(const MountImages& mounts, const RestoreInputs& input
       helpers_(helpers),
       surroundings_(inputs.surroundings),
       automounts_(inputs.images, mounts, inputs.tree) {
-    // Where the archives are unpacked, paths may lead to the tree's files already.
+    // Loads the library now. When archives are unpacked, paths may lead to the tree's files.
     const auto all = mounts_.all();
     if (std::any_of(all.begin(), all.end(), [this](const Mount* mount) { return hasContent(*mount); }))
         archives_.emplace();
@@ -81,12 +81,12 @@ void MountStaging::openOutside(kernel::FdStore& store) {
 }
 
 void MountStaging::makeAll() {
-    // On top of all, where nobody needs a directory for it.
+    // Mounted on top of "/", so it needs no directory.
     staging_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
     kernel::attachMount(staging_.get(), openRootDirectory().get());
     sources_.emplace(mounts_.all(),
                      [this](const Mount& mount) { return mounts_.isRoot(mount) || outside_.contains(mount.id); });
-    // Those that others are made from first: then few have to wait.
+    // Sorts by depth of the root. Sources of other mounts come first, so few mounts have to wait.
     std::map<std::size_t, std::vector<const Mount*>> byDepth;
     for (const Mount* const mount : mounts_.all())
         byDepth[prefixesOf(mount->root).size()].push_back(mount);
@@ -95,7 +95,7 @@ void MountStaging::makeAll() {
     makePossible();
 }
 
-/// A mount is made when what it is of exists.
+/// Creates mounts whose sources exist, until no more can be created.
 void MountStaging::makePossible() {
     std::size_t before = 0;
     do {
@@ -118,7 +118,7 @@ void MountStaging::add(const Mount& overlay, UniqueFd fd) {
     makePossible();
 }
 
-/// False if it has to wait for another.
+/// Returns false if the mount has to wait for another.
 bool MountStaging::make(const Mount& mount) {
     if (mount.ofPlugin && !outside_.contains(mount.id))
         return makeByPlugin(mount);
@@ -133,7 +133,7 @@ bool MountStaging::make(const Mount& mount) {
     return true;
 }
 
-/// Puts a mount into the yard.
+/// Attaches a mount in the staging file system.
 void MountStaging::place(const Mount& mount, UniqueFd fd) {
     const std::string name = makePlace(std::to_string(mount.id), isOnDirectory(fd.get()));
     kernel::attachMountBelow(fd.get(), staging_.get(), name);
@@ -146,12 +146,13 @@ void MountStaging::noteMade(const Mount& mount, UniqueFd fd) {
     sources_->noteMade(mount);
 }
 
-/// `fd`: a mount of what is outside.
+/// Prepares an external mount. `fd`: a mount of its source.
 UniqueFd MountStaging::takeOutside(const Mount& mount, UniqueFd fd) {
-    // A peer of the mount outside it stays only if it is to be one.
+    // The mount stays a peer of its source only if the images say so.
     const bool peer = mount.externalName == kFoundByItself && !mount.sharedInsideOnly && mount.shared != 0;
     const bool slave = mount.master != 0 && !mounts_.hasGroup(mount.master);
-    // What is mounted on a peer would be mounted outside, too: it joins again when all is in its place.
+    // Mounts on a peer would also appear outside. So a private clone is used, which joins the peer when all mounts are
+    // attached.
     if (peer) {
         const std::string outer = makePlace(fmt::format("outer-{}", mount.id), isOnDirectory(fd.get()));
         kernel::attachMountBelow(fd.get(), staging_.get(), outer);
@@ -162,7 +163,7 @@ UniqueFd MountStaging::takeOutside(const Mount& mount, UniqueFd fd) {
     return fd;
 }
 
-/// False if its place doesn't exist yet.
+/// Returns false if the mount point doesn't exist yet.
 bool MountStaging::makeByPlugin(const Mount& mount) {
     const Mount* const parent = mounts_.find(mount.parentId);
     const auto under = made_.find(mount.parentId);
@@ -181,7 +182,7 @@ bool MountStaging::makeByPlugin(const Mount& mount) {
     return true;
 }
 
-/// Nothing if what it is of doesn't exist yet.
+/// Returns nothing if the source doesn't exist yet.
 UniqueFd MountStaging::makeInside(const Mount& mount) {
     if (const Mount* const source = sources_->find(mount.device, mount.root); source != nullptr) {
         madeFrom_[mount.id] = source->id;
@@ -224,7 +225,7 @@ UniqueFd MountStaging::makeFileSystem(const Mount& mount) {
     return fd;
 }
 
-/// A new file system, by who is in the network namespace that it is to show.
+/// Mounts a new file system in the network namespace that it is to show.
 UniqueFd MountStaging::mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const {
     UniqueFd fd;
     const auto make = [&] { fd = kernel::mountFileSystem(parts); };
@@ -236,7 +237,7 @@ UniqueFd MountStaging::mountWhereItShows(const Mount& mount, const kernel::FileS
     return fd;
 }
 
-/// Whether the images have the files of the mount's file system.
+/// True if the images have the files of the mount's file system.
 bool MountStaging::hasContent(const Mount& mount) const {
     return mount.kind.content == FsContent::Files &&
            (images_.exists(ImageKind::TmpfsDev, mount.device) ||
@@ -267,13 +268,13 @@ UniqueFd MountStaging::cloneFrom(const Mount& source, const Mount& mount) {
     const std::string below = *pathBelow(source.root, mount.root);
     if (!mount.rootDeleted)
         return kernel::cloneMountBelow(from, below);
-    // As it was: deleted after it had been mounted.
+    // Clones a new deleted file or directory, like the dumped one.
     if (const MntDeletedFileEntry* const file = mounts_.entryOf(mount).deleted_file; file != nullptr)
         return deleted_.addFile(from, below, *file);
     return deleted_.addDirectory(from, below);
 }
 
-/// For mounts to be made from; one for all of a file system and peer group.
+/// Returns a mount to clone others from; one for each file system and peer group.
 int MountStaging::wholeFor(const Mount& mount) {
     UniqueFd& whole = wholes_[{mount.device, mount.shared}];
     if (!whole)
@@ -296,7 +297,7 @@ UniqueFd MountStaging::makeWhole(const Mount& mount) const {
     return whole;
 }
 
-/// A directory or file of the yard to put a mount on.
+/// Creates a directory or file of the staging file system as a mount point.
 std::string MountStaging::makePlace(std::string name, bool directory) const {
     if (directory)
         makeDirectory(staging_.get(), name, IfThere::Refused);
@@ -309,7 +310,7 @@ std::string MountStaging::optionsOf(const Mount& mount) const {
     if (mount.kind.code == FSTYPE__CGROUP2)
         return cgroupOptions_;
     if (mount.kind.content == FsContent::Kernel)
-        return {};  // they would change what others see
+        return {};  // options would change the file system for all its users
     std::string options = withoutOptions(mount.options, [&](std::string_view option) {
         return option == kNewInstance || option == "seclabel" ||
                (options_.lsmMountContext && option.starts_with("context="));

@@ -25,50 +25,50 @@ namespace criu::namespaces {
 
 struct RestoreNsContext;
 
-/// Makes each mount of the images by itself: anew, from another one, or of what is outside. Until they are put together
-/// all lie beside each other, private, in a file system of criu's own, the yard.
+/// Creates each mount of the images separately: as a new file system, a clone of another mount, or a clone of an
+/// external one. All are private and lie in criu's staging file system until they are attached to each other.
 class MountStaging {
 public:
     /// All arguments outlive this object.
     MountStaging(const MountImages& mounts, const RestoreInputs& inputs, const MountHelpers& helpers);
 
-    /// In criu's own mount namespace, before makeAll(): opens what the tree gets of it.
+    /// In criu's mount namespace, before makeAll(): opens the external sources.
     void openOutside(kernel::FdStore& store);
 
-    /// Mounts the yard over all else and makes every mount, but for overlays of directories of the tree, and what is
-    /// made from these. Throws Error.
+    /// Mounts the staging file system over "/" and creates every mount. Leaves out overlays on directories of the tree,
+    /// and clones of these. Throws Error.
     void makeAll();
-    /// Such an overlay was made where its layers are in their places: takes it over, and makes what waits for it.
-    /// Throws Error.
+    /// Takes an overlay that the caller mounted when its layers were in place. Then creates the mounts that wait for
+    /// it. Throws Error.
     void add(const Mount& overlay, UniqueFd fd);
-    /// Whether a mount has been made.
+    /// True if a mount has been created.
     [[nodiscard]] bool has(int id) const { return made_.contains(id); }
-    /// Throws Error if a mount couldn't be made because there is nothing to make it from.
+    /// Throws Error if a mount couldn't be created for lack of a source.
     void requireAll() const;
 
-    /// The yard, until leave().
+    /// Descriptor of the staging file system, until leave().
     [[nodiscard]] int fd() const noexcept { return staging_.get(); }
-    /// The descriptor of a mount, until forget().
+    /// Descriptor of a mount, until forget().
     [[nodiscard]] int made(int id) const { return made_.at(id).get(); }
     [[nodiscard]] const std::map<int, UniqueFd>& all() const noexcept { return made_; }
-    /// Peers of mounts of criu's namespace, by id of the mounts that are to join them when all is in its place.
+    /// Peers of mounts of criu's namespace, by the id of the mount that joins them when all are attached.
     [[nodiscard]] const std::map<int, UniqueFd>& outer() const noexcept { return outer_; }
-    /// Which mount a mount was made from; null if it was made in another way.
+    /// Returns the mount that a mount was cloned from; null if it isn't a clone.
     [[nodiscard]] const Mount* sourceOf(const Mount& mount) const;
-    /// The first of the mounts that show both of these directories of a file system; null if none does.
+    /// Returns the first mount that shows both directories of a file system; null if none does.
     [[nodiscard]] const Mount* showing(std::uint32_t device, const std::string& one, const std::string& other) const;
-    /// Whether a file system has got files of the images.
+    /// True if a file system got files of the images.
     [[nodiscard]] bool isFilled(std::uint32_t device) const { return filled_.contains(device); }
 
-    /// A private mount of all that the mounts of a file system and peer group show, in the yard.
+    /// Creates a private mount that shows everything the mounts of a file system and peer group show.
     [[nodiscard]] UniqueFd makeWhole(const Mount& mount) const;
 
-    /// Nothing is made any more, and all is in its place: the yard, and what was opened outside, are closed, and what
-    /// is mounted without a name loses it.
+    /// Called when all mounts are attached. Closes the staging file system and external sources, and deletes the names
+    /// of deleted mounted files.
     void leave();
-    /// In each process, when all have their files: mounts that it is to be asked by do that from now on.
+    /// In each process, when all have their files: connects the autofs mounts of which the process is the daemon.
     void activate(const model::Task& task) const { automounts_.activate(task); }
-    /// The mounts are in their places: their descriptors are closed.
+    /// Closes the descriptors of the mounts.
     void forget() noexcept { made_.clear(); }
 
 private:
@@ -95,18 +95,20 @@ private:
     const MountHelpers& helpers_;
     const RestoreNsContext& surroundings_;
     AutofsRestore automounts_;
-    std::map<int, UniqueFd> outside_;  ///< what was opened in criu's namespace, by mount id
+    std::map<int, UniqueFd> outside_;  ///< sources in criu's namespace, by mount id
     UniqueFd staging_;
-    std::vector<const Mount*> waiting_;  ///< for what they are made from
-    std::map<int, UniqueFd> made_;       ///< by mount id
-    std::map<int, int> madeFrom_;        ///< the ids of those that others were cloned from
+    std::vector<const Mount*> waiting_;  ///< mounts whose sources don't exist yet
+    std::map<int, UniqueFd> made_;       ///< key: mount id
+    std::map<int, int> madeFrom_;        ///< key: id of a clone; value: id of its source
     std::map<int, UniqueFd> outer_;
     DeletedRoots deleted_;
-    std::optional<MountSources> sources_;                       ///< from makeAll() on
-    std::map<std::pair<std::uint32_t, int>, UniqueFd> wholes_;  ///< makeWhole() by device and peer group
-    std::string cgroupOptions_;  ///< that cgroup2 has at present: in the first cgroup namespace mounting it sets them
-    std::optional<FileArchives> archives_;  ///< if the images have any
-    std::set<std::uint32_t> filled_;        ///< file systems with files of the images
+    std::optional<MountSources> sources_;  ///< set by makeAll()
+    /// key: device and peer group; value: result of makeWhole()
+    std::map<std::pair<std::uint32_t, int>, UniqueFd> wholes_;
+    /// present options of cgroup2; a mount in the initial cgroup namespace sets them, so it repeats them
+    std::string cgroupOptions_;
+    std::optional<FileArchives> archives_;  ///< empty if the images have no archives
+    std::set<std::uint32_t> filled_;        ///< devices of file systems with files of the images
 };
 
 }  // namespace criu::namespaces

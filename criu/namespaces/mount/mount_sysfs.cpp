@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A sysfs shows the devices of the network namespace of who has mounted it.
+// A sysfs shows the devices of the network namespace of the process that mounted it.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -21,7 +21,8 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// The kernel has one for each network namespace. Nothing where criu may not mount it.
+/// Returns the device of the sysfs that shows a process' network namespace; the kernel has one for each. Returns
+/// nothing if criu may not mount it.
 std::optional<std::uint32_t> deviceIn(const SeenProcess& process) {
     const UniqueFd space = process.dir.open("ns/net", O_RDONLY);
     std::optional<std::uint32_t> device;
@@ -43,7 +44,7 @@ std::optional<std::uint32_t> deviceIn(const SeenProcess& process) {
 }  // namespace
 
 void MountDump::noteNetworksOf(const SeenTree& tree) {
-    std::map<std::uint32_t, const Mount*> systems;  // with a mount that a path leads to, if there is one
+    std::map<std::uint32_t, const Mount*> systems;  // value: a reachable mount; null if there is none
     for (const Space& space : spaces_) {
         const MountPaths paths(space.mounts);
         for (const Mount& mount : space.mounts.all()) {

@@ -15,9 +15,8 @@ namespace {
 
 constexpr std::string_view kDeletedRoot = "//deleted";
 
-/// Its options name directories, by paths that were right where it was mounted. Before the tree's root is in its place
-/// they would lead to directories of criu's own, whatever lies there: so it isn't mounted like others
-/// (Mount::isOverlay()).
+/// Overlay, which is mounted after the tree's other mounts (Mount::isOverlay()). Its options name directories by paths,
+/// which lead to criu's directories until the tree's root is in place.
 constexpr std::string_view kOverlay = "overlay";
 
 constexpr std::array kFsKinds{
@@ -40,7 +39,7 @@ constexpr std::array kFsKinds{
     FsKind{"autofs", FSTYPE__AUTOFS, FsContent::Daemon},
     FsKind{"aufs", FSTYPE__AUFS, FsContent::Unknown},
     FsKind{"fuse", FSTYPE__FUSE, FsContent::Unknown},
-    // Without a number of their own in images.
+    // Image entries have the name of these, and no number.
     FsKind{"configfs", FSTYPE__AUTO, FsContent::Kernel},
     FsKind{"efivarfs", FSTYPE__AUTO, FsContent::Kernel},
     FsKind{"selinuxfs", FSTYPE__AUTO, FsContent::Kernel},
@@ -52,7 +51,7 @@ std::string_view withoutSubtype(std::string_view type) {
     return type.substr(0, type.find('.'));
 }
 
-/// Super block flags stand before the file system's own options.
+/// Separates super block flags, which mountinfo shows in front of the file system's options.
 void splitSuperOptions(std::string_view text, Mount& mount) {
     while (!text.empty()) {
         const std::size_t comma = std::min(text.find(','), text.size());
@@ -129,7 +128,7 @@ MountTree MountTree::fromKernel(const kernel::MountTable& table, std::span<const
         mount.mountPoint = info.mountPoint;
         mount.flags = info.flags;
         if ((mount.flags & (MS_RELATIME | MS_NOATIME)) == 0)
-            mount.flags |= MS_STRICTATIME;  // which isn't shown
+            mount.flags |= MS_STRICTATIME;  // the kernel doesn't show it
         mount.source = info.source;
         splitSuperOptions(info.superOptions, mount);
         mount.shared = info.shared;
@@ -169,7 +168,7 @@ MountTree MountTree::fromImage(std::span<const MntEntry* const> entries, std::sp
         if (entry->ext_key != nullptr)
             mount.externalName = entry->ext_key;
         else if (entry->has_ext_mount != 0 && entry->ext_mount != 0)
-            mount.externalName = entry->root;  // before there was a field for it
+            mount.externalName = entry->root;  // older images have no ext_key
         mount.sharedInsideOnly = entry->has_internal_sharing != 0 && entry->internal_sharing != 0;
         if (entry->has_pids_of != 0)
             mount.pidsOf = TreePid(static_cast<pid_t>(entry->pids_of));
@@ -189,7 +188,7 @@ MountTree::MountTree(std::vector<Mount> mounts) : mounts_(std::move(mounts)) {
     sort();
 }
 
-/// From the root down, whatever order they came in.
+/// Orders mounts from the root down, whatever their order was.
 void MountTree::sort() {
     std::map<int, std::vector<Mount*>> children;
     std::map<int, const Mount*> byId;
@@ -223,7 +222,7 @@ void MountTree::sort() {
 }
 
 std::set<int> MountTree::takeOut(const std::function<bool(const Mount&)>& unwanted) {
-    std::map<int, int> parents;  // of those taken out
+    std::map<int, int> parents;  // value: parent of a removed mount
     std::set<int> needed;
     for (auto at = mounts_.rbegin(); at != mounts_.rend(); ++at) {
         if (!isRoot(*at) && !needed.contains(at->id) && unwanted(*at)) {
@@ -260,7 +259,7 @@ std::map<int, std::vector<const Mount*>> MountTree::children() const {
     for (const Mount& mount : mounts_)
         if (!isRoot(mount))
             all[mount.parentId].push_back(&mount);
-    // One on a directory hides what is mounted below that.
+    // Deeper mount points come first: a mount on a directory covers the mount points below it.
     for (auto& [parent, children] : all)
         std::stable_sort(children.begin(), children.end(), [](const Mount* one, const Mount* other) {
             return depthOf(one->mountPoint) > depthOf(other->mountPoint);
@@ -288,7 +287,7 @@ MountPaths::MountPaths(const MountTree& tree) : root_(tree.root()) {
 const Mount& MountPaths::lookUp(std::string_view path) const {
     const Mount* at = &root_;
     const std::vector<PathPrefix> prefixes = prefixesOf(path);
-    // What is mounted nearest to the root is crossed first, and what is mounted on that lies at its place or below.
+    // The mount nearest to the root is crossed first; mounts on it lie at the same path or below.
     for (auto prefix = prefixes.begin(); prefix != prefixes.end();) {
         const auto* const found = places_.find(static_cast<std::uint64_t>(at->id), path, *prefix);
         if (found != nullptr)

@@ -25,7 +25,7 @@ namespace {
 
 using Fds = std::map<int, UniqueFd>;
 
-/// A mount that stays on others from outside, which something is put on.
+/// Opens an external mount that stays on another external one and has mounts on it.
 UniqueFd openInside(const MountTree& tree, const Mount& mount, const std::set<int>& within, const Fds& made) {
     const ErrorContext context([&] { return mount.describe(); });
     const Mount* top = &mount;
@@ -79,7 +79,7 @@ void attachAll(const MountTree& tree, const std::set<int>& within, const Fds& ma
     }
 }
 
-/// By the process that has entered the user namespace.
+/// Runs in the process that has entered the user namespace.
 Fds assemble(const MountTree& tree, const std::set<int>& within, const UniqueFd& proc) {
     sys(::unshare(CLONE_NEWNS), "create a mount namespace that belongs to a user namespace");
     const Fds made = makeAll(tree, within);

@@ -8,15 +8,14 @@
 
 namespace criu::namespaces {
 
-/// The mounts of a namespace that belongs to a user namespace below that of who restores it. What came from outside
-/// comes through a copy that the kernel makes for the user namespace: those who have rights there can't take off what
-/// covers something else, nor allow what a mount forbids (mount_namespaces(7)). All else is put together by a process
-/// that has entered it, and is its own.
+/// Mounts of a namespace that belongs to a nested user namespace. The kernel copies external mounts for the user
+/// namespace and locks them: processes with capabilities there can neither uncover mounts nor clear flags
+/// (mount_namespaces(7)). A process in the user namespace attaches all other mounts, which aren't locked.
 
-/// The mounts that this process puts into their places: all but those from outside that lie on others from outside.
+/// Returns the mounts that this process attaches: all except external ones on other external ones.
 [[nodiscard]] std::set<int> mountsToAttachInUserns(const MountTree& tree);
 
-/// A directory of the yard for the root.
+/// Directory of the staging file system for the root.
 inline constexpr const char* kPlaceWithin = "assembled";
 
 struct UsernsMounts {
@@ -24,8 +23,9 @@ struct UsernsMounts {
     UniqueFd root;
 };
 
-/// The root of the calling process is a yard with each mount of `within` by its number, and what is to stay on it, and
-/// an empty directory kPlaceWithin. `owner`: the user namespace. `proc`: for the time of a restore; may be none.
+/// Attaches the mounts `within` in the user namespace `owner`. The root of the calling process is a staging file system
+/// with each of these mounts by its id, the mounts that stay on it, and an empty directory kPlaceWithin. `proc`: a
+/// temporary proc file system; may be empty.
 [[nodiscard]] UsernsMounts attachInUserns(const UniqueFd& owner, const MountTree& tree, const std::set<int>& within,
                                           const UniqueFd& proc);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kTerminalsOutside = "/dev/pts";
 
-/// Whether a devpts is one of its own, and not that of the machine.
+/// True if a devpts is a new instance and not that of the machine.
 bool isNewInstance(const Mount& mount) {
     return mount.options.find(kNewInstance) != std::string::npos;
 }
@@ -52,7 +52,7 @@ UniqueFd openOutsideMount(const Mount& mount, const MountImages& mounts, const I
             error.addHint("allow that again with --external mnt[]");
             throw error;
         }
-        // A path out of the images, which the kernel had shown: there was no link on its way.
+        // The path comes from images. The kernel showed it at the dump, so it had no symbolic links then.
         const UniqueFd top = openRootDirectory();
         return kernel::cloneMountBelow(top.get(), pathBelow("/", mount.source).value_or(""));
     }

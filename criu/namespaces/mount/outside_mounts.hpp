@@ -6,12 +6,13 @@
 
 namespace criu::namespaces {
 
-/// What a restored mount is of, if that is in criu's own mount namespace: the tree's root, external mounts, the devpts
-/// of the machine. Nothing for all others. Throws Error, with what to give, if it isn't known.
+/// Clones the mount of criu's mount namespace that a restored mount comes from: the tree's root, an external mount, or
+/// the devpts of the machine. Returns nothing for all other mounts. Throws Error with the option to use if the mount
+/// isn't known.
 [[nodiscard]] UniqueFd openOutsideMount(const Mount& mount, const MountImages& mounts, const ImageDir& images,
                                         const model::Options& options);
 
-/// The calling process' root directory, O_PATH.
+/// Opens the root directory of the calling process with O_PATH.
 [[nodiscard]] UniqueFd openRootDirectory();
 
 }  // namespace criu::namespaces

@@ -20,7 +20,7 @@ namespace {
 /// Options that name one directory.
 constexpr std::string_view kSingle[] = {"lowerdir+", "datadir+", "upperdir", "workdir"};
 
-/// The parts of a text that aren't empty.
+/// Returns the parts of a text that aren't empty.
 std::vector<std::string> partsOf(const std::string& text, char separator) {
     std::vector<std::string> parts;
     std::istringstream stream(text);
@@ -35,8 +35,8 @@ UniqueFd openLayer(int root, const OverlayLayer& layer) {
     return openBelow(root, layer.path.substr(layer.path.find_first_not_of('/')), O_PATH | O_DIRECTORY);
 }
 
-/// The root of an overlay has the attributes of its uppermost layer, times included, of which nobody can choose that of
-/// the last change of status.
+/// Compares times of an overlay's root with its uppermost layer's. The root shows the attributes of that layer, and no
+/// process can set a ctime.
 bool hasTimesOf(int overlay, int layer) {
     struct stat shown {};
     struct stat real {};
@@ -65,7 +65,7 @@ OverlayOptions OverlayOptions::parse(std::string_view options) {
         const std::string value = option.substr(std::min(equals + 1, option.size()));
         const auto* const single = std::find(std::begin(kSingle), std::end(kSingle), key);
         if (key == "lowerdir") {
-            // Behind "::" come layers that have data only.
+            // Layers behind "::" have data only.
             const std::size_t end = std::min(value.find("::"), value.size());
             for (const std::string& path : partsOf(value.substr(0, end), ':'))
                 add("lowerdir+", path);
@@ -114,7 +114,7 @@ UniqueFd mountOverlay(const Mount& mount) {
     kernel::FileSystemParts parts{mount.fsType, mount.source, mount.options, mount.superFlags};
     if (controlled)
         return kernel::mountFileSystem(parts);
-    // Somebody else could put a link on the way between that look and the kernel's, which would follow it anywhere.
+    // Passes descriptors. Another user could put a symbolic link on a path between this check and the kernel's lookup.
     parts.options = options.others;
     for (std::size_t at = 0; at < opened.size(); ++at)
         parts.descriptors.emplace_back(options.layers[at].option, opened[at].get());

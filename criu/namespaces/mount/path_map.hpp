@@ -7,25 +7,25 @@
 #include <utility>
 #include <vector>
 
-/// Values by path, for whoever looks for the nearest of them on the way to many paths.
+/// Values by path, for lookups of the nearest value above many paths.
 namespace criu::namespaces {
 
-/// A directory on a path, or what the path leads to: the beginning of the path of this size.
+/// A prefix of a path: the path itself or a directory above it.
 struct PathPrefix {
     std::size_t size = 0;
     std::uint64_t hash = 0;
 };
 
-/// All that is on a path, from the root, whose path is empty, down to what the path leads to. Takes as long as the path
-/// is, not as it has components.
+/// Returns all prefixes of a path, from the root, whose path is empty, to the path itself. Takes time linear in the
+/// length of the path.
 [[nodiscard]] std::vector<PathPrefix> prefixesOf(std::string_view path);
 
-/// Values of paths on several mounts or file systems, which are told apart by a number. How long it takes to find one
-/// doesn't grow with their count.
+/// Values of paths on several mounts or file systems, which a number tells apart. The time of a lookup doesn't depend
+/// on the number of values.
 template <typename Value>
 class PathMap {
 public:
-    /// The value of a path, which is made if there is none. The path's text outlives this object.
+    /// Returns the value of a path; creates it if there is none. The path's text outlives this object.
     Value& make(std::uint64_t owner, std::string_view path) {
         const PathPrefix whole = prefixesOf(path).back();
         if (Value* const found = find(owner, path, whole); found != nullptr)
@@ -34,7 +34,7 @@ public:
         return at->second.value;
     }
 
-    /// That of a directory on the path; null if there is none.
+    /// Returns the value of a prefix of the path; null if there is none.
     [[nodiscard]] const Value* find(std::uint64_t owner, std::string_view path, const PathPrefix& prefix) const {
         const auto [begin, end] = entries_.equal_range(keyOf(owner, prefix.hash));
         for (auto at = begin; at != end; ++at)
@@ -54,7 +54,7 @@ private:
     };
 
     static std::uint64_t keyOf(std::uint64_t owner, std::uint64_t hash) noexcept {
-        constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // an odd number without a pattern
+        constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // odd constant that spreads small numbers over all bits
         return hash ^ (owner * kSpread);
     }
 

@@ -15,20 +15,21 @@
 
 namespace criu::namespaces {
 
-/// Asks plugins to take care of a device (DUMP_EXT_LINK); false: none does.
+/// Offers a device to plugins (DUMP_EXT_LINK); false if no plugin takes it.
 using ExternalLinks = std::function<bool(const kernel::NetworkLink&)>;
 
-/// The devices of one network namespace. All calls from a thread that is in it.
+/// The devices of one network namespace. All calls come from a thread in that namespace.
 class DeviceDump {
 public:
-    /// `number`: of the namespace, in images.
+    /// `number`: namespace id.
     DeviceDump(std::uint32_t number, const ExternalLinks& external, Log& log)
         : number_(number), external_(external), log_(log) {}
 
-    /// Looks at the devices, and refuses those that can't be dumped. Throws Error.
+    /// Throws Error if a device can't be dumped.
     void check();
 
-    /// The messages for netdev.img. `numbers`: of network namespaces, by the ids that this one has for them.
+    /// Returns the messages for netdev.img. `numbers`: namespace ids of network namespaces, by their `nsid` in this
+    /// one.
     [[nodiscard]] std::vector<NetDeviceEntry*> entries(const TunDevices& tunDevices,
                                                        const std::map<std::int32_t, std::uint32_t>& numbers,
                                                        Arena& arena) const;
@@ -45,7 +46,7 @@ private:
     std::uint32_t number_;
     const ExternalLinks& external_;
     Log& log_;
-    std::vector<Device> devices_;  ///< those that go into the images
+    std::vector<Device> devices_;  ///< devices that images contain
 };
 
 }  // namespace criu::namespaces

@@ -9,17 +9,18 @@
 #include "criu/kernel/net/rtnl_links.hpp"
 #include "images/netdev.hpp"
 
-/// What drivers of network devices tell of them and can be told again (the rest are answers only: timers, states).
+/// Options that drivers of network devices show and that a restore can set. Read-only ones (timers, states) are left
+/// out.
 namespace criu::namespaces {
 
-/// Those of the options that a device of this kind ("bridge" …) can be made with.
+/// Returns the options that a restore can set for a device of this kind ("bridge" …).
 [[nodiscard]] std::vector<kernel::LinkOption> settableOptions(std::string_view kind,
                                                               std::span<const kernel::LinkOption> told);
 
-/// The same for what a device has as a port of a bridge.
+/// Returns the options that a restore can set for a port of a bridge.
 [[nodiscard]] std::vector<kernel::LinkOption> settablePortOptions(std::span<const kernel::LinkOption> told);
 
-/// To and from images.
+/// Write options to images and read them from images.
 void storeOptions(std::span<const kernel::LinkOption> options, std::size_t& count, LinkOptionEntry**& entries,
                   Arena& arena);
 [[nodiscard]] std::vector<kernel::LinkOption> loadOptions(std::size_t count, LinkOptionEntry* const* entries);

@@ -42,7 +42,8 @@ kernel::NewLink described(const NetDeviceEntry& device, std::string_view kind) {
     return link;
 }
 
-/// What a device is to be told, one by one: that it is what it should be already may be all that a kernel can.
+/// Returns the options to set, without those that have the wanted value. A kernel may refuse to set an option it
+/// doesn't support, even to its present value.
 std::vector<kernel::LinkOption> differing(const std::vector<kernel::LinkOption>& wanted,
                                           const std::vector<kernel::LinkOption>& present) {
     std::vector<kernel::LinkOption> differing;
@@ -58,8 +59,8 @@ kernel::LinkOption option(std::uint16_t type, Number value) {
     return {type, {bytes, bytes + sizeof(value)}};
 }
 
-/// Does something that fails with `busy` as long as the device that is to be replaced is still there. It may be going:
-/// the kernel takes network namespaces apart some time after the last process has left them (cleanup_net()).
+/// Calls `work` again while it fails with `busy`. The device that is to be replaced may exist for a moment longer: the
+/// kernel removes a network namespace after its last process has ended (cleanup_net()).
 template <typename Work>
 void retryWhileDeviceRemains(int busy, Work&& work) {
     constexpr int kTurns = 500;
@@ -75,12 +76,12 @@ void retryWhileDeviceRemains(int busy, Work&& work) {
     }
 }
 
-/// Makes a device that reaches to the outside.
+/// Creates a device with an end outside of the tree.
 void makeWhenFree(const kernel::NewLink& link) {
     retryWhileDeviceRemains(EEXIST, [&] { makeLink(link); });
 }
 
-/// Addresses and routes in images are told of devices by their index.
+/// Throws Error unless the device has its dumped index, since addresses and routes in images name devices by index.
 void requireExternal(const NetDeviceEntry& device) {
     const unsigned index = ::if_nametoindex(device.name);
     if (index == device.ifindex)
@@ -257,7 +258,7 @@ void DeviceRestore::moveIn(const DevicesOf& of, const NetDeviceEntry& device, co
     log_.info("Moving network device {} in as {}", from, device.name);
     UniqueFd network(sys(::fcntl(of.network, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a namespace"));
     kernel::NetworkLink before = kernel::readLink(kernel::linkIndex(from));
-    // Not its address: a driver may refuse that.
+    // Doesn't set the address, which a driver may refuse before the device is down.
     kernel::changeLink(before.index, {.network = of.network, .newIndex = device.ifindex, .newName = device.name});
     touched_.push_back({std::move(network), device.ifindex, std::move(before)});
 }
@@ -269,7 +270,7 @@ void DeviceRestore::makeVeth(std::span<const DevicesOf> all, const DevicesOf& of
         device.has_peer_nsid != 0 ? find(all, device.peer_nsid, device.peer_ifindex, &otherOf) : nullptr;
     if (outer != outerEnds_.end() || other == nullptr || other == &device || other->type != ND_TYPE__VETH ||
         isMade(*other) || movedFrom(*other) != nullptr) {
-        // One of the tree's namespaces that isn't new has its own devices, but may lack this end.
+        // A namespace of the tree that isn't new has its own devices, but may lack this end.
         const auto existing = std::find_if(all.begin(), all.end(), [&](const DevicesOf& candidate) {
             return device.has_peer_nsid != 0 && candidate.number == device.peer_nsid && candidate.devices.empty();
         });
@@ -360,7 +361,7 @@ void DeviceRestore::startOne(const Device& device, const SettingsRule& rule) con
     kernel::LinkChange change{.flags = entry.flags, .mtu = entry.mtu};
     if (foreign)
         change.address = addressOf(entry);
-    // A hardware address is on a macvlan's lower device only once.
+    // The kernel permits a hardware address only once on a macvlan's lower device.
     retryWhileDeviceRemains(EADDRINUSE, [&] { kernel::changeLink(entry.ifindex, change); });
     writeDeviceSettings(entry, rule);
 }

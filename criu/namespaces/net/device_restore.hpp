@@ -19,16 +19,15 @@
 
 namespace criu::namespaces {
 
-/// A network namespace whose devices are to be made; none for one that isn't new.
+/// A network namespace with its devices to create; no devices for one that isn't new.
 struct DevicesOf {
-    std::uint32_t number = 0;  ///< in images
+    std::uint32_t number = 0;  ///< namespace id
     int network = -1;          ///< descriptor of the namespace
     std::span<const Record<NetDeviceEntry>> devices;
 };
 
-/// The devices of all network namespaces of a tree: some reach from one into another, or to criu's own. All calls by
-/// a thread that is in criu's own. What it has put there or taken from there is taken back by the destructor unless all
-/// is to stay.
+/// The devices of all network namespaces of a tree. Some devices connect two namespaces, or a namespace with criu's.
+/// All calls come from a thread in criu's namespace. Without commit(), the destructor reverts the changes there.
 class DeviceRestore {
 public:
     DeviceRestore(const model::Options& options, Log& log);
@@ -36,16 +35,16 @@ public:
     DeviceRestore(const DeviceRestore&) = delete;
     DeviceRestore& operator=(const DeviceRestore&) = delete;
 
-    /// Whether all can be made here; throws Error. `network` isn't used.
+    /// Throws Error if a device can't be created here. Doesn't use `network`.
     void check(std::span<const DevicesOf> all) const;
 
-    /// Makes all, none of them up. What `all` refers to must last until start() is done.
+    /// Creates all devices, all of them down. The objects that `all` refers to must exist until start() returns.
     void make(std::span<const DevicesOf> all);
 
-    /// Settings, masters, up: from here on packets may come.
+    /// Applies settings and masters, and brings the devices up. Packets may arrive from here on.
     void start(const SettingsRule& rule);
 
-    /// The restore has come through: what was put outside stays.
+    /// Called when the restore has succeeded: changes outside of the tree become permanent.
     void commit() noexcept { committed_ = true; }
 
 private:
@@ -54,13 +53,13 @@ private:
         const NetDeviceEntry* entry;
     };
     struct Outer {
-        std::string name;    ///< empty: of the kernel's choice
-        std::string bridge;  ///< to join, empty: none
+        std::string name;    ///< empty: the kernel chooses one
+        std::string bridge;  ///< bridge to join; empty: none
     };
     struct Touched {
         UniqueFd network;
         std::uint32_t index = 0;
-        std::optional<kernel::NetworkLink> moved;  ///< what it was outside; nothing: it only reaches there
+        std::optional<kernel::NetworkLink> moved;  ///< state before it was moved in; empty: the device wasn't moved
     };
 
     [[nodiscard]] const std::string* movedFrom(const NetDeviceEntry& device) const;
@@ -75,12 +74,13 @@ private:
     void startOne(const Device& device, const SettingsRule& rule) const;
 
     Log& log_;
-    std::map<std::string, Outer, std::less<>> outerEnds_;      ///< by names of veth devices
-    std::map<std::string, std::string, std::less<>> parents_;  ///< of macvlan devices
-    std::map<std::string, std::string, std::less<>> moved_;    ///< devices out there, by the names they get
-    UniqueFd home_;                                            ///< criu's own namespace, from make() on
+    std::map<std::string, Outer, std::less<>> outerEnds_;      ///< key: name of a veth device
+    std::map<std::string, std::string, std::less<>> parents_;  ///< parents of macvlan devices, by the device's name
+    /// devices of criu's namespace that are moved in, by their new names
+    std::map<std::string, std::string, std::less<>> moved_;
+    UniqueFd home_;  ///< criu's namespace; set by make()
     std::set<const NetDeviceEntry*> making_;
-    std::vector<Device> made_;  ///< in this order they can be started
+    std::vector<Device> made_;  ///< in the order in which they can be started
     std::vector<Touched> touched_;
     bool committed_ = false;
 };

@@ -39,7 +39,7 @@ ImageKind rulesOf(int family) {
     return family == AF_INET ? ImageKind::Iptables : ImageKind::Ip6tables;
 }
 
-/// What ip restores, and of which type the messages of each are.
+/// Images that ip(8) restores, and the netlink message type of each.
 struct SavedByIp {
     ImageKind kind;
     const char* object;
@@ -50,8 +50,8 @@ constexpr SavedByIp kSavedByIp[] = {{ImageKind::Ifaddr, "addr", RTM_NEWADDR},
                                     {ImageKind::Route6, "route", RTM_NEWROUTE},
                                     {ImageKind::Rule, "rule", RTM_NEWRULE}};
 
-/// What an image has for a program, checked each time it is read: others may be able to change images. Empty if there
-/// is none.
+/// Returns a program's input from an image; empty if there is none. Checks it at each read, because another user may be
+/// able to change images.
 std::string inputFrom(const ImageDir& images, ImageKind kind, std::uint32_t number) {
     std::string content = contentOf(images, kind, number);
     if (content.empty())
@@ -142,7 +142,8 @@ void NetworkContent::finish(const ImageDir& images) const {
             return;
         const std::string ip = ipProgram();
         if (kind == ImageKind::Rule) {
-            // What a namespace has by itself would be there twice. The first command keeps the rule for local ones.
+            // Removes the rules of a new namespace, which would be there twice. `rule flush` keeps the rule of table
+            // local.
             kernel::runProgram(ip, {"rule", "flush"}, {});
             kernel::runProgram(ip, {"rule", "delete", "table", "local"}, {});
         }

@@ -12,38 +12,37 @@
 
 namespace criu::namespaces {
 
-/// What is to be put into one network namespace, but for the devices themselves.
+/// The content of one network namespace, except the devices themselves.
 class NetworkContent {
 public:
-    /// Reads the images of a namespace (`number`: in images) and checks that all can be restored here; throws Error.
-    /// `empty`: nothing is, but for tracked connections (--empty-ns), and the name of one that was external to the
-    /// dump.
+    /// Reads the images of a namespace (`number`: namespace id) and throws Error if they can't be restored here.
+    /// `empty`: reads only the name of an external namespace, and restores only tracked connections (--empty-ns).
     NetworkContent(const ImageDir& images, std::uint32_t number, bool empty);
 
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
-    /// The namespace was external to the dump and has this name; null: it wasn't.
+    /// Returns the name of the namespace if it was external to the dump; null if it wasn't.
     [[nodiscard]] const char* externalName() const noexcept;
     [[nodiscard]] const std::vector<Record<NetDeviceEntry>>& devices() const noexcept { return devices_; }
-    /// Other namespaces that this one knows, by their numbers in images, and the ids that it has for them.
+    /// Returns the namespace ids of the network namespaces that this one knows, each with its `nsid`.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::int32_t>> ids() const;
 
-    // The steps, all by a thread that is in the namespace, in this order; devices are made after the first and
-    // started after the second.
+    // Steps, in this order, from a thread in the namespace. Devices are created after begin() and started after
+    // restoreFilters().
 
-    /// Settings, and ids of other namespaces, which `descriptorOf` has by number.
+    /// Sets sysctls and the `nsid`s of other namespaces; `descriptorOf` returns the descriptor for a namespace id.
     void begin(const SettingsRule& rule, const std::function<int(std::uint32_t)>& descriptorOf) const;
-    /// Rules of the packet filter: they come first of what has to do with packets, because the dump's lock is among
-    /// them.
+    /// Restores packet filter rules. They precede everything that sends packets, because the dump's network lock is one
+    /// of them.
     void restoreFilters(const ImageDir& images) const;
-    /// Addresses, routes, rules, neighbours, tracked connections.
+    /// Restores addresses, routes, rules, neighbours and tracked connections.
     void finish(const ImageDir& images) const;
 
 private:
-    /// That they are installed, and that the images have nothing for them but what they take.
+    /// Checks that the needed programs are installed, and that the images contain only valid input for them.
     void requirePrograms(const ImageDir& images) const;
 
     std::uint32_t number_;
-    std::optional<Record<NetnsEntry>> settings_;  ///< empty: the namespace is to be
+    std::optional<Record<NetnsEntry>> settings_;  ///< empty: nothing is restored in the namespace
     std::vector<Record<NetDeviceEntry>> devices_;
 };
 

@@ -24,9 +24,9 @@ bool hasIpv6() {
     return kernel::ProcDir().self().tryReadFile("net/if_inet6").has_value();
 }
 
-/// Whether the old kernel interface of iptables has been used in this namespace.
+/// True if a program has used the legacy kernel interface of iptables in this namespace.
 bool hasLegacyRules(int family) {
-    // By the thread: others of this process may be elsewhere.
+    // Reads the calling thread's entry: other threads may be in other namespaces.
     const auto names = kernel::ProcDir()
                            .self()
                            .thread(::gettid())
@@ -34,7 +34,8 @@ bool hasLegacyRules(int family) {
     return names && !names->empty();
 }
 
-/// ip(8) saves the rules of IPv4 only. These are what IPv6 has by itself: the tables local and main.
+/// Throws Error for IPv6 routing rules, since ip(8) saves only those of IPv4. Accepts the rules of a new namespace:
+/// tables local and main.
 void refuseRules6() {
     constexpr std::uint32_t kMain = 32766;
     std::vector<std::uint32_t> priorities = kernel::readRulePriorities(AF_INET6);
@@ -46,7 +47,7 @@ void refuseRules6() {
             fmt::join(priorities, ", "));
 }
 
-/// The rules of the packet filter, by the images that they go into.
+/// Returns packet filter rules, by their images.
 std::map<ImageKind, std::string> filtersHere(StopRequest& stop) {
     std::map<ImageKind, std::string> filters;
     for (const int family : {AF_INET, AF_INET6})

@@ -13,17 +13,17 @@
 
 namespace criu::namespaces {
 
-/// What becomes of the content of a network namespace.
+/// How a network namespace is dumped.
 struct NetworkRule {
-    /// The namespace isn't the tree's to keep; on restore it is given anew under this name.
+    /// Name of an external namespace. A restore gets the namespace under this name.
     std::optional<std::string> externalName;
-    bool empty = false;  ///< only tracked connections are kept (--empty-ns)
+    bool empty = false;  ///< only tracked connections are dumped (--empty-ns)
 };
 
-/// The content of one network namespace. All calls from a thread that is in it.
+/// The content of one network namespace. All calls come from a thread in that namespace.
 class NetworkDump {
 public:
-    /// `number`: of the namespace, in images.
+    /// `number`: namespace id.
     NetworkDump(std::uint32_t number, NetworkRule rule, const ExternalLinks& links, StopRequest& stop, Log& log)
         : number_(number),
           externalName_(std::move(rule.externalName)),
@@ -33,17 +33,17 @@ public:
           devices_(number, links, log) {}
 
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
-    /// Whether devices go into the images.
+    /// True if images contain the devices.
     [[nodiscard]] bool carriesDevices() const noexcept { return !externalName_ && !empty_; }
 
-    /// Refuses what can't be dumped: devices of unknown kinds, and what needs a program that isn't installed.
+    /// Throws Error for devices of unknown kinds, and for content whose program isn't installed.
     void check();
 
-    /// Reads the rules of the packet filter now instead of in write(): before a lock is added to them.
+    /// Reads the packet filter rules before a network lock is added to them. write() then doesn't read them.
     void readFilters();
 
-    /// Writes the images. Not before the namespace stands still. `numbers`: of the tree's network namespaces, by the
-    /// ids that this one has for them.
+    /// Writes the images. All users of the namespace must be frozen. `numbers`: namespace ids of the tree's network
+    /// namespaces, by their `nsid` in this one.
     void write(const ImageDir& images, const TunDevices& tunDevices,
                const std::map<std::int32_t, std::uint32_t>& numbers) const;
 
@@ -62,7 +62,7 @@ private:
     StopRequest& stop_;
     Log& log_;
     DeviceDump devices_;
-    std::map<ImageKind, std::string> filters_;  ///< if they were read
+    std::map<ImageKind, std::string> filters_;  ///< filled by readFilters()
 };
 
 }  // namespace criu::namespaces

@@ -6,7 +6,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Unless the namespace can't be entered: then it is gone, and the lock with it.
+/// Calls `release` in the namespace. If it can't be entered, it has ended, and its lock with it.
 template <typename Release>
 void releaseIn(int network, Release&& release) noexcept {
     try {

@@ -12,31 +12,30 @@
 
 namespace criu::namespaces {
 
-/// The locks of a tree's network namespaces while it is restored. A lock that the dump left is taken over, and stays
-/// when the restore fails; what a restore itself has locked is unlocked by the destructor, in the namespace that it is
-/// of.
+/// The network locks of a tree's namespaces during a restore. The destructor removes locks of this restore, each in its
+/// namespace. A lock that the dump left is adopted, and stays if the restore fails.
 class NetworkLocks {
 public:
-    /// `root`: of the first process' namespace. `name`: of the others.
+    /// `root`: lock of the root's namespace. `name`: name of the other namespaces' locks.
     NetworkLocks(sockets::NetworkLock& root, std::string name, Log& log)
         : root_(root), name_(std::move(name)), log_(log) {}
     ~NetworkLocks();
     NetworkLocks(const NetworkLocks&) = delete;
     NetworkLocks& operator=(const NetworkLocks&) = delete;
 
-    // By a thread that is in the namespace; `network`: a descriptor of it, which outlives this object or unlock().
+    // Called from a thread in the namespace. `network`: a descriptor of the namespace that outlives this object.
 
     void lockRoot(int network);
     void lockOther(int network);
 
-    /// All but that of the first process' namespace, whose owner unlocks it. By any thread.
+    /// Unlocks all namespaces except the root's, whose owner unlocks it. Any thread may call it.
     void unlockOthers();
 
 private:
     sockets::NetworkLock& root_;
     std::string name_;
     Log& log_;
-    int rootNetwork_ = -1;  ///< of the namespace that lockRoot() was called in
+    int rootNetwork_ = -1;  ///< namespace of lockRoot()
     std::map<int, std::unique_ptr<sockets::NetworkLock>> others_;
 };
 

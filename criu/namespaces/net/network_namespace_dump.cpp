@@ -18,10 +18,8 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Of processes in the network namespace of criu nothing is dumped but their sockets. If the root of the tree isn't one
-/// of them the calling thread goes
-/// to the namespace of the tree's root and stays there as long as this lives: it looks at sockets and changes rules of
-/// the packet filter there.
+/// Dumps network namespaces; of criu's own, only the tree's sockets. If the root has a private one, the calling thread
+/// stays in it while this object lives. It reads sockets and changes packet filter rules there.
 class NetworkNamespaceDump final : public NamespaceDump {
 public:
     explicit NetworkNamespaceDump(const DumpInputs& with)
@@ -68,7 +66,7 @@ public:
     }
 
     void lock() override {
-        // Others use criu's namespace: there each connection is locked for itself.
+        // In criu's namespace, which other processes use, each connection is locked separately.
         if (isOwn()) {
             scriptsLocked_ = true;
             inputs().scriptsLock();
@@ -104,7 +102,8 @@ private:
                 "{} is in another network namespace than the root of the tree, which is in that of criu, and CRIU 4.2 "
                 "can't restore that",
                 process.describe());
-        // Whoever makes network namespaces comes back, which takes rights where criu is.
+        // The process that creates network namespaces enters criu's again, for which a process in a private user
+        // namespace lacks capabilities.
         if (inputs().surroundings.ids.isOwnNamespace())
             fail(
                 "{} is in another network namespace than the root of the tree, which is in that of criu, but in a user "
@@ -117,12 +116,13 @@ private:
             visit_->inOriginalNamespace([&] { inputs().scriptsUnlock(); });
     }
 
-    std::optional<kernel::NamespaceVisit> visit_;  // only where isOwn(); outlives what unlocks the network
+    // only with isOwn(); declared before the objects that unlock the network in it
+    std::optional<kernel::NamespaceVisit> visit_;
     sockets::NetworkLock rootLock_;
     NetworksDump networks_;
-    std::map<HostPid, std::uint32_t> numbers_;  ///< by process
-    bool several_ = false;                      ///< not all are in that of the root
-    bool scriptsLocked_ = false;                ///< scripts have been asked to lock the network
+    std::map<HostPid, std::uint32_t> numbers_;  ///< key: process; value: namespace id
+    bool several_ = false;                      ///< some process isn't in the root's namespace
+    bool scriptsLocked_ = false;                ///< action scripts were told to lock the network
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string legacyIptables(int family, std::string_view verb) {
     std::string path = kernel::findProgram(fmt::format("{}-legacy-{}", base, verb));
     if (!path.empty())
         return path;
-    // Where there is one variant only, it may be this one.
+    // If only one variant is installed, it has no suffix and may be the legacy one.
     path = kernel::findProgram(fmt::format("{}-{}", base, verb));
     if (!path.empty() && kernel::runProgram(path, {"--version"}, {}).find("nf_tables") == std::string::npos)
         return path;

@@ -7,15 +7,15 @@
 
 namespace criu::namespaces {
 
-/// The most bytes of one kind that are dumped and restored: routes, rules, tracked connections.
+/// Largest size of one kind of content: routes, rules, tracked connections.
 inline constexpr std::size_t kLargestSaved = std::size_t{1} << 30;
 
-/// The path of ip(8), whose own format addresses, routes and routing rules have in images. Throws Error if it isn't
-/// installed.
+/// Returns the path of ip(8), which writes and reads addresses, routes and routing rules of images. Throws Error if it
+/// isn't installed.
 [[nodiscard]] std::string ipProgram();
 
-/// The path of the variant of iptables-`verb` or ip6tables-`verb` that knows the rules of the old kernel interface;
-/// those of the new one are nftables rules. Throws Error if it isn't installed.
+/// Returns the path of iptables-`verb` or ip6tables-`verb` for the legacy kernel interface. Rules of the new interface
+/// are nftables rules. Throws Error if it isn't installed.
 [[nodiscard]] std::string legacyIptables(int family, std::string_view verb);
 
 }  // namespace criu::namespaces

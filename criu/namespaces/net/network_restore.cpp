@@ -29,7 +29,7 @@ using kernel::NamespaceKind;
 
 constexpr std::string_view kMade = "made";
 
-/// A restored process is in another network namespace while this lives.
+/// Moves a restored process into another network namespace for the lifetime of the object.
 class SocketVisit {
 public:
     SocketVisit(int network, const MoveFd& move) : home_(move(kernel::openOwnNamespace(NamespaceKind::Net))) {
@@ -52,15 +52,15 @@ public:
     void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
 
-    /// Makes all new namespaces but the first process' own, so that they belong to its user namespace.
+    /// Creates all new namespaces except the first process' own, so that they belong to its user namespace.
     void begin() override;
-    /// Waits until the first process has done so: before that it may be in any of them.
+    /// Waits for begin() in the first process, which enters each of the new namespaces.
     void firstCreated(const kernel::ProcPid& first) override;
     void fill(const kernel::ProcPid& first) override;
     void close() override;
 
     void enterFirst(const FirstProcess& first) override;
-    /// All files were opened where they belong: the process goes to its own namespace.
+    /// Called when all files are open in their namespaces: the process enters its own.
     void complete(const model::Task& task) const override;
     void completeThread(const model::Task& task) const override;
 
@@ -68,50 +68,51 @@ public:
     void commit() noexcept override { devices_.commit(); }
 
 private:
-    /// A namespace; those of processes and sockets by their number in images.
+    /// A namespace.
     struct Space {
         std::uint32_t number = 0;
-        std::optional<NetworkContent> content;  ///< nothing: it is joined
+        std::optional<NetworkContent> content;  ///< empty: it is joined
         UniqueFd fd;
-        bool made = false;  ///< it is new
+        bool made = false;  ///< the restore creates it
     };
 
     [[nodiscard]] bool joins() const { return joined_.has(NamespaceKind::Net); }
-    /// Whether the tree was in a namespace of its own. Then the dump locked that as a whole, and all others.
+    /// True if the tree had a private namespace. The dump then locked it and all others as a whole.
     [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
-    /// Whether the first process of the tree is to be born in a new one.
+    /// True if the first process is created in a new namespace.
     [[nodiscard]] bool isNew() const noexcept;
-    /// Where the namespaces of others than the root begin in spaces_.
+    /// Index in spaces_ of the first namespace that isn't the root's.
     [[nodiscard]] std::size_t firstOther() const noexcept { return wasOwn() || joins() ? 1 : 0; }
-    /// Whether a number is of another namespace than the root's.
+    /// True for the namespace id of a non-root namespace.
     [[nodiscard]] bool isOther(std::uint32_t number) const noexcept;
     void addKnown(std::set<std::uint32_t> wanted);
     [[nodiscard]] const Space* find(std::uint32_t number) const noexcept;
-    /// A descriptor of a namespace; -1 if it is criu's own or not known here.
+    /// Returns the descriptor of a namespace; -1 for criu's or an unknown one.
     [[nodiscard]] int descriptorOf(std::uint32_t number) const noexcept;
     [[nodiscard]] std::vector<DevicesOf> devices() const;
     [[nodiscard]] UniqueFd openExternal(const Space& space, const Inherited& inherited) const;
     void announce(std::string_view text);
     void inEachNew(const std::function<void(const NetworkContent&)>& work) const;
     void lockOthers();
-    /// Runs `work` in the root's namespace, which is one that the dump has locked as a whole.
+    /// Runs `work` in the root's private namespace, to which the dump applied the namespace lock.
     void inside(const Work& work) const;
 
     const ImageDir& images_;
     SettingsRule settingsRule_;
     const JoinedNamespaces& joined_;
     bool empty_;                ///< content isn't restored
-    std::uint32_t number_;      ///< of the root's own namespace, 0: it has none
-    std::uint32_t ofRoot_ = 0;  ///< of the root's, or of criu's
+    std::uint32_t number_;      ///< namespace id of the root's private namespace; 0: it has none
+    std::uint32_t ofRoot_ = 0;  ///< namespace id of the root's namespace, which may be criu's
     const RestoreNsContext& surroundings_;
-    UniqueFd home_;                      ///< criu's, if the root was there
-    mutable int entered_ = -1;           ///< what complete() has entered in this process
-    mutable std::uint32_t current_ = 0;  ///< that of this process, as far as it has left the root's
-    std::vector<Space> spaces_;          ///< the root's first, if it isn't criu's
+    UniqueFd home_;             ///< criu's namespace, if the root was in it
+    mutable int entered_ = -1;  ///< namespace that complete() entered in this process
+    /// namespace id that this process is in; the root's until complete() changes it
+    mutable std::uint32_t current_ = 0;
+    std::vector<Space> spaces_;  ///< the root's first, unless that is criu's
     DeviceRestore devices_;
-    NetworkLocks locks_;     ///< removed before the descriptors in spaces_ are closed
-    UniqueFd announcement_;  ///< the first process says here what came of begin(); unset: it has nothing to make
-    UniqueFd heard_;         ///< and criu reads it here
+    NetworkLocks locks_;     ///< destroyed before the descriptors in spaces_
+    UniqueFd announcement_;  ///< the first process writes the result of begin() here; unset: it creates no namespaces
+    UniqueFd heard_;         ///< criu's end of the pipe
 };
 
 NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number, const std::set<std::uint32_t>& others,
@@ -126,7 +127,8 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
       locks_(lock, std::move(lockName), inputs.log) {
     if (const auto& ids = inputs.tree.root().ids; ids)
         current_ = ofRoot_ = numberOf(**ids, NamespaceKind::Net).value_or(0);
-    // Whoever makes network namespaces comes back, which takes rights where criu is.
+    // The process that creates network namespaces enters criu's again, for which a process in a private user namespace
+    // lacks capabilities.
     if (!wasOwn() && !others.empty() && (joins() || inputs.surroundings.ids.isOwnNamespace()))
         fail(
             "processes were in a network namespace (number {}) other than that of criu, where the root was, which "
@@ -154,8 +156,8 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
     };
 }
 
-/// A namespace has ids for others that it knows (RTM_NEWNSID), and veth and tunnel devices lead there: whatever can be
-/// reached in this way from a wanted one is wanted, too.
+/// Adds the wanted namespaces, and those that they refer to: a namespace has `nsid`s for others (RTM_NEWNSID), and veth
+/// and tunnel devices lead to them.
 void NetworkRestore::addKnown(std::set<std::uint32_t> wanted) {
     const auto addKnownBy = [&](const Space& space) {
         if (space.content)
@@ -225,10 +227,10 @@ void NetworkRestore::prepare(kernel::FdStore& store, const Inherited& inherited)
         } else {
             space.made = true;
             if (space.number == number_)
-                continue;  // the root is born in it
-            space.fd =
-                store.inherit(kernel::FdKey::Namespace,
-                              kernel::openOwnNamespace(NamespaceKind::Net));  // begin() puts another at its number
+                continue;  // the root is created in it
+            space.fd = store.inherit(kernel::FdKey::Namespace,
+                                     // begin() replaces it at the same descriptor number
+                                     kernel::openOwnNamespace(NamespaceKind::Net));
             if (announcement_)
                 continue;
             int ends[2];
@@ -300,7 +302,7 @@ void NetworkRestore::inEachNew(const std::function<void(const NetworkContent&)>&
         }
 }
 
-/// The root's lock is among the rules in the images; those of others are put in place before packets can come.
+/// Locks non-root namespaces before packets can arrive. The packet filter rules in images contain only the root's lock.
 void NetworkRestore::lockOthers() {
     for (std::size_t i = firstOther(); i < spaces_.size(); ++i) {
         const kernel::NamespaceVisit visit(spaces_[i].fd.get(), NamespaceKind::Net);
@@ -366,7 +368,8 @@ void NetworkRestore::inside(const Work& work) const {
     work();
 }
 
-/// Of processes and of files. Throws Error for those of files if the tree had no network of its own.
+/// Returns namespace ids of processes and files. Throws Error for a file's if the tree had no private network
+/// namespace.
 std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNsIds& numbers) {
     std::set<std::uint32_t> others(numbers.others.begin(), numbers.others.end());
     const auto& ids = inputs.tree.root().ids;

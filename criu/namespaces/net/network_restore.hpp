@@ -15,13 +15,11 @@ class NetworkLock;
 
 namespace criu::namespaces {
 
-/// The network namespaces that restored processes and their sockets are in. That of the tree's root is a new one,
-/// filled from the images; or one that the caller names (--join-ns, --inherit-fd for one that was external to the
-/// dump); or that of criu. Others are new, or external as well.
-/// New ones are held by descriptors only until processes are in them, so a failed restore leaves nothing of them.
-/// `lock`: of the root's namespace, or of single connections if that is criu's. It is taken over or put in place here
-/// if the namespace is the tree's own; its owner unlocks it. `lockName`: of the locks of other namespaces. Null if the
-/// tree is where criu is.
+/// Restores the network namespaces of processes and sockets; null if the tree is in criu's. The root's is a new one,
+/// filled from the images, or one that the user names (--join-ns, --inherit-fd), or criu's. The others are new or
+/// external. criu holds new ones only by descriptors, so a failed restore leaves none. `lock`: of the root's namespace,
+/// or of single connections in criu's. For a private namespace it is adopted or set here; its owner unlocks it.
+/// `lockName`: of the other namespaces' locks.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeNetworkRestore(const RestoreInputs& inputs,
                                                                    sockets::NetworkLock& lock, std::string lockName);
 

@@ -18,7 +18,7 @@
 namespace criu::namespaces {
 namespace {
 
-// Images keep values without names: the position in these lists says what a value is, so the order is fixed.
+// Fixed order: images have values without names, so the position in these lists identifies a value.
 constexpr std::string_view kSettings4[] = {"accept_local",
                                            "accept_redirects",
                                            "accept_source_route",
@@ -99,7 +99,7 @@ constexpr std::string_view kNobodyPings = "1\t0";
 
 using Settings = std::span<SysctlEntry* const>;
 
-/// Which folder's settings.
+/// Directory of settings.
 struct SettingsPlace {
     int version = 4;
     std::string_view name;  ///< a device, "all" or "default"
@@ -112,7 +112,7 @@ struct SettingsPlace {
     }
 };
 
-/// Nothing for what this kernel lacks, and for a secret that was never set.
+/// Returns nothing if the kernel lacks the setting, or for a secret that was never set.
 std::optional<std::string> readSetting(const std::string& path) {
     try {
         std::string value = kernel::ProcDir().readFile(path);
@@ -184,7 +184,7 @@ void requireValues(const char* what, Settings entries) {
             fail("{}: \"{}\" is no value of one", what, *value);
 }
 
-/// Values that the place has already are left alone: writing some has effects of its own.
+/// Writes only the values that differ, since some writes have side effects.
 void writeAll(const SettingsPlace& place, Settings entries, const SettingsRule& rule) {
     const auto names = place.settings();
     const std::size_t count = std::min(names.size(), entries.size());
@@ -197,7 +197,7 @@ void writeAll(const SettingsPlace& place, Settings entries, const SettingsRule& 
     for (std::size_t i = 0; i < count; ++i)
         if (names[i] != kRedirects)
             one(i);
-    // Whether packets are forwarded changes it.
+    // Written last, because `forwarding` changes it.
     for (std::size_t i = 0; i < count; ++i)
         if (names[i] == kRedirects)
             one(i);
@@ -222,7 +222,7 @@ void readNetworkSettings(NetnsEntry& network, Arena& arena) {
     network.ipv4_sysctl = arena.messages<SysctlEntry>(1);
     readText(std::string(kPingGroups), *network.ipv4_sysctl[0], arena);
     if (network.ipv4_sysctl[0]->sarg != nullptr && network.ipv4_sysctl[0]->sarg == kNobodyPings)
-        network.ipv4_sysctl[0]->sarg = nullptr;  // as in every new namespace
+        network.ipv4_sysctl[0]->sarg = nullptr;  // default of a new namespace
 }
 
 void requireSettings(const NetDeviceEntry& device) {

@@ -23,9 +23,9 @@ namespace {
 
 using kernel::NamespaceKind;
 
-constexpr int kNetworkCookie = 71;  // SO_NETNS_COOKIE (5.14)
+constexpr int kNetworkCookie = 71;  // SO_NETNS_COOKIE (Linux 5.14)
 
-/// 0: the kernel is older, or it is no socket.
+/// Returns 0 if the kernel is older or the descriptor is no socket.
 std::uint64_t cookieOf(int socket) {
     std::uint64_t cookie = 0;
     socklen_t size = sizeof(cookie);
@@ -74,7 +74,7 @@ NetworkRule NetworksDump::ruleOf(std::uint64_t inode) const {
     for (const model::External& external : options_.externals)
         if (external.type == model::ExternalType::Net && external.id == std::to_string(inode))
             rule.externalName = external.value;
-    // Runtimes ask for an empty one always; of one that isn't dumped there is its name.
+    // Container runtimes always pass --empty-ns. An external namespace isn't dumped, so its name takes precedence.
     rule.empty = rule.empty && !rule.externalName;
     return rule;
 }
@@ -181,7 +181,7 @@ std::uint32_t NetworksDump::ofNamespaceFile(const files::OpenFd& file) {
 
 void NetworksDump::lockOne(Space& space) {
     space.lock = std::make_unique<sockets::NetworkLock>(rootLock_.method(), runId_, log_);
-    // CRIU 4.2 wouldn't remove this lock on restore, so images mustn't have it: the rules are read before.
+    // Reads the rules before it locks. CRIU 4.2 wouldn't remove this lock on restore, so images mustn't contain it.
     inside(space, [&] {
         space.dump->readFilters();
         space.lock->lockNamespace();

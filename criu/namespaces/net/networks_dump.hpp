@@ -38,45 +38,44 @@ class NetworkLock;
 
 namespace criu::namespaces {
 
-/// The network namespaces of a tree while it is dumped: that of its root, which the threads that do the work are in,
-/// and all others that its processes, sockets and descriptors are in. Each is checked, locked and written. If the root
-/// is where criu is, there is only that, and nothing of it is done.
+/// The network namespaces of a tree during a dump: the root's, which the working threads are in, and those of other
+/// processes, sockets and descriptors. Each is checked, locked and written. If the root is in criu's namespace, that
+/// one is neither locked nor written.
 class NetworksDump {
 public:
     /// `lock`: of the root's namespace.
     NetworksDump(const model::Options& options, sockets::NetworkLock& lock, std::string runId, ExternalLinks links,
                  ImageNsIds& numbers, StopRequest& stop, Log& log);
-    /// Unlocks all but the root's, unless they are to stay locked.
+    /// Unlocks all namespaces except the root's, unless release() left them locked.
     ~NetworksDump();
     NetworksDump(const NetworksDump&) = delete;
     NetworksDump& operator=(const NetworksDump&) = delete;
 
-    /// The calling thread is in the root's namespace; `criu`: inode of that of criu. Throws Error if it can't be
-    /// dumped.
+    /// Call it from a thread in the root's namespace; `criu`: inode of criu's. Throws Error if it can't be dumped.
     void begin(std::optional<std::uint32_t> criu);
-    /// The number of the root's.
+    /// Namespace id of the root's namespace.
     [[nodiscard]] std::uint32_t home() const { return spaces_.front().number; }
-    /// The number of the namespace of a process. Throws Error if that can't be dumped.
+    /// Returns the namespace id of a process' namespace. Throws Error if it can't be dumped.
     std::uint32_t ofProcess(const kernel::ProcPid& process);
-    /// The lock of the root's, which also locks single connections where the namespace isn't the tree's own.
+    /// Lock of the root's namespace. It locks single connections if the namespace isn't private.
     [[nodiscard]] sockets::NetworkLock& rootLock() noexcept { return rootLock_; }
     /// Devices that descriptors are attached to.
     [[nodiscard]] TunDevices& tunDevices() noexcept { return tunDevices_; }
-    /// Locks all; those that are met later are locked then. The root's only if that is the tree's own.
+    /// Locks all namespaces, and later also those that are found then. Locks the root's only if it is private.
     void lock();
 
-    /// The number of the namespace of a socket or a descriptor of a tun device, or of the one that the descriptor
-    /// itself stands for. By any thread. Throws Error if that can't be dumped.
+    /// Return the namespace id for a socket or tun descriptor, and for a descriptor of a namespace. Any thread may call
+    /// them. Throw Error if the namespace can't be dumped.
     std::uint32_t ofSocket(const files::OpenFd& file);
     std::uint32_t ofNamespaceFile(const files::OpenFd& file);
 
-    /// Runs `work` in one of them.
+    /// Runs `work` in a namespace.
     void inside(std::uint32_t number, const std::function<void()>& work) const;
 
-    /// Writes the images of all.
+    /// Writes the images of all namespaces.
     void write(const ImageDir& images);
 
-    /// The end of the dump: all but the root's are unlocked, or stay locked for the restore.
+    /// Ends the dump. Unlocks all namespaces except the root's, or leaves them locked for the restore.
     void release(bool stayLocked) noexcept;
 
 private:
@@ -84,13 +83,14 @@ private:
         std::uint32_t number = 0;
         UniqueFd fd;
         std::uint64_t inode = 0;
-        std::uint64_t cookie = 0;  ///< what its sockets know it by; 0: the kernel is older than that
+        std::uint64_t cookie = 0;  ///< SO_NETNS_COOKIE of its sockets; 0 on older kernels
         std::optional<NetworkDump> dump;
         std::unique_ptr<sockets::NetworkLock> lock;
     };
 
     const Space& of(UniqueFd network, const std::function<std::string()>& whose, bool ofProcess = false);
-    /// What only a socket or a descriptor holds in the tree is restored as a copy.
+    /// Throws Error if an external process holds a namespace that only sockets or descriptors of the tree refer to. A
+    /// restore would make a copy.
     void requireNoExternalSharing(std::uint64_t inode) const;
     Space& add(UniqueFd network, std::uint64_t inode);
     [[nodiscard]] NetworkRule ruleOf(std::uint64_t inode) const;
@@ -107,7 +107,7 @@ private:
     TunDevices tunDevices_;
     StopRequest& stop_;
     Log& log_;
-    mutable std::recursive_mutex mutex_;  ///< of the list and of tools that are at work in a namespace
+    mutable std::recursive_mutex mutex_;  ///< protects the list, and changes of the calling thread's namespace
     std::list<Space> spaces_;             ///< the root's first
     std::optional<std::uint32_t> criu_;
     bool locked_ = false;

@@ -26,7 +26,7 @@ bool isAmong(const std::string_view (&list)[N], std::string_view text) {
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
-/// Bytes that neither program writes, and that each might take in a way of its own.
+/// Throws Error for control characters. The programs don't write them, and each might parse them differently.
 void requireText(std::string_view text, const char* what) {
     if (std::any_of(text.begin(), text.end(), [](char c) {
             return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == '\x7f';
@@ -36,11 +36,11 @@ void requireText(std::string_view text, const char* what) {
 
 struct Word {
     std::string text;
-    bool open = false;  ///< a quotation mark isn't closed
+    bool open = false;  ///< its quotation mark isn't closed
 };
 
-/// The words of a line as iptables-restore takes it apart: quotation marks may be anywhere, and a backslash between
-/// them lets the next character stand for itself.
+/// Splits a line as iptables-restore does. Quotation marks may be anywhere; a backslash between them escapes the next
+/// character.
 std::vector<Word> wordsOf(std::string_view line) {
     std::vector<Word> words;
     bool quoted = false;
@@ -71,12 +71,12 @@ std::vector<Word> wordsOf(std::string_view line) {
 
 /// Short options that iptables-save writes. Others are commands, or name files and programs (-M, -t).
 constexpr std::string_view kRuleOptions[] = {"-A", "-s", "-d", "-i", "-o", "-p", "-m", "-j", "-g", "-f", "-c"};
-/// Those of them that take the next word, whatever it begins with, for their value.
+/// Options of kRuleOptions that take the next word as their value, whatever its first character.
 constexpr std::string_view kWithValue[] = {"-A", "-s", "-d", "-i", "-o", "-p", "-m", "-j", "-g", "-c"};
 /// Options whose value is any text.
 constexpr std::string_view kTextOptions[] = {"--comment",     "--log-prefix", "--nflog-prefix",
                                              "--ulog-prefix", "--string",     "--hex-string"};
-/// Options of iptables itself that a rule may not have; getopt_long(3) takes their beginnings for them, too.
+/// Options of iptables that a rule mustn't have; getopt_long(3) also accepts abbreviations of them.
 constexpr std::string_view kForbidden[] = {"--modprobe", "--table", "--match", "--jump", "--goto"};
 
 void requireOption(const std::string& word) {
@@ -102,7 +102,7 @@ void requireRule(std::string_view line) {
         fail("\"{}\" is no rule", line);
     if (words.back().open)
         fail("\"{}\" has an open quotation mark", line);
-    // An option of an extension may take the next word for its value, and be followed by what only looks like a value.
+    // An option of an extension may take the next word as its value. The word after that then only looks like a value.
     bool perhapsValue = false;
     for (; at < words.size(); ++at) {
         const std::string& word = words[at].text;
@@ -112,7 +112,7 @@ void requireRule(std::string_view line) {
         if (isAmong(kWithValue, word) && (value.empty() || value.starts_with('-')))
             fail("a rule's option {} has no value", word);
         if (isAmong(kTextOptions, word) && !perhapsValue) {
-            ++at;  // whatever it begins with, the value is no option
+            ++at;  // the value is no option, even with a leading '-'
             continue;
         }
         if ((word == "-m" || word == "-j" || word == "-g") && value.find('/') != std::string_view::npos)
@@ -121,7 +121,7 @@ void requireRule(std::string_view line) {
     }
 }
 
-/// ":NAME POLICY [packets:bytes]"
+/// Checks ":NAME POLICY [packets:bytes]".
 void requireChain(std::string_view line) {
     const std::vector<Word> words = wordsOf(line);
     const bool good = words.size() >= 2 && words.size() <= 3 && words[0].text.size() > 1 &&

@@ -13,7 +13,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Whether the device has a carrier is an answer only; nobody may say so when a route is made.
+/// Flags that report a device without carrier. The kernel refuses them for a new route.
 constexpr unsigned kState = RTNH_F_DEAD | RTNH_F_LINKDOWN;
 
 void forgetState(char* hops, std::size_t left) {
@@ -30,7 +30,7 @@ void forgetState(char* hops, std::size_t left) {
     }
 }
 
-/// `message`: one route, `length` bytes of it count.
+/// Clears these flags in one route, which takes `length` bytes of `message`.
 void forgetState(std::string& message, std::size_t length) {
     rtmsg route{};
     std::memcpy(&route, message.data() + NLMSG_HDRLEN, sizeof(route));

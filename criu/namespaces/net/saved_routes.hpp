@@ -6,9 +6,9 @@
 
 namespace criu::namespaces {
 
-/// Takes out of what `ip route save` wrote (a number, then netlink messages) what can't be put back: routes to
-/// addresses of the host itself, which come with the addresses (those of IPv6 would be there twice), and flags that
-/// tell of devices without carrier. Throws Error if it is cut off.
+/// Removes what can't be restored from the output of `ip route save` (a magic number, then netlink messages). Removes
+/// routes to local addresses, which the kernel adds with the addresses; those of IPv6 would be there twice. Clears
+/// flags of devices without carrier. Throws Error if the text is truncated.
 [[nodiscard]] std::string cleanedRoutes(std::string_view saved);
 
 }  // namespace criu::namespaces

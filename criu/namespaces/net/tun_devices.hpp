@@ -14,19 +14,19 @@
 
 namespace criu::namespaces {
 
-/// Tun and tap devices of the tree's network namespaces. What only their descriptors tell is noted as these are dumped;
-/// the devices themselves are dumped behind all files.
+/// Tun and tap devices of the tree's network namespaces. Some settings are only readable from descriptors, so the dump
+/// of descriptors stores them here. The devices are dumped after all files.
 class TunDevices {
 public:
-    /// The devices of a network namespace, by its number in images, go there.
+    /// Says that images contain the devices of the network namespace with this namespace id.
     void setCarried(std::uint32_t network) { carried_.insert(network); }
     [[nodiscard]] bool carried(std::uint32_t network) const { return carried_.contains(network); }
 
-    /// Of a descriptor that is attached to a device.
+    /// Stores the settings of a descriptor that is attached to a device.
     void note(std::uint32_t network, const kernel::TunAttachment& attachment, const kernel::TunSettings& settings);
 
-    /// Fills what is particular to these devices. One that nobody of the tree is attached to must be persistent, and is
-    /// attached to for a moment. Throws Error.
+    /// Fills the tun fields of a device. A device without a descriptor in the tree must be persistent; it is attached
+    /// for a moment. Throws Error.
     void fill(std::uint32_t network, const kernel::NetworkLink& link, NetDeviceEntry& device, Arena& arena) const;
 
 private:
@@ -39,7 +39,7 @@ private:
     std::map<std::pair<std::uint32_t, std::string>, Noted> noted_;
 };
 
-/// Makes a device in the calling thread's network namespace. It is persistent, so that it waits for descriptors.
+/// Creates a device in the calling thread's network namespace. It is persistent until a descriptor is attached.
 void restoreTunDevice(const NetDeviceEntry& device);
 
 }  // namespace criu::namespaces

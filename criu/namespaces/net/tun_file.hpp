@@ -14,11 +14,10 @@ class TunDevices;
 
 namespace criu::namespaces {
 
-/// Whether a descriptor is of /dev/net/tun.
+/// True if a descriptor is of /dev/net/tun.
 [[nodiscard]] bool isTunDescriptor(const files::OpenFd& file);
 
-/// Descriptors of /dev/net/tun: not attached yet, attached to a device of a network namespace of the tree, or with a
-/// queue set aside.
+/// Descriptors of /dev/net/tun: unattached, attached to a device of the tree, or with a detached queue.
 std::unique_ptr<files::FileKindDump> makeTunFileDump(files::PathDump& paths, TunDevices& devices);
 std::unique_ptr<files::FileKindRestore> makeTunFileRestore();
 

@@ -21,13 +21,13 @@ bool isFirstProcess(const kernel::TaskStatus& status) {
     return status.nsPid.size() > 1 && status.innermostPid() == 1 && status.uid.effective == ::geteuid();
 }
 
-/// The init of restore --new-pidns. Of another user's process the same name and words mean nothing.
+/// True for the init of restore --new-pidns. The caller checks the user, since any user may use this name and title.
 bool isCriusInit(const kernel::ProcPid& process, const kernel::TaskStatus& status) {
     return status.name == pie::kNamespaceInitName &&
            std::string_view(process.readFile("cmdline")).starts_with(pie::kNamespaceInitTitle);
 }
 
-/// Whether a link of /proc/PID leads where that of this process leads.
+/// True if a link of /proc/PID leads to the same file as that of this process.
 bool isSame(const kernel::ProcPid& process, const char* link) {
     struct stat theirs {};
     struct stat own {};
@@ -35,8 +35,8 @@ bool isSame(const kernel::ProcPid& process, const char* link) {
            ::fstatat(kernel::ProcDir().self().fd(), link, &own, 0) == 0 && Inode::of(theirs) == Inode::of(own);
 }
 
-/// A restore that criu-ns has started as the first process, below this process' root directory. A container in which
-/// criu restores has another root.
+/// True for a restore that criu-ns started as the first process, with this process' root directory. A container in
+/// which criu restores has another root.
 bool isRestore(const kernel::ProcPid& process) {
     return isSame(process, "exe") && isSame(process, "root");
 }

@@ -6,11 +6,10 @@
 
 namespace criu::namespaces {
 
-/// A tree that restore --new-pidns or criu-ns has given a pid namespace has none to be dumped, nor mounts if it has
-/// those of its init, since images never had them: its root is the child of an init of criu's, or of the criu that has
-/// restored it. Such a tree counts as being where criu is: the namespaces of `criu` become those of the tree in these
-/// kinds. `parent` and `tree`: of the root, which stands still. Returns whether its mounts are a copy of criu's. Throws
-/// Error.
+/// Replaces entries of `criu` by the tree's if restore --new-pidns or criu-ns created the tree's pid namespace. Images
+/// of such a tree have no pid namespace, nor a mount namespace if the tree is in that of its init. The root's parent is
+/// then an init of criu or the restoring criu. `parent` and `tree`: of the root, which is frozen. Returns true if the
+/// tree's mounts are a copy of criu's. Throws Error.
 bool treatAsCriuNamespaces(HostPid parent, const kernel::NamespaceIds& tree, kernel::NamespaceIds& criu);
 
 }  // namespace criu::namespaces

@@ -29,7 +29,7 @@ std::string relative(const std::string& path) {
     return path.substr(std::min(path.find_first_not_of('/'), path.size()));
 }
 
-/// Whether a mount is exchanged by itself, and not with the one that it lies on.
+/// True if a mount is replaced separately and not with the one it lies on.
 bool isOutermost(const MountTree& tree, const Mount& mount) {
     const Mount* const parent = tree.find(mount.parentId);
     return mount.pidsOf && (parent == nullptr || !parent->pidsOf);
@@ -65,13 +65,13 @@ void requireExchangeableIn(const MountTree& tree, const std::set<std::pair<std::
     }
 }
 
-/// A mount that shares events doesn't while this lives: what is done to it stays in its namespace.
+/// Makes a shared mount private until end(), so that changes stay in its namespace.
 class PropagationOffScope {
 public:
     explicit PropagationOffScope(UniqueFd mount) : mount_(std::move(mount)), peer_(kernel::cloneMount(mount_.get())) {
         kernel::setPropagation(mount_.get(), MS_PRIVATE);
     }
-    /// Its peer has kept the group for it.
+    /// Joins the peer group again, which a peer has kept alive.
     void end() const { kernel::joinPropagation(peer_.get(), mount_.get()); }
 
 private:
@@ -79,7 +79,7 @@ private:
     UniqueFd peer_;
 };
 
-/// The mounts that something is put on or taken from, as far as others would notice.
+/// Turns propagation off for shared mounts on which a mount is replaced, and for the root.
 std::vector<PropagationOffScope> turnPropagationOff(const MountTree& tree, int root) {
     std::set<const Mount*> all;
     for (const Mount& mount : tree.all())
@@ -92,7 +92,7 @@ std::vector<PropagationOffScope> turnPropagationOff(const MountTree& tree, int r
     return quiet;
 }
 
-/// Takes off what is mounted at a path.
+/// Unmounts the mount at a path.
 void takeOff(int root, const std::string& path) {
     const std::size_t slash = path.rfind('/');
     const std::string parent = slash == std::string::npos ? "" : path.substr(0, slash);
@@ -112,7 +112,7 @@ bool isDirectory(int fd) {
     return S_ISDIR(stat.st_mode);
 }
 
-/// The kernel takes a group among options as whoever mounts calls it.
+/// Translates gid= options to outer ids, as the kernel reads them for the mounter.
 std::string outerOptions(std::string_view options, const model::IdMap& ids) {
     std::string out;
     while (!options.empty()) {
@@ -182,7 +182,7 @@ void NestedProcs::exchange(std::span<const ParkedProcess> processes, const model
     }
     for (const auto& [tree, space] : spaces)
         kernel::runInMountNamespace(space.get(), [this, at = tree] { exchangeIn(*at); });
-    // A mount has its master before others can have it, and that may be of another namespace.
+    // A mount needs its master before other mounts can join it. The master may be in another namespace.
     for (std::size_t before = shared_.size() + 1; before != shared_.size();) {
         before = shared_.size();
         for (const auto& [tree, space] : spaces)
@@ -193,7 +193,7 @@ void NestedProcs::exchange(std::span<const ParkedProcess> processes, const model
     fds_.clear();
 }
 
-/// In criu's own mount namespace, where the kernel has no objection to another view of /proc.
+/// Mounts the file systems. Runs in criu's mount namespace, where the kernel permits a proc mount.
 void NestedProcs::makeSystems(std::span<const ParkedProcess> processes, const model::IdMap& ids) {
     for (const auto& [device, mount] : systems_) {
         const ErrorContext context([whole = mount] { return whole->describe(); });
@@ -215,8 +215,8 @@ void NestedProcs::makeSystems(std::span<const ParkedProcess> processes, const mo
     }
 }
 
-/// Kernels clone a mount only where it lies in the caller's namespace (__do_loopback() in fs/namespace.c; others since
-/// Linux 6.15).
+/// Clones the mounts. Before Linux 6.15 the kernel clones only mounts of the caller's namespace (__do_loopback() in
+/// fs/namespace.c).
 void NestedProcs::makeMounts(int staging) {
     for (const auto& [device, whole] : made_) {
         const std::string name = fmt::format("system-{}", device);
@@ -229,11 +229,11 @@ void NestedProcs::makeMounts(int staging) {
     made_.clear();
 }
 
-/// In the mount namespace, with its root as the calling thread's.
+/// Replaces the mounts of a namespace. Runs in it, with its root as the calling thread's.
 void NestedProcs::exchangeIn(const MountTree& tree) {
     const UniqueFd root = openRootDirectory();
     const std::vector<PropagationOffScope> quiet = turnPropagationOff(tree, root.get());
-    // Over all else, where mounts wait for their places. A path from the descriptor of the root leads past it.
+    // The mount staging lies on top of the root. A path from the root's descriptor leads below it.
     const UniqueFd staging = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0, {}});
     kernel::attachMount(staging.get(), root.get());
     makeMounts(staging.get());
@@ -247,7 +247,8 @@ void NestedProcs::exchangeIn(const MountTree& tree) {
         mount.end();
 }
 
-/// Only a mount that has its place in the namespace takes others over. So it has one in the yard until its own is free.
+/// The new mount needs a mount point before mounts can be moved to it. So it is in the mount staging until its final
+/// position is free.
 void NestedProcs::exchangeOne(const MountTree& tree, const Mount& mount, int root, int staging) {
     const std::string path = relative(mount.mountPoint);
     const int fresh = fds_.at(mount.id).get();
@@ -262,10 +263,10 @@ void NestedProcs::exchangeOne(const MountTree& tree, const Mount& mount, int roo
     kernel::attachMountBelow(fresh, root, path);
 }
 
-/// What is mounted on a mount goes over to the one that takes its place. `old`: a descriptor of the first.
+/// Moves the mounts on `from` to its replacement. `old`: a descriptor of `from`.
 void NestedProcs::takeOver(const MountTree& tree, const Mount& from, int old) {
     const int fresh = fds_.at(from.id).get();
-    // Nothing can be moved away from a mount that shares events (do_move_mount() in fs/namespace.c).
+    // The kernel doesn't move mounts away from a shared mount (do_move_mount() in fs/namespace.c).
     kernel::setPropagation(old, MS_PRIVATE);
     for (const Mount& child : tree.all()) {
         if (child.parentId != from.id || &child == &from)
@@ -283,13 +284,14 @@ void NestedProcs::takeOver(const MountTree& tree, const Mount& from, int old) {
     kernel::setMountFlags(fresh, from.flags);
 }
 
-/// Gives mounts their peers and masters, as far as these have theirs.
+/// Gives mounts their peers and masters, if these have theirs.
 void NestedProcs::share(const MountTree& tree) {
     std::vector<const Mount*> mounts;
     for (const Mount& mount : tree.all())
         if (mount.pidsOf && !shared_.contains(mount.id))
             mounts.push_back(&mount);
-    // Who shows more comes first: others can join only that (do_set_group() in fs/namespace.c).
+    // Mounts with shorter roots come first: others can only join a mount that shows more (do_set_group() in
+    // fs/namespace.c).
     std::stable_sort(mounts.begin(), mounts.end(),
                      [](const Mount* one, const Mount* other) { return one->root.size() < other->root.size(); });
     for (const Mount* const mount : mounts) {

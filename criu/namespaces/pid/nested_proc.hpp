@@ -18,23 +18,24 @@ class NestedPids;
 
 namespace criu::namespaces {
 
-/// Whether a path below the root of a proc file system is that of a process, or leads into its directory: what is there
-/// depends on the pid namespace.
+/// True if a path below the root of a proc file system is a process' directory or lies in it. Its content depends on
+/// the pid namespace.
 [[nodiscard]] bool isOfProcess(std::string_view path);
 
-/// Throws Error if mounts of proc file systems that show pid namespaces below that of the tree's root (Mount::pidsOf)
-/// lie so that a restore can't exchange them. `trees`: of all mount namespaces.
+/// Throws Error if a mount of a nested pid namespace's proc file system (Mount::pidsOf) can't be replaced at its
+/// position. `trees`: of all mount namespaces.
 void requireExchangeable(std::span<const MountTree* const> trees);
 
-/// Mounts of proc file systems that show pid namespaces below that of the tree's root. A proc shows the namespace of
-/// who makes it (proc_init_fs_context() in fs/proc/root.c), and the first process of the tree makes all mounts when
-/// there are no others yet. So it makes ones of its own namespace in their places, which are exchanged at the end.
+/// Mounts of proc file systems that show nested pid namespaces. A proc file system shows its mounter's pid namespace
+/// (proc_init_fs_context() in fs/proc/root.c). The first process of the tree mounts its own while the nested pid
+/// namespaces don't exist. They are replaced at the end.
 class NestedProcs {
 public:
-    /// Both outlive this object. Throws Error for images that contradict themselves.
+    /// Both outlive this object. Throws Error for inconsistent images.
     NestedProcs(const MountImages& mounts, const model::NestedPids& nested);
 
-    /// By criu, while all processes stand still. `ids`: how the tree calls groups. Throws Error.
+    /// In the coordinator, while all processes are frozen: replaces the mounts. `ids`: translates gids of the tree.
+    /// Throws Error.
     void exchange(std::span<const ParkedProcess> processes, const model::IdMap& ids);
 
 private:
@@ -46,11 +47,11 @@ private:
     void share(const MountTree& tree);
 
     const MountImages& mounts_;
-    std::map<std::uint32_t, const Mount*> systems_;  ///< a mount of all of each, by device
-    std::map<std::uint32_t, UniqueFd> made_;         ///< the file systems, mounted nowhere
-    std::map<int, UniqueFd> fds_;                    ///< the mounts, by id
-    std::map<int, int> leaders_;                     ///< who the members of a peer group join: a mount's id
-    std::set<int> shared_;                           ///< mounts that have their peers and masters
+    std::map<std::uint32_t, const Mount*> systems_;  ///< key: device; value: a mount of the whole file system
+    std::map<std::uint32_t, UniqueFd> made_;         ///< detached new file systems, by device
+    std::map<int, UniqueFd> fds_;                    ///< new mounts, by id
+    std::map<int, int> leaders_;  ///< mounts whose peer group others join: key: group; value: mount id
+    std::set<int> shared_;        ///< ids of mounts that have their peers and masters
 };
 
 }  // namespace criu::namespaces

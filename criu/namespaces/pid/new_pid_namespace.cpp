@@ -30,14 +30,15 @@
 namespace criu::namespaces {
 namespace {
 
-/// What the init says of the root: that it exists (code and text are empty), or why it couldn't be created.
+/// Report of the init about the creation of the root; an error has a code or text.
 struct Report {
     bool created = false;
     int code = 0;
     char text[2048] = {};
 };
 
-/// Returns twice, as fork(2) does. libc isn't told, which would wait for locks of other threads.
+/// Forks an init; returns twice. Calls clone3(2) directly, because libc's fork(3) would wait for locks of other
+/// threads.
 pid_t createInit(bool copiesMounts) {
     clone_args args{};
     args.flags = CLONE_NEWPID | (copiesMounts ? CLONE_NEWNS : 0);
@@ -45,7 +46,7 @@ pid_t createInit(bool copiesMounts) {
     return sys(static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args))), "create a pid namespace");
 }
 
-/// The init needs one right: to send signals on to a root of any user.
+/// Drops all capabilities of the init except CAP_KILL, which it needs to forward signals to a root of any user.
 void keepCapKill() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3]{};
@@ -71,7 +72,7 @@ public:
         channel_ = UniqueFd(ends[0]);
         UniqueFd other(ends[1]);
         const pid_t init = [&] {
-            const SignalsBlocked none;  // criu's handlers are nothing for the init
+            const SignalsBlocked none;  // the init mustn't run criu's signal handlers
             const pid_t made = createInit(copiesMounts_);
             if (made == 0)
                 live(std::move(other), create);
@@ -93,12 +94,13 @@ public:
 
     void commit() noexcept override {
         const char released = 1;
-        (void)!::send(channel_.get(), &released, 1, MSG_NOSIGNAL);  // it has ended if this fails, with all others
+        // fails only if the init has ended, and the tree with it
+        (void)!::send(channel_.get(), &released, 1, MSG_NOSIGNAL);
         channel_.reset();
     }
 
 private:
-    /// In the init.
+    /// Runs in the init.
     [[noreturn]] void live(UniqueFd channel, const std::function<HostPid()>& create) noexcept {
         Report report;
         try {
@@ -106,7 +108,7 @@ private:
             for (int number = 1; number < NSIG; ++number)
                 ::signal(number, SIG_DFL);
             if (!shellJob_)
-                ::setsid();  // no terminal of criu's is the tree's
+                ::setsid();  // the tree mustn't have criu's controlling terminal
             if (copiesMounts_)
                 mountOwnProc();
             const HostPid root = create();
@@ -128,7 +130,7 @@ private:
         ::_exit(1);
     }
 
-    /// The root as criu calls it: the only child that the init has yet.
+    /// Waits for the root and returns its host pid: it is the only child of the init.
     [[nodiscard]] HostPid awaitRoot(pid_t init) const {
         Report report;
         ssize_t got = 0;
@@ -150,7 +152,7 @@ private:
     bool shellJob_;
     bool copiesMounts_;
     Log& log_;
-    UniqueFd channel_;  ///< its end ends the init
+    UniqueFd channel_;  ///< the init ends when this is closed
 };
 
 }  // namespace

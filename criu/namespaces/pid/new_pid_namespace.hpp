@@ -7,14 +7,14 @@ namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
 
-/// Whether --new-pidns gives the tree a pid namespace: it is asked for, and the tree had none for itself.
+/// True if --new-pidns is set and the tree had no private pid namespace.
 [[nodiscard]] bool getsNewPids(const RestoreInputs& inputs);
 
-/// And its root, by its number, is the first process of that; otherwise an init of criu's is.
+/// True if the root has pid 1, so that it is the first process of the pid namespace in place of an init of criu.
 [[nodiscard]] bool rootIsInit(const RestoreInputs& inputs);
 
-/// A new pid namespace whose first process is an init of criu's (pie/namespace_init), which creates the root of the
-/// tree.
+/// Creates a new pid namespace whose first process is an init of criu (pie/namespace_init). The init creates the root
+/// of the tree.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeNewPidRestore(const RestoreInputs& inputs);
 
 }  // namespace criu::namespaces

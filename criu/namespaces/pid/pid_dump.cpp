@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    /// CRIU 4.2 knows one pid namespace, which all are in and have their children in.
+    /// True if CRIU 4.2 can't restore the tree: it needs one pid namespace for all processes and their children.
     [[nodiscard]] bool isExtended() const { return !further_.empty() || !childrenIn_.empty(); }
 
     [[nodiscard]] std::uint32_t numberOfSpace(std::uint32_t inode) const {
@@ -86,8 +86,8 @@ private:
         writeEntry(outputs, numberOfSpace(space.id), entry);
     }
 
-    /// What --external pid[INODE]:NAME calls the namespace, in which others live that aren't dumped; null if it doesn't
-    /// name it.
+    /// Returns the name of --external pid[INODE]:NAME for the root's namespace, which may contain external processes;
+    /// null if it isn't named.
     [[nodiscard]] const std::string* externalName() const {
         const std::string inode = fmt::to_string(inputs().tree.root().ids.of(kind()).value_or(0));
         for (const model::External& external : inputs().options.externals)
@@ -96,9 +96,8 @@ private:
         return nullptr;
     }
 
-    /// Where a process has its children, if it isn't where it is itself, is restored by that process: it goes there
-    /// (setns(2)) or makes the namespace anew (unshare(2)), after which it can't create threads (copy_process() in
-    /// kernel/fork.c).
+    /// Throws Error if another pid namespace for children can't be restored. The restored process calls setns(2) or
+    /// unshare(2) itself, after which it can't create threads (copy_process() in kernel/fork.c).
     void requireChildren(const SeenProcess& process) const {
         const auto space = process.ids.pidForChildren;
         if (inputs().options.compat)
@@ -113,7 +112,8 @@ private:
                 process.describe());
     }
 
-    /// A pid namespace is restored as a whole, from its first process on, and ends with that.
+    /// Throws Error unless the root is the first process of its pid namespace. A restore creates the namespace with its
+    /// first process, and both end together.
     void requireFirst() const {
         const SeenTree& tree = inputs().tree;
         if (tree.root().treePid == TreePid(1))
@@ -141,8 +141,8 @@ private:
         }
     }
 
-    /// Whether a process would end with namespaces of the tree. Of one that criu may not look at only the depth of its
-    /// namespace is known, which then decides.
+    /// True if a process is in a pid namespace of the tree and would end with it. If criu may not inspect the process,
+    /// any nested pid namespace counts.
     [[nodiscard]] bool isInside(const kernel::ProcDir& proc, pid_t pid, bool whole) const {
         try {
             const kernel::ProcPid process = proc.open(pid);
@@ -153,7 +153,7 @@ private:
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
                 throw;
-            return false;  // it has ended meanwhile
+            return false;  // the process has ended
         }
     }
 
@@ -175,7 +175,7 @@ private:
         }
     }
 
-    /// Of processes that have their children elsewhere: the namespace; none if nobody has been in it yet.
+    /// Pid namespaces for children that differ from the process' own; empty if no process has been in it.
     std::unordered_map<HostPid, std::optional<std::uint32_t>> childrenIn_;
 };
 

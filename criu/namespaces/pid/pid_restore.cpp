@@ -27,7 +27,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Whatever namespace the root is in, there may be further ones below it, each with a first process of its own.
+/// Restores nested pid namespaces, each with a first process.
 class NestedPidRestore : public NamespaceRestore {
 public:
     explicit NestedPidRestore(const model::ProcessTree& tree) : nested_(tree.nested()) {
@@ -40,7 +40,7 @@ public:
                      *number);
     }
 
-    /// Whether a tree has any of this.
+    /// True if the tree has nested pid namespaces or other ones for children.
     static bool isNeeded(const model::ProcessTree& tree) {
         return !tree.nested().empty() || std::any_of(tree.tasks.begin(), tree.tasks.end(),
                                                      [](const auto& task) { return numberForChildren(*task); });
@@ -50,7 +50,7 @@ public:
         return nested_.isFirst(task.pid) ? CLONE_NEWPID : 0;
     }
 
-    /// The last thing that depends on it: from here on a process can't create threads or children for a moment.
+    /// Comes after all creation of threads and children, which the kernel refuses from here on.
     void complete(const model::Task& task) const override {
         const auto number = numberForChildren(task);
         if (!number)
@@ -64,14 +64,15 @@ public:
     }
 
 private:
-    /// In images; 0: a namespace that nobody has been in yet. Nothing: its own.
+    /// Returns the namespace id of the pid namespace for children. 0: no process has been in it. Empty: it is the
+    /// process' own.
     static std::optional<std::uint32_t> numberForChildren(const model::Task& task) {
         if (!task.ids || (**task.ids).has_pid_for_children_ns_id == 0)
             return std::nullopt;
         return (**task.ids).pid_for_children_ns_id;
     }
 
-    /// What a process calls the first process of a namespace; 0 if it doesn't see it.
+    /// Returns the pid of a namespace's first process, as `task` sees it; 0 if it doesn't see it.
     [[nodiscard]] pid_t firstBelow(const model::Task& task, std::uint32_t number) const {
         const model::NestedPids::Space* const space = nested_.find(number);
         const TreePid first = space != nullptr ? model::NestedPids::firstOf(*space) : TreePid();
@@ -90,12 +91,11 @@ public:
     }
 };
 
-/// A namespace that others live in, too, which the user gives.
+/// Restores into an external pid namespace that the user passes.
 class GivenPidRestore final : public NestedPidRestore {
 public:
     GivenPidRestore(const model::ProcessTree& tree, std::string name) : NestedPidRestore(tree), name_(std::move(name)) {
-        // The end of a failed restore finds who was created by namespace and number: see
-        // engine/restore/birth/restored_pids.
+        // A failed restore kills processes by pid namespace and pid: see engine/restore/birth/restored_pids.
         if (!tree.nested().empty())
             fail("a tree that has pid namespaces can't be restored in an external one yet");
     }
@@ -116,7 +116,7 @@ public:
         home_ = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Pid));
     }
 
-    /// The namespace of a process never changes, only that of its children.
+    /// setns(2) changes only the pid namespace for children.
     HostPid createFirstProcess(const std::function<HostPid()>& create) override {
         sys(::setns(given_.get(), CLONE_NEWPID), "have children in the pid namespace {}", name_);
         const ReturnToOwnPidNs home{home_.get()};
@@ -126,7 +126,7 @@ public:
 private:
     struct ReturnToOwnPidNs {
         int home;
-        ~ReturnToOwnPidNs() { ::setns(home, CLONE_NEWPID); }  // always allowed: it is the own one
+        ~ReturnToOwnPidNs() { ::setns(home, CLONE_NEWPID); }  // always permitted for the process' own namespace
     };
 
     std::string name_;
@@ -134,7 +134,7 @@ private:
     UniqueFd home_;
 };
 
-/// What the images call a namespace that wasn't the tree's alone.
+/// Returns the images' name of an external pid namespace.
 std::optional<std::string> externalName(const RestoreInputs& inputs, std::uint32_t number) {
     if (number == 0 || !inputs.images.exists(ImageKind::Pidns, number))
         return std::nullopt;

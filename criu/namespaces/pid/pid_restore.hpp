@@ -7,11 +7,11 @@ namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
 
-/// Whether the tree had a pid namespace for itself, which its root was the first process of.
+/// True if the tree had a private pid namespace whose first process was the root.
 [[nodiscard]] bool hasOwnPids(const RestoreInputs& inputs);
 
-/// The pid namespaces of a restored tree (pid_namespaces(7)): the tree's own, one that the user gives, or with
-/// --new-pidns a new one, and those below. Null if there is none of them.
+/// Restores the pid namespaces of a tree (pid_namespaces(7)): a private one, an external one, or a new one with
+/// --new-pidns, and the nested ones. Null if there are none.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makePidRestore(const RestoreInputs& inputs);
 
 }  // namespace criu::namespaces

@@ -20,7 +20,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// What a process in this time namespace reads of itself. Only a process of one thread can go there.
+/// Reads the clock offsets of a time namespace from a process in it. Only a process with one thread can enter it.
 kernel::TimeOffsets offsetsWithin(int space) {
     const auto opened = kernel::openInNamespaces(std::span(&space, 1), {}, [] {
         const std::string text = kernel::ProcDir().self().readFile("timens_offsets");
@@ -36,9 +36,9 @@ kernel::TimeOffsets offsetsWithin(int space) {
     return kernel::parseTimeOffsets(text);
 }
 
-/// Processes may be in several time namespaces. unshare(2) makes one for the children of the caller, who stays where it
-/// is: so there may be one process that has its children in a namespace without being in it. Nobody else can ever
-/// become such a one for the same namespace, and so it has to make it again on a restore, above those that are in it.
+/// Dumps time namespaces, of which a tree may have several. unshare(2) creates one for the caller's children, and the
+/// caller stays outside. No other process can then have its children in the namespace from outside. So a restore lets
+/// this process create the namespace again, and it must be above the members.
 class TimeDump final : public NonRootNsKindDump {
 public:
     explicit TimeDump(const DumpInputs& with)
@@ -63,7 +63,7 @@ public:
             }
     }
 
-    /// Clocks go on after a restore, whatever namespace the tree was in.
+    /// Writes clocks also for a tree in criu's namespace, since restored clocks continue from the dump.
     void write(const DumpOutputs& outputs) override {
         const SeenProcess& root = inputs().tree.root();
         if (isOwn())
@@ -91,7 +91,7 @@ private:
             further_.add(*space, process);
     }
 
-    /// Throws Error if a process is in a namespace that one makes which isn't above it. `known`: all of them.
+    /// Throws Error if a process is in a namespace of makers_ and the maker isn't above it. `known`: all processes.
     void requireCreator(const SeenProcess& process,
                         const std::unordered_map<HostPid, const SeenProcess*>& known) const {
         const auto maker = makers_.find(process.ids.of(kind()).value_or(0));
@@ -106,7 +106,7 @@ private:
             process.describe(), maker->second->describe());
     }
 
-    /// The kernel shows by a process the namespace that its children are in.
+    /// proc/PID/timens_offsets shows the time namespace for children.
     [[nodiscard]] kernel::TimeOffsets offsetsOf(std::uint32_t inode, const SeenProcess& member) const {
         for (const SeenProcess& process : inputs().tree.processes)
             if (process.ids.timeForChildren == inode)
@@ -114,7 +114,7 @@ private:
         return offsetsWithin(member.dir.open("ns/time", O_RDONLY).get());
     }
 
-    std::map<std::uint32_t, const SeenProcess*> makers_;  ///< by the namespace that its children are in
+    std::map<std::uint32_t, const SeenProcess*> makers_;  ///< key: inode of the time namespace for children
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ ClockTime fromImage(const Timespec& time) {
     return {static_cast<std::int64_t>(time.tv_sec), static_cast<std::int64_t>(time.tv_nsec)};
 }
 
-/// What the clocks of a namespace are to show first.
+/// Initial values of a namespace's clocks.
 class Clocks {
 public:
     Clocks(const ImageDir& images, std::uint32_t number) {
@@ -46,8 +46,8 @@ public:
         boottime_ = fromImage(*entry->boottime);
     }
 
-    /// Gives them to the namespace that the calling process has made for its children. It begins with the offsets of
-    /// the one that the process is still in. Returns a descriptor of it.
+    /// Sets the clocks of the time namespace for children, which has the offsets of the caller's own. Returns a
+    /// descriptor of it.
     [[nodiscard]] UniqueFd give() const {
         const kernel::ProcPid self = kernel::ProcDir().self();
         const TimeOffsets before = kernel::readTimeOffsets(self);
@@ -63,8 +63,8 @@ private:
     ClockTime boottime_;
 };
 
-/// clone(2) has no flag for time namespaces: its number is one of the signal's (CSIGNAL). unshare(2) has; the process
-/// itself goes there by setns(2), as its only thread.
+/// Creates time namespaces by unshare(2) and enters them by setns(2), which needs a process with one thread. clone(2)
+/// has no flag for them: CLONE_NEWTIME lies in the bits of the exit signal (CSIGNAL).
 class TimeRestore final : public NamespaceRestore {
 public:
     /// `numbers.own`: 0 if the first process was in criu's namespace.
@@ -86,7 +86,7 @@ public:
 
     void enterFirst(const FirstProcess& /*first*/) override {
         const int made = ::unshare(CLONE_NEWTIME);
-        if (made < 0 && !needed_) {  // forbidden, used up, or unknown here
+        if (made < 0 && !needed_) {  // not permitted, limit reached, or kernel too old
             log_.warn("No right to make a time namespace: monotonic clocks don't go on from where they were");
             return;
         }
@@ -101,7 +101,7 @@ public:
         });
     }
 
-    /// Before files are opened: timers that are set to a point in time mean the clocks of their process.
+    /// Called before files are opened: absolute timers refer to the clocks of their process.
     void enter(const model::Task& task) const override {
         further_.enter(task);
         const std::uint32_t number = numberForChildren(task);
@@ -111,7 +111,7 @@ public:
         further_.provide(number, others_.at(number).give());
     }
 
-    /// In images; 0: a process has its children in its own namespace.
+    /// Returns the namespace id of the time namespace for children; 0: the process' own.
     static std::uint32_t numberForChildren(const model::Task& task) {
         return task.ids && (**task.ids).has_time_for_children_ns_id != 0 ? (**task.ids).time_for_children_ns_id : 0;
     }
@@ -121,15 +121,15 @@ private:
         sys(::setns(space.get(), CLONE_NEWTIME), "enter the time namespace of the tree");
     }
 
-    bool needed_;  ///< the tree had time namespaces for itself
+    bool needed_;  ///< the tree had private or non-root time namespaces
     Log& log_;
     Clocks ofFirst_;
     std::map<std::uint32_t, Clocks> others_;
-    std::set<std::uint32_t> madeLater_;  ///< by the processes that have their children in them
+    std::set<std::uint32_t> madeLater_;  ///< created by processes that have only their children in them
     NonRootNs further_;
 };
 
-/// With those that processes only have their children in.
+/// Adds time namespaces that are only for children.
 KindNsIds numbersOf(const RestoreInputs& inputs) {
     KindNsIds numbers = KindNsIds::ofAny(inputs, NamespaceKind::Time);
     for (const auto& task : inputs.tree.tasks)
@@ -151,7 +151,7 @@ std::unique_ptr<NamespaceRestore> makeTimeRestore(const RestoreInputs& inputs) {
     }
     if (own)
         kernel::Features().require(kernel::Feature::TimeNs);
-    // Old images don't say what the clocks were in criu's own namespace.
+    // Old images don't contain the clocks of criu's namespace.
     const bool known = own || inputs.images.exists(ImageKind::Timens, 0);
     if (!known || !kernel::Features().has(kernel::Feature::TimeNs))
         return nullptr;

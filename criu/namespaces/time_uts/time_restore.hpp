@@ -7,8 +7,8 @@ namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
 
-/// The time namespace of a restored tree (time_namespaces(7)). It is always a new one or a joined one, where the kernel
-/// can make one, because clocks are to go on from where they were at the dump. Null if there is nothing to do.
+/// Restores the time namespace of a tree (time_namespaces(7)). Creates or joins one wherever the kernel permits,
+/// because clocks continue from the dump. Null if there is nothing to do.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeTimeRestore(const RestoreInputs& inputs);
 
 }  // namespace criu::namespaces

@@ -11,7 +11,7 @@ namespace criu::namespaces {
 /// The names of the calling thread's UTS namespace.
 class UtsDump {
 public:
-    /// `number`: of the namespace, in images.
+    /// `number`: namespace id.
     explicit UtsDump(std::uint32_t number) : number_(number) {}
     void write(const ImageDir& images) const;
 

@@ -23,7 +23,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// What a namespace holds.
+/// Host and domain name of a namespace.
 class Names {
 public:
     Names(const ImageDir& images, std::uint32_t number) {
@@ -36,7 +36,7 @@ public:
                 fail("the host or domain name {} is longer than {} bytes", name, kLongest);
     }
 
-    /// Gives them to the calling thread's namespace.
+    /// Sets the names in the calling thread's namespace.
     void set() const {
         sys(::sethostname(host_.data(), host_.size()), "set the host name {}", host_);
         sys(::setdomainname(domain_.data(), domain_.size()), "set the domain name {}", domain_);
@@ -81,7 +81,7 @@ public:
     void completeThread(const model::Task& /*task*/) const override { further_.follow(); }
 
 private:
-    std::optional<Names> root_;  ///< nothing: it was in criu's namespace
+    std::optional<Names> root_;  ///< empty: the root was in criu's namespace
     std::map<std::uint32_t, Names> others_;
     NonRootNs further_;
 };

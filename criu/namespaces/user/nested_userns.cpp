@@ -34,9 +34,9 @@
 namespace criu::namespaces {
 namespace {
 
-/// What the owner of a new namespace tells its creator, with a descriptor of the namespace.
+/// Message of the owner process to its creator, sent with a descriptor of the new namespace.
 struct Answer {
-    pid_t self = 0;  ///< as /proc calls it
+    pid_t self = 0;  ///< pid in /proc
     std::array<char, 252> problem{};
 };
 
@@ -44,7 +44,7 @@ std::span<std::byte> bytesOf(Answer& answer) {
     return std::as_writable_bytes(std::span(&answer, 1));
 }
 
-/// The number that /proc has for the calling process, which may be another than its own.
+/// Returns the pid of the calling process in /proc, which may show another pid namespace.
 pid_t numberInProc() {
     std::array<char, 16> text{};
     const auto length = sys(::readlink("/proc/self", text.data(), text.size()), "look for this process in /proc");
@@ -54,20 +54,20 @@ pid_t numberInProc() {
     return number;
 }
 
-/// Whoever is the owner of a user namespace, in the one above, has all capabilities in it, among them that to trace
-/// what is there. A process that isn't dumpable is out of reach: that takes capabilities where its program was started
-/// (kernel/ptrace.c, __ptrace_may_access()). The kernel changes the flag with each change of credentials.
+/// Protects this process from being traced. The owner of a user namespace has all capabilities in it, CAP_SYS_PTRACE
+/// included. To trace a process that isn't dumpable takes capabilities where its program was started
+/// (__ptrace_may_access() in kernel/ptrace.c). The kernel resets the flag when credentials change.
 void clearOwnDumpable() {
     sys(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "keep others from tracing a process that makes a user namespace");
 }
 
-/// A user namespace belongs to the user who makes it, whose user and group have to be there in the one above
+/// Creates a user namespace. It belongs to its creator's uid; that uid and gid need a mapping in the parent namespace
 /// (create_user_ns() in kernel/user_namespace.c).
 UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
     clearOwnDumpable();
     if (above >= 0)
         sys(::setns(above, CLONE_NEWUSER), "enter the user namespace above");
-    // The capabilities stay, one of which the namespace needs to have a map of user 0 (CAP_SETFCAP, Linux 5.12).
+    // Keeps the capabilities. A map of uid 0 needs CAP_SETFCAP (Linux 5.12).
     sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "keep capabilities");
     sys(::syscall(SYS_setresgid, group, group, group), "become group {}", group);
     sys(::syscall(SYS_setresuid, owner, owner, owner), "become user {}", owner);
@@ -77,9 +77,9 @@ UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
     return kernel::openOwnNamespace(kernel::NamespaceKind::User);
 }
 
-/// The process that makes a namespace. It lives until its creator closes the channel, or has ended.
+/// Runs the process that creates a namespace. It lives until its creator closes the channel or ends.
 [[noreturn]] void runUsernsOwner(std::uint32_t owner, std::uint32_t group, int above, int channel) {
-    const NoOuterContexts reported;  // the creator has them
+    const NoOuterContexts reported;  // the creator adds them
     Answer answer;
     UniqueFd made;
     try {
@@ -101,12 +101,12 @@ void writeMaps(const kernel::ProcPid& owner, const model::IdMap& ids) {
     if (const std::string users = ids.uidText(); !users.empty())
         owner.write("uid_map", users);
     if (ids.deniesSetgroups())
-        owner.write("setgroups", "deny");  // not any more when there is a map of groups
+        owner.write("setgroups", "deny");  // not permitted once gid_map is set
     if (const std::string groups = ids.gidText(); !groups.empty())
         owner.write("gid_map", groups);
 }
 
-/// Maps are for a process of the namespace above to write (map_write() in kernel/user_namespace.c).
+/// Writes the id maps from a process in the parent namespace (map_write() in kernel/user_namespace.c).
 void writeMapsWithin(int above, pid_t owner, const model::IdMap& ids) {
     const int spaces[] = {above};
     (void)kernel::openInNamespaces(spaces, {}, [&] {
@@ -115,7 +115,7 @@ void writeMapsWithin(int above, pid_t owner, const model::IdMap& ids) {
     });
 }
 
-/// Nobody's images have more, and the kernel has 32.
+/// The kernel permits 32 levels.
 constexpr std::size_t kMostLevels = 32;
 
 }  // namespace
@@ -124,7 +124,7 @@ NestedUserns::NestedUserns(const ImageDir& images, const std::vector<std::uint32
                            const model::ProcessTree& tree) {
     for (const std::uint32_t number : numbers)
         add(images, number);
-    // setns(2) refuses both, and of descriptors that are shared no process may close one by itself.
+    // setns(2) refuses both. A process can't close its own copies of shared descriptors either.
     for (const auto& task : tree.tasks) {
         if (!task->alive() || spaceOf(*task) == nullptr)
             continue;
@@ -135,7 +135,7 @@ NestedUserns::NestedUserns(const ImageDir& images, const std::vector<std::uint32
     }
 }
 
-/// Those above it first, in which there may be no process.
+/// Adds parents first, which may have no member.
 void NestedUserns::add(const ImageDir& images, std::uint32_t number) {
     std::vector<Space> chain;
     for (std::uint32_t next = number; next != 0 && find(next) == nullptr; next = chain.back().place.parent) {
@@ -176,12 +176,12 @@ void NestedUserns::make(const Space& space, const model::IdMap& ofTree) const {
     UniqueFd there(ends[1]);
     const pid_t child = sys(::fork(), "create a process that makes a user namespace");
     if (child == 0) {
-        here.reset();  // which may have the number of a standard stream
+        here.reset();  // it may have the number of a standard stream
         runUsernsOwner(space.place.owner, group, above, there.get());
     }
     there.reset();
     Answer answer;
-    // Its user may have stopped it.
+    // The owner is another user, who may have stopped the process.
     kernel::ReceivedMessage received;
     if (kernel::waitForHelper(here.get(), child))
         received = kernel::receiveMessage(here.get(), bytesOf(answer));

@@ -23,38 +23,36 @@ struct Task;
 
 namespace criu::namespaces {
 
-/// User namespaces below the one in which a tree is restored (user_namespaces(7)). Of processes nothing but the
-/// capabilities depends on them: whoever has to have rights while a restore goes on, enters its own only when it gets
-/// its credentials. Other namespaces that belong to one are made by who has entered it.
+/// Nested user namespaces (user_namespaces(7)). A process enters its own when it gets its credentials, because it loses
+/// criu's capabilities there. A process in the user namespace creates the other namespaces that belong to it.
 class NestedUserns {
 public:
-    /// `numbers`: in images, of those that processes were in. Throws Error, also for processes that couldn't enter
-    /// theirs.
+    /// `numbers`: namespace ids of processes' namespaces. Throws Error, also for processes that couldn't enter theirs.
     NestedUserns(const ImageDir& images, const std::vector<std::uint32_t>& numbers, const model::ProcessTree& tree);
 
-    /// An existing namespace, whose descriptor stays the caller's until prepare(), takes the place of this one.
+    /// Replaces a namespace by an existing one. The caller keeps the descriptor until prepare().
     void join(std::uint32_t number, int space) {
         joined_ = number;
         existing_ = space;
     }
 
-    /// How many prepare() moves.
+    /// Returns how many descriptors prepare() moves.
     [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size(); }
-    /// By criu: keeps descriptor numbers for them.
+    /// In the coordinator: reserves descriptor numbers.
     void prepare(kernel::FdStore& store);
-    /// By the first process, in the user namespace above them, but still with criu's uids and where /proc is that of
-    /// criu: makes them. `above`: has the groups of that user namespace.
+    /// In the first process, when it is in the parent user namespace with criu's uids and criu's /proc: creates them.
+    /// `above`: id map of the parent user namespace.
     void make(const model::IdMap& above) const;
 
-    /// The namespace that a process goes to, whose descriptor all restored processes have; null: none of these.
+    /// Returns the namespace that a process enters; all restored processes have the descriptor. Null: the tree's.
     [[nodiscard]] const UniqueFd* of(const model::Task& task) const;
-    /// The one to which a namespace of another kind belongs, by its number; null: none of these.
+    /// Returns the owner of a namespace of another kind, by namespace id; null: the owner isn't a nested one.
     [[nodiscard]] const UniqueFd* owning(std::uint32_t number) const;
 
 private:
     struct Space {
         std::uint32_t number;
-        model::IdMap ids;  ///< outer ones: of the namespace above
+        model::IdMap ids;  ///< outer ids are those of the parent namespace
         model::UserNsPosition place;
         UniqueFd fd;
     };
@@ -63,8 +61,8 @@ private:
     [[nodiscard]] const Space* find(std::uint32_t number) const;
     [[nodiscard]] const Space* spaceOf(const model::Task& task) const;
 
-    std::vector<Space> spaces_;  ///< those above first
-    std::uint32_t joined_ = 0;   ///< the one that isn't made; 0: none
+    std::vector<Space> spaces_;  ///< parents first
+    std::uint32_t joined_ = 0;   ///< namespace id of the one that isn't created; 0: none
     int existing_ = -1;
 };
 

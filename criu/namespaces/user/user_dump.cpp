@@ -25,19 +25,19 @@
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/non_root_ns_dump.hpp"
 
-/// User namespaces (user_namespaces(7)): maps of users and groups.
+/// User namespaces (user_namespaces(7)) with their id maps.
 namespace criu::namespaces {
 namespace {
 
-/// What a restore makes in a further user namespace, so that it belongs to that. Of the others, whose owner only those
-/// notice who have capabilities there, it makes ones that belong to the user namespace in which the tree is restored.
+/// True for kinds that a restore creates in their owning nested user namespace. For the other kinds, the owner matters
+/// only to processes with capabilities there. A restore creates these for the tree's user namespace.
 bool isMadeByOwner(kernel::NamespaceKind kind) {
     using kernel::NamespaceKind;
     return kind == NamespaceKind::Uts || kind == NamespaceKind::Ipc || kind == NamespaceKind::Mount ||
            kind == NamespaceKind::Net;
 }
 
-/// What a file in /proc tells whoever has opened it.
+/// Reads a file of /proc with the credentials of its opener.
 std::string textOf(int file, std::string_view name) {
     std::string text;
     std::array<char, 4096> part{};
@@ -49,7 +49,7 @@ std::string textOf(int file, std::string_view name) {
     }
 }
 
-/// The maps of a namespace in which there is no process, as the one above calls users and groups.
+/// Reads the id maps of a namespace without members, as the parent namespace sees them.
 model::IdMap idsWithin(int users) {
     constexpr const char* kFiles[] = {"uid_map", "gid_map", "setgroups"};
     const int spaces[] = {users};
@@ -63,9 +63,8 @@ model::IdMap idsWithin(int users) {
     return {model::parseIdMap(text(0)), model::parseIdMap(text(1)), text(2).starts_with("deny")};
 }
 
-/// The tree is restored in one user namespace: its own, if it has a pid namespace of its own as well, else that of
-/// criu, since only root of the user namespace that a pid namespace belongs to chooses pids there. Processes may be in
-/// further ones below that.
+/// Dumps user namespaces. The tree is restored in one: its private one if it also has a private pid namespace, else
+/// criu's. Only root of a pid namespace's owner can choose pids. Processes may be in nested ones.
 class UserDump final : public NamespaceDump {
 public:
     explicit UserDump(const DumpInputs& with)
@@ -94,7 +93,7 @@ public:
         return space != nullptr ? space->number : rootNumber();
     }
 
-    /// A process opens its files before it enters such a one.
+    /// Returns nothing for a nested one: a process opens its files before it enters that.
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
         return isFurther(inode) ? std::nullopt : NamespaceDump::numberOfInode(inode);
     }
@@ -114,15 +113,16 @@ public:
     }
 
 private:
-    /// One below that in which the tree is restored.
+    /// A nested user namespace.
     struct Further {
         std::uint32_t inode;
-        std::uint32_t number;  ///< in images
+        std::uint32_t number;  ///< namespace id
         std::string name;      ///< for messages
         UniqueFd fd;
-        model::IdMap ids;             ///< outer ones: first of criu's namespace, then of that above
-        model::UserNsPosition place;  ///< but for the numbers of what belongs to it
-        std::vector<std::pair<kernel::NamespaceKind, HostPid>> owned;  ///< with a process that is in it
+        model::IdMap ids;             ///< outer ids of criu's namespace; place() translates them to the parent's
+        model::UserNsPosition place;  ///< without the namespaces that it owns
+        /// namespaces that it owns: a kind, and a member process
+        std::vector<std::pair<kernel::NamespaceKind, HostPid>> owned;
     };
 
     void look(const SeenProcess& member, std::uint32_t number) {
@@ -137,7 +137,7 @@ private:
                             {}});
     }
 
-    /// One in which no process of the tree is, but to which something belongs, or that is above another.
+    /// Adds a namespace without members that owns another namespace or is the parent of one.
     Further& addEmpty(UniqueFd fd, const std::string& name) {
         if (inodeAbove(fd.get(), name) != usersOfTree())
             fail(
@@ -166,7 +166,7 @@ private:
         return kernel::namespaceInode(above.get());
     }
 
-    /// Finds out what is above, and who owns it.
+    /// Finds the parent and the owner of a namespace.
     void place(std::size_t at) {
         const std::string name = further_[at].name;
         const std::uint32_t inode = inodeAbove(further_[at].fd.get(), name);
@@ -189,7 +189,7 @@ private:
         space.ids = space.ids.seenFrom(above);
     }
 
-    /// Its maps with outer ids of criu's namespace.
+    /// Returns its id map with outer ids of criu's namespace.
     [[nodiscard]] const model::IdMap& originalIds(const Further& space) const {
         const auto found = original_.find(space.inode);
         return found != original_.end() ? found->second : space.ids;
@@ -203,7 +203,7 @@ private:
 
     [[nodiscard]] bool isFurther(std::optional<std::uint32_t> inode) const { return inode && find(*inode) != nullptr; }
 
-    /// Which of the namespaces of a process belong to a further user namespace.
+    /// Finds the namespaces of a process that nested user namespaces own.
     void noteOwned(const SeenProcess& process) {
         for (const kernel::NamespaceKind other : kNsIdOrder) {
             const auto inode = process.ids.of(other);
@@ -212,7 +212,7 @@ private:
             const std::string_view name = kernel::namespaceName(other);
             const UniqueFd space = process.dir.open(fmt::format("ns/{}", name), O_RDONLY);
             UniqueFd owner(::ioctl(space.get(), NS_GET_USERNS));
-            if (!owner && errno == EPERM) {  // that is one above criu's
+            if (!owner && errno == EPERM) {  // the owner is above criu's
                 noteAbove(process, other);
                 continue;
             }
@@ -239,7 +239,8 @@ private:
         }
     }
 
-    /// Nobody of the tree has rights there, which root of its user namespace gets by a restore.
+    /// Warns that root of the tree's user namespace gets capabilities over a restored namespace, which no process of
+    /// the tree had.
     void noteAbove(const SeenProcess& process, kernel::NamespaceKind other) const {
         if (ownPids_)
             inputs().log.warn(
@@ -275,15 +276,15 @@ private:
         owner.owned.emplace_back(other, process.pid);
     }
 
-    /// A restored process enters its user namespace last of all (setns(2): with one thread only), when its other
-    /// namespaces have long been there.
+    /// Throws Error if a process can't enter its nested user namespace: setns(2) needs a process with one thread. It
+    /// comes last, when the process is in its other namespaces.
     void requireMembers() const {
         if (further_.empty())
             return;
         for (const SeenProcess& process : inputs().tree.processes) {
             if (!isFurther(process.ids.of(kind())))
                 continue;
-            // One that nobody has been in yet is made by the process itself, before it enters its user namespace.
+            // The process itself creates an empty namespace for children, before it enters its user namespace.
             if (!process.ids.pidForChildren ||
                 process.ids.timeForChildren != process.ids.of(kernel::NamespaceKind::Time))
                 fail(
@@ -324,10 +325,10 @@ private:
     }
 
     NonRootNsDump others_;
-    bool ownPids_ = false;  ///< the tree is restored in a user namespace of its own
+    bool ownPids_ = false;  ///< the tree is restored in a private user namespace
     std::vector<Further> further_;
-    std::map<std::uint32_t, model::IdMap> original_;  ///< maps with ids of criu's namespace, by inode
-    std::set<std::uint32_t> seen_;                    ///< inodes of namespaces
+    std::map<std::uint32_t, model::IdMap> original_;  ///< id maps with outer ids of criu's namespace, by inode
+    std::set<std::uint32_t> seen_;                    ///< inodes of examined namespaces
 };
 
 }  // namespace

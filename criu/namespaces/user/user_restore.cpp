@@ -25,10 +25,10 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Those below the one in which the tree is restored.
+/// Restores the nested user namespaces.
 class NestedUsernsRestore : public NamespaceRestore {
 public:
-    /// `joined`: among these, the one in whose place --join-ns gives another; 0: none.
+    /// `joined`: namespace id of the one that --join-ns replaces; 0: none.
     NestedUsernsRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers,
                         std::uint32_t joined = 0)
         : surroundings_(inputs.surroundings), joined_(inputs.joined), further_(inputs.images, numbers, inputs.tree) {
@@ -58,7 +58,7 @@ private:
     NestedUserns further_;
 };
 
-/// And the one that the tree has for itself.
+/// Restores the private user namespace and the nested ones.
 class UserRestore final : public NestedUsernsRestore {
 public:
     UserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
@@ -73,29 +73,30 @@ public:
         NestedUsernsRestore::prepare(store, inherited);
     }
 
-    /// The kernel makes a user namespace before all others that a clone(2) asks for, so these belong to it.
+    /// clone(2) creates a user namespace before the other requested ones, so these belong to it.
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
         return task.parent == nullptr ? CLONE_NEWUSER : 0;
     }
 
-    /// Without maps nobody is anybody here.
+    /// Does nothing: the new user namespace has no id map yet, so build() creates the nested ones.
     void begin() override {}
 
-    /// Maps of more than one id are for somebody outside to write, once.
+    /// Writes the id maps from outside. Only a process with capabilities in the parent namespace can write maps of
+    /// several ids, once.
     void firstCreated(const kernel::ProcPid& first) override {
         first.write("uid_map", surroundings_.ids.uidText());
         if (surroundings_.ids.deniesSetgroups())
-            first.write("setgroups", "deny");  // not any more when there is a map of groups
+            first.write("setgroups", "deny");  // not permitted once gid_map is set
         first.write("gid_map", surroundings_.ids.gidText());
     }
 
     void close() override { usernsd_.serve(); }
 
-    /// What is made from here on belongs to somebody of the tree's user namespace.
+    /// Becomes root of the tree's user namespace, which then owns all new objects.
     void build() override {
-        // As root outside, to whom the files in /proc belong of processes that nobody is to trace.
+        // Runs as outer root, which owns the /proc files of processes that aren't dumpable.
         makeFurther();
-        // Where criu is may be nothing for that user.
+        // Leaves criu's directory, which this user may not be permitted to use.
         sys(::chdir("/"), "enter the root directory");
         task::becomeUsernsRoot(surroundings_.ids);
     }
@@ -106,7 +107,7 @@ private:
     kernel::Usernsd usernsd_;
 };
 
-/// A user namespace that the tree had for itself can be exchanged if it is one that processes enter last of all.
+/// Throws Error unless --join-ns can replace the root's user namespace. That needs one which processes enter last.
 void requireJoinable(const KindNsIds& numbers, std::uint32_t ofRoot, const JoinedNamespaces& joined) {
     if (numbers.own != 0)
         fail(
@@ -116,7 +117,7 @@ void requireJoinable(const KindNsIds& numbers, std::uint32_t ofRoot, const Joine
         fail("--join-ns user: the tree was in the user namespace of criu, and can't be put into another one");
     struct stat wanted {};
     sys(::fstat(joined.descriptor(NamespaceKind::User), &wanted), "look at the user namespace to be joined");
-    // setns(2) refuses it only when a process is otherwise complete.
+    // setns(2) would refuse it only at the end of the restore.
     if (wanted.st_ino == kernel::readNamespaceId(kernel::ProcDir().self(), NamespaceKind::User))
         fail("--join-ns user: that is the user namespace of criu, which nobody in it can enter");
 }

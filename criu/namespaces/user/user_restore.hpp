@@ -7,8 +7,7 @@ namespace criu::namespaces {
 class NamespaceRestore;
 struct RestoreInputs;
 
-/// The user namespace of a restored tree (user_namespaces(7)). Null
-/// if there is nothing to do.
+/// Restores the user namespace of a tree (user_namespaces(7)). Null if there is nothing to do.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs);
 
 }  // namespace criu::namespaces
