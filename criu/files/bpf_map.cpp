@@ -25,7 +25,7 @@
 namespace criu::files {
 namespace {
 
-/// How the descriptor itself may be used; the map doesn't remember.
+/// Returns the access flags of a descriptor, which the map doesn't store.
 std::uint32_t accessFlags(std::uint32_t openFlags) {
     switch (openFlags & O_ACCMODE) {
         case O_RDONLY:
@@ -37,12 +37,12 @@ std::uint32_t accessFlags(std::uint32_t openFlags) {
     }
 }
 
-/// Of others one element is more than a value, or is no bytes at all.
+/// True for map types whose elements are plain bytes, one value for each key.
 bool isSupported(std::uint32_t type) {
     return type == BPF_MAP_TYPE_HASH || type == BPF_MAP_TYPE_ARRAY;
 }
 
-/// Elements of the maps in the images: a description of each map may read them.
+/// Elements of the maps in the images. Any description of a map may be restored first.
 class Contents {
 public:
     void load(const ImageDir& images) {
@@ -59,7 +59,7 @@ public:
         }
     }
 
-    /// Null if the images have none.
+    /// Returns null if the images have none.
     [[nodiscard]] const kernel::BpfMapContent* find(std::uint32_t mapId) const {
         const auto found = maps_.find(mapId);
         return found == maps_.end() ? nullptr : &found->second;
@@ -69,7 +69,7 @@ private:
     std::map<std::uint32_t, kernel::BpfMapContent> maps_;
 };
 
-/// One map, with all its descriptions.
+/// One map with all its open file descriptions.
 class RestoredBpfMap final : public RestoredFile {
 public:
     RestoredBpfMap(std::uint32_t mapId, const Contents& contents) : id_(mapId), contents_(contents) {}
@@ -177,10 +177,10 @@ private:
         attributes.keySize = info.keySize;
         attributes.valueSize = info.valueSize;
         attributes.maxEntries = info.maxEntries;
-        // Its own descriptor may be one that can't read.
+        // The dumped descriptor may be open for writing only.
         UniqueFd readable;
         if ((file.info.flags & O_ACCMODE) == O_WRONLY) {
-            // Maps have no owner whose rights could be asked for.
+            // A map has no owner that the client's credentials could be compared with.
             if (dump.images().isLimited())
                 failWith(EPERM, "it isn't open for reading, and a map can't be read by the client");
             readable = kernel::openBpfMap(info.id, BPF_F_RDONLY);

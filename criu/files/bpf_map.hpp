@@ -5,8 +5,8 @@
 
 namespace criu::files {
 
-/// Hash and array maps of bpf(2): attributes, elements, frozen or not, all descriptions of each. Maps of other types
-/// are refused. A restored map is a new one: programs outside of the tree go on with the old.
+/// Hash and array maps of bpf(2): attributes, elements, the frozen flag, and all open file descriptions. Maps of other
+/// types are refused. A restore creates a new map; external programs keep using the old one.
 std::unique_ptr<FileKindDump> makeBpfMapDump();
 std::unique_ptr<FileKindRestore> makeBpfMapRestore();
 

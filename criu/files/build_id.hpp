@@ -5,14 +5,14 @@
 #include <span>
 #include <vector>
 
-/// The GNU build id of ELF files: tells whether a program or library is still the same.
+/// GNU build ids of ELF files, which identify a program or library.
 namespace criu::files {
 
-/// Finds NT_GNU_BUILD_ID in the notes of an ELF image's beginning (elf(5)). Empty if there is none, the notes lie
-/// beyond `head`, or the bytes aren't ELF. Never reads out of `head`.
+/// Finds NT_GNU_BUILD_ID in the notes at the start of an ELF file (elf(5)). Returns an empty id if there is none, if
+/// the notes lie beyond `head`, or if the bytes aren't ELF. Never reads beyond `head`.
 std::vector<std::byte> parseBuildId(std::span<const std::byte> head);
 
-/// Same for an open file (needs read permission); empty also if it can't be read.
+/// Reads the build id of an open file; empty also if the file can't be read.
 std::vector<std::byte> readBuildId(int fd);
 
 }  // namespace criu::files

@@ -28,7 +28,7 @@
 namespace criu::files {
 namespace {
 
-/// struct epoll_params of <linux/eventpoll.h> (6.9): how long and how a wait polls network devices.
+/// struct epoll_params of <linux/eventpoll.h> (Linux 6.9): how a wait polls network devices.
 struct BusyPolling {
     std::uint32_t microseconds = 0;
     std::uint16_t budget = 0;
@@ -39,10 +39,10 @@ constexpr unsigned long kSetBusyPolling = _IOW(0x8a, 1, BusyPolling);  // EPIOCS
 constexpr unsigned long kGetBusyPolling = _IOR(0x8a, 2, BusyPolling);  // EPIOCGPARAMS
 
 constexpr std::uint32_t kHow = EPOLLONESHOT | EPOLLET | EPOLLWAKEUP | EPOLLEXCLUSIVE;
-/// What a target may be ready for at once.
+/// All events that a target may have at once.
 constexpr std::uint32_t kAnyReadiness = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLRDNORM | EPOLLWRNORM;
 
-/// Whether a target has fired its one shot: it reports nothing then until epoll_ctl(2) arms it, not even errors.
+/// True if a target has fired its one shot. It reports nothing then, not even errors, until epoll_ctl(2) arms it again.
 bool hasFired(const EventpollTfdEntry& target) {
     return (target.events & EPOLLONESHOT) != 0 && (target.events & ~kHow) == 0;
 }
@@ -62,7 +62,7 @@ public:
 
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
-        // While the set has no others that could be ready.
+        // Fired targets come first, while the set has no other target that could be ready.
         for (const bool fired : {true, false})
             for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
                 if (hasFired(*target) != fired)
@@ -91,8 +91,8 @@ private:
             fire(self, target);
     }
 
-    /// epoll_ctl(2) always arms a target for errors and hang-ups, so that one that has fired its shot would report them
-    /// out of turn. It is let fire once more; what isn't ready for anything stays armed for those two.
+    /// Lets a fired target fire again. epoll_ctl(2) always arms it for errors and hang-ups, which it would report
+    /// although it had fired. A target that isn't ready stays armed for these two.
     static void fire(int self, const EventpollTfdEntry& target) {
         epoll_event event{};
         if (sys(::epoll_wait(self, &event, 1, 0), "wait for epoll fd {}", self) != 0)
@@ -108,14 +108,14 @@ private:
         wanted.microseconds = entry_.has_busy_poll_usecs != 0 ? entry_.busy_poll_usecs : 0;
         wanted.budget = static_cast<std::uint16_t>(entry_.has_busy_poll_budget != 0 ? entry_.busy_poll_budget : 0);
         wanted.prefer = entry_.has_prefer_busy_poll != 0 && entry_.prefer_busy_poll != 0 ? 1 : 0;
-        // A kernel without it polls as it does; nothing else changes.
+        // A kernel without it ignores the setting, which changes no results.
         if ((wanted.microseconds != 0 || wanted.budget != 0 || wanted.prefer != 0) &&
             ::ioctl(self, kSetBusyPolling, &wanted) != 0 && errno != ENOTTY && errno != EINVAL)
             failErrno("set how an epoll file polls network devices");
     }
 
-    /// A target belongs to the number under which it was added (epoll(7)), even when that number is closed or refers to
-    /// another file by now. So its file is put at that number while it is added, and what was there is put back.
+    /// Adds a target under its old descriptor number, which identifies it in the set (epoll(7)). The number may be
+    /// closed or used by another file. The target's file is put there for the call, and the present file is restored.
     static void addUnderOldNumber(int self, const EventpollTfdEntry& target, PlacedFiles& files) {
         const int number = static_cast<int>(target.tfd);
         const UniqueFd file = files.fetch(FileId{target.id});
@@ -123,7 +123,7 @@ private:
         const int flags = ::fcntl(number, F_GETFD);
         if (flags >= 0)
             present = files.toServiceRange(UniqueFd(sys(::fcntl(number, F_DUPFD_CLOEXEC, 0), "copy fd {}", number)));
-        // The number may be the epoll file's own: then the file is reached by the copy.
+        // The number may be that of the epoll file, which is then reached by the copy.
         const int through = number == self ? present.get() : self;
         sys(::dup3(file.get(), number, O_CLOEXEC), "put the target at its old number");
         try {
@@ -197,11 +197,11 @@ private:
         std::string name;
     };
 
-    /// Finds out which file each target is; numbers may have been closed or reused since.
+    /// Finds the file of each target. Its number may have been closed or reused since it was added.
     static void resolve(const Dumped& epoll, FileDump& dump) {
         const std::span<const SeenFd> own = dump.descriptorsOf(epoll.pid);
         std::map<std::uint32_t, std::uint32_t>
-            seenNumbers;  // the kernel counts targets added by one number in set order
+            seenNumbers;  // kcmp(2) counts the targets of one number in the order of the set
         std::set<std::uint32_t> taken;
         std::vector<std::pair<EventpollTfdEntry*, kernel::EpollSlot>> strays;
         for (EventpollTfdEntry* const target : list(epoll.entry->tfd, epoll.entry->n_tfd)) {
@@ -231,7 +231,7 @@ private:
             error.addHint("the file lives on outside of the tree or in a message");
             throw error;
         }
-        // As CRIU does it, the target moves to another number of the same file, if there is one that isn't in the set.
+        // Uses another number of the same file in this process, as CRIU does, unless that is in the set already.
         for (const SeenFd& descriptor : own)
             if (descriptor.id == found->id && taken.insert(static_cast<std::uint32_t>(descriptor.fd)).second) {
                 target.tfd = static_cast<std::uint32_t>(descriptor.fd);

@@ -5,11 +5,10 @@
 
 namespace criu::files {
 
-/// epoll_create(2): the set, with events and data. Images name a target by its number in the process that has the epoll
-/// file. A target that this process has no such descriptor for (it was closed there, while others of the same open file
-/// description live on) carries its file's id as well, which CRIU leaves 0: CRIU can't dump most of these.
-/// The ready list isn't in the images: the kernel makes a new one when targets are added, so what is ready is reported,
-/// even if edge-triggered events (EPOLLET) were reported before the dump.
+/// epoll_create(2): the set, with events and data. Images name a target by its descriptor number in the process. If
+/// that number was closed, the image also has the file's id; CRIU can't dump most of these. The ready list isn't
+/// dumped: the kernel creates a new one when targets are added. So ready targets are reported, even edge-triggered
+/// events (EPOLLET) that were reported before.
 std::unique_ptr<FileKindDump> makeEpollDump();
 std::unique_ptr<FileKindRestore> makeEpollRestore();
 

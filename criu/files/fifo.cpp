@@ -27,7 +27,7 @@
 namespace criu::files {
 namespace {
 
-/// All descriptions of one named pipe.
+/// All open file descriptions of one fifo.
 class RestoredFifo final : public RestoredFile {
 public:
     RestoredFifo(std::uint32_t pipeId, const PipeContentsRestore& contents) : id_(pipeId), contents_(contents) {}
@@ -47,8 +47,8 @@ public:
             return;
         }
         requireReader(opener);
-        // Opened for both directions an open of one end never waits for the other, and the content stays until the
-        // last description is in place.
+        // Opens the fifo for reading and writing first. An open of one end then never waits, and the content stays
+        // until all descriptions are open.
         const UniqueFd both =
             opener.toServiceRange(opener.openPath(FileId{entries_.front().entry->regf_id}, O_RDWR | O_NONBLOCK));
         struct stat there {};
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// Whoever reads from outside isn't restored: somebody has to have the fifo open by now.
+    /// Throws Error if the fifo had an external reader and has none now.
     void requireReader(FileOpener& opener) const {
         const Item& first = entries_.front();
         if (first.entry->has_outside == 0 || first.entry->outside == 0 || opener.options().allowLoss)
@@ -83,9 +83,9 @@ private:
         } catch (const Error& error) {
             if (error.code() != ENXIO)
                 throw;
-            Error refused(
-                0, fmt::format("{} was read by somebody outside of the tree, and nobody reads it now", describe()));
-            refused.addHint("let somebody open it for reading first, or restore with --allow-loss");
+            Error refused(0,
+                          fmt::format("{} was read by an external process, and no process reads it now", describe()));
+            refused.addHint("open it for reading first, or restore with --allow-loss");
             throw refused;
         }
     }
@@ -127,17 +127,15 @@ private:
     void noteOutside(FileDump& dump) {
         for (const auto& [fifo, shown] : ends_.outside()) {
             if (!ends_.isWritten(fifo))
-                continue;  // the kernel doesn't tell a fifo that nobody writes to from one that nobody has written to
-                           // yet
-            dump.log().warn("{} is read by somebody outside of the tree, who must do so again when it is restored",
-                            shown);
+                continue;  // the kernel doesn't distinguish a fifo that lost its writers from one that never had any
+            dump.log().warn("{} is read by an external process, which must open it again before a restore", shown);
             for (FifoEntry* const entry : entries_)
                 if (entry->pipe_id == fifo)
                     entry->has_outside = entry->outside = 1;
         }
     }
 
-    /// The inode's number, unless a fifo of another file system has that.
+    /// Returns the inode number, or the next free number if a fifo of another file system has it.
     std::uint32_t numberOf(const struct stat& stat) {
         const auto [at, fresh] = numbers_.try_emplace({stat.st_dev, stat.st_ino});
         if (fresh) {
@@ -149,7 +147,7 @@ private:
     }
 
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> numbers_;
-    std::set<std::uint32_t> taken_;  ///< of them
+    std::set<std::uint32_t> taken_;  ///< values of numbers_
     PipeContentsDump dumped_{ImageKind::FifoData};
     PipeEnds ends_;
     std::vector<FifoEntry*> entries_;

@@ -37,53 +37,53 @@ class TreePids;
 
 namespace criu::files {
 
-/// A descriptor of a process that is dumped. Processes that share a table count as one, the first of them.
+/// A descriptor of a dumped process. Processes that share a descriptor table are represented by the first of them.
 struct SeenFd {
     HostPid pid;
     int fd = -1;
     FileId id;
 };
 
-/// What a kind of files may use while dumping.
+/// Functions that a fd kind may use during a dump.
 class FileDump {
 public:
     virtual ~FileDump() = default;
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
-    /// To be looked at between pieces of whatever takes long.
+    /// Stop request, to check between pieces of long work.
     [[nodiscard]] virtual StopRequest& stop() = 0;
-    /// Messages made here live until they are written.
+    /// Arena of messages, which live until they are written.
     [[nodiscard]] virtual Arena& arena() = 0;
-    /// A new id, for entries without a descriptor (a fifo's path, link-remap names).
+    /// Returns a new id, for entries without a descriptor (a fifo's path, link-remap names).
     virtual FileId nextId() = 0;
-    /// Adds an entry to files.img: one that no descriptor refers to, or one of addLater().
+    /// Adds an entry to files.img: one without a descriptor, or one of addLater().
     virtual void add(FileEntry& entry) = 0;
-    /// The entry that FileKindDump::dump() is filling isn't to be added when that returns: the kind does so itself,
-    /// in finish() at the latest. For kinds whose entries must be in some order.
+    /// Keeps the engine from adding the entry that FileKindDump::dump() fills. The kind adds it itself, in finish() at
+    /// the latest. For kinds whose entries need an order.
     virtual void addLater(const FileEntry& entry) = 0;
-    /// Dumps a path that is no descriptor of anybody, as a regular-file entry: the path of a fifo or terminal.
+    /// Dumps a path without a descriptor as a regular-file entry: the path of a fifo or terminal.
     virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
-    /// The id of a description that was found in flight, not in a descriptor table; dumped now if it is new.
+    /// Returns the id of a description in flight, which is in no descriptor table. Dumps it if it is new.
     virtual FileId addInFlight(UniqueFd fd) = 0;
-    /// The owner settings (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) of a description, as an image message.
+    /// Returns the owner settings (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) of a description as an image message.
     virtual FownEntry* owner(const OpenFd& file) = 0;
-    /// Descriptions of an inode, each by the first descriptor seen. All are known in FileKindDump::finish().
+    /// Returns the descriptions of an inode, each by its first descriptor. Complete in FileKindDump::finish().
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
-    /// All descriptors of a process by ascending number, once its table was dumped.
+    /// Returns all descriptors of a process in ascending order. Valid when its table has been dumped.
     [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(HostPid pid) const = 0;
-    /// Processes, groups and sessions, as the tree calls them.
+    /// Translation of pids, pgids and sids to those of the tree.
     [[nodiscard]] virtual const model::TreePids& pids() const = 0;
-    /// Whether a process (by its pid here) belongs to the tree, so that it will exist on restore.
+    /// True if a process, by its host pid, belongs to the tree.
     [[nodiscard]] virtual bool isDumped(HostPid pid) const = 0;
-    /// Users and groups, as the tree calls them.
+    /// Translation of uids and gids to those of the tree.
     [[nodiscard]] virtual const model::IdMap& ids() const = 0;
-    /// The number by which images know a namespace, by its inode; nothing if it is not the tree's.
+    /// Returns the namespace id of a namespace with this inode; empty if the tree isn't in it.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                        std::uint32_t inode) const = 0;
-    /// The number by which images know the network namespace of the tree's root.
+    /// Namespace id of the root's network namespace.
     [[nodiscard]] virtual std::uint32_t networkNumber() const = 0;
-    /// Where absolute paths of the processes begin.
+    /// Root directory of the processes' absolute paths.
     [[nodiscard]] virtual const TreeRoot& treeRoot() const = 0;
 };
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-/// The halves of a kind of files, for headers of single kinds: they only declare who makes them.
+/// Forward declarations of fd kinds, for headers that only declare functions that create them.
 namespace criu::files {
 
 class FileKindDump;

@@ -10,25 +10,25 @@ class FileRestore;
 class RestoredFile;
 class RestoredTree;
 
-/// The half of a kind of files that restores them. One object lives for one restore and may have state of it. All is
-/// called in the process that directs the restore; what happens in restored processes is RestoredFile's.
+/// The restore half of a fd kind. One object lives for one restore and may keep state. All functions run in the
+/// coordinator; RestoredFile does the work in restored processes.
 class FileKindRestore {
 public:
     virtual ~FileKindRestore() = default;
 
-    /// Before any entry is collected; reads images of the kind's own.
+    /// Called before entries are collected. Reads images of this kind.
     virtual void prepare(FileRestore&) {}
 
-    /// The object that will open this entry; the same for entries that are made together.
+    /// Returns the object that opens this entry; the same object for entries that are created together.
     virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
 
-    /// All is collected: throws Error if the user has to give something (options, descriptors) that isn't given.
+    /// Called when all entries are collected. Throws Error if the user must pass an option or a descriptor and hasn't.
     virtual void requireGiven(FileRestore&) const {}
 
-    /// All is planned, no process exists yet.
+    /// Called when the restore is planned and no process exists yet.
     virtual void beforeProcesses() {}
 
-    /// All is in place and stands still; after this the processes run.
+    /// Called when all files are open and the processes are frozen. They run afterwards.
     virtual void finish(RestoredTree&) {}
 };
 

@@ -23,7 +23,7 @@ constexpr std::uint32_t kPosix = 1;
 constexpr std::uint32_t kFlock = 2;
 constexpr std::uint32_t kDescription = 4;
 constexpr std::uint32_t kLease = 8;
-/// In file_lock_entry.type of a lease: somebody waits for it to be given up, down to the type in the low bits.
+/// Marks a lease that is being broken, in file_lock_entry.type. The low bits have the type to which it is reduced.
 constexpr std::uint32_t kBreaking = 4;
 
 std::uint32_t flagOf(kernel::LockKind kind) {
@@ -78,7 +78,7 @@ void setFlock(int fd, const FileLockEntry& lock) {
         failLock(errno, lock);
 }
 
-/// Leases of a file are for its owner, or who may set those of all.
+/// Sets a lease as the owner of the file: the kernel permits it to the owner and to CAP_LEASE.
 void setLease(int fd, int type, const FileLockEntry& lock) {
     struct stat stat {};
     sys(::fstat(fd, &stat), "look at the file of a lease");
@@ -92,8 +92,8 @@ void setLease(int fd, int type, const FileLockEntry& lock) {
         failLock(errno, lock);
 }
 
-/// A lease that was being broken when it was dumped: whoever opened the file then doesn't exist here, so an open(2) of
-/// the same kind breaks it again. With O_NONBLOCK that fails at once (EWOULDBLOCK) instead of waiting for the lease.
+/// Breaks a lease again that was being broken at the dump. The process that opened the file isn't restored, so criu
+/// opens it in the same way. O_NONBLOCK makes open(2) fail at once (EWOULDBLOCK) instead of waiting for the lease.
 void breakLease(int fd, int downTo, const FileLockEntry& lock) {
     const std::string self = fmt::format("/proc/self/fd/{}", fd);
     const int access = downTo == F_RDLCK ? O_RDONLY : O_WRONLY;
@@ -112,7 +112,7 @@ void restoreLease(int fd, const FileLockEntry& lock, const std::optional<FownEnt
     const int downTo = static_cast<int>(lock.type & ~kBreaking);
     const int access = sys(::fcntl(fd, F_GETFL), "read the flags of fd {}", fd) & O_ACCMODE;
     setLease(fd, access == O_RDONLY ? F_RDLCK : F_WRLCK, lock);
-    // The process got its signal about the broken lease before the dump: it mustn't get it again.
+    // The process got its signal before the dump, so it mustn't get a second one.
     sys(::fcntl(fd, F_SETOWN, 0), "take the signal owner from fd {}", fd);
     breakLease(fd, downTo, lock);
     if (owner)
@@ -135,7 +135,7 @@ void LockDump::addLock(const OpenFd& file, FileId id, const kernel::FileLock& lo
     const Key key{flag, whose, lock.devMajor, lock.devMinor, lock.inode, lock.start, lock.end};
     const auto [at, fresh] = locks_.try_emplace(key);
     FileLockEntry& entry = at->second;
-    // The process that set it is the best to set it again: the kernel shows its pid.
+    // The process that set the lock should set it again: the kernel shows its pid.
     const HostPid setter(lock.pid);
     const bool better =
         !file.inFlight && (entry.pid == 0 || (TreePid(entry.pid) != pids.inside(setter) && file.pid == setter));
@@ -234,7 +234,7 @@ struct flock asPosixLock(const FileLockEntry& lock) {
 void failLock(int code, const FileLockEntry& lock) {
     Error error(code, fmt::format("set the {}", describeLock(lock)));
     if (code == EAGAIN || code == EACCES)
-        error.addHint("somebody else has the file locked, or open, by now");
+        error.addHint("another process has the file locked or open");
     throw error;
 }
 

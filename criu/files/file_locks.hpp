@@ -33,22 +33,22 @@ namespace criu::files {
 struct OpenFd;
 }
 
-/// Locks and leases on files: flock(2), fcntl_locking(2). POSIX locks belong to a process; the others to an open file
+/// Locks and leases on files: flock(2), fcntl_locking(2). POSIX locks belong to a process, the others to an open file
 /// description.
 namespace criu::files {
 
 class LockDump {
 public:
-    /// Notes the locks that the kernel shows of a descriptor. Throws Error for kinds that can't be set again.
+    /// Stores the locks that the kernel shows for a descriptor. Throws Error for kinds that can't be set again.
     void add(const OpenFd& file, FileId id, const model::TreePids& pids);
 
-    /// Writes filelocks.img if there are any.
+    /// Writes filelocks.img if there are locks.
     void finish(const ImageDir& images) const;
 
 private:
     void addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock, const model::TreePids& pids);
 
-    /// One lock however many descriptors show it: kind, whose it is (process or description), device, inode and range.
+    /// Identifies a lock that several descriptors may show: kind, owner (process or description), device, inode, range.
     using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t,
                            std::uint64_t>;
     std::map<Key, FileLockEntry> locks_;
@@ -57,31 +57,31 @@ private:
 
 class LockRestore {
 public:
-    /// Throws Error for kinds it doesn't know, and for locks of processes that aren't `alive`.
+    /// Throws Error for unknown kinds, and for locks of processes that aren't `alive`.
     void load(const ImageDir& images, const std::function<bool(TreePid)>& alive);
 
-    /// Locks of a process' descriptors that go with the description, and those of one in flight.
+    /// Return the locks of descriptions: those of a process' descriptors, and those of descriptions in flight.
     [[nodiscard]] std::vector<const FileLockEntry*> ofDescriptions(TreePid pid) const;
     [[nodiscard]] std::vector<const FileLockEntry*> inFlight() const;
-    /// POSIX locks of a process. They go with the first descriptor of the file that the process closes, so they are
-    /// set when criu has closed all of its own.
+    /// Returns the POSIX locks of a process. The kernel removes them when the process closes any descriptor of the
+    /// file. So they are set after criu has closed its descriptors.
     [[nodiscard]] std::vector<const FileLockEntry*> ofProcess(TreePid pid) const;
 
 private:
     std::vector<Record<FileLockEntry>> locks_;
 };
 
-/// Sets a flock, an open file description lock or a lease, through the descriptor and in the process it was set by.
-/// `owner`: who gets the description's signals; a lease would make it this process, and breaking it would send one.
+/// Sets a flock, an open file description lock or a lease. Runs in the process that had set it, with its descriptor.
+/// `owner`: signal owner of the description; a lease would replace it by this process, and a break would send a signal.
 void setDescriptionLock(int fd, const FileLockEntry& lock, const std::optional<FownEntry>& owner);
 
-/// Argument of fcntl(F_SETLK) for a POSIX lock.
+/// Returns the argument of fcntl(F_SETLK) for a POSIX lock.
 [[nodiscard]] struct flock asPosixLock(const FileLockEntry& lock);
 
-/// Throws the Error for a lock that couldn't be set.
+/// Throws the Error for a lock that can't be set.
 [[noreturn]] void failLock(int code, const FileLockEntry& lock);
 
-/// "POSIX lock on fd 3", for messages.
+/// Returns "POSIX lock on fd 3", for messages.
 [[nodiscard]] std::string describeLock(const FileLockEntry& lock);
 
 }  // namespace criu::files

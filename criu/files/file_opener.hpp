@@ -23,45 +23,45 @@ struct Options;
 
 namespace criu::files {
 
-/// What opening a path makes sure of.
+/// Check of a file after it was opened by path.
 enum class PathCheck : std::uint8_t {
-    Same,     ///< that it is the file that was dumped (size, mode, build id as the options say)
-    Nothing,  ///< whatever has the name is taken
+    Same,     ///< requires the dumped file (size, mode, build id, depending on options)
+    Nothing,  ///< no check
 };
 
-/// What RestoredFile::open() may use, in a restored process.
+/// Functions that RestoredFile::open() may use in a restored process.
 class FileOpener {
 public:
     virtual ~FileOpener() = default;
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
-    /// Who does what takes rights outside of the tree's user namespace; null if the tree has none of its own.
+    /// Does privileged calls outside of the tree's user namespace; null if the tree has no private one.
     [[nodiscard]] virtual const kernel::Usernsd* usernsd() const = 0;
-    /// Hands over the description for `id`. It is put at its numbers (or stored for children) at once.
+    /// Passes the description for `id`. It is put at its descriptor numbers, or stored for children, at once.
     virtual void provide(FileId id, UniqueFd fd) = 0;
-    /// Instead of provide(): what is needed isn't there yet. RestoredFile::open() is called again when other files have
-    /// been opened; the restore fails if that doesn't help.
+    /// Called instead of provide() if another file must be opened first. RestoredFile::open() is called again when
+    /// other files are open. The restore fails if none of them helps.
     virtual void postpone() = 0;
-    /// Moves a descriptor to the service range, out of the numbers that restored files need. For kinds that hold
-    /// several descriptors at a time: one at a low number could be where provide() has to put another.
+    /// Moves a descriptor to the service range. For kinds that hold several descriptors at a time: provide() may need a
+    /// low number.
     virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
-    /// A descriptor of an id that is open in this process or that this process inherited; -1 if there is none.
+    /// Returns the descriptor of an id that is open or inherited in this process; -1 if there is none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
-    /// Whether a process of the tree will have the id as a descriptor, so that RestoredTree can fetch it.
+    /// True if a process of the tree gets a descriptor of the id, from which RestoredTree can fetch it.
     [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
-    /// The descriptor that --inherit-fd gives for a name; -1 if none. It stays the caller's: copy it.
+    /// Returns the descriptor that --inherit-fd gives for a name; -1 if there is none. The caller must copy it.
     [[nodiscard]] virtual int inherited(std::string_view name) const = 0;
-    /// What this process calls a process or process group of the tree, in its own pid namespace; zero for one that it
-    /// doesn't see and that isn't there. Throws Error for a process that is there, but can't be seen from here.
+    /// Returns the pid of a process or process group of the tree in the pid namespace of this process. Zero if it
+    /// doesn't exist and isn't visible here. Throws Error if it exists and isn't visible here.
     [[nodiscard]] virtual pid_t numberOf(TreePid process) const = 0;
-    /// For what has descriptions in several namespaces (RestoredFile::spansNamespaces()): runs `work` in the network
-    /// namespace of this number in images, or where paths on this mount of the images lead.
+    /// Run `work` in the network namespace with this namespace id, or in the mount namespace of this mount. For objects
+    /// with descriptions in several namespaces (RestoredFile::spansNamespaces()).
     virtual void inNetwork(std::uint32_t number, const std::function<void()>& work) = 0;
     virtual void onMount(int mount, const std::function<void()>& work) = 0;
-    /// Opens a path entry (a regular-file entry) afresh with other flags: for fifos, terminals, mappings.
+    /// Opens a path entry (a regular-file entry) again with other flags: for fifos, terminals, mappings.
     virtual UniqueFd openPath(FileId regular, int flags, PathCheck check) = 0;
-    /// The same with PathCheck::Same.
+    /// Opens it with PathCheck::Same.
     UniqueFd openPath(FileId regular, int flags) { return openPath(regular, flags, PathCheck::Same); }
 };
 

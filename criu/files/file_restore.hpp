@@ -30,28 +30,28 @@ struct Options;
 
 namespace criu::files {
 
-/// What a kind of files may use while images are read.
+/// Functions that a fd kind may use while images are read.
 class FileRestore {
 public:
     virtual ~FileRestore() = default;
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
-    /// The entry of an id; throws Error if the images have none.
+    /// Returns the entry of an id; throws Error if the images have none.
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
-    /// All entries of a kind, in order of their ids.
+    /// Returns all entries of a type in the order of their ids.
     [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
-    /// The number of the namespace of a kind that the tree was in; nothing if the images don't say.
+    /// Returns the namespace id of the tree's namespace; empty if the images don't say.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const = 0;
-    /// Whether the image has a process of this pid.
+    /// True if the images have a process of this pid.
     [[nodiscard]] virtual bool hasProcess(TreePid pid) const = 0;
-    /// The object that restores an id; collected now if it wasn't yet.
+    /// Returns the object that restores an id; collects it first if needed.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
-    /// All descriptions in the descriptor tables that `id` is in, by ascending number of their descriptors.
+    /// Returns all descriptions in the descriptor tables that contain `id`, in the order of their descriptors.
     [[nodiscard]] virtual std::vector<FileId> besides(FileId id) const = 0;
-    /// The processes that have the description.
+    /// Returns the processes that have the description.
     [[nodiscard]] virtual std::vector<TreePid> users(FileId id) const = 0;
-    /// Whether it is standard input, output or error of one of them.
+    /// True if it is standard input, output or error of one of them.
     [[nodiscard]] virtual bool isStandardStream(FileId id) const = 0;
 };
 

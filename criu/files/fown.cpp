@@ -15,7 +15,8 @@
 namespace criu::files {
 namespace {
 
-constexpr int kGetOwnerUids = 17;  // F_GETOWNER_UIDS of the kernel's <linux/fcntl.h>, which clashes with libc's
+// F_GETOWNER_UIDS of <linux/fcntl.h>, which can't be included together with libc's header
+constexpr int kGetOwnerUids = 17;
 
 }  // namespace
 
@@ -23,7 +24,7 @@ FownEntry* readOwner(int fd, Arena& arena) {
     auto* const entry = arena.make<FownEntry>();
     f_owner_ex owner{};
     if (::fcntl(fd, F_GETOWN_EX, &owner) < 0) {
-        if (errno == EBADF)  // O_PATH
+        if (errno == EBADF)  // O_PATH descriptor
             return entry;
         failErrno("read the signal owner of a file");
     }
@@ -70,7 +71,7 @@ void restoreOwner(int fd, const FownEntry& owner) {
     std::optional<kernel::PrctlStateScope> kept;
     if (other) {
         kept.emplace();
-        // The saved uid stays, as the way back.
+        // Keeps the saved uid, which permits the way back.
         sys(::setresuid(owner.uid, owner.euid, saved), "take uid {} for a file's signal owner", owner.uid);
     }
     const f_owner_ex to{static_cast<decltype(f_owner_ex::type)>(owner.pid_type), static_cast<pid_t>(owner.pid)};

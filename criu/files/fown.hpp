@@ -6,21 +6,20 @@
 #include "criu/model/tree_pids.hpp"
 #include "images/fown.fwd.hpp"
 
-/// Who gets signals about an open file description (F_SETOWN, F_SETSIG). Part of every kind of file.
+/// Signal owner of an open file description (F_SETOWN, F_SETSIG). All fd kinds have it.
 namespace criu::files {
 
-/// Reads the owner of a description through any descriptor of it, with uids and pid as criu has them. An O_PATH
-/// descriptor has none.
+/// Reads the signal owner by any descriptor of the description, with host uids and pid. An O_PATH descriptor has none.
 FownEntry* readOwner(int fd, Arena& arena);
 
-/// Has the uids and the pid as the tree calls them. No owner is left if the tree doesn't know the process.
+/// Translates uids and pid to those of the tree. Clears the owner if its process isn't in the tree.
 void translateOwner(FownEntry& owner, const model::IdMap& ids, const model::TreePids& pids);
 
-/// Sets only which signal it gets (F_SETSIG).
+/// Sets only the signal (F_SETSIG).
 void restoreSignal(int fd, const FownEntry& owner);
 
-/// Sets it again, and which signal it gets; the owner process must exist. Runs as root of the namespace and takes on
-/// the recorded uids meanwhile: the kernel stores the uids of the setter for permission checks at signal time.
+/// Sets the owner and the signal; the owner process must exist. Runs as root of the user namespace and takes the
+/// recorded uids for the call: the kernel stores the setter's uids for permission checks of later signals.
 void restoreOwner(int fd, const FownEntry& owner);
 
 }  // namespace criu::files

@@ -24,7 +24,7 @@
 namespace criu::files {
 namespace {
 
-constexpr std::uint64_t kChunkedFrom = 12288;  // smaller bodies follow their record directly
+constexpr std::uint64_t kChunkedFrom = 12288;  // smaller contents follow their record directly
 constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
 
 bool isDevice(mode_t mode) {
@@ -54,7 +54,7 @@ void copyRange(int from, std::uint64_t offset, std::uint64_t length, ImageWriter
     }
 }
 
-/// Data extents only; holes stay holes.
+/// Copies only data extents, so holes stay holes.
 void copyChunks(int from, std::uint64_t size, ImageWriter& to, StopRequest& stop) {
     forEachData(from, size, [&](std::uint64_t start, std::uint64_t end) {
         GhostChunkEntry chunk = GHOST_CHUNK_ENTRY__INIT;
@@ -94,7 +94,7 @@ void fillRegular(ImageReader& image, const GhostFileEntry& entry, int to) {
     }
 }
 
-/// Gives `at` a new inode without content or owner. Regular files are returned open for writing, others as O_PATH.
+/// Creates a new inode without content or owner at `at`. Returns regular files open for writing, others as O_PATH.
 UniqueFd createInode(const GhostFileEntry& entry, const std::string& path, kernel::CreatedName& at) {
     const auto mode = static_cast<mode_t>(entry.mode);
     const ErrorContext context([&] { return path; });
@@ -112,11 +112,12 @@ UniqueFd createInode(const GhostFileEntry& entry, const std::string& path, kerne
     fail("the ghost has a mode of no known file type ({:#o})", entry.mode);
 }
 
-/// `made` is what createInode() returned: nothing here goes by the name, which others may have given to something else.
+/// Sets owner, mode and times. Uses `made`, the result of createInode(), and not the name, which another user may have
+/// replaced.
 void setMetadata(const GhostFileEntry& entry, const std::string& path, int made, const model::IdMap& ids) {
     const ErrorContext context([&] { return path; });
     changeOwner(made, ids.outerUid(entry.uid), ids.outerGid(entry.gid));
-    // After chown(2), which takes the set-user-id and set-group-id bits away.
+    // Comes after chown(2), which clears the set-user-id and set-group-id bits.
     if (!S_ISLNK(static_cast<mode_t>(entry.mode)))
         changeMode(made, static_cast<mode_t>(entry.mode) & 07777);
     if (entry.atim != nullptr && entry.mtim != nullptr) {
@@ -127,7 +128,7 @@ void setMetadata(const GhostFileEntry& entry, const std::string& path, int made,
     }
 }
 
-/// Makes all directories on the way to `path` in a fresh file system that nobody sees.
+/// Creates all directories above `path` in a new file system that isn't attached.
 kernel::CreatedName createDetachedName(int fileSystem, const std::string& path) {
     std::string at;
     for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
@@ -137,8 +138,8 @@ kernel::CreatedName createDetachedName(int fileSystem, const std::string& path) 
     return kernel::CreatedName::below(fileSystem, path.substr(1));
 }
 
-/// File systems of which an O_PATH descriptor keeps a deleted inode. Servers of others (FUSE, SMB, 9p) drop a file that
-/// has neither a name nor an open descriptor.
+/// True for file systems on which an O_PATH descriptor keeps a deleted inode. The servers of others (FUSE, SMB, 9p)
+/// drop a file without a name and an open descriptor.
 bool keepsDeletedInodes(int file) {
     constexpr decltype(statfs::f_type) kLocal[] = {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, RAMFS_MAGIC,
                                                    TMPFS_MAGIC,       XFS_SUPER_MAGIC,  F2FS_SUPER_MAGIC};
@@ -147,8 +148,8 @@ bool keepsDeletedInodes(int file) {
            std::find(std::begin(kLocal), std::end(kLocal), system.f_type) != std::end(kLocal);
 }
 
-/// Opens a file that is about to lose its name for reading or writing, where O_PATH isn't enough to keep it. Elsewhere
-/// O_PATH stays: the kernel grants no write lease (F_SETLEASE) on a file that others have open.
+/// Opens a file that will lose its name for reading or writing, where O_PATH doesn't keep it. Elsewhere keeps O_PATH:
+/// the kernel grants no write lease (F_SETLEASE) on a file that is open elsewhere.
 UniqueFd held(UniqueFd file) {
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || keepsDeletedInodes(file.get()))
@@ -240,13 +241,13 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     oldInode_ = {entry->dev, entry->ino};
     std::string name = path;
     if (isDevice(mode)) {
-        // A node in the file system is a way to the device for whoever may open it, be it for a moment: so it is made
-        // where nobody looks. The mount ends with the last descriptor that leads there.
+        // Creates a device node in a detached file system. On a visible path, another user could open the device for a
+        // moment. The mount ends with its last descriptor.
         const UniqueFd apart = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
         temporary_ = createDetachedName(apart.get(), path);
     } else {
-        // A directory can't be linked, so it gets its old name at once if that is free. Else the pid makes the name
-        // this restore's own.
+        // A directory can't be hard-linked, so it gets its old name at once if that is free. Other names contain criu's
+        // pid, which makes them unique.
         struct stat there {};
         if (!S_ISDIR(mode) || ::lstat(path.c_str(), &there) == 0)
             suffix_ = fmt::format(".cr.{:x}.{}.ghost", id, ::getpid());

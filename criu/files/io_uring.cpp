@@ -27,7 +27,7 @@ std::string plural(std::uint32_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// Whether the dump may succeed if it is tried again later.
+/// Whether a later dump may succeed.
 enum class RingRefusal : std::uint8_t { ForNow, ForGood };
 
 [[noreturn]] void refuse(const OpenFd& file, std::string_view what, RingRefusal how = RingRefusal::ForGood) {
@@ -39,8 +39,8 @@ enum class RingRefusal : std::uint8_t { ForNow, ForGood };
     throw error;
 }
 
-/// Every request has had its completion. That is what the counters say as long as each request makes exactly one, so
-/// rings on which some made more or none are refused.
+/// Throws Error unless every request has its completion. Compares counters, which is valid only if each request makes
+/// exactly one completion. Refuses rings with more or fewer.
 void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
     const auto inFlight = static_cast<std::int32_t>(info.sqTaken - info.cqPosted);
     if (inFlight > 0)
@@ -50,7 +50,7 @@ void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
         refuse(file, fmt::format("with {} in flight", plural(info.waiting, "request")), RingRefusal::ForNow);
     if (inFlight < 0)
         refuse(file,
-               "on which requests have made several completions each, so that nobody can tell how many are still "
+               "on which requests have made several completions each, so that it is unknown how many are still "
                "in flight");
     if (info.overflowed != 0)
         refuse(file, fmt::format("with {} that found no room", plural(info.overflowed, "completion")),
@@ -114,7 +114,7 @@ public:
     }
 
 private:
-    /// A ring whose registered files are to be found among the descriptors of the process, when all of them are known.
+    /// A ring whose registered files are found when all descriptors of the process are known.
     struct Pending {
         HostPid pid;
         std::string name;
@@ -122,7 +122,7 @@ private:
         std::vector<kernel::IoUringFile> files;
         bool hasEventFd = false;
     };
-    /// Descriptions that a process has open, by what their links say.
+    /// Open file descriptions of a process, by the text of their links.
     using Candidates = std::map<std::string, std::set<FileId>, std::less<>>;
 
     static void storeBuffers(const kernel::IoUringInfo& info, IoUringEntry& out, Arena& arena) {
@@ -144,7 +144,7 @@ private:
         return found;
     }
 
-    /// As fdinfo shows paths.
+    /// Escapes a path as fdinfo does.
     static std::string escaped(std::string_view path) {
         std::string out;
         for (const char byte : path) {
@@ -156,7 +156,7 @@ private:
         return out;
     }
 
-    /// fdinfo shows only the path of a registered file, not which description it is: if several fit, it is refused.
+    /// Finds the description of a registered file. fdinfo shows only its path, so several matches are refused.
     static FileId only(const Pending& ring, std::string_view what, std::string_view path, const Candidates& all) {
         const auto found = all.find(path);
         if (found == all.end())

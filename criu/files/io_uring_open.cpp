@@ -21,10 +21,9 @@
 namespace criu::files {
 namespace {
 
-/// Setup flags that change the layout of what program and kernel share. Others don't matter, with one exception,
-/// IORING_SETUP_SUBMIT_ALL, without which a request that fails stops the submission of those behind it. The kernel
-/// doesn't show whether the program had set it, so it is always set: of the two mistakes this is the one after which no
-/// request is left behind.
+/// Setup flags that change the layout of the shared memory; others have no effect on a restored ring. The exception is
+/// IORING_SETUP_SUBMIT_ALL, which the kernel doesn't show: without it, a failed request stops the submission of later
+/// ones. A restore always sets it, so that no request is left unsubmitted.
 constexpr std::uint32_t kCarriedFlags = IORING_SETUP_SQE128 | IORING_SETUP_CQE32 | kernel::kIoUringNoArray;
 constexpr std::uint32_t kAlwaysSet = IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL;
 constexpr std::uint32_t kMostSlots = 1U << 20;
@@ -119,10 +118,9 @@ private:
             failWith(-result, "register {}", what);
     }
 
-    /// The kernel has private copies of the ring's counters that nothing can set, so a new ring gets to the values of
-    /// the old one as that did: by requests, here requests of zeroes, which is IORING_OP_NOP. The program's counter of
-    /// completions taken must never be ahead of where it will stay: the kernel concludes from it which places are free,
-    /// and remembers that for a while.
+    /// Advances the kernel's private counters, which no call sets, by submitting zeroed requests (IORING_OP_NOP). The
+    /// program's head of the completion queue must never exceed its final value: the kernel derives free entries from
+    /// it and caches the result.
     void advance(int ring, const kernel::IoUringMemory& memory) const {
         const std::span<std::uint32_t> array = memory.sqArray();
         for (std::size_t i = 0; i < array.size(); ++i)

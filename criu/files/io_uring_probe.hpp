@@ -12,40 +12,39 @@
 
 namespace criu::files {
 
-/// Whether a ring is one that answers a single thread only (IORING_SETUP_SINGLE_ISSUER), which isn't the caller.
+/// True if a ring serves only one thread (IORING_SETUP_SINGLE_ISSUER) and the caller isn't that thread.
 [[nodiscard]] bool belongsToAnother(int ring) noexcept;
 
-/// Asks for all answers but the last. `ask`: makes the request at kNowhere with a count of 1; returns an errno value.
+/// Collects all answers but the last. `ask`: makes the request at kNowhere with a count of 1; returns an errno value.
 [[nodiscard]] RingAnswers askRing(const std::function<int(unsigned request)>& ask);
 
-/// An address from which the kernel can't copy, whoever asks: programs may have mapped the first page, but never the
-/// last one.
+/// An address that the kernel can't read in any process: a program may map the first page, but never the last.
 inline constexpr std::uint64_t kNowhere = ~std::uint64_t{0xfff};
 
-/// What asks for a group of provided buffers (struct io_uring_buf_status of Linux 6.8). The answer is ENOENT if there
-/// is none of that number.
+/// Argument of a query for a group of provided buffers (struct io_uring_buf_status of Linux 6.8). The kernel returns
+/// ENOENT if no group has this number.
 struct BufferGroupStatus {
     std::uint32_t group = 0;
     std::uint32_t head = 0;
     std::uint32_t reserved[8] = {};
 };
 inline constexpr std::uint32_t kBufferGroups = 65536;
-/// Whether the kernel answers that. Throws Error.
+/// True if the kernel supports that query. Throws Error.
 [[nodiscard]] bool reportsBufferGroups();
 
-/// Finds out what no file of /proc says of a ring whose program stands still: how it was set up, and what is registered
-/// with it. Most answers come from requests that are refused in one way or another.
+/// Finds properties of a frozen program's ring that /proc doesn't show: setup flags and registered objects. Most
+/// results come from requests that the kernel refuses.
 class IoUringProbe {
 public:
-    /// `ring`: a descriptor of it here; stays the caller's and must outlive this. Throws Error if the program's part of
-    /// the ring is nowhere to be found. `owners`: what the thread is answered that the ring belongs to; may be null.
+    /// `ring`: a descriptor that stays the caller's and outlives this object. Throws Error if the program's part of the
+    /// ring can't be found. `owners`: answers that the ring owner got; may be null.
     IoUringProbe(int ring, const kernel::IoUringInfo& info, const RingAnswers* owners);
 
-    /// Why the ring can't be dumped ("that …"); empty if nothing stands against it.
+    /// Returns why the ring can't be dumped ("that …"); empty if it can.
     [[nodiscard]] std::string whatCantBeCarried();
-    /// To be asked when nothing stands against it.
+    /// Valid if the ring can be dumped.
     [[nodiscard]] bool hasEventFd() const noexcept;
-    /// Sizes, counters and contents.
+    /// Stores sizes, counters and contents.
     void store(IoUringEntry& out, Arena& arena) const;
 
 private:
@@ -58,8 +57,8 @@ private:
     const kernel::IoUringInfo& info_;
     const RingAnswers* owners_;
     RingAnswers answers_;
-    std::uint32_t flags_ = 0;  ///< IORING_SETUP_
-    std::string doubt_;        ///< why the flags couldn't be found out
+    std::uint32_t flags_ = 0;  ///< IORING_SETUP_…
+    std::string doubt_;        ///< why the flags are unknown
 };
 
 }  // namespace criu::files

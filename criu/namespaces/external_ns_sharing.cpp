@@ -109,7 +109,8 @@ private:
         const bool needed = kind == NamespaceKind::Mount || kind == NamespaceKind::Net;
         if (!needed || inputs_.options.finalState == model::FinalState::Running) {
             if (warned_.emplace(kind, member.ids.of(kind).value_or(0)).second)
-                inputs_.log.warn("A restore makes a namespace apart from what is outside: {}", text);
+                inputs_.log.warn("A restore creates a separate namespace, which external processes aren't in: {}",
+                                 text);
             return;
         }
         Error error(0, fmt::format("{}: a restored process would be in another one, apart from that", text));

@@ -96,7 +96,7 @@ struct DumpNsContext {
     cgroup::CgroupDump* cgroups = nullptr;
     /// Returns the cgroup namespace in which a process of the tree sees paths of cgroups.
     std::function<cgroup::CgroupNsView(HostPid)> cgroupViewOf = [](HostPid) { return cgroup::CgroupNsView{}; };
-    /// Returns the semaphore sets of a process' IPC namespace, so that the caller can add the process' adjustments to
+    /// Returns the semaphore sets of a process' IPC namespace, so that the caller can add the process' undo values to
     /// them. Null if the process is in criu's IPC namespace.
     std::function<std::vector<SemaphoreSet>*(HostPid)> semaphoresOf = [](HostPid) { return nullptr; };
     /// POSIX message queues of the root's IPC namespace; null if that is criu's.

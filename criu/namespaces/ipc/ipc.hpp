@@ -36,7 +36,7 @@ public:
     /// The named queues of the namespace. The dump adds the deleted ones.
     [[nodiscard]] PosixQueuesDump& posixQueues() noexcept { return posixQueues_; }
 
-    /// Semaphore sets with their values at check(). The dump adds the processes' adjustments before write().
+    /// Semaphore sets with their values at check(). The dump adds the processes' undo values before write().
     [[nodiscard]] std::vector<SemaphoreSet>& semaphores() noexcept { return semaphores_; }
 
     /// Writes the images; returns the number of pages written. All users of the namespace must be frozen. Throws Error,

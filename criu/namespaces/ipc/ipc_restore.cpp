@@ -128,7 +128,7 @@ public:
 
     void enter(const model::Task& task) const override { further_.enter(task); }
 
-    /// Sets the process' semaphore adjustments (SEM_UNDO).
+    /// Sets the process' semaphore undo values (SEM_UNDO).
     void complete(const model::Task& task) const override {
         const auto other =
             task.ids ? others_.find(numberOf(**task.ids, NamespaceKind::Ipc).value_or(0)) : others_.end();

@@ -14,7 +14,7 @@
 /// System V semaphore sets (semget(2)) of the calling thread's IPC namespace.
 namespace criu::namespaces {
 
-/// A semaphore adjustment of one process.
+/// A semaphore undo value of one process.
 struct HeldSemUndo {
     TreePid pid;
     SemUndoValue adjustment;
@@ -32,7 +32,7 @@ struct SemaphoreSet {
 /// Throws Error.
 [[nodiscard]] std::vector<SemaphoreSet> readSemaphoreSets();
 
-/// Returns the ids of sets that semop(2) has changed at least once. A process can't have adjustments of other sets.
+/// Returns the ids of sets that semop(2) has changed at least once. A process can't have undo values of other sets.
 /// Throws Error.
 [[nodiscard]] std::vector<int> listUsedSemaphoreSets();
 
@@ -47,7 +47,7 @@ void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& set
 /// Throws Error.
 void makeSemaphoreSet(const SemaphoreSet& set);
 
-/// Sets the adjustments of this pid for the calling process. Throws Error.
+/// Sets the undo values of this pid for the calling process. Throws Error.
 void applySemUndo(std::span<const SemaphoreSet> sets, TreePid pid);
 
 }  // namespace criu::namespaces

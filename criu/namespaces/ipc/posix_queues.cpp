@@ -149,7 +149,7 @@ std::vector<PosixMessage> copyPosixMessages(int queue) {
     const kernel::PosixQueueState state = kernel::readPosixQueueState(queue);
     TakenMessages taken(queue, state);
     if (!taken.putBack())
-        failErrno("put back {} messages, which are lost: somebody else uses the queue", taken.missing());
+        failErrno("put back {} messages, which are lost: another process uses the queue", taken.missing());
     return taken.copies();
 }
 

@@ -74,7 +74,7 @@ bool AutofsDump::take(const Mount& mount) {
     else if (options.pipeInode)
         found = find(options);
     if (found && tree_.root().ids.of(kernel::NamespaceKind::User) != tree_.criu.of(kernel::NamespaceKind::User))
-        fail("the kernel lets nobody in a user namespace mount such a file system");
+        fail("the kernel permits no mount of an autofs in a user namespace");
     if (found)
         taken_.emplace(mount.device, *found);
     return found.has_value();

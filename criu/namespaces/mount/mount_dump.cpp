@@ -446,7 +446,7 @@ void MountDump::takeOutLocked(Space& space) const {
         log_.info("Mount namespace {}: {} mounts that locked mounts cover aren't dumped", space.number, out.size());
 }
 
-/// Removes the unwanted mounts from the tree and the table, except those that others lie on. Returns the removed ids.
+/// Removes the unwanted mounts from the tree and the table, except parents of other mounts. Returns the removed ids.
 std::set<int> MountDump::takeOut(Space& space, const std::set<int>& unwanted) {
     std::set<int> out;
     if (!unwanted.empty())
@@ -502,7 +502,8 @@ bool MountDump::matchOutside(Mount& mount, const MountPaths& paths, std::span<co
 void MountDump::check(const Plugins& plugins) {
     if (root() != nullptr && root()->kind.content == FsContent::Files && !rootOutside_ && !hasContent(*root()))
         fail(
-            "the root, {}, is the directory {} of a file system in memory that nobody outside has; its files can't be "
+            "the root, {}, is the directory {} of a file system in memory that is mounted nowhere else; its files "
+            "can't be "
             "dumped",
             root()->describe(), root()->root);
     for (Space& space : spaces_)
@@ -602,12 +603,12 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Pl
         return;
     }
     Error error(0, mount.isWhole() && !isOnRoot(mount)
-                       ? fmt::format("{} is of a file system that can't be mounted anew", mount.describe())
+                       ? fmt::format("{} is of a file system that a restore can't mount", mount.describe())
                        : fmt::format("{} is a mount of {} from outside of the tree's mount namespace", mount.describe(),
                                      mount.root));
     error.addHint(fmt::format("name it with --external mnt[{}]:NAME{}", mount.mountPoint,
                               mount.isWhole() && mount.kind.code != FSTYPE__OVERLAYFS
-                                  ? fmt::format(", or mount it anew with --enable-fs {}", mount.fsType)
+                                  ? fmt::format(", or let the restore mount it with --enable-fs {}", mount.fsType)
                                   : std::string()));
     throw error;
 }
@@ -624,7 +625,7 @@ void MountDump::checkAutomount(Mount& mount, const Plugins& plugins) {
     Error error(0, mayBeMade ? fmt::format("{} is served by process group {}, of which no process in the pid namespace "
                                            "of the tree has its pipe",
                                            mount.describe(), kernel::parseAutofsOptions(mount.options).group)
-                             : fmt::format("{} is in a mount namespace beside criu's, where it can't be mounted anew",
+                             : fmt::format("{} is in a mount namespace beside criu's, where a restore can't mount it",
                                            mount.describe()));
     error.addHint(fmt::format("{}name the mount with --external mnt[{}]:NAME",
                               mayBeMade ? "dump the daemon, too, or " : "", mount.mountPoint));

@@ -73,7 +73,7 @@ private:
         UniqueFd root;
         kernel::MountTable table{{}};  ///< as the kernel shows it
         MountTree mounts;
-        bool lacksProc = false;  ///< its root has no directory /proc
+        bool lacksProc = false;  ///< the root of the namespace has no directory /proc
     };
 
     [[nodiscard]] std::vector<Mount*> all();

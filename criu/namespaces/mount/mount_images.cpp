@@ -83,7 +83,7 @@ void MountImages::requireSources() const {
         if (!isRoot(*mount) && !mount->externalName && !mount->ofPlugin && mount->isWhole() &&
             mount->kind.content == FsContent::Unknown && !mount->isOverlay() &&
             !(hasMain_ && mount->device == main()->mounts.root().device)) {
-            Error error(0, fmt::format("{} is of a file system that can't be mounted anew", mount->describe()));
+            Error error(0, fmt::format("{} is of a file system that a restore can't mount", mount->describe()));
             error.addHint("have it mounted with --enable-fs");
             throw error;
         }

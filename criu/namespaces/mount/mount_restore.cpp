@@ -123,7 +123,7 @@ private:
 /// Unmounts criu's mounts, which lie on top, until "/" leads to mount `top`.
 void unmountUntil(std::optional<int> top) {
     const auto covering = [] {
-        const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open what is mounted on the root"));
+        const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open the topmost mount on the root"));
         return kernel::mountIdOf(fd.get());
     };
     while (covering() != top)
@@ -136,7 +136,7 @@ void pivotTo(int root) {
     sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
 }
 
-/// Makes a mount of the staging file system the root. Unmounts all others until "/" leads to mount `top`.
+/// Makes a mount of the mount staging the root. Unmounts all others until "/" leads to mount `top`.
 void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> top) {
     // pivot_root(2) refuses a shared mount. A peer keeps the peer group alive until the mount joins again.
     UniqueFd peer;
@@ -150,8 +150,8 @@ void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> 
     pivotTo(root);
     if (peer)
         kernel::joinPropagation(peer.get(), root);
-    // Unmounts the staging file system, its root and the mounts on that. They become private first, so that other
-    // namespaces keep them.
+    // Unmounts the mount staging, its root and the mounts on that. They become private first, so that other namespaces
+    // keep them.
     kernel::makePrivateBelow(staging);
     unmountUntil(top);
 }

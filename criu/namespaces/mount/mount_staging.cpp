@@ -133,7 +133,7 @@ bool MountStaging::make(const Mount& mount) {
     return true;
 }
 
-/// Attaches a mount in the staging file system.
+/// Attaches a mount in the mount staging.
 void MountStaging::place(const Mount& mount, UniqueFd fd) {
     const std::string name = makePlace(std::to_string(mount.id), isOnDirectory(fd.get()));
     kernel::attachMountBelow(fd.get(), staging_.get(), name);
@@ -297,7 +297,7 @@ UniqueFd MountStaging::makeWhole(const Mount& mount) const {
     return whole;
 }
 
-/// Creates a directory or file of the staging file system as a mount point.
+/// Creates a directory or file of the mount staging as a mount point.
 std::string MountStaging::makePlace(std::string name, bool directory) const {
     if (directory)
         makeDirectory(staging_.get(), name, IfThere::Refused);

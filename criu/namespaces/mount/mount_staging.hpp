@@ -26,7 +26,7 @@ namespace criu::namespaces {
 struct RestoreNsContext;
 
 /// Creates each mount of the images separately: as a new file system, a clone of another mount, or a clone of an
-/// external one. All are private and lie in criu's staging file system until they are attached to each other.
+/// external one. All are private and lie in criu's mount staging until they are attached to each other.
 class MountStaging {
 public:
     /// All arguments outlive this object.
@@ -35,8 +35,8 @@ public:
     /// In criu's mount namespace, before makeAll(): opens the external sources.
     void openOutside(kernel::FdStore& store);
 
-    /// Mounts the staging file system over "/" and creates every mount. Leaves out overlays on directories of the tree,
-    /// and clones of these. Throws Error.
+    /// Mounts the mount staging over "/" and creates every mount. Leaves out overlays on directories of the tree, and
+    /// clones of these. Throws Error.
     void makeAll();
     /// Takes an overlay that the caller mounted when its layers were in place. Then creates the mounts that wait for
     /// it. Throws Error.
@@ -46,7 +46,7 @@ public:
     /// Throws Error if a mount couldn't be created for lack of a source.
     void requireAll() const;
 
-    /// Descriptor of the staging file system, until leave().
+    /// Descriptor of the mount staging, until leave().
     [[nodiscard]] int fd() const noexcept { return staging_.get(); }
     /// Descriptor of a mount, until forget().
     [[nodiscard]] int made(int id) const { return made_.at(id).get(); }
@@ -63,8 +63,8 @@ public:
     /// Creates a private mount that shows everything the mounts of a file system and peer group show.
     [[nodiscard]] UniqueFd makeWhole(const Mount& mount) const;
 
-    /// Called when all mounts are attached. Closes the staging file system and external sources, and deletes the names
-    /// of deleted mounted files.
+    /// Called when all mounts are attached. Closes the mount staging and external sources, and deletes the names of
+    /// deleted mounted files.
     void leave();
     /// In each process, when all have their files: connects the autofs mounts of which the process is the daemon.
     void activate(const model::Task& task) const { automounts_.activate(task); }

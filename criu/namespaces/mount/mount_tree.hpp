@@ -24,7 +24,7 @@ namespace criu::namespaces {
 /// Origin of a file system's content on restore.
 enum class FsContent : std::uint8_t {
     Kernel,   ///< the kernel shows global objects; one instance for all mounts
-    View,     ///< depends on the namespaces or options of the mount
+    View,     ///< the namespaces or options of the mount decide
     Files,    ///< files in memory; images contain them
     Daemon,   ///< a process creates content on lookup (autofs)
     Storage,  ///< stored elsewhere (a disk, other directories); a new mount shows it again
@@ -40,7 +40,7 @@ struct FsKind {
 };
 
 /// Returns the kind of a type as mountinfo shows it ("type.subtype" too). Kinds that `enabled` names (--enable-fs;
-/// "all") are mounted with their options. `code` is AUTO for those that images identify by name.
+/// "all") are mounted with their options. `code` is AUTO for kinds that images identify by name.
 [[nodiscard]] FsKind fsKindOf(std::string_view fsType, std::span<const std::string> enabled);
 
 /// Values of ext_key that mark the origin of a mount, in place of a name.
@@ -63,7 +63,7 @@ struct Mount {
     std::uint64_t flags = 0;  ///< MS_… flags of the mount
     std::uint64_t superFlags = 0;
     std::string source;
-    std::string options;  ///< of the file system, without its flags
+    std::string options;  ///< options of the file system, without its flags
     int shared = 0;       ///< id of the peer group; 0: none
     int master = 0;
     bool unbindable = false;

@@ -15,7 +15,7 @@ namespace criu::namespaces {
 /// Returns the mounts that this process attaches: all except external ones on other external ones.
 [[nodiscard]] std::set<int> mountsToAttachInUserns(const MountTree& tree);
 
-/// Directory of the staging file system for the root.
+/// Directory of the mount staging for the root.
 inline constexpr const char* kPlaceWithin = "assembled";
 
 struct UsernsMounts {
@@ -23,9 +23,9 @@ struct UsernsMounts {
     UniqueFd root;
 };
 
-/// Attaches the mounts `within` in the user namespace `owner`. The root of the calling process is a staging file system
-/// with each of these mounts by its id, the mounts that stay on it, and an empty directory kPlaceWithin. `proc`: a
-/// temporary proc file system; may be empty.
+/// Attaches the mounts `within` in the user namespace `owner`. The root of the calling process contains each of these
+/// mounts by its id, the mounts that stay on it, and an empty directory kPlaceWithin. `proc`: a temporary proc file
+/// system; may be empty.
 [[nodiscard]] UsernsMounts attachInUserns(const UniqueFd& owner, const MountTree& tree, const std::set<int>& within,
                                           const UniqueFd& proc);
 

@@ -42,8 +42,8 @@ kernel::NewLink described(const NetDeviceEntry& device, std::string_view kind) {
     return link;
 }
 
-/// Returns the options to set, without those that have the wanted value. A kernel may refuse to set an option it
-/// doesn't support, even to its present value.
+/// Returns the options that have another value than wanted. A kernel may refuse to set an option it doesn't support,
+/// even to its present value.
 std::vector<kernel::LinkOption> differing(const std::vector<kernel::LinkOption>& wanted,
                                           const std::vector<kernel::LinkOption>& present) {
     std::vector<kernel::LinkOption> differing;

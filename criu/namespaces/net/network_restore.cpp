@@ -156,7 +156,7 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
     };
 }
 
-/// Adds the wanted namespaces, and those that they refer to: a namespace has `nsid`s for others (RTM_NEWNSID), and veth
+/// Adds the wanted namespaces, and all that they refer to: a namespace has `nsid`s for others (RTM_NEWNSID), and veth
 /// and tunnel devices lead to them.
 void NetworkRestore::addKnown(std::set<std::uint32_t> wanted) {
     const auto addKnownBy = [&](const Space& space) {

@@ -145,7 +145,7 @@ void NetworksDump::requireNoExternalSharing(std::uint64_t inode) const {
         return;
     const std::string text = fmt::format("its network namespace {}", *holder);
     if (options_.finalState == model::FinalState::Running) {
-        log_.warn("A restore makes a namespace apart from what is outside: {}", text);
+        log_.warn("A restore creates a separate namespace, which external processes aren't in: {}", text);
         return;
     }
     Error error(0, fmt::format("{}: it would be restored in another one, apart from that", text));

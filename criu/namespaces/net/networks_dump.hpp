@@ -61,7 +61,7 @@ public:
     [[nodiscard]] sockets::NetworkLock& rootLock() noexcept { return rootLock_; }
     /// Devices that descriptors are attached to.
     [[nodiscard]] TunDevices& tunDevices() noexcept { return tunDevices_; }
-    /// Locks all namespaces, and later also those that are found then. Locks the root's only if it is private.
+    /// Locks all namespaces, and later also each newly found one. Locks the root's only if it is private.
     void lock();
 
     /// Return the namespace id for a socket or tun descriptor, and for a descriptor of a namespace. Any thread may call

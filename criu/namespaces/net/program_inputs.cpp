@@ -36,7 +36,7 @@ void requireText(std::string_view text, const char* what) {
 
 struct Word {
     std::string text;
-    bool open = false;  ///< its quotation mark isn't closed
+    bool open = false;  ///< a quotation mark isn't closed
 };
 
 /// Splits a line as iptables-restore does. Quotation marks may be anywhere; a backslash between them escapes the next
@@ -173,7 +173,7 @@ void requireNftablesRuleset(std::string_view saved) {
     requireText(saved, "nftables rules");
     constexpr std::string_view kForbiddenWords[] = {"include", "define", "redefine", "undefine"};
     int depth = 0;
-    bool atStart = true;  // of a statement
+    bool atStart = true;  // a statement begins here
     for (std::size_t at = 0; at < saved.size();) {
         const char c = saved[at];
         if (c == '#') {

@@ -39,7 +39,7 @@ void TunDevices::fill(std::uint32_t network, const kernel::NetworkLink& link, Ne
             fail("tun device {} of the tree's network namespace belongs to a process that isn't dumped", link.name);
         const UniqueFd fd = openTun();
         {
-            const ErrorContext context([] { return "nobody of the tree has it open"; });
+            const ErrorContext context([] { return "no process of the tree has it open"; });
             kernel::attachTun(fd.get(), link.name, out.flags);
         }
         settings = kernel::readTunSettings(fd.get(), (out.flags & IFF_TAP) != 0);

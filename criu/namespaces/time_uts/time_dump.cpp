@@ -106,7 +106,7 @@ private:
             process.describe(), maker->second->describe());
     }
 
-    /// proc/PID/timens_offsets shows the time namespace for children.
+    /// The kernel shows the time namespace for children in /proc/PID/timens_offsets.
     [[nodiscard]] kernel::TimeOffsets offsetsOf(std::uint32_t inode, const SeenProcess& member) const {
         for (const SeenProcess& process : inputs().tree.processes)
             if (process.ids.timeForChildren == inode)

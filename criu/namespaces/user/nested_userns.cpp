@@ -176,7 +176,7 @@ void NestedUserns::make(const Space& space, const model::IdMap& ofTree) const {
     UniqueFd there(ends[1]);
     const pid_t child = sys(::fork(), "create a process that makes a user namespace");
     if (child == 0) {
-        here.reset();  // it may have the number of a standard stream
+        here.reset();  // the descriptor may have the number of a standard stream
         runUsernsOwner(space.place.owner, group, above, there.get());
     }
     there.reset();

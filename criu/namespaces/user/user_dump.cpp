@@ -162,7 +162,7 @@ private:
         if (!above && errno == EPERM)
             fail("{} isn't below that of criu, and can't be dumped", name);
         if (!above)
-            failErrno("ask what is above {}", name);
+            failErrno("find the parent of {}", name);
         return kernel::namespaceInode(above.get());
     }
 
@@ -229,7 +229,7 @@ private:
                     continue;
                 }
                 if (!above)
-                    failErrno("ask what is above {}", whose);
+                    failErrno("find the parent of {}", whose);
                 addEmpty(std::move(owner), whose);
                 place(further_.size() - 1);
             }

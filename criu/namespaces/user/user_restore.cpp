@@ -111,15 +111,16 @@ private:
 void requireJoinable(const KindNsIds& numbers, std::uint32_t ofRoot, const JoinedNamespaces& joined) {
     if (numbers.own != 0)
         fail(
-            "--join-ns user: the tree had a pid namespace together with its user namespace, in which nobody of another "
-            "one could choose pids");
+            "--join-ns user: the tree had a pid namespace together with its user namespace, in which no process of "
+            "another "
+            "user namespace can choose pids");
     if (ofRoot == 0)
         fail("--join-ns user: the tree was in the user namespace of criu, and can't be put into another one");
     struct stat wanted {};
     sys(::fstat(joined.descriptor(NamespaceKind::User), &wanted), "look at the user namespace to be joined");
     // setns(2) would refuse it only at the end of the restore.
     if (wanted.st_ino == kernel::readNamespaceId(kernel::ProcDir().self(), NamespaceKind::User))
-        fail("--join-ns user: that is the user namespace of criu, which nobody in it can enter");
+        fail("--join-ns user: that is the user namespace of criu, which the kernel doesn't let criu enter again");
 }
 
 }  // namespace
