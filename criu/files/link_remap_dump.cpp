@@ -22,11 +22,11 @@
 #include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 
-/// Files that their paths don't lead to any more: which mount they are on, and temporary hard links (--link-remap).
+/// Files whose path doesn't lead to them any more: finds their mount and creates temporary hard links (--link-remap).
 namespace criu::files {
 namespace {
 
-/// Directories on the way to a path, from its parent on, as far as they are there.
+/// Returns the nearest existing directory above a path.
 std::string nearestDirectory(const std::string& path, const std::function<std::string(const std::string&)>& at) {
     std::string folder = path.substr(0, path.rfind('/'));
     while (!folder.empty() && ::access(at(folder).c_str(), F_OK) != 0 && errno == ENOENT)
@@ -34,7 +34,7 @@ std::string nearestDirectory(const std::string& path, const std::function<std::s
     return folder;
 }
 
-/// A file that its path doesn't lead to may be given another name only on its own mount (linkat(2): EXDEV).
+/// Throws Error unless the file can get another name in `folder`, which must be on the file's mount (linkat(2): EXDEV).
 void requireDirectory(const OpenFd& file, const std::string& folder, const std::string& seen) {
     if (S_ISDIR(file.stat.st_mode))
         fail("{} is a directory that its path doesn't lead to, and can't have a further name", file.describe());
@@ -49,8 +49,8 @@ void requireDirectory(const OpenFd& file, const std::string& folder, const std::
     throw error;
 }
 
-/// CreatedName::link(), also on file systems of the tree's user namespace, where only its users may create files. The
-/// calling thread becomes one of them for the call, and doesn't lose its capabilities by that.
+/// Calls CreatedName::link(), also on file systems of the tree's user namespace, where only mapped users may create
+/// files. A thread takes such an fsuid for the call and keeps its capabilities.
 int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
     int code = to.link(file);
     if (code != EOVERFLOW || !ids.isOwnNamespace())
@@ -86,7 +86,7 @@ bool PathDump::isMounted(const OpenFd& file, const TreeRoot& tree) {
         kernel::ProcBuffer buffer;
         ownMounts_.emplace(kernel::readMountInfo(kernel::ProcDir().self(), buffer));
     }
-    return id < 0 || ownMounts_->find(id) != nullptr;  // before Linux 5.8 the number isn't always known
+    return id < 0 || ownMounts_->find(id) != nullptr;  // before Linux 5.8 the mount id may be unknown
 }
 
 FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump& dump) {
@@ -109,7 +109,7 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     const std::string stem = fmt::format("{}/{}{}", folder, kLinkRemapPrefix, id);
     std::string link = stem;
     kernel::CreatedName created;
-    constexpr int kTries = 1000;  // others' links of the same name stay theirs
+    constexpr int kTries = 1000;  // keeps existing links of the same name
     int code = EEXIST;
     for (int next = 1; next <= kTries; ++next) {
         created = kernel::CreatedName(at(link));

@@ -10,16 +10,16 @@ class StepList;
 
 namespace criu::files {
 
-/// What a restored file is beside RestoredFile if the kernel has been given memory of a process for it (the buffers of
-/// an io_uring), which can be done again only when that memory is in its place.
+/// Interface of a restored file with which the kernel has registered memory of a process (the buffers of an io_uring).
+/// The memory is registered again when it is mapped.
 class MemoryRegistrar {
 public:
     virtual ~MemoryRegistrar() = default;
 
-    /// The description that the memory is registered with.
+    /// Returns the id of the description that the memory is registered with.
     [[nodiscard]] virtual FileId registrar() const = 0;
 
-    /// Adds to the program of the process that has the file mapped, where `fd` is its number.
+    /// Adds steps to the program of the process that maps the file; `fd` is the file's descriptor there.
     virtual void addMemorySteps(int fd, pie::StepList& steps, pie::RemoteData& data) const = 0;
 };
 

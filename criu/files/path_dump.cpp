@@ -31,7 +31,7 @@
 namespace criu::files {
 namespace {
 
-/// Other programs append to log files between dump and restore, so their size isn't compared.
+/// False for log files: other programs append to them between dump and restore, so their size isn't compared.
 bool sizeMatters(std::uint32_t flags) {
     return (flags & O_APPEND) == 0 || (flags & O_ACCMODE) != O_WRONLY;
 }
@@ -46,13 +46,13 @@ decltype(statfs::f_type) fileSystemOf(const OpenFd& file) {
     return fs.f_type;
 }
 
-/// After a restore such a node is in a file system of its own (GhostFile), which isn't mounted anywhere.
+/// True for a deleted device node. After a restore it is in a detached file system (GhostFile).
 bool isDeletedDevice(const OpenFd& file) {
     return (S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode)) && file.stat.st_nlink == 0;
 }
 
-/// The mount that a path leads to in the tree. Files opened before the tree got its mounts are on those of another
-/// namespace.
+/// Returns the mount that a path leads to in the tree. A file that was opened before the tree got its mounts is on a
+/// mount of another namespace.
 int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
     const int id = file.mountId();
     if (tree.hasMount(id))
@@ -64,8 +64,8 @@ int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
     return found;
 }
 
-/// Whether another mount lies over the directory that a deleted file was in, or what is left of the way there. A file
-/// made at that path would be on the other mount.
+/// True if another mount covers the directory of a deleted file, or the nearest existing one above it. A file created
+/// at that path would be on the covering mount.
 bool isDirectoryCovered(std::string path, int mount, const TreeRoot& tree) {
     if (!tree.isOwn() || !tree.hasMount(mount) || tree.isCovered(mount))
         return false;
@@ -78,7 +78,7 @@ bool isDirectoryCovered(std::string path, int mount, const TreeRoot& tree) {
     return false;
 }
 
-/// Whether a file is on the /proc of criu, where a tree with a pid namespace of its own finds numbers of criu's.
+/// True for a file on criu's /proc, where a tree with a private pid namespace sees host pids.
 bool isOnCriusProc(const OpenFd& file, const FileDump& dump) {
     struct stat crius {};
     sys(::stat("/proc", &crius), "look at /proc");
@@ -86,7 +86,7 @@ bool isOnCriusProc(const OpenFd& file, const FileDump& dump) {
            !dump.treeRoot().changesPids(file.mountId(), kernel::kernelForm(crius.st_dev));
 }
 
-/// Throws Error for files of processes in /proc whose path would be that of another process after a restore.
+/// Throws Error for a file of a process in /proc whose path would belong to another process after a restore.
 void requireSameProcess(const OpenFd& file, const std::string& path, const FileDump& dump) {
     const TreeRoot& tree = dump.treeRoot();
     const int own = file.mountId();
@@ -97,7 +97,8 @@ void requireSameProcess(const OpenFd& file, const std::string& path, const FileD
     const model::TreePids& pids = dump.pids();
     if (tree.changesPids(own, kernel::kernelForm(file.stat.st_dev))) {
         const std::string directory = fmt::format("/proc/{}", *number);
-        // It is nobody's before and after, and is restored as such.
+        // The pid belongs to no process, before or after the restore, so the path is restored as that of an ended
+        // process.
         const bool ended = processOfPath(path) == number && tree.hasMount(own) &&
                            ::access(tree.at(directory, own).c_str(), F_OK) != 0 &&
                            ::access(tree.at(directory).c_str(), F_OK) != 0 &&
@@ -124,7 +125,7 @@ void dropSuffix(std::string& path, std::string_view suffix) {
         path.resize(path.size() - suffix.size());
 }
 
-/// Empty: the file has none, or can't be read.
+/// Returns an empty id if the file has none or can't be read.
 std::vector<std::byte> buildIdOf(const OpenFd& file, const ImageDir& images) {
     try {
         return readBuildId(openContent(file, images).get());
@@ -155,7 +156,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     if (fileSystem == PROC_SUPER_MAGIC)
         remapDeadProcess(file, path, out, dump);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)
-        dropSuffix(path, kernel::kDeletedMark);  // names there come and go with their terminals
+        dropSuffix(path, kernel::kDeletedMark);  // names in devpts exist as long as their terminals
     else
         findPath(file, path, out, dump);
 
@@ -169,7 +170,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     out.name = dump.arena().string(path);
     out.flags = flags;
     out.pos = static_cast<std::uint64_t>(file.info.pos);
-    if (fileSystem != PROC_SUPER_MAGIC)  // where numbers of inodes change from look to look
+    if (fileSystem != PROC_SUPER_MAGIC)  // proc: inode numbers change with each lookup
         storeInode(file.copy.get(), out);
     if (!S_ISREG(file.stat.st_mode))
         return;
@@ -188,7 +189,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
 }
 
 void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump) {
-    // The text is appended by the kernel, but may also be part of a name: the file system knows.
+    // The kernel appends the mark, but it may also be part of a name. So both paths are tried.
     struct stat there {};
     const TreeRoot& tree = dump.treeRoot();
     const int mount = tree.isOwn() ? file.mountId() : -1;
@@ -205,7 +206,7 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
         out.mode = there.st_mode;
         return true;
     };
-    // open_tree(2) with OPEN_TREE_CLONE: the path of the original may lead to the same directory.
+    // A mount of open_tree(2) with OPEN_TREE_CLONE: the path of the original mount may lead to the same directory.
     if (file.fd >= 0 && (file.info.flags & O_PATH) != 0 && kernel::isMountRoot(file.copy.get()) &&
         !isMounted(file, tree))
         refuseOutside(file);
@@ -221,13 +222,14 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
 
 void PathDump::remapDeadProcess(const OpenFd& file, std::string& path, const RegFileEntry& out, FileDump& dump) {
     const TreeRoot& tree = dump.treeRoot();
-    // Inode numbers say nothing here: they change from look to look.
+    // Doesn't compare inode numbers, which change with each lookup.
     dropSuffix(path, kernel::kDeletedMark);
     requireSameProcess(file, path, dump);
     const std::optional<TreePid> pid = processOfPath(path);
     if (!pid || deadProcesses_.contains(*pid) || ::access(tree.at(fmt::format("/proc/{}", *pid)).c_str(), F_OK) == 0)
         return;
-    // Whoever opens it again creates such a process for a moment, and would have to be in the namespace of the path.
+    // The opener creates a placeholder process with this pid, for which it would have to be in the path's pid
+    // namespace.
     if (!dump.pids().nested().empty() || isOnCriusProc(file, dump))
         fail("{} is of a process that has ended, which can't be dumped in a tree with pid namespaces of its own yet",
              file.describe());

@@ -20,11 +20,11 @@
 namespace criu::files {
 namespace {
 
-/// What tells an inode from others, also from one that got its number later.
+/// Identity of an inode, which also differs from that of a later inode with the same number.
 struct Identity {
-    std::uint32_t device = 0;  ///< as images have it
+    std::uint32_t device = 0;  ///< in the form of images
     std::uint64_t inode = 0;
-    std::uint64_t born = 0;  ///< nanoseconds since 1970; 0: the file system doesn't know
+    std::uint64_t born = 0;  ///< nanoseconds since 1970; 0: the file system doesn't store it
 
     static Identity of(int file) {
         struct statx status {};
@@ -45,7 +45,7 @@ bool isDumpedInode(const RegFileEntry& entry, int file) {
            Identity::of(file) == Identity{entry.device, entry.inode, entry.has_born != 0 ? entry.born : 0};
 }
 
-/// Whether more rights could help.
+/// True if other credentials could help.
 bool forbidsOpening(int code) {
     return code == EACCES || code == EPERM;
 }
@@ -56,7 +56,7 @@ struct stat statOf(int file, const std::string& path) {
     return status;
 }
 
-/// Before it is opened.
+/// Throws Error unless the file matches the entry. Called before it is opened.
 void validate(const RegFileEntry& entry, int file, const std::string& path, const PathOpening& opening) {
     const struct stat now = statOf(file, path);
     if (entry.has_mode != 0 && (now.st_mode & S_IFMT) != (entry.mode & S_IFMT))
@@ -81,18 +81,18 @@ void validateBuildId(const RegFileEntry& entry, int file, const std::string& pat
         fail("{} has another build id than when it was dumped", path);
 }
 
-/// What may be given to open(2) beside O_PATH.
+/// Returns flags that open(2) accepts together with O_PATH.
 int pathOnly(int how) {
     return O_PATH | O_CLOEXEC | (how & (O_NOFOLLOW | O_DIRECTORY));
 }
 
-/// Opens once more what an O_PATH descriptor leads to. Sets errno.
+/// Opens the file of an O_PATH descriptor again. Sets errno.
 UniqueFd openAgain(int file, int how) {
     const std::string self = fmt::format("/proc/self/fd/{}", file);
     return UniqueFd(::open(self.c_str(), how & ~O_NOFOLLOW));
 }
 
-/// With the rights of the caller. An invalid descriptor where they don't suffice.
+/// Opens a path with the caller's credentials. Returns an invalid descriptor if they don't suffice.
 UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
     UniqueFd file(::open(path.c_str(), pathOnly(how)));
     if (file) {
@@ -112,7 +112,7 @@ UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int ho
     throw error;
 }
 
-/// With the rights of root of the tree's user namespace, or of criu outside of that.
+/// Opens a path with the credentials of root of the tree's user namespace, or of criu outside of it.
 UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
     UniqueFd file(::open(path.c_str(), pathOnly(how)));
     bool outside = false;
@@ -144,7 +144,7 @@ UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int ho
         return open(true);
     if (isOwn())
         return open(false);
-    // By a way of its own, since others may exchange something between two looks at the same path.
+    // Looks the path up again, component by component: another user could exchange a component between two lookups.
     const bool fromOutside = opening.users.empty();
     file = openControlled(path, fromOutside ? Trusted::Unmapped : Trusted::RootOrSelf);
     if (!file)

@@ -13,31 +13,30 @@
 #include "criu/model/options.hpp"
 #include "images/regfile.fwd.hpp"
 
-/// Opening the paths of images.
-///
-/// What has a path now may be another file than when it was dumped, put there by whoever may write to a directory on
-/// the way. So a path is opened with the rights of the processes that the file is for. They may have it open without
-/// being allowed to open it (somebody with more rights did, and handed it down). Then it is opened with criu's rights,
-/// but only if it is known not to have been exchanged:
-/// - it is the very inode that the images tell of (device, number and time of birth), or
+/// Opens the paths of images.
+/// A user that may write to a directory of the path may have replaced the file since the dump. So a path is opened with
+/// the credentials of the processes that use the file. These may have received the file from a process with more
+/// capabilities. Then criu opens it with its own credentials, but only if the file can't have been replaced:
+/// - it is the dumped inode (device, number and time of birth), or
 /// - it belongs to the process, which could change its mode, or
-/// - every directory on the way belongs to root, and nobody else can have put anything there. That is what images that
-///   were carried to another machine, or made by CRIU 4.2, have to rely on.
-/// The file is looked at before it is opened: opening alone may have effects on a device, or wait for ever on a fifo.
+/// - every directory on the path belongs to root and only root can write to it. Images from another machine or from
+///   CRIU 4.2 rely on this case.
+/// The file is checked before it is opened, since opening a device may have effects, and opening a fifo may block.
 namespace criu::files {
 
-/// Who the file is for, and what is looked at.
+/// Users of the file and the checks to make.
 struct PathOpening {
-    std::span<const kernel::FileRights> users;  ///< none: processes that may open what root may
+    std::span<const kernel::FileRights> users;  ///< empty: the processes may open whatever root may
     PathCheck check = PathCheck::Same;
     const model::Options& options;
-    const kernel::Usernsd* usernsd = nullptr;  ///< who has rights that root of the tree's user namespace lacks; or null
+    /// does calls for which root of the tree's user namespace lacks capabilities; may be null
+    const kernel::Usernsd* usernsd = nullptr;
 };
 
-/// Notes in an entry which inode it is. `file` may be an O_PATH descriptor.
+/// Stores the inode's identity in an entry. `file` may be an O_PATH descriptor.
 void storeInode(int file, RegFileEntry& out);
 
-/// Opens the file of an entry at `path`, with open(2)'s flags `how`. Throws Error.
+/// Opens the file of an entry at `path` with open(2)'s flags `how`. Throws Error.
 [[nodiscard]] UniqueFd openPathOf(const RegFileEntry& entry, const std::string& path, int how,
                                   const PathOpening& opening);
 

@@ -50,14 +50,15 @@ private:
     const PidfdEntry& entry_;
 };
 
-/// All pidfds of one process that is gone: whoever compares them must find one process, and not that of others.
+/// All pidfds of one process that has ended. They must refer to one process when they are compared, and to no other
+/// one.
 class RestoredDeadPidFds final : public RestoredFile {
 public:
     void add(const PidfdEntry& entry) { entries_.push_back(&entry); }
 
     [[nodiscard]] std::string describe() const override { return "pidfd of a process that has ended"; }
 
-    /// A short-lived process takes a pid, which mustn't be one that a process of the tree is still to get.
+    /// Late, because the placeholder process takes a pid, which mustn't be one that a process of the tree needs.
     [[nodiscard]] bool late() const override { return true; }
 
     void open(FileOpener& opener) override {

@@ -5,8 +5,8 @@
 
 namespace criu::files {
 
-/// pidfd_open(2) of processes of the tree, and of processes that have ended and been reaped: those come back as
-/// pidfds of one that has ended, too (its exit status isn't restored).
+/// pidfd_open(2) of processes of the tree and of reaped processes. The latter are restored as pidfds of a placeholder
+/// process that has ended; its exit status isn't restored.
 std::unique_ptr<FileKindDump> makePidFdDump();
 std::unique_ptr<FileKindRestore> makePidFdRestore();
 

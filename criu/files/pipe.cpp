@@ -28,7 +28,7 @@
 namespace criu::files {
 namespace {
 
-/// All descriptions of one pipe.
+/// All open file descriptions of one pipe.
 class RestoredPipe final : public RestoredFile {
 public:
     RestoredPipe(std::uint32_t pipeId, const PipeContentsRestore& contents) : id_(pipeId), contents_(contents) {}
@@ -43,13 +43,13 @@ public:
             return;
         }
         int made[2];
-        // Content that doesn't fit must be an error; every description gets flags of its own below.
+        // Non-blocking, so that content that doesn't fit is an error. Each description gets its own flags below.
         sys(::pipe2(made, O_CLOEXEC | O_NONBLOCK), "create pipe {}", id_);
         UniqueFd ends[2] = {opener.toServiceRange(UniqueFd(made[0])), opener.toServiceRange(UniqueFd(made[1]))};
         contents_.fill(id_, ends[1].get(), opener.images(), opener.usernsd());
 
-        // Further descriptions of an end, and ends opened through /proc (also for both directions), come from the
-        // first two; these are closed last, so that no description of an end that nobody has is left.
+        // Other descriptions of an end, and those opened through /proc (also for both directions), are opened from the
+        // first two. These are closed last, so that no end stays open that the tree didn't have.
         bool used[2] = {false, false};
         for (const PipeEntry* entry : entries_) {
             const int access = static_cast<int>(entry->flags) & O_ACCMODE;
@@ -79,8 +79,8 @@ private:
         sys(::fcntl(fd, F_SETFL, static_cast<int>(flags)), "set flags {:#o} of pipe {}", flags, id_);
     }
 
-    /// Each description is one of its own, with its own flags; what can't be opened again (it belongs to somebody whom
-    /// the tree's user namespace doesn't know, or nobody reads from it) is the one that was given.
+    /// Opens the inherited pipe again for each description, so that each has its own flags. Copies the descriptor if
+    /// that isn't possible: its owner has no mapping in the tree's user namespace, or the pipe has no reader.
     void useInherited(FileOpener& opener, int given) {
         const std::string path = fmt::format("/proc/self/fd/{}", given);
         for (const PipeEntry* entry : entries_) {
@@ -145,7 +145,7 @@ private:
             entry->has_outside = entry->outside = outside.contains(entry->pipe_id) ? 1 : 0;
     }
 
-    /// Whether it is the kernel that has the other end, which gets a new one when the mount is restored.
+    /// True if the kernel has the other end. A restored autofs mount gets a new pipe.
     static bool isOfAutofs(std::uint32_t pipe, const kernel::MountTable& mounts) {
         const std::string mark = fmt::format("pipe_ino={}", pipe);
         return std::any_of(mounts.all().begin(), mounts.all().end(), [&](const kernel::MountInfo& mount) {
@@ -180,8 +180,8 @@ public:
         return pipe;
     }
 
-    /// A standard stream that leads nowhere ends most programs at once. Other descriptors are often left over from who
-    /// started the program.
+    /// Throws Error if a standard stream has no other end, since most programs end then. Only warns of other
+    /// descriptors, which are often left over from the parent of the program.
     void requireGiven(FileRestore& restore) const override {
         const model::Options& options = restore.options();
         if (options.allowLoss)
@@ -205,7 +205,7 @@ public:
         }
         if (lost.empty())
             return;
-        Error error(0, fmt::format("{} led out of the tree when it was dumped, and nobody is at the other end now",
+        Error error(0, fmt::format("{} led out of the tree when it was dumped, and no process has the other end now",
                                    fmt::join(lost, ", ")));
         error.addHint(
             fmt::format("restore with {}, N being a descriptor of criu, or with --allow-loss", fmt::join(wanted, " ")));
@@ -215,7 +215,7 @@ public:
 private:
     PipeContentsRestore contents_{ImageKind::PipesData};
     std::map<std::uint32_t, std::shared_ptr<RestoredPipe>> pipes_;
-    std::map<std::uint32_t, std::vector<FileId>> outside_;  ///< descriptions of pipes that led out of the tree
+    std::map<std::uint32_t, std::vector<FileId>> outside_;  ///< descriptions of pipes with an external end
 };
 
 }  // namespace

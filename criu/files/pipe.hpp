@@ -5,11 +5,11 @@
 
 namespace criu::files {
 
-/// Pipes of pipe(2): both ends, all descriptions of each, content and capacity.
+/// Pipes of pipe(2): both ends with all descriptions, content and capacity.
 std::unique_ptr<FileKindDump> makePipeDump();
 std::unique_ptr<FileKindRestore> makePipeRestore();
 
-/// Named pipes: the path, all descriptions, content and capacity.
+/// Fifos: path, all descriptions, content and capacity.
 std::unique_ptr<FileKindDump> makeFifoDump();
 std::unique_ptr<FileKindRestore> makeFifoRestore();
 

@@ -11,23 +11,23 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/usernsd.hpp"
 
-/// What waits in pipes and fifos to be read: pipes-data.img and fifo-data.img.
+/// Unread content of pipes and fifos: pipes-data.img and fifo-data.img.
 namespace criu::files {
 
-/// Dump half: copies contents without taking them out.
+/// Dump half: copies contents without reading them from the pipe.
 class PipeContentsDump {
 public:
     explicit PipeContentsDump(ImageKind kind) : kind_(kind) {}
 
-    /// Notes the content of the pipe behind `readEnd`; once per pipe, however many descriptions it has.
+    /// Stores the content of the pipe behind `readEnd`, once for each pipe.
     void add(std::uint32_t pipeId, int readEnd, const ImageDir& images);
 
     void finish(const ImageDir& images);
 
 private:
     void start(const ImageDir& images);
-    /// `packets` gets the sizes in which the content is read: the packets of a pipe with O_DIRECT. `lastIsPacket`:
-    /// whether the last of them is one, and not bytes that more could be put to.
+    /// Copies the content. `packets` gets the size of each read: the packets of a pipe with O_DIRECT. `lastIsPacket`:
+    /// true if the last one is a packet, and not bytes that a write could extend.
     std::vector<std::byte> peek(int readEnd, std::size_t waiting, std::size_t capacity,
                                 std::vector<std::uint32_t>& packets, bool& lastIsPacket);
 
@@ -39,15 +39,15 @@ private:
     std::size_t scratchCapacity_ = 0;
 };
 
-/// Restore half: an index made before processes exist; contents are read when a pipe is made.
+/// Restore half: load() builds an index before processes exist; fill() reads the content.
 class PipeContentsRestore {
 public:
     explicit PipeContentsRestore(ImageKind kind) : kind_(kind) {}
 
     void load(const ImageDir& images);
 
-    /// Gives a fresh pipe its capacity and content. `writeEnd` must be one that doesn't wait, and may be a fifo opened
-    /// for both directions.
+    /// Sets the capacity and content of a new pipe. `writeEnd` must be non-blocking, and may be a fifo opened for both
+    /// directions.
     void fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images, const kernel::Usernsd* usernsd) const;
 
 private:

@@ -16,8 +16,8 @@ void PipeEnds::add(std::uint32_t pipe, const OpenFd& file) {
     known.reads = known.reads || access != O_WRONLY;
     known.writes = known.writes || access != O_RDONLY;
     if (known.reads && known.writes)
-        return;  // it is the tree's own
-    // An end that nobody has shows as POLLHUP to readers, and as POLLERR to writers (pipe(7)).
+        return;  // both ends are in the tree
+    // The kernel reports POLLHUP to readers and POLLERR to writers if no process has the other end (pipe(7)).
     pollfd events{file.copy.get(), POLLIN | POLLOUT, 0};
     known.connected = known.connected || (::poll(&events, 1, 0) >= 0 && (events.revents & (POLLHUP | POLLERR)) == 0);
 }

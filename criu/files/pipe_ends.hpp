@@ -13,26 +13,26 @@ struct OpenFd;
 
 namespace criu::files {
 
-/// Which ends of pipes and fifos the tree has, and whether anybody has the other ends. Of a pipe with one end in the
-/// tree the other one may have been closed everywhere, or be somebody's outside of the tree.
+/// Ends of pipes and fifos in the tree, and whether their other ends are open. If the tree has one end, an external
+/// process may have the other, or it was closed.
 class PipeEnds {
 public:
-    /// Notes an open description of a pipe.
+    /// Stores an open file description of a pipe.
     void add(std::uint32_t pipe, const OpenFd& file);
 
-    /// Pipes with one end in the tree and the other one outside of it, and what their first descriptor is called in
-    /// messages. To be asked when all descriptions are noted.
+    /// Returns pipes with one end in the tree and an external one, each with the name of its first descriptor for
+    /// messages. Valid when all descriptions are stored.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> outside() const;
 
-    /// Whether the tree has the pipe open for writing.
+    /// True if the tree has the pipe open for writing.
     [[nodiscard]] bool isWritten(std::uint32_t pipe) const { return pipes_.at(pipe).writes; }
 
 private:
     struct Pipe {
         std::string shown;
-        bool reads = false;      ///< the tree has an end to read from
-        bool writes = false;     ///< and one to write to
-        bool connected = false;  ///< the other end of one of these is open somewhere
+        bool reads = false;      ///< the tree has a read end
+        bool writes = false;     ///< the tree has a write end
+        bool connected = false;  ///< the other end of one of these is open
     };
     std::map<std::uint32_t, Pipe> pipes_;
 };

@@ -16,7 +16,7 @@
 namespace criu::files {
 namespace {
 
-/// A kind of files that criu knows, and can't dump.
+/// A type of files that criu knows and can't dump.
 struct Refusal {
     std::string_view what;
     std::string_view why;
@@ -24,7 +24,7 @@ struct Refusal {
 };
 
 struct NamedRefusal {
-    std::string_view link;  ///< the descriptor's link starts with it
+    std::string_view link;  ///< beginning of the descriptor's link
     Refusal refusal;
 };
 
@@ -62,7 +62,7 @@ constexpr decltype(statfs::f_type) kSecretMagic = 0x5345434d;  // SECRETMEM_MAGI
 constexpr int kAny = -1;
 constexpr int kMiscellaneous = 10;
 
-/// Numbers of Documentation/admin-guide/devices.txt in the kernel's source.
+/// Numbers of Documentation/admin-guide/devices.txt of Linux.
 struct DeviceRefusal {
     int major = kAny;
     int minor = kAny;

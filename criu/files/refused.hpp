@@ -7,10 +7,10 @@ namespace criu::files {
 
 struct OpenFd;
 
-/// Files whose state the kernel doesn't show, or doesn't let anybody set: claimed to be refused with the reason.
+/// Files whose state the kernel doesn't show or doesn't let criu set. The kind claims and refuses them with the reason.
 std::unique_ptr<FileKindDump> makeRefusedDump();
 
-/// Throws Error: the file can't be dumped, and what uses such files, as far as criu knows.
+/// Throws Error: the file can't be dumped. Names typical programs that use such files.
 [[noreturn]] void refuseFile(const OpenFd& file);
 
 }  // namespace criu::files

@@ -32,16 +32,16 @@
 namespace criu::files {
 namespace {
 
-/// Effects of open(2) that mustn't happen a second time.
+/// Flags of open(2) that mustn't take effect again.
 constexpr int kOnlyOnce = O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC;
 
-/// Paths in images are absolute; those of CRIU before 2.0 lack the slash.
+/// Returns an absolute path. CRIU before 2.0 wrote paths without the leading slash.
 std::string pathOf(const RegFileEntry& entry) {
     return entry.name[0] == '/' ? std::string(entry.name) : std::string("/") + entry.name;
 }
 
-/// Whether the dump made that name for this file: a restore removes such names, and no others. They are
-/// link_remap.ID, or link_remap.ID.N where others had that.
+/// True if the dump created that name for this file; a restore removes only such names. Their form is link_remap.ID, or
+/// link_remap.ID.N if the first was taken.
 bool isLinkOfDump(std::string_view path, std::uint32_t id) {
     path.remove_prefix(path.rfind('/') + 1);
     const std::string name = fmt::format("{}{}", kLinkRemapPrefix, id);
@@ -52,7 +52,7 @@ bool isLinkOfDump(std::string_view path, std::uint32_t id) {
                             path.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
-/// The file under the temporary link that the dump made for it.
+/// Opens the file by the temporary link of the dump.
 UniqueFd openLink(const RegFileEntry& link, const std::string& path) {
     const kernel::CreatedName name(path);
     UniqueFd file(sys(::openat(name.directory(), name.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", path));
@@ -63,7 +63,8 @@ UniqueFd openLink(const RegFileEntry& link, const std::string& path) {
     return file;
 }
 
-/// Another restored process may have created the same pid for the same purpose: then it is tried again.
+/// Creates a placeholder process with this pid. Another restored process may have created the same one for the same
+/// purpose, so it is tried again.
 std::unique_ptr<kernel::PlaceholderProcess> createOwner(TreePid pid) {
     constexpr int kTries = 2000;
     for (int tries = 1;; ++tries) {
@@ -129,7 +130,7 @@ private:
     const PathRemaps& remaps_;
 };
 
-/// Takes everything that has a path, and is asked last.
+/// Claims every file that has a path, so it is queried last.
 class RegularKindDump final : public FileKindDump {
 public:
     explicit RegularKindDump(PathDump& paths) : paths_(paths) {}
@@ -137,7 +138,7 @@ public:
     [[nodiscard]] bool claims(const OpenFd& file) const override {
         if (!file.link.starts_with('/'))
             return false;
-        // Sockets and fifos that were only named (O_PATH) have no state but the name.
+        // An O_PATH descriptor of a socket or fifo has no state except the path.
         return S_ISREG(file.stat.st_mode) || S_ISDIR(file.stat.st_mode) || S_ISLNK(file.stat.st_mode) ||
                (file.info.flags & O_PATH) != 0 || isStatelessDevice(file.stat);
     }
@@ -159,8 +160,8 @@ public:
     }
 
 private:
-    /// Memory devices without state: null, zero, full, random, urandom, kmsg (major 1); and the one that takes orders
-    /// for autofs file systems.
+    /// True for memory devices without state: null, zero, full, random, urandom, kmsg (major 1); and for the control
+    /// device of autofs.
     static bool isStatelessDevice(const struct stat& stat) {
         constexpr unsigned kMemoryMajor = 1;
         constexpr unsigned kMiscellaneousMajor = 10;
@@ -176,13 +177,14 @@ private:
             (out.flags & O_PATH) == 0)
             log.warn("{} will be read from the kernel's first message on: how far it was read can't be asked",
                      file.describe());
-        // Directories have no other use for an owner, and F_NOTIFY makes the caller one.
+        // The owner hints at dnotify: F_NOTIFY makes the caller the signal owner, which has no other use for
+        // directories.
         if (S_ISDIR(file.stat.st_mode) && out.fown->pid != 0)
             log.warn("If {} is watched by F_NOTIFY (dnotify), which the kernel doesn't tell, that will be lost",
                      file.describe());
     }
 
-    /// What --external on dump and --inherit-fd on restore call it: mount id and inode, both hexadecimal.
+    /// Returns the name for --external and --inherit-fd: mount id and inode in hexadecimal.
     static std::string externalName(const OpenFd& file) {
         return fmt::format("file[{:x}:{:x}]", file.info.mountId.value_or(0), file.stat.st_ino);
     }
@@ -219,7 +221,7 @@ void PathRemaps::load(const ImageDir& images) {
         return;
     while (const auto entry = reader->next<RemapFilePathEntry>()) {
         const RemapFilePathEntry& remap = **entry;
-        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // before remap_type existed
+        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // used before remap_type existed
         Remap out;
         out.id = remap.remap_id & ~kOldGhostBit;
         if (remap.has_remap_type != 0) {
@@ -228,7 +230,7 @@ void PathRemaps::load(const ImageDir& images) {
         } else {
             out.type = (remap.remap_id & kOldGhostBit) != 0 ? REMAP_TYPE__GHOST : REMAP_TYPE__LINKED;
         }
-        if (out.type == REMAP_TYPE__PROCFS)  // made when files of it are opened
+        if (out.type == REMAP_TYPE__PROCFS)  // created when its files are opened
             deadProcesses_.insert(TreePid(static_cast<pid_t>(out.id)));
         else
             remaps_[FileId{remap.orig_id}] = out;
@@ -264,7 +266,7 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::F
               const RegFileEntry& entry)
             : file(id, path, images, owners), made(entry) {}
         GhostFile file;
-        const RegFileEntry& made;  ///< whose path it was made at
+        const RegFileEntry& made;  ///< the ghost was created at this entry's path
     };
     std::map<std::uint32_t, Ghost> ghosts;
     for (const auto& [id, remap] : remaps_) {
@@ -297,7 +299,8 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::F
     }
 }
 
-/// How a file at the path of `from` with a suffix gets to that of `to`; empty if link(2) can do it.
+/// Returns a function that links a file at the path of `from` with a suffix to the path of `to`; empty if link(2) can
+/// do it.
 LinkAcross PathRemaps::across(const RegFileEntry& from, const std::string& suffix, const RegFileEntry& to) const {
     if (!linker_ || from.has_mnt_id == 0 || to.has_mnt_id == 0 || from.mnt_id == to.mnt_id)
         return {};
@@ -359,13 +362,13 @@ std::unique_ptr<kernel::PlaceholderProcess> createPlaceholderOwner(const RegFile
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const PathOpening& opening) {
     const std::string path = remaps.pathTo(entry);
     int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
-    constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was made without a name; it isn't a directory
+    constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was created without a name; it isn't a directory
     if ((flags & kTemporary) != 0)
         how &= ~(kTemporary | O_DIRECTORY);
     const int remapped = remaps.find(FileId{entry.id});
     if (remapped < 0)
         return openPathOf(entry, path, how, opening);
-    // O_PATH | O_NOFOLLOW of a /proc link would open the link itself.
+    // With O_PATH | O_NOFOLLOW, a link of /proc itself would be opened.
     if ((flags & O_PATH) != 0)
         return UniqueFd(sys(::fcntl(remapped, F_DUPFD_CLOEXEC, 0), "copy {}", path));
     const std::string self = fmt::format("/proc/self/fd/{}", remapped);

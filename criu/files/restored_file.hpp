@@ -14,48 +14,48 @@ class MemoryRegistrar;
 class PlacedFiles;
 class SessionTerminal;
 
-/// One thing to be opened on restore: an open file description, or several that can only be made together (the ends
-/// of a pipe, a socket pair). Made while images are read, before any process exists; forked copies of it work in the
-/// processes.
+/// An object to restore: one open file description, or several that must be created together (a pipe, a socket pair).
+/// Constructed while images are read; restored processes use forked copies.
 class RestoredFile {
 public:
     virtual ~RestoredFile() = default;
 
-    /// For messages: "pipe:[123]", "/var/log/x".
+    /// Returns "pipe:[123]" or "/var/log/x", for messages.
     [[nodiscard]] virtual std::string describe() const = 0;
 
-    /// Makes the descriptions, each handed over with opener.provide(). Runs once, in the process nearest to the root
-    /// from which all users descend; they inherit what they need.
+    /// Creates the descriptions and passes each to opener.provide(). Runs once, in the process nearest to the root from
+    /// which all users descend; they inherit the descriptors.
     virtual void open(FileOpener& opener) = 0;
 
-    /// Whether it can be opened only when all processes of the tree exist: a pidfd. Then open() runs in one of its
-    /// users instead, after that has placed all else; other users get their descriptors from there.
+    /// True for a late file, which needs all processes of the tree: a pidfd. open() then runs in one of its users after
+    /// all other files; other users fetch their descriptors from there.
     [[nodiscard]] virtual bool late() const { return false; }
 
-    /// Whether others go on to work for it once it is open, so that it should be before anything that takes long:
-    /// before memory is filled and children are created. Not together with late().
+    /// True if other processes work for the object after open(). It is then opened first, before memory is filled and
+    /// children are created. Excludes late().
     [[nodiscard]] virtual bool early() const { return false; }
 
-    /// Descriptions that must be open when open() is called: those in flight, in the queues of sockets. Nobody may have
-    /// them as a descriptor; then they are opened in the same process as this one, where find() has them.
+    /// Returns descriptions that must be open before open() is called: those in flight in the queues of sockets. If no
+    /// process has one as a descriptor, it is opened in the same process, where find() returns it.
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
 
-    /// Whether open() makes each description in the namespaces that it is of, by FileOpener::inNetwork() and onMount().
-    /// Otherwise all of them have to be of one network namespace, and have names in one mount namespace.
+    /// True if open() creates each description in its namespaces by FileOpener::inNetwork() and onMount(). Otherwise
+    /// all must be in one network namespace and have names in one mount namespace.
     [[nodiscard]] virtual bool spansNamespaces() const { return false; }
 
-    /// Runs once, in a process that uses the file, after all processes of the tree exist and have their descriptors
-    /// in place: for what refers to descriptor numbers or processes.
+    /// Runs once in a process that uses the file, when all processes exist and have their descriptors. For state that
+    /// refers to descriptor numbers or processes.
     virtual void complete(PlacedFiles&) {}
 
-    /// The signal owner (F_SETOWN) recorded for one of the descriptions; null if it has none. Set by the framework.
+    /// Returns the recorded signal owner (F_SETOWN) of one of the descriptions; null if it has none. The engine sets
+    /// it.
     [[nodiscard]] virtual const FownEntry* owner(FileId) const { return nullptr; }
 
-    // What only some files are, too.
+    // Interfaces that only some files have.
 
-    /// Null for what isn't a terminal.
+    /// Null for files other than terminals.
     [[nodiscard]] virtual SessionTerminal* asTerminal() { return nullptr; }
-    /// Null for what isn't given memory of a process.
+    /// Null for files without registered memory.
     [[nodiscard]] virtual const MemoryRegistrar* asMemoryRegistrar() const { return nullptr; }
 };
 

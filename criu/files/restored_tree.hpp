@@ -6,13 +6,13 @@
 
 namespace criu::files {
 
-/// What FileKindRestore::finish() may use: files of processes that stand still with everything in place.
+/// Functions that FileKindRestore::finish() may use. All processes are frozen and complete.
 class RestoredTree {
 public:
     virtual ~RestoredTree() = default;
-    /// Whether some process has the id as a descriptor.
+    /// True if a process has a descriptor of the id.
     [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
-    /// A copy of a descriptor of an id that some process has.
+    /// Returns a copy of a descriptor of an id that a process has.
     virtual UniqueFd fetch(FileId id) = 0;
 };
 

@@ -8,22 +8,23 @@
 
 namespace criu::files {
 
-/// How the kernel refuses requests about a ring of io_uring (io_uring_register(2)) that come with an address from which
-/// it can't copy: errno values. Whatever it checks before it looks there tells how the ring was set up.
+/// errno values of io_uring_register(2) for requests with an unreadable address. Checks that the kernel makes before it
+/// reads the address show how the ring was set up.
 struct RingAnswers {
     int files = 0;
-    int polling = 0;  ///< of network devices
+    int polling = 0;  ///< polling of network devices
     int memoryRegion = 0;
     int eventFd = 0;
-    /// The first group of provided buffers; nothing if there is none, or the kernel doesn't tell (before 6.8).
+    /// The first group of provided buffers; empty if there is none or the kernel doesn't show it (before Linux 6.8).
     std::optional<std::uint32_t> bufferGroup;
 };
 
-/// Knows what threads are answered that a ring belongs to (IORING_SETUP_SINGLE_ISSUER); the kernel answers nobody else.
+/// Answers that ring owners got from their rings (IORING_SETUP_SINGLE_ISSUER). The kernel refuses such requests of
+/// other threads.
 class RingOwners {
 public:
     virtual ~RingOwners() = default;
-    /// The ring is named by a process and its descriptor. Null: its thread isn't known.
+    /// Returns the answers for a ring, by a process and its descriptor. Null: its owner isn't known.
     [[nodiscard]] virtual const RingAnswers* answersTo(HostPid pid, int fd) const = 0;
 };
 

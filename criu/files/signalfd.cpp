@@ -28,8 +28,8 @@ public:
     [[nodiscard]] std::string describe() const override { return "signalfd"; }
 
     void open(FileOpener& opener) override {
-        // libc's set begins with the kernel's 64 bits. They are copied, since sigaddset(3) refuses the two signals that
-        // libc uses itself (32 and 33).
+        // Copies the kernel's 64 bits to the start of libc's set. sigaddset(3) refuses the two signals that libc uses
+        // itself (32 and 33).
         sigset_t mask;
         ::sigemptyset(&mask);
         static_assert(sizeof(mask) >= sizeof(entry_.sigmask));

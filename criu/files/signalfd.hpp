@@ -5,7 +5,7 @@
 
 namespace criu::files {
 
-/// signalfd(2): the mask. The signals themselves are pending in the process, not in the file.
+/// signalfd(2): the mask. Pending signals belong to the process, not to the file.
 std::unique_ptr<FileKindDump> makeSignalFdDump();
 std::unique_ptr<FileKindRestore> makeSignalFdRestore();
 

@@ -5,9 +5,8 @@
 
 namespace criu::files {
 
-/// timerfd_create(2): clock, time left, interval, expirations not yet read, flags of the last timerfd_settime(2).
-/// Images have the time left, not the deadline: an absolute timer goes off that much later than the restore, by its
-/// clock.
+/// timerfd_create(2): clock, time left, interval, unread expirations, flags of the last timerfd_settime(2). Images have
+/// the time left, not the deadline, so an absolute timer expires later by the time between dump and restore.
 std::unique_ptr<FileKindDump> makeTimerFdDump();
 std::unique_ptr<FileKindRestore> makeTimerFdRestore();
 

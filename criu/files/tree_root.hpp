@@ -15,85 +15,85 @@
 
 namespace criu::files {
 
-/// A directory on a mount that no path leads to, because other mounts cover it: the root of the mount, or one below.
+/// A directory on a covered mount: the root of the mount or one below it.
 struct HiddenDirectory {
-    std::string path;  ///< where it would be if nothing covered it
+    std::string path;  ///< path if no other mount covered it
     std::shared_ptr<const UniqueFd> directory;
 };
-using HiddenMounts = std::multimap<int, HiddenDirectory>;  ///< by mount id
+using HiddenMounts = std::multimap<int, HiddenDirectory>;  ///< key: mount id
 
-/// Stands for all mounts that aren't named, if they are elsewhere than where the calling process' paths lead.
+/// Key for all mounts without an entry, if these aren't in the calling process' mount namespace.
 inline constexpr int kOtherMounts = -1;
 
-/// Gives a file, at a path on one mount, a further name at a path on another; mounts by their ids in the images, paths
-/// from the root of each one's namespace. Throws Error.
+/// Links a file at a path on one mount to a path on another. Mounts are given by their image ids; paths begin at the
+/// root of each mount's namespace. Throws Error.
 using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
 
-/// The hidden directory that a path on a mount is in or below, the innermost one if there are several; null if no such
-/// one is known.
+/// Returns the innermost hidden directory that contains a path on a mount; null if there is none.
 [[nodiscard]] const HiddenDirectory* findHidden(const HiddenMounts& mounts, int mount, std::string_view path);
 
-/// A path on a hidden mount as criu can use it; empty if the mount isn't among these.
+/// Returns a path that criu can use for a path on a hidden mount; empty if the mount has no entry.
 [[nodiscard]] std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view path);
 
-/// Where the paths of the dumped processes begin: at the root of their mount namespace, which may be another than
-/// criu's. The kernel shows the paths of their files from there.
+/// The root of the dumped processes' paths: that of their mount namespace, which may differ from criu's. The kernel
+/// shows paths of their files relative to it.
 class TreeRoot {
 public:
-    /// That of criu.
+    /// Criu's own root.
     TreeRoot() = default;
     /// A mount namespace.
     struct Space {
-        UniqueFd root;  ///< a descriptor of the directory
+        UniqueFd root;  ///< descriptor of the root directory
         kernel::MountTable mounts;
     };
     enum class Mounts {
-        Dumped,          ///< images have them, and files name theirs
-        DumpedButFirst,  ///< the same, but the first namespace is criu's, and a restore has its mounts anyway
-        Copied,          ///< of criu's namespace, but for /proc: a restore has what is mounted there
+        Dumped,  ///< images contain the mounts, and files refer to them
+        /// images contain all but the first namespace, which is criu's; a restore finds its mounts there
+        DumpedButFirst,
+        Copied,  ///< copied mounts of criu's namespace, except /proc; a restore finds them there
     };
-    /// What is known of proc file systems, each of which shows a pid namespace.
+    /// Proc file systems, each of which shows a pid namespace.
     struct ProcMounts {
-        /// Mounts that a restore has only when all processes are complete: they show one below that of the tree's root.
+        /// Mounts of nested pid namespaces, which a restore creates when all processes are complete.
         std::set<int> late;
-        /// Mounts that a restore makes, but that show the root's then: of one that is none of the tree's.
+        /// Mounts of pid namespaces outside of the tree. After a restore they show the root's.
         std::set<int> others;
-        /// Devices, in the kernel's form, of those that show the root's.
+        /// Devices, in the kernel's form, of proc file systems that show the root's pid namespace.
         std::set<std::uint32_t> ofRoot;
     };
-    /// `spaces`: namespaces of the tree, that of its first process first.
+    /// `spaces`: namespaces of the tree, the root's first.
     TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind = Mounts::Dumped, ProcMounts procs = {});
 
-    /// Whether images have the mounts, by whose numbers they say where files are.
+    /// True if images contain the mounts, so that files refer to mount ids.
     [[nodiscard]] bool isDumped() const noexcept { return isOwn() && kind_ != Mounts::Copied; }
-    /// Whether a mount is of criu's namespace, where others aren't.
+    /// True for a mount of criu's namespace while the tree also has other namespaces.
     [[nodiscard]] bool isOfCriu(int id) const {
         return kind_ == Mounts::DumpedButFirst && spaces_.front().mounts.find(id) != nullptr;
     }
-    /// Whether it is another namespace than criu's.
+    /// True if the namespace isn't criu's.
     [[nodiscard]] bool isOwn() const noexcept { return !spaces_.empty(); }
-    /// An absolute path of the tree's first process as criu can use it.
+    /// Returns a path that criu can use for an absolute path of the tree's root.
     [[nodiscard]] std::string at(std::string_view path) const;
-    /// The same for a path of a file on this mount.
+    /// Returns a path that criu can use for a path of a file on this mount.
     [[nodiscard]] std::string at(std::string_view path, int mount) const;
-    /// Whether the tree sees a mount. Of criu's own namespace that isn't known, and the answer is yes.
+    /// True if the tree sees a mount. Always true in criu's own namespace, whose mounts aren't known.
     [[nodiscard]] bool hasMount(int id) const { return !isOwn() || mounts_.find(id) != nullptr; }
-    /// Whether no path leads to a mount of the tree, because others cover it.
+    /// True for a covered mount of the tree.
     [[nodiscard]] bool isCovered(int id) const { return hidden_.contains(id); }
-    /// Whether a mount is of another namespace of the tree than that of its first process.
+    /// True for a mount of a non-root namespace.
     [[nodiscard]] bool isOfNonRootNs(int id) const {
         return isOwn() && hasMount(id) && spaces_.front().mounts.find(id) == nullptr;
     }
-    /// Whether a restore has a mount only when all processes have their files.
+    /// True if a restore creates the mount when all processes have their files.
     [[nodiscard]] bool isLate(int id) const { return procs_.late.contains(id); }
-    /// Whether a file of a process on a proc file system, by its mount and device, would be that of another after a
-    /// restore, because the tree's own pid namespace is shown there then.
+    /// True if a process' file on a proc file system would belong to another process after a restore, because that
+    /// mount then shows the tree's pid namespace. `device`: of the file system.
     [[nodiscard]] bool changesPids(int mount, std::uint32_t device) const {
         return isDumped() && (hasMount(mount) ? procs_.others.contains(mount) : !procs_.ofRoot.contains(device));
     }
-    /// The same path of a file on a proc file system, as if the whole of that were mounted at /proc.
+    /// Returns the path of a file on a proc file system as if the whole file system were mounted on /proc.
     [[nodiscard]] std::string pathInProc(std::string_view path, int mount) const;
-    /// All mounts of the tree's own namespaces.
+    /// All mounts of the tree's namespaces.
     [[nodiscard]] const kernel::MountTable& mounts() const noexcept { return mounts_; }
 
 private:

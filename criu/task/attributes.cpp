@@ -28,11 +28,11 @@ constexpr int kSetDenyWritableExec = 65;  // PR_SET_MDWE (6.3)
 constexpr int kGetDenyWritableExec = 66;
 constexpr int kSetMemoryMerge = 67;  // PR_SET_MEMORY_MERGE (6.4)
 constexpr int kGetMemoryMerge = 68;
-constexpr std::uint64_t kHugePagesOff = 1;  // PR_GET_THP_DISABLE; flags of PR_SET_THP_DISABLE beside it (6.18)
+constexpr std::uint64_t kHugePagesOff = 1;  // PR_GET_THP_DISABLE; the other bits are flags of PR_SET_THP_DISABLE (6.18)
 constexpr int kSealMemory = 462;            // mseal(2) (6.10)
 constexpr int kGetRegistrations = 1 << 9;   // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
 
-/// Writes a number to a file of a process unless it holds that number already.
+/// Writes a number to a file of a process if its value differs.
 void writeUnlessSame(const kernel::ProcPid& process, const char* name, std::int64_t wanted) {
     const auto now = process.tryReadFile(name);
     if (!now)
@@ -63,16 +63,16 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::MemoryLayout, 0, breakAt_).check = pie::ResultCheck::Any;
     steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::AdviseMemory, 0, noHugePagesAt_);
-    // Kernels before 6.3 can't say which commands a process has registered; then nothing is stored.
+    // Kernels before 6.3 don't show the commands that a process has registered; nothing is stored then.
     steps.call(pie::Subject::Query, 0, SYS_membarrier, kGetRegistrations, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).check = pie::ResultCheck::Any;
-    // From 6.3 and 6.4 on.
+    // PR_GET_MDWE needs Linux 6.3, PR_GET_MEMORY_MERGE needs 6.4.
     steps.call(pie::Subject::Query, 0, SYS_prctl, kGetDenyWritableExec, 0, 0, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, denyWritableExecAt_).check = pie::ResultCheck::Any;
     steps.call(pie::Subject::Query, 0, SYS_prctl, kGetMemoryMerge, 0, 0, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, mergeMemoryAt_).check = pie::ResultCheck::Any;
-    // Whether new mappings are locked (MCL_FUTURE) isn't told. But the steps lie in a new mapping, and what is locked
-    // can't be invalidated (EBUSY).
+    // Tests for MCL_FUTURE, which the kernel doesn't show. The steps lie in a new mapping, and locked memory can't be
+    // invalidated (EBUSY).
     const std::uint64_t page = lockedAt_ & ~(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) - 1);
     steps.call(pie::Subject::LockMemory, page, SYS_msync, page, 1, MS_INVALIDATE).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::LockMemory, 0, lockedAt_).check = pie::ResultCheck::Any;
@@ -136,14 +136,14 @@ void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
 }
 
 void restorePersonality(const TaskCoreEntry& core, pie::StepList& steps) {
-    // Returns the previous personality, so any result is fine.
+    // The call returns the previous personality, so any result is accepted.
     steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).check =
         pie::ResultCheck::Any;
 }
 
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {
     restorePersonality(core, steps);
-    // The mask is made of the very commands that register.
+    // Bits of the mask are the commands that register.
     for (unsigned command = 0; core.has_membarrier_registration_mask != 0 && command < 32; ++command)
         if ((core.membarrier_registration_mask >> command & 1U) != 0)
             steps.call(pie::Subject::Other, command, SYS_membarrier, 1U << command, 0, 0);
@@ -156,7 +156,7 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
                    mm.deny_writable_exec, 0, 0, 0);
     const auto vmas = list(mm.vmas, mm.n_vmas);
     if (mm.has_lock_future != 0 && mm.lock_future != 0) {
-        // The mappings made since that was asked for show whether they are to be locked when they are touched only.
+        // Later mappings show whether MCL_ONFAULT was set.
         const bool onFault = std::ranges::any_of(vmas, [](const VmaEntry* vma) { return vma->lock_on_fault != 0; });
         steps.call(pie::Subject::LockMemory, 0, SYS_mlockall, MCL_FUTURE | (onFault ? MCL_ONFAULT : 0));
     }
@@ -176,7 +176,7 @@ Dumpable Dumpable::ofSelf(bool changes) {
 }
 
 bool Dumpable::needsClearing(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept {
-    // Without a change of ids, when it only loses capabilities, a process stays as dumpable as it is.
+    // A process that only loses capabilities keeps its dumpable flag; a change of ids changes it.
     if (credentialsChange)
         return !idsChange || mm.has_dumpable == 0 || mm.dumpable != kDumpableByRoot || afterChange != kDumpableByRoot;
     const int wanted = mm.has_dumpable != 0 ? mm.dumpable : now;
@@ -212,7 +212,7 @@ void restoreMemoryLayout(const MmEntry& mm, int exeFd, pie::StepList& steps, pie
     map.arg_end = mm.mm_arg_end;
     map.env_start = mm.mm_env_start;
     map.env_end = mm.mm_env_end;
-    // The struct's auxv member is a pointer in the target's memory, so it is put there as a number.
+    // The auxv member is a pointer in the restored process, so its address is copied as a number.
     const std::uint64_t auxv = data.put(std::as_bytes(std::span(mm.mm_saved_auxv, mm.n_mm_saved_auxv)));
     std::memcpy(&map.auxv, &auxv, sizeof(auxv));
     map.auxv_size = static_cast<std::uint32_t>(mm.n_mm_saved_auxv * sizeof(std::uint64_t));

@@ -10,32 +10,32 @@ namespace compel {
 class FrozenProcess;
 }
 
-/// Tasks of the processor's 32-bit mode ("compat" for the kernel), such as i386 programs on x86-64. Everything about
-/// them that differs from other tasks is asked for and set with 32-bit system calls, which 64-bit code can make too.
+/// Tasks in the processor's 32-bit mode ("compat" in the kernel), such as i386 programs on x86-64. State that differs
+/// from other tasks' is read and set by 32-bit system calls, which 64-bit code can make, too.
 namespace criu::task {
 
-/// System calls whose 32-bit form sets or shows something else than the 64-bit form does.
+/// System calls whose 32-bit form has another effect than the 64-bit form.
 enum class CompatCall {
     RtSigaction,
     SetRobustList,
     GetRobustList,
 };
 
-/// Architecture: the number of a system call in the table of 32-bit ones. Throws Error on a processor that has no
-/// 32-bit tasks.
+/// Architecture: returns the number of a system call in the 32-bit table. Throws Error on a processor without 32-bit
+/// tasks.
 long numberOf(CompatCall call);
 
-/// Whether all threads of a stopped process run 32-bit code. Throws Error for processes of both kinds of code: a thread
-/// of another kind than its fellows, or than the program it runs.
+/// True if all threads of a stopped process run 32-bit code. Throws Error if threads differ from each other or from the
+/// program.
 bool isCompat(compel::FrozenProcess& process, const kernel::ProcPid& dir);
 
-/// Architecture: asks a process for segments of its own (modify_ldt(2) of x86), which can't be dumped. Where processors
-/// have none, nothing is asked.
+/// Architecture: queries a process for private segments (modify_ldt(2) of x86), which can't be dumped. Does nothing on
+/// processors without them.
 class LocalTableQuery {
 public:
     LocalTableQuery(pie::StepList& steps, pie::RemoteData& data);
 
-    /// After the run: throws Error if there are some.
+    /// Called after the run: throws Error if there are segments.
     void refuse(pie::RemoteData& answers) const;
 
 private:

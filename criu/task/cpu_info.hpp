@@ -6,20 +6,20 @@
 #include "criu/model/options.hpp"
 #include "images/cpuinfo.fwd.hpp"
 
-/// What processors offer: written down beside a dump, and compared where it is restored (--cpu-cap, cpuinfo).
+/// Features of processors: stored with a dump and compared at the restore (--cpu-cap, cpuinfo).
 namespace criu::task {
 
-/// This machine's processor, as cpuinfo.img has it.
+/// Describes this machine's processor as cpuinfo.img does.
 CpuinfoEntry* describeCpu(Arena& arena);
 
-/// Throws Error naming what is in the way if programs of a machine described by `there` can't go on on one described by
-/// `here`, as far as `caps` wants to know it. Both hold what this processor's kind is described by.
+/// Throws Error naming the obstacle if programs of a machine `there` can't run on one `here`. `caps` selects the
+/// comparisons. Both describe this architecture's processors.
 void compareCpus(const CpuinfoEntry& there, const CpuinfoEntry& here, model::CpuCaps caps);
 
 /// Writes cpuinfo.img.
 void dumpCpu(const ImageDir& images);
 
-/// Compares cpuinfo.img, which must be there, with this machine's processor.
+/// Compares cpuinfo.img, which must exist, with this machine's processor.
 void checkCpu(const ImageDir& images, model::CpuCaps caps);
 
 }  // namespace criu::task

@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::size_t kCapabilityWords = _LINUX_CAPABILITY_U32S_3;
 
-/// The last number that a set has room for.
+/// The last capability for which a set has a bit.
 constexpr unsigned kMaxCapability = 63;
 
-/// The arguments of capset(2), one behind the other.
+/// The two arguments of capset(2), one after the other.
 struct KernelCapabilities {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct words[kCapabilityWords]{};
@@ -74,7 +74,7 @@ Credentials ofStatus(const kernel::TaskStatus& status) {
     return now;
 }
 
-/// What credentials read outside are in the user namespace of the tree.
+/// Translates credentials to ids of the tree's user namespace.
 Credentials inside(Credentials outside, const model::IdMap& ids, HostPid tid) {
     if (!ids.isOwnNamespace())
         return outside;
@@ -98,7 +98,7 @@ Credentials inside(Credentials outside, const model::IdMap& ids, HostPid tid) {
     return out;
 }
 
-/// "1000 1000 1000 0"
+/// Returns "1000 1000 1000 0".
 std::string shown(const kernel::CredentialIds& ids) {
     return fmt::format("{} {} {} {}", ids.real, ids.effective, ids.saved, ids.filesystem);
 }
@@ -119,11 +119,11 @@ void requireSame(const char* what, const Value& now, const Value& wanted) {
     if (now == wanted)
         return;
     Error error(0, fmt::format("{} would be {}, not {} as in the image", what, shown(now), shown(wanted)));
-    error.addHint("restore with no fewer rights, and in no more confined surroundings, than the process had");
+    error.addHint("restore with at least the capabilities of the process, and in no more confined environment");
     throw error;
 }
 
-/// The kernel has them in an order of its own.
+/// Sorts groups, since the kernel keeps them in its own order.
 std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> groups) {
     std::sort(groups.begin(), groups.end());
     return groups;
@@ -135,7 +135,7 @@ KeyringsQuery::KeyringsQuery(pie::StepList& steps, pie::RemoteData& data)
     : ofThread_(data.reserve(sizeof(std::int64_t))), ofProcess_(data.reserve(sizeof(std::int64_t))) {
     const auto ask = [&steps](int keyring, std::uint64_t at) {
         constexpr int kDoNotCreate = 0;
-        // Fails where there is no such keyring, no keyring at all, or a filter of seccomp forbids the question.
+        // Fails if there is no such keyring, if the kernel has no keyrings, or if a seccomp filter forbids the call.
         steps.call(pie::Subject::Query, 0, SYS_keyctl, KEYCTL_GET_KEYRING_ID, keyring, kDoNotCreate).check =
             pie::ResultCheck::Any;
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).check = pie::ResultCheck::Any;
@@ -245,14 +245,14 @@ std::vector<std::uint32_t> outerGroups(const std::vector<std::uint32_t>& groups,
 }
 
 void becomeUsernsRoot(const model::IdMap& ids) {
-    // By the kernel's calls: libc's would want to change its other threads as well.
+    // Direct system calls: those of libc would also change its other threads.
     if (!ids.deniesSetgroups())
         sys(::syscall(SYS_setgroups, 0, nullptr), "leave criu's groups");
     const std::uint32_t gid = ids.firstGid();
     sys(::syscall(SYS_setresgid, gid, gid, gid), "become group {} of the user namespace", gid);
     const std::uint32_t uid = ids.firstUid();
     sys(::syscall(SYS_setresuid, uid, uid, uid), "become user {} of the user namespace", uid);
-    // Its files in /proc are to stay its own.
+    // The process' files in /proc must keep its ids as owner.
     sys(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "become dumpable");
 }
 
@@ -267,7 +267,7 @@ Credentials enterUserNamespace(const Credentials& now, const Credentials& wanted
     const auto target = static_cast<std::uint64_t>(fd);
     steps.call(pie::Subject::Credentials, wanted.uid.real, SYS_setns, target, CLONE_NEWUSER);
     steps.call(pie::Subject::CloseFd, target, SYS_close, target);
-    // set_cred_user_ns() in kernel/user_namespace.c.
+    // set_cred_user_ns() in kernel/user_namespace.c
     there.secureBits = SECUREBITS_DEFAULT;
     there.inheritable = there.ambient = 0;
     there.permitted = there.effective = there.bounding = kernel::knownCapabilities();
@@ -280,7 +280,7 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
         return;
     using pie::Subject;
 
-    // Capabilities beyond this kernel's last one don't exist; sets of the image may still name them.
+    // Sets of the image may name capabilities that this kernel lacks.
     for (unsigned capability = 0; capability <= kMaxCapability; ++capability)
         if ((now.bounding >> capability & 1U) != 0 && (wanted.bounding >> capability & 1U) == 0)
             steps.call(Subject::Capabilities, capability, SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
@@ -291,13 +291,13 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
     if (now.gid != wanted.gid) {
         steps.call(Subject::Credentials, wanted.gid.real, SYS_setresgid, wanted.gid.real, wanted.gid.effective,
                    wanted.gid.saved);
-        // setfsgid returns the previous id, whatever happens.
+        // setfsgid(2) always returns the previous id.
         steps.call(Subject::Credentials, wanted.gid.filesystem, SYS_setfsgid, wanted.gid.filesystem).check =
             pie::ResultCheck::Any;
     }
     const bool changesUser = now.uid != wanted.uid;
     if (changesUser) {
-        // Without this the kernel would empty the capability sets on leaving uid 0.
+        // Otherwise the kernel would clear the capability sets when the process leaves uid 0.
         steps.call(Subject::SecureBits, SECBIT_NO_SETUID_FIXUP, SYS_prctl, PR_SET_SECUREBITS,
                    now.secureBits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
         steps.call(Subject::Credentials, wanted.uid.real, SYS_setresuid, wanted.uid.real, wanted.uid.effective,
@@ -306,7 +306,7 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
             pie::ResultCheck::Any;
     }
 
-    // Ambient capabilities must be permitted and inheritable when raised, and may be locked by the secure bits.
+    // Ambient capabilities must be permitted and inheritable when they are raised. The secure bits may lock them.
     if (now.inheritable != wanted.inheritable)
         capset(now.effective, now.permitted, wanted.inheritable, steps, data);
     for (unsigned capability = 0; capability <= kMaxCapability; ++capability)

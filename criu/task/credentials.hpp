@@ -15,14 +15,14 @@ namespace criu::model {
 class IdMap;
 }
 
-/// User and group ids, capabilities, secure bits, no_new_privs: all per thread in the kernel.
+/// Uids, gids, capabilities, secure bits and no_new_privs. The kernel has them for each thread.
 namespace criu::task {
 
-/// Asks one thread for its secure bits; everything else of the credentials is in /proc/PID/task/TID/status.
+/// Queries one thread for its secure bits. /proc/PID/task/TID/status shows all other credentials.
 class SecureBitsQuery {
 public:
     explicit SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data);
-    /// Throws Error if the thread has an id that has no number in the tree's user namespace.
+    /// Throws Error if an id of the thread has no mapping in the tree's user namespace.
     void store(pie::RemoteData& answers, const kernel::TaskStatus& status, const model::IdMap& ids,
                ThreadCoreEntry& core, Arena& arena) const;
 
@@ -30,12 +30,13 @@ private:
     std::uint64_t at_;
 };
 
-/// Asks one thread for keys of its own: the keyrings of thread and process (keyrings(7)), which are made only when a
-/// key is put into them. What is in them often can't be read, so nothing of it is dumped.
+/// Queries one thread for its thread and process keyrings (keyrings(7)), which exist only if a key was added. Keys
+/// often can't be read, so keyrings aren't dumped.
 class KeyringsQuery {
 public:
     KeyringsQuery(pie::StepList& steps, pie::RemoteData& data);
-    /// After the run: "thread", "process" or "thread and process", whose keys the thread has; empty if it has none.
+    /// Called after the run: returns "thread", "process" or "thread and process" for the existing keyrings; empty if
+    /// there are none.
     [[nodiscard]] std::string_view found(pie::RemoteData& answers) const;
 
 private:
@@ -43,8 +44,7 @@ private:
     std::uint64_t ofProcess_;
 };
 
-/// What a restored thread starts from: the credentials of the criu that creates it. Steps are made only for what
-/// differs.
+/// Credentials of a thread. A restored thread begins with those of criu, and steps are added only for differences.
 struct Credentials {
     std::vector<std::uint32_t> groups;
     kernel::CredentialIds uid;
@@ -57,37 +57,37 @@ struct Credentials {
     std::uint32_t secureBits = 0;
     bool noNewPrivileges = false;
 
-    /// Those of the calling thread.
+    /// Reads the credentials of the calling thread.
     static Credentials ofSelf();
     static Credentials ofImage(const CredsEntry& entry);
-    /// What becomeUsernsRoot() makes of the first process of a new user namespace. `root`: the image's of the tree's
-    /// root, whose groups the first process is born with if nobody there may change his.
+    /// Returns the result of becomeUsernsRoot() for the first process of a new user namespace. `root`: credentials of
+    /// the tree's root in the image. The first process is created with these groups if setgroups(2) is denied there.
     static Credentials ofUsernsRoot(const model::IdMap& ids, const Credentials& root);
     friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
-/// The calling process, which was born in a new user namespace as nobody of that, with all capabilities there, becomes
-/// its user 0 (or whoever comes first), without any further groups, if that can be: so what it makes belongs to
-/// somebody of the namespace. It keeps its capabilities. Throws Error.
+/// Becomes root of a new user namespace, or its first mapped user, without supplementary groups if setgroups(2) is
+/// permitted. The process was created without a mapped id and with all capabilities there, which it keeps. Objects that
+/// it creates then belong to a mapped user. Throws Error.
 void becomeUsernsRoot(const model::IdMap& ids);
 
-/// What groups of the tree are in criu's user namespace. Throws Error for one that has no number there.
+/// Translates groups of the tree to outer gids. Throws Error for a group without a mapping.
 [[nodiscard]] std::vector<std::uint32_t> outerGroups(const std::vector<std::uint32_t>& groups, const model::IdMap& ids);
 
-/// Throws Error if the kernel says something else of a thread than `wanted`, which has ids of the tree's user
-/// namespace. Capabilities that aren't in `known` (kernel::knownCapabilities()) don't count. Secure bits aren't in
-/// /proc: the kernel's answer to the step that sets them says that they are as they should be.
+/// Throws Error if a thread's credentials differ from `wanted`, which has ids of the tree's user namespace. Ignores
+/// capabilities outside of `known` (kernel::knownCapabilities()). /proc doesn't show secure bits; the step that sets
+/// them checks its result.
 void requireCredentials(const Credentials& wanted, const kernel::TaskStatus& status, const model::IdMap& ids,
                         std::uint64_t known);
 
-/// Has the calling thread, the only one of its process, enter the user namespace of a descriptor, which is closed then
-/// (setns(2)). Before that it gets its users and groups, which may have no numbers there; `wanted` has those of the
-/// namespace that it comes from. Returns what it has then: all capabilities there.
+/// Adds steps by which the only thread of a process enters the user namespace `fd` (setns(2)) and closes `fd`. The
+/// thread first gets its uids and gids, which may have no mapping there; `wanted` has those of its present namespace.
+/// Returns the resulting credentials: all capabilities there.
 [[nodiscard]] Credentials enterUserNamespace(const Credentials& now, const Credentials& wanted, int fd,
                                              pie::StepList& steps, pie::RemoteData& data);
 
-/// Gives the calling thread the image's credentials, in the order the kernel's rules leave open: what takes away the
-/// right to go on comes last.
+/// Adds steps that give the calling thread the image's credentials. Steps that take away capabilities for later steps
+/// come last.
 void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::StepList& steps, pie::RemoteData& data);
 
 }  // namespace criu::task

@@ -24,7 +24,7 @@ void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Aren
 
 namespace {
 
-/// Nothing if it is as it should be.
+/// Returns the limit to set; empty if it is equal already.
 std::optional<rlimit> wantedLimit(const TaskCoreEntry& core, const kernel::ResourceLimits& now, std::size_t resource) {
     if (core.rlimits == nullptr || resource >= core.rlimits->n_rlimits || resource >= now.size())
         return std::nullopt;

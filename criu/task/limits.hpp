@@ -13,9 +13,8 @@ namespace criu::task {
 
 void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Arena& arena);
 
-/// Sets what differs from `now`, the limits of the criu that creates the process. Raising a hard limit needs
-/// CAP_SYS_RESOURCE; where the limits already agree nothing is needed. `except`: a limit that is left as it is; -1:
-/// none.
+/// Adds steps that set the limits which differ from `now`, the limits of the creating criu. To raise a hard limit needs
+/// CAP_SYS_RESOURCE. `except`: a limit to leave unchanged; -1: none.
 void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, int except, pie::StepList& steps,
                    pie::RemoteData& data);
 

@@ -21,7 +21,7 @@
 namespace criu::engine {
 namespace {
 
-/// All numbers of pids that the image has, in any pid namespace.
+/// Returns all pids of the images, in any pid namespace.
 std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
     std::set<pid_t> numbers;
     for (const auto& task : tree.tasks) {
@@ -35,7 +35,7 @@ std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
     return numbers;
 }
 
-/// clone3 with chosen pids. Returns twice, as fork does.
+/// Calls clone3(2) with chosen pids. Returns twice, as fork(2) does.
 pid_t clonePid(const std::vector<pid_t>& pids, std::uint64_t flags) {
     clone_args args{};
     args.flags = flags;
@@ -45,7 +45,7 @@ pid_t clonePid(const std::vector<pid_t>& pids, std::uint64_t flags) {
     return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
 
-/// Who has a pid; nothing if nobody can be found: it may be the number of a group or session only, or just be free.
+/// Returns the process that has a pid. Empty if there is none: the number may be only a group or session, or free.
 std::optional<kernel::TaskStat> holderOf(pid_t pid) {
     try {
         kernel::ProcBuffer buffer;
@@ -55,14 +55,14 @@ std::optional<kernel::TaskStat> holderOf(pid_t pid) {
     }
 }
 
-/// What was dumped a moment ago may still be ending, or wait for its parent to take notice.
+/// True if a process is ending or a zombie, as processes are just after a dump.
 bool isEnding(const kernel::TaskStat& task) {
     constexpr std::uint32_t kExiting = 0x4;  // PF_EXITING
     return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead ||
            (task.flags & kExiting) != 0;
 }
 
-/// A process whose group or session has a number; nothing if none can be found.
+/// Returns a process whose group or session has this number; empty if there is none.
 std::optional<kernel::TaskStat> memberOf(pid_t number) {
     for (const pid_t pid : kernel::ProcDir().processes()) {
         const auto task = holderOf(pid);
@@ -72,7 +72,7 @@ std::optional<kernel::TaskStat> memberOf(pid_t number) {
     return std::nullopt;
 }
 
-/// Who has a pid, for messages.
+/// Describes the holder of a pid, for messages.
 std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
     const std::string name = task.pid == pid
                                  ? task.comm
@@ -83,7 +83,7 @@ std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
 }  // namespace
 
 pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
-    // /proc is that of the tree's root at most times, and a process that the others see it sees as well.
+    // /proc usually shows the pid namespace of the tree's root, in which all processes of the tree have a pid.
     const pid_t wanted = numbers.back();
     using Clock = std::chrono::steady_clock;
     constexpr auto kMoments = std::chrono::seconds(2);
@@ -102,13 +102,13 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
         const bool moments = waited < kMoments;
         if (!moments && !holder)
             holder = memberOf(wanted);
-        if (waited < kPatience && (!holder || isEnding(*holder))) {  // nobody: they have just gone
+        if (waited < kPatience && (!holder || isEnding(*holder))) {  // no holder: it has just ended
             std::this_thread::sleep_for(moments ? kPause : kLongPause);
             continue;
         }
         Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
                                         holder ? describeHolder(*holder, wanted) : "a process group or session"));
-        // Of a zombie only its parent can be ended; an init is to wait for those that it was given.
+        // Only the parent of a zombie can be ended. An init must reap the orphans that it got.
         const bool ending = holder && isEnding(*holder);
         error.addHint(fmt::format("{}, or restore in a new pid namespace: add --new-pidns",
                                   !ending             ? std::string("end that process")
@@ -120,9 +120,9 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
 
 pid_t createHelperProcess(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags) {
     const std::set<pid_t> needed = numbersOf(tree);
-    // Numbers are tried from the highest downwards, far from where trees usually are.
+    // Tries pids from the highest downwards, far from the pids of usual trees.
     for (pid_t candidate = kernel::PidLimit().highest(); candidate > 1; --candidate) {
-        // clone3 notices that a number is taken only after it has copied the whole process.
+        // clone3(2) detects a taken pid only after it has copied the whole process.
         if (needed.contains(candidate) || ::kill(candidate, 0) == 0)
             continue;
         const pid_t pid = clonePid(std::vector<pid_t>(depth + 1, candidate), flags);

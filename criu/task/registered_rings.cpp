@@ -19,7 +19,7 @@ RegisteredRingsQuery::RegisteredRingsQuery(bool any, pie::StepList& steps, pie::
         return;
     resultsAt_ = data.reserve(kPlaces * sizeof(std::uint64_t));
     for (std::uint64_t place = 0; place < kPlaces; ++place) {
-        // Nothing is submitted or waited for: it only fails if the place is empty.
+        // The call submits nothing and doesn't wait. It fails only if the index is unused.
         steps.call(pie::Subject::Query, place, SYS_io_uring_enter, place, 0, 0, kByPlace, 0, 0).check =
             pie::ResultCheck::Any;
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultsAt_ + place * sizeof(std::uint64_t)).check =

@@ -6,17 +6,17 @@
 
 namespace criu::task {
 
-/// Asks a thread for rings of io_uring that it has registered for use without a descriptor (IORING_REGISTER_RING_FDS).
-/// They are its own, no file of /proc shows them, and whose they are can't be read out.
+/// Queries a thread for rings of io_uring that it uses without a descriptor (IORING_REGISTER_RING_FDS). They belong to
+/// the thread, /proc doesn't show them, and the kernel doesn't show which rings they are.
 class RegisteredRingsQuery {
 public:
-    /// `any`: whether the process has rings at all; else nothing is asked.
+    /// `any`: true if the process has rings. Otherwise no steps are added.
     RegisteredRingsQuery(bool any, pie::StepList& steps, pie::RemoteData& data);
 
-    /// Memory the steps need.
+    /// Memory that the steps need.
     static constexpr std::size_t kRoom = 16 * (2 * sizeof(pie::Step) + 16);
 
-    /// After the run: throws Error if there are some.
+    /// Called after the run: throws Error if the thread has such rings.
     void refuse(pie::RemoteData& answers, HostPid tid) const;
 
 private:

@@ -17,7 +17,7 @@
 namespace criu::task {
 namespace {
 
-/// The policy without SCHED_RESET_ON_FORK, which the kernel or's to it.
+/// Returns the policy without SCHED_RESET_ON_FORK, which the kernel or's into it.
 std::uint32_t plain(std::uint32_t policy) {
     return policy & ~static_cast<std::uint32_t>(SCHED_RESET_ON_FORK);
 }
@@ -30,18 +30,18 @@ constexpr std::uint32_t kDeadline = 6;     // SCHED_DEADLINE
 constexpr std::uint64_t kResetOnFork = 1;  // SCHED_FLAG_RESET_ON_FORK
 constexpr int kIoOfProcess = 1;            // IOPRIO_WHO_PROCESS: a thread
 
-/// Whether a stored mask leaves the thread all processors there may be.
+/// True if a stored mask permits all processors.
 bool isUnbound(std::span<const std::byte> affinity) {
     return std::ranges::all_of(affinity, [](std::byte eight) { return eight == std::byte{0xff}; });
 }
 
-/// What differs.
+/// Attributes that differ.
 struct Change {
     std::optional<std::int32_t> nice;
     std::optional<std::uint32_t> ioPriority;
     std::vector<std::byte> affinity;
     std::optional<std::uint32_t> policy;
-    std::uint32_t priority = 0;  ///< with the policy
+    std::uint32_t priority = 0;  ///< set together with the policy
 };
 
 Change changeTo(const ThreadCoreEntry& core, const Scheduling& now) {
@@ -51,7 +51,7 @@ Change changeTo(const ThreadCoreEntry& core, const Scheduling& now) {
     if (core.has_io_priority != 0 && core.io_priority != now.ioPriority)
         change.ioPriority = core.io_priority;
     std::span<const std::byte> affinity = bytesOf(core.cpu_affinity);
-    // This kernel may know of more processors than that of the dump.
+    // This kernel may support more processors than that of the dump.
     const std::vector<std::uint64_t> everything(now.affinity.size(), ~std::uint64_t{0});
     if (isUnbound(affinity) && affinity.size() < everything.size() * sizeof(everything[0]))
         affinity = std::as_bytes(std::span(everything));
@@ -115,7 +115,7 @@ void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::
     if (change.ioPriority)
         steps.call(pie::Subject::Scheduler, *change.ioPriority, SYS_ioprio_set, kIoOfProcess, 0, *change.ioPriority);
     if (!change.affinity.empty()) {
-        // A machine without those processors is no reason to fail.
+        // Any result is accepted, since a machine may lack these processors.
         steps
             .call(pie::Subject::Scheduler, 0, SYS_sched_setaffinity, 0, change.affinity.size(),
                   data.put(std::span<const std::byte>(change.affinity)))

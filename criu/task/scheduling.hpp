@@ -16,24 +16,24 @@ namespace criu::task {
 
 struct Scheduling {
     std::uint32_t policy = 0;
-    std::uint32_t priority = 0;  ///< of the real-time policies
+    std::uint32_t priority = 0;  ///< priority of a real-time policy
     std::int32_t nice = 0;
-    std::uint32_t ioPriority = 0;         ///< as ioprio_get(2) gives it
-    std::vector<std::uint64_t> affinity;  ///< as kernel::cpuAffinity() has it
+    std::uint32_t ioPriority = 0;         ///< as ioprio_get(2) returns it
+    std::vector<std::uint64_t> affinity;  ///< as kernel::cpuAffinity() returns it
     friend bool operator==(const Scheduling&, const Scheduling&) = default;
 
-    /// Of any thread; 0 is the caller.
+    /// Reads the attributes of any thread; 0 is the caller.
     static Scheduling of(HostPid tid);
 };
 
-/// `onlineCpus`: kernel::onlineCpus(). A thread that may run on as many isn't bound to those: it is stored with all
-/// bits set, so that it may use all processors wherever it is restored.
+/// `onlineCpus`: kernel::onlineCpus(). A thread that may run on all of these is stored with all bits set, so that it
+/// may use all processors after a restore.
 void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena);
 
-/// Gives it to a thread from outside. Throws Error.
+/// Sets the attributes of a thread from outside. Throws Error.
 void applyScheduling(HostPid tid, const ThreadCoreEntry& core);
 
-/// `now`: the scheduling the thread starts with.
+/// `now`: the attributes that the thread begins with.
 void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps, pie::RemoteData& data);
 
 }  // namespace criu::task

@@ -33,8 +33,8 @@ std::size_t hashOf(const SeccompChain& chain) {
     return hash;
 }
 
-/// Such a filter (SECCOMP_RET_USER_NOTIF) leaves the decision to whoever holds the descriptor that seccomp(2) returned
-/// for it. That descriptor can't be dumped.
+/// Throws Error for a filter with SECCOMP_RET_USER_NOTIF. The holder of the descriptor that seccomp(2) returned decides
+/// about its calls. That descriptor can't be dumped.
 void refuseListeners(const compel::SeccompFilter& filter) {
     for (std::size_t at = 0; at + kInstruction <= filter.program.size(); at += kInstruction) {
         sock_filter instruction{};
@@ -97,7 +97,8 @@ bool sameProgram(const SeccompPlan::Filter& one, const SeccompPlan::Filter& othe
            std::equal(one.program.begin(), one.program.end(), other.program.begin(), other.program.end());
 }
 
-/// How many filters all threads began with: those must have been installed before there were several, or for all.
+/// Returns how many first filters all threads have in common. These were installed before there were several threads,
+/// or for all of them.
 std::size_t commonLength(const std::vector<SeccompPlan>& plans) {
     const auto& leader = plans.front().filters;
     std::size_t length = leader.size();
@@ -118,7 +119,7 @@ void install(const SeccompPlan::Filter& filter, std::uint32_t moreFlags, pie::St
     program.count = static_cast<std::uint16_t>(filter.program.size() / kInstruction);
     program.at = data.put(filter.program);
     const std::uint32_t flags = (filter.flags & ~std::uint32_t{SECCOMP_FILTER_FLAG_TSYNC}) | moreFlags;
-    // With TSYNC the result may also be the id of a thread that couldn't follow.
+    // With TSYNC, the result may be the tid of a thread that couldn't be synchronized.
     steps.call(pie::Subject::Seccomp, 0, SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, data.put(program)).check =
         pie::ResultCheck::Equals;
 }
@@ -219,7 +220,7 @@ std::vector<SeccompPlan> planSeccomp(const model::Task& task, const SeccompEntry
         const auto end = plan.filters.begin() + static_cast<std::ptrdiff_t>(std::min(at, plan.filters.size()));
         plan.filters.erase(plan.filters.begin(), end);
     };
-    // Either the images say so, and the others have none of their own, or they show it.
+    // The images mark them as common (other threads then have no filters), or all threads have equal ones.
     const std::size_t forAll = std::max(common, marked);
     leader.forAll.assign(leader.filters.begin(), leader.filters.begin() + static_cast<std::ptrdiff_t>(forAll));
     split(leader, forAll);
@@ -239,7 +240,7 @@ void requireSeccomp(const std::vector<SeccompPlan>* plans, std::size_t index, co
         else if (filters != 0)
             mode = kernel::SeccompMode::Filter;
     }
-    // Both lines are missing on kernels that can't do it, the second one before 5.9.
+    // Kernels without seccomp lack both lines; kernels before 5.9 lack the second.
     if (status.seccomp.value_or(mode) != mode)
         fail("its seccomp mode would be {}, not {} as in the image", static_cast<int>(*status.seccomp),
              static_cast<int>(mode));

@@ -30,24 +30,24 @@ class RemoteData;
 class StepList;
 }  // namespace criu::pie
 
-/// Seccomp: strict mode and filters, which are each thread's own but may be common to all of a process.
+/// Seccomp: strict mode and filters. Each thread has its own; filters may be common to all threads of a process.
 namespace criu::task {
 
-/// Filters of a thread in the order they were installed.
+/// Filters of a thread in the order of their installation.
 using SeccompChain = std::vector<compel::SeccompFilter>;
 
-/// Dump half: gathers the filters of all threads; equal chains are kept once.
+/// Dump half: collects the filters of all threads and stores equal chains once.
 class SeccompDump {
 public:
-    /// What a thread's image says: the place of its first filter in seccomp.img.
+    /// Index of a thread's first filter in seccomp.img.
     using Place = std::optional<std::uint32_t>;
 
-    /// `threads`: chains of all threads of one process, the leader's first. Chains that are equal in all of them are
-    /// the leader's alone, marked with SECCOMP_FILTER_FLAG_TSYNC: so the kernel will know them as common after the
-    /// restore. Throws Error for filters that hand system calls to another process.
+    /// `threads`: chains of all threads of one process, the leader's first. If all are equal, only the leader gets
+    /// them, marked with SECCOMP_FILTER_FLAG_TSYNC, so that the kernel treats them as common after the restore. Throws
+    /// Error for filters that pass system calls to another process.
     std::vector<Place> add(std::vector<SeccompChain> threads);
 
-    /// Writes seccomp.img, which is there even if it's empty.
+    /// Writes seccomp.img, even if it is empty.
     void write(const ImageDir& images) const;
 
 private:
@@ -55,35 +55,35 @@ private:
 
     struct Stored {
         compel::SeccompFilter filter;
-        std::optional<std::uint32_t> next;  ///< the field is called prev
+        std::optional<std::uint32_t> next;  ///< the image field is called prev
     };
     std::vector<Stored> filters_;
-    std::multimap<std::size_t, std::uint32_t> byHash_;  ///< of chains, to their first filter
+    std::multimap<std::size_t, std::uint32_t> byHash_;  ///< key: hash of a chain; value: its first filter
 };
 
-/// Sets a thread's mode and filter. `mode`: what /proc says.
+/// Stores a thread's mode and filter. `mode`: as /proc shows it.
 void storeSeccomp(std::optional<kernel::SeccompMode> mode, SeccompDump::Place place, ThreadCoreEntry& core);
 
-/// What one thread is to install.
+/// Filters that one thread installs.
 struct SeccompPlan {
     struct Filter {
         std::span<const std::byte> program;
         std::uint32_t flags = 0;
     };
-    std::vector<Filter> forAll;  ///< of the leader only: installed for all threads, before all others
+    std::vector<Filter> forAll;  ///< leader only: installed for all threads, before all others
     std::vector<Filter> filters;
     bool strict = false;
 };
 
-/// Plans for the threads of a process, in its order; empty when none of them has anything to install. `filters` is null
-/// without a seccomp.img, and must live as long as the plans. Throws Error if the images contradict themselves.
+/// Plans for the threads of a process, in their order; empty if none has filters or strict mode. `filters`: null
+/// without a seccomp.img; must live as long as the plans. Throws Error for inconsistent images.
 std::vector<SeccompPlan> planSeccomp(const model::Task& task, const SeccompEntry* filters);
 
-/// Throws Error if the kernel says something else of a thread's mode, or of how many filters it has, than the plans of
-/// its process (null without) have for the thread at `index`.
+/// Throws Error if the kernel's mode or number of filters differs from the plan of the thread at `index`. `plans`: of
+/// its process; null without filters.
 void requireSeccomp(const std::vector<SeccompPlan>* plans, std::size_t index, const kernel::TaskStatus& status);
 
-/// Steps of a thread that still may do everything (CAP_SYS_ADMIN) and whose tracer keeps the filters from working.
+/// Add steps for a thread with CAP_SYS_ADMIN whose tracer suspends its filters.
 void restoreCommonSeccomp(const SeccompPlan& plan, pie::StepList& steps, pie::RemoteData& data);
 void restoreSeccomp(const SeccompPlan& plan, pie::StepList& steps, pie::RemoteData& data);
 

@@ -17,7 +17,7 @@ constexpr int kSignals = 64;
 constexpr std::size_t kSigsetBytes = 8;
 constexpr std::size_t kSiginfoBytes = 128;
 
-/// What rt_sigaction(2) reads and writes; libc's struct sigaction differs.
+/// Structure of rt_sigaction(2), which differs from libc's struct sigaction.
 struct KernelSigaction {
     std::uint64_t handler = 0;
     std::uint64_t flags = 0;
@@ -25,8 +25,7 @@ struct KernelSigaction {
     std::uint64_t mask = 0;
 };
 
-/// The same of the 32-bit interface. That an action was set through it is what makes the kernel call the handler as
-/// 32-bit code.
+/// Structure of the 32-bit rt_sigaction(2). The kernel calls a handler as 32-bit code if it was set by this call.
 struct CompatSigaction {
     std::uint32_t handler = 0;
     std::uint32_t flags = 0;
@@ -53,7 +52,7 @@ struct KernelStack {
     std::uint64_t size = 0;
 };
 
-/// SIGKILL and SIGSTOP have no action to be set, so images leave them out.
+/// True for signals with an action. SIGKILL and SIGSTOP have none, so images leave them out.
 bool hasAction(int signal) {
     return signal != SIGKILL && signal != SIGSTOP;
 }
@@ -118,7 +117,7 @@ void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::
         if (!hasAction(signal))
             continue;
         const SaEntry& entry = *core.sigactions[next++];
-        // A fresh process has default actions (the restorer made sure), so those cost no call.
+        // A new process has default actions (the restorer ensures that), so these need no call.
         if (entry.sigaction == 0 && entry.flags == 0 && entry.mask == 0 && entry.restorer == 0)
             continue;
         if (entry.has_compat_sigaction != 0 && entry.compat_sigaction != 0) {
@@ -139,7 +138,7 @@ void restoreSignalStack(const ThreadCoreEntry& core, pie::StepList& steps, pie::
     KernelStack stack;
     stack.sp = core.sas->ss_sp;
     stack.size = core.sas->ss_size;
-    // "On the stack" is a finding, not a setting: the kernel derives it from the stack pointer.
+    // The kernel derives SS_ONSTACK from the stack pointer; it can't be set.
     stack.flags = core.sas->ss_flags & ~static_cast<std::uint32_t>(SS_ONSTACK);
     steps.call(pie::Subject::SignalStack, 0, SYS_sigaltstack, data.put(stack), 0);
 }

@@ -14,13 +14,13 @@
 /// Signal actions, pending signals, alternate stacks.
 namespace criu::task {
 
-/// Asks a task for the actions of all its signals: only the task itself can tell.
+/// Queries a task for the actions of all its signals, which only the task itself can read.
 class SignalActionQuery {
 public:
-    /// `compat`: the process is a 32-bit one, to whose handlers the kernel passes 32-bit frames.
+    /// `compat`: a 32-bit process, to whose handlers the kernel passes 32-bit frames.
     SignalActionQuery(bool compat, pie::StepList& steps, pie::RemoteData& data);
 
-    /// After the run: fills tc.sigactions.
+    /// Called after the run: fills tc.sigactions.
     void store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const;
 
 private:
@@ -28,7 +28,7 @@ private:
     std::uint64_t at_;
 };
 
-/// Asks one thread for its alternate signal stack.
+/// Queries one thread for its alternate signal stack.
 class SignalStackQuery {
 public:
     SignalStackQuery(pie::StepList& steps, pie::RemoteData& data);
@@ -38,16 +38,16 @@ private:
     std::uint64_t at_;
 };
 
-/// Raw siginfo records (128 bytes each, as PTRACE_PEEKSIGINFO returns them) into an image's queue.
+/// Converts raw siginfo records (128 bytes each, as PTRACE_PEEKSIGINFO returns them) to an image's queue.
 SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, Arena& arena);
 
-/// Sets the actions of all signals. The process must have all signals blocked.
+/// Adds steps that set the actions of all signals. The process must have all signals blocked.
 void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
-/// Sets the alternate signal stack of the calling thread.
+/// Adds a step that sets the alternate signal stack of the calling thread.
 void restoreSignalStack(const ThreadCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
-/// Queues signals to the calling thread. The queue is the process' (`shared`) or the thread's own.
+/// Adds steps that queue signals to the calling thread, in the process' queue (`shared`) or the thread's.
 void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, pid_t pid, pid_t tid, pie::StepList& steps,
                         pie::RemoteData& data);
 

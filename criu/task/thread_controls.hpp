@@ -5,11 +5,11 @@
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 
-/// What a thread has set for itself with prctl(2) about the processor: forbidden time stamps, speculation, machine
-/// checks.
+/// Processor settings of a thread by prctl(2): time stamp counter, speculation, machine checks. Also its NUMA memory
+/// policy.
 namespace criu::task {
 
-/// Asks one thread.
+/// Queries one thread for its settings.
 class ThreadControlsQuery {
 public:
     ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& data);
@@ -23,7 +23,7 @@ private:
     std::uint64_t memoryNodesAt_;
 };
 
-/// Steps of the thread itself.
+/// Adds steps that the thread itself runs.
 void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
 }  // namespace criu::task

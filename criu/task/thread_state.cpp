@@ -21,7 +21,7 @@ namespace criu::task {
 
 namespace {
 
-/// What get_robust_list(2) of the 32-bit interface writes.
+/// Result of the 32-bit get_robust_list(2).
 struct CompatRobustList {
     std::uint32_t head = 0;
     std::uint32_t length = 0;
@@ -33,7 +33,7 @@ ThreadStateQuery::ThreadStateQuery(bool compat, pie::StepList& steps, pie::Remot
     : clearTidAt_(data.reserve(sizeof(std::uint64_t))),
       deathSignalAt_(data.reserve(sizeof(std::uint64_t))),
       timerSlackAt_(data.reserve(sizeof(std::uint64_t))) {
-    // Kernels without CONFIG_CHECKPOINT_RESTORE refuse this one, and such a task couldn't be restored.
+    // A kernel without CONFIG_CHECKPOINT_RESTORE refuses this call; such a task couldn't be restored.
     steps.call(pie::Subject::ClearTid, 0, SYS_prctl, PR_GET_TID_ADDRESS, clearTidAt_, 0, 0, 0);
     steps.call(pie::Subject::ParentDeathSignal, 0, SYS_prctl, PR_GET_PDEATHSIG, deathSignalAt_, 0, 0, 0);
     steps.call(pie::Subject::Query, 0, SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
@@ -128,7 +128,7 @@ void requireOwnRseq(const ThreadCoreEntry& thread, const MmEntry& mm) {
         return vma->start <= start && start < vma->end && size <= vma->end - start && (vma->flags & MAP_PRIVATE) != 0 &&
                (vma->prot & PROT_WRITE) != 0;
     };
-    // Criu writes mappings in the order of addresses, but an image may come from elsewhere.
+    // Checks all mappings if the search fails: criu sorts them by address, but other images may not be sorted.
     const auto vmas = list(mm.vmas, mm.n_vmas);
     const auto behind = std::upper_bound(vmas.begin(), vmas.end(), start,
                                          [](std::uint64_t at, const VmaEntry* vma) { return at < vma->start; });
@@ -138,7 +138,7 @@ void requireOwnRseq(const ThreadCoreEntry& thread, const MmEntry& mm) {
 }
 
 void restoreDeathSignal(const ThreadCoreEntry& core, pie::StepList& steps) {
-    // Also with 0: while it was restored, the thread was to die with criu.
+    // Also sets 0: during the restore, the thread has a death signal for the end of criu.
     steps.call(pie::Subject::ParentDeathSignal, core.pdeath_sig, SYS_prctl, PR_SET_PDEATHSIG, core.pdeath_sig, 0, 0, 0);
 }
 

@@ -10,21 +10,21 @@
 #include "images/core.fwd.hpp"
 #include "images/mm.fwd.hpp"
 
-/// What else each thread has of its own: name, robust futex list, clear-tid address, rseq area, parent death signal.
+/// Other state of each thread: name, robust futex list, clear-tid address, rseq area, parent death signal.
 namespace criu::task {
 
-/// Registration of restartable sequences, as PTRACE_GET_RSEQ_CONFIGURATION tells it.
+/// Registration of restartable sequences, as PTRACE_GET_RSEQ_CONFIGURATION returns it.
 struct RseqRegistration {
     std::uint64_t area = 0;
     std::uint32_t size = 0;
     std::uint32_t signature = 0;
-    std::uint64_t criticalSection = 0;  ///< rseq_cs pointer found in the area; 0 if none
+    std::uint64_t criticalSection = 0;  ///< rseq_cs pointer in the area; 0 if none
 };
 
-/// Asks one thread what only it can tell.
+/// Reads state that only the thread itself can read.
 class ThreadStateQuery {
 public:
-    /// `compat`: a thread of a 32-bit process; `data` has to be within its reach then.
+    /// `compat`: a thread of a 32-bit process; `data` must then have a 32-bit address.
     ThreadStateQuery(bool compat, pie::StepList& steps, pie::RemoteData& data);
 
     /// `core` must have its register part already. `name`: raw comm.
@@ -35,26 +35,27 @@ private:
     std::uint64_t clearTidAt_;
     std::uint64_t deathSignalAt_;
     std::uint64_t timerSlackAt_;
-    std::uint64_t robustListAt_ = 0;  ///< of a 32-bit thread: its address and length; others are asked from outside
+    std::uint64_t robustListAt_ = 0;  ///< address and length for a 32-bit thread; others are read from outside
 };
 
-/// Steps of the thread itself, before its credentials change.
+/// Adds steps that the thread itself runs before its credentials change.
 void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
-/// Addresses of the image that the kernel reads and writes at on its own, whenever it likes: the thread's id, its list
-/// of robust futexes, its area of restartable sequences. They are the thread's own business as soon as it has no more
-/// rights than in the image, so the steps come after its credentials. The area's pointer to a critical section has to
-/// be zero by then (criticalSectionPointer()): the kernel would take the thread out of criu's code to where it says.
+/// Adds steps that register addresses of the image which the kernel reads and writes at any time: clear-tid word,
+/// robust futex list, rseq area. They come after the thread's credentials, because the image chooses the addresses. The
+/// rseq area must have no pointer to a critical section then (criticalSectionPointer()): the kernel would move the
+/// thread out of criu's code to the abort address.
 void restoreKernelAddresses(const CoreEntry& core, pie::StepList& steps);
 
-/// Where the thread's area of restartable sequences points to the critical section it is in; 0 if it has no area. Where
-/// a section is under way at the dump it is aborted then, so that the pointer means nothing any more.
+/// Returns the address of the pointer to a critical section in the thread's rseq area; 0 without an area. A critical
+/// section in progress is aborted at the dump, so the pointer has no meaning afterwards.
 [[nodiscard]] std::uint64_t criticalSectionPointer(const ThreadCoreEntry& thread) noexcept;
 
-/// Throws Error unless the area of restartable sequences lies in memory that only the process itself writes to.
+/// Throws Error unless the rseq area is in memory that only the process writes.
 void requireOwnRseq(const ThreadCoreEntry& thread, const MmEntry& mm);
 
-/// The kernel forgets the parent death signal when credentials change, so it comes after them.
+/// Adds a step that sets the parent death signal. It comes after the credentials, since the kernel clears the signal
+/// when these change.
 void restoreDeathSignal(const ThreadCoreEntry& core, pie::StepList& steps);
 
 }  // namespace criu::task

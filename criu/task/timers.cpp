@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kIntervalTimers = 3;  // ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF in this order
 
-// From the kernel's uapi (6.16); older headers lack it.
+// Constants of the kernel's uapi (Linux 6.16), which older headers lack.
 constexpr int kTimerCreateRestoreIds = 77;
 constexpr unsigned long kRestoreIdsOff = 0;
 constexpr unsigned long kRestoreIdsOn = 1;
@@ -33,7 +33,8 @@ struct KernelSigevent {
 static_assert(sizeof(KernelSigevent) == 64);
 
 ItimerEntry* storeInterval(itimerval value, Arena& arena) {
-    // A timer that repeats has no time left only while its last signal waits to be taken: that would set it again.
+    // A periodic timer shows no time left only while its last signal is pending. Delivery of the signal would start it
+    // again.
     if (value.it_value.tv_sec == 0 && value.it_value.tv_usec == 0)
         value.it_value = value.it_interval;
     auto* const entry = arena.make<ItimerEntry>();
@@ -47,7 +48,7 @@ ItimerEntry* storeInterval(itimerval value, Arena& arena) {
 void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, pie::RemoteData& data) {
     if (entry.vsec == 0 && entry.vusec == 0 && entry.isec == 0 && entry.iusec == 0)
         return;
-    const bool expired = entry.vsec == 0 && entry.vusec == 0;  // see storeInterval
+    const bool expired = entry.vsec == 0 && entry.vusec == 0;  // see storeInterval()
     itimerval value{};
     value.it_interval.tv_sec = static_cast<time_t>(entry.isec);
     value.it_interval.tv_usec = static_cast<suseconds_t>(entry.iusec);
@@ -59,8 +60,8 @@ void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, 
                0);
 }
 
-// Clocks of processor time are negative numbers: the inverted number of a thread or process, a bit that tells threads
-// from processes, and two bits for the kind of time (include/linux/posix-timers_types.h).
+// Clocks of processor time are negative numbers: the inverted tid or pid, a bit for threads, and two bits for the kind
+// of time (include/linux/posix-timers_types.h).
 constexpr std::uint32_t kOfThread = 4;
 constexpr std::uint32_t kTimeKinds = 3;
 constexpr std::uint32_t kAllTime = 2;  // CPUCLOCK_SCHED
@@ -70,7 +71,7 @@ std::uint32_t clockOfThread(pid_t thread, std::uint32_t kind) {
     return ~static_cast<std::uint32_t>(thread) << kNumberShift | kOfThread | kind;
 }
 
-/// The kind of time, if a clock is that of the thread which creates a timer of it.
+/// Returns the kind of time if a clock measures the processor time of the thread that creates the timer.
 std::optional<std::uint32_t> kindOfOwnTime(std::uint32_t clock) {
     if (clock == CLOCK_THREAD_CPUTIME_ID)
         return kAllTime;
@@ -78,8 +79,8 @@ std::optional<std::uint32_t> kindOfOwnTime(std::uint32_t clock) {
     return clock == clockOfThread(0, kind) ? std::optional(kind) : std::nullopt;
 }
 
-/// The clock of a timer that the main thread creates. The kernel doesn't tell which thread has made a timer of its own
-/// processor time; a timer that signals another thread is taken for one of that thread's time.
+/// Returns the clock of a timer that the main thread creates. The kernel doesn't show which thread created a timer of
+/// its processor time. A timer that signals another thread is assumed to measure that thread's time.
 std::uint32_t clockToCreate(const PosixTimerEntry& entry, pid_t signalled, pid_t main) {
     const std::optional<std::uint32_t> kind = kindOfOwnTime(entry.clock_id);
     return kind && signalled != 0 && signalled != main ? clockOfThread(signalled, *kind) : entry.clock_id;
@@ -104,7 +105,7 @@ TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, const std::vector<
         if (signalsEnded)
             timer.notify = SIGEV_NONE;
         const auto id = static_cast<std::uint64_t>(timer.id);
-        // It fails for a clock of a thread or process that has ended.
+        // Fails for a clock of a thread or process that has ended.
         steps.call(pie::Subject::PosixTimer, id, SYS_clock_getres, timer.clock, 0).check = pie::ResultCheck::Any;
         clockAt_.push_back(data.reserve(sizeof(std::int64_t)));
         steps.add(pie::Op::StoreResult, pie::Subject::PosixTimer, id, clockAt_.back()).check = pie::ResultCheck::Any;
@@ -127,14 +128,15 @@ void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& are
         const kernel::PosixTimer& timer = known_[i];
         itimerspec value = answers.local<itimerspec>(posixAt_ + sizeof(itimerspec) * i);
         if (value.it_value.tv_sec == 0 && value.it_value.tv_nsec == 0)
-            value.it_value = value.it_interval;  // as above
+            value.it_value = value.it_interval;  // see storeInterval()
         auto& entry = *arena.make<PosixTimerEntry>();
         entry.it_id = static_cast<std::uint32_t>(timer.id);
         entry.clock_id = static_cast<std::uint32_t>(timer.clock);
         entry.si_signo = static_cast<std::uint32_t>(timer.signal);
         entry.it_sigev_notify = static_cast<std::uint32_t>(timer.notify);
         entry.sival_ptr = timer.value;
-        // Such a timer never goes off, and shows no time. The kernel lets no timer of this clock be created any more.
+        // The clock's thread or process has ended, so the timer never expires. The kernel refuses to create a timer of
+        // this clock; a disarmed one of another clock behaves equally.
         if (answers.local<std::int64_t>(clockAt_[i]) != 0) {
             entry.clock_id = CLOCK_MONOTONIC;
             entry.it_sigev_notify = SIGEV_NONE;

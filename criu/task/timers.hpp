@@ -16,16 +16,16 @@
 /// Interval timers and POSIX timers.
 namespace criu::task {
 
-/// Asks a task for the state of its timers. `known`: what /proc/PID/timers lists. `threads`: all threads of the task.
-/// `pids` outlives this.
+/// Queries a task for the state of its timers. `known`: list of /proc/PID/timers. `threads`: all threads of the task.
+/// `pids` outlives this object.
 class TimerQuery {
 public:
     TimerQuery(std::vector<kernel::PosixTimer> known, const std::vector<HostPid>& threads, const model::TreePids& pids,
                pie::StepList& steps, pie::RemoteData& data);
-    /// A timer that signals an ended thread is stored as one of SIGEV_NONE: the kernel sends no signal for either.
+    /// Stores a timer that signals an ended thread with SIGEV_NONE: the kernel sends no signal for either.
     void store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const;
-    /// Ids of timers of the processor time of one thread among several, which the kernel doesn't tell. A restore makes
-    /// them count the time of the main thread.
+    /// Returns timers of one thread's processor time in a process with several, whose thread the kernel doesn't show. A
+    /// restore makes them measure the main thread's time.
     [[nodiscard]] std::vector<std::int32_t> ofUnknownThreads() const;
 
 private:
@@ -35,12 +35,12 @@ private:
     std::uint64_t intervalAt_;
     std::uint64_t posixAt_;
     std::vector<std::uint64_t> overrunAt_;
-    std::vector<std::uint64_t> clockAt_;  ///< where the answer is whether its clock exists
+    std::vector<std::uint64_t> clockAt_;  ///< result: whether the clock exists
 };
 
-/// Starts the timers; done last in a process' program, when all its threads exist. `numberOf`: what the process calls
-/// its threads in its own pid namespace. `idsSettable`: the kernel has PR_TIMER_CREATE_RESTORE_IDS (6.16), so timers
-/// get their ids without counting up to them.
+/// Adds steps that start the timers; they are the last in a process' program, when all its threads exist. `numberOf`:
+/// pid of a thread in the process' pid namespace. `idsSettable`: the kernel has PR_TIMER_CREATE_RESTORE_IDS (Linux
+/// 6.16), so ids needn't be counted up.
 void restoreTimers(const TaskTimersEntry* timers, TreePid pid, const std::function<pid_t(TreePid)>& numberOf,
                    bool idsSettable, pie::StepList& steps, pie::RemoteData& data);
 

@@ -22,11 +22,11 @@
 namespace criu::files {
 namespace {
 
-// Newer than libc's header; <linux/fanotify.h> clashes with it.
+// Flags that libc's header lacks; <linux/fanotify.h> can't be included together with it.
 constexpr unsigned kMarkEvictable = 0x200;  // FAN_MARK_EVICTABLE, Linux 5.19
 constexpr unsigned kMarkIgnore = 0x400;     // FAN_MARK_IGNORE, Linux 6.0
 
-/// What describes the mark as a whole, beside its masks.
+/// Flags of the whole mark.
 constexpr unsigned kWholeMark = kMarkEvictable;
 
 class RestoredFanotify final : public RestoredFile {
@@ -37,17 +37,18 @@ public:
 
     void open(FileOpener& opener) override {
         const int flags = static_cast<int>(entry_.flags);
-        // As they were given: fdinfo goes on showing FAN_NONBLOCK and FAN_CLOEXEC, whatever became of the file's flags.
+        // Uses the dumped flags: fdinfo keeps showing FAN_NONBLOCK and FAN_CLOEXEC of the creation, whatever the file's
+        // flags are.
         UniqueFd fd(sys(::fanotify_init(entry_.faflags, entry_.evflags),
                         "create a fanotify file with flags {:#x} and {:#x}", entry_.faflags, entry_.evflags));
         sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of a fanotify file", flags);
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Marks are set when all processes have opened their files, so that restoring them makes no events.
+    /// Sets the marks when all processes have opened their files, so that the restore causes no events.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
-        // The kernel lists the newest first.
+        // The kernel lists the newest mark first.
         const auto marks = list(entry_.mark, entry_.n_mark);
         WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.usernsd());
         for (auto at = marks.rbegin(); at != marks.rend(); ++at) {
@@ -78,7 +79,7 @@ private:
         set(self, mark, FAN_MARK_MOUNT, target);
     }
 
-    /// Events to report and events to ignore are set one after the other.
+    /// Sets the mask of reported events, then that of ignored events.
     static void set(int self, const FanotifyMarkEntry& mark, unsigned type, const WatchedFile& target) {
         const auto rights = target.takeRights();
         const std::string path = selfPath(target.fd);
@@ -122,7 +123,7 @@ public:
         dumped_.push_back({&out, std::move(info.marks), file.describe()});
     }
 
-    /// Deleted files are known now.
+    /// Called when deleted files are known.
     void finish(FileDump& dump) override {
         for (const Dumped& fanotify : dumped_) {
             const ErrorContext context([&] { return fanotify.name; });

@@ -12,7 +12,7 @@
 namespace criu::files {
 namespace {
 
-/// What daemons like to watch.
+/// Directories that daemons often watch.
 constexpr const char* kLikely[] = {
     "/etc", "/var/log", "/var/spool", "/usr/lib/udev", "/usr/share/dbus-1", "/usr/share/polkit-1", "/var/lib/polkit-1",
 };
@@ -27,7 +27,7 @@ struct Seen {
     bool directory = false;
 };
 
-/// lstat(2) of what the kernel knows without asking anybody: AT_STATX_DONT_SYNC (4.11; for FUSE 4.20).
+/// Calls lstat(2) with cached data, which asks no server: AT_STATX_DONT_SYNC (Linux 4.11; for FUSE 4.20).
 std::optional<Seen> lookAt(const std::string& path) {
     struct statx status {};
     constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
@@ -91,7 +91,7 @@ std::optional<std::string> InodeSearch::find(dev_t device, ino_t inode) {
 void InodeSearch::note(const std::string& path, const std::optional<dev_t>& stayOn) {
     const auto seen = lookAt(tree_.at(path));
     if (!seen)
-        return;  // gone meanwhile
+        return;  // removed since
     known_.emplace(Key{seen->device, seen->inode}, path);
     if (seen->directory && (!stayOn || seen->device == *stayOn))
         pending_.push_back({path, stayOn});

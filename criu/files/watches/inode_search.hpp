@@ -17,33 +17,32 @@
 
 namespace criu::files {
 
-/// Finds paths of inodes by walking directories, for watches whose inode says of itself only its number. Each
-/// directory is read at most once, and only as far as needed.
+/// Finds paths of inodes by walking directories, for watches that have only an inode number. Reads each directory at
+/// most once, and only as needed.
 class InodeSearch {
 public:
-    /// What a search may cost, while the tree stands still. Whoever is dumped chooses how much there is to search.
+    /// Limits of a search, during which the tree is frozen. The tree decides how much there is to search.
     struct Limits {
-        StopRequest* stop = nullptr;  ///< find() throws when it is requested; may be null
-        std::chrono::seconds longest{
-            0};                   ///< of all searching together, from then on nothing more is found; 0: no limit
-        std::set<dev_t> avoided;  ///< file systems that aren't entered: those a process answers for
+        StopRequest* stop = nullptr;      ///< find() throws when it is requested; may be null
+        std::chrono::seconds longest{0};  ///< total time of all searches, after which no more is found; 0: no limit
+        std::set<dev_t> avoided;          ///< devices of userspace file systems, which aren't entered
     };
 
-    /// `first`: directories of the user (--irmap-scan-path), walked before places where watched files often are.
-    /// `tree`: where paths begin; outlives this object.
+    /// `first`: directories of the user (--irmap-scan-path), walked before common directories. `tree`: root of the
+    /// paths; outlives this object.
     InodeSearch(std::vector<std::string> first, const TreeRoot& tree, Log& log, Limits limits);
 
-    /// A path that leads to the inode now; nothing if no walked directory has it.
+    /// Returns a path that leads to the inode now; nothing if no walked directory has it.
     std::optional<std::string> find(dev_t device, ino_t inode);
 
-    /// Adds a whole mount to what is searched; other file systems below it are left out.
+    /// Adds a whole mount to the search, without other file systems below it.
     void addMount(const std::string& mountPoint);
 
 private:
     using Key = std::pair<dev_t, ino_t>;
     struct Directory {
         std::string path;
-        std::optional<dev_t> stayOn;  ///< don't leave this file system
+        std::optional<dev_t> stayOn;  ///< stay on this file system
     };
 
     [[nodiscard]] bool mayGoOn();
@@ -54,7 +53,7 @@ private:
     Log& log_;
     Limits limits_;
     std::chrono::steady_clock::duration taken_{};
-    std::chrono::steady_clock::time_point began_{};  ///< of the present find()
+    std::chrono::steady_clock::time_point began_{};  ///< start of the present find()
     std::deque<Directory> pending_;
     std::map<Key, std::string> known_;
     std::set<Key> walked_;

@@ -24,7 +24,7 @@ namespace criu::files {
 namespace {
 
 constexpr unsigned long kSetNextWatch = _IOW('I', 0, std::int32_t);  // INOTIFY_IOC_SETNEXTWD, Linux 4.16
-/// Bits that inotify_add_watch(2) takes. The mask in fdinfo of old kernels has others beside them.
+/// Bits that inotify_add_watch(2) accepts. fdinfo of old kernels shows other bits as well.
 constexpr std::uint32_t kMask = IN_ALL_EVENTS | IN_EXCL_UNLINK | IN_ONESHOT;
 
 class RestoredInotify final : public RestoredFile {
@@ -40,7 +40,7 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Watches are added when all processes have opened their files, so that restoring them makes no events.
+    /// Adds the watches when all processes have opened their files, so that the restore causes no events.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
         const auto watches = list(entry_.wd, entry_.n_wd);
@@ -61,9 +61,8 @@ private:
         const auto rights = target.takeRights();
         const std::string path = selfPath(target.fd);
         const auto wanted = static_cast<int>(watch.wd);
-        // The kernel numbers watches in ascending order. INOTIFY_IOC_SETNEXTWD (Linux 4.16, with
-        // CONFIG_CHECKPOINT_RESTORE) sets the next number; without it the numbers between are used up by watches that
-        // are removed again.
+        // The kernel numbers watches in ascending order. INOTIFY_IOC_SETNEXTWD sets the next number (Linux 4.16,
+        // CONFIG_CHECKPOINT_RESTORE). Without it, temporary watches use up the numbers between.
         const bool isSet = ::ioctl(self, kSetNextWatch, wanted) == 0;
         for (;;) {
             const int got = sys(::inotify_add_watch(self, path.c_str(), watch.mask & kMask), "watch inode {} for {:#x}",
@@ -98,7 +97,7 @@ public:
         dumped_.push_back({&out, kernel::parseInotify(file.info.text), file.describe()});
     }
 
-    /// Deleted files are known now.
+    /// Called when deleted files are known.
     void finish(FileDump& dump) override {
         for (const Dumped& inotify : dumped_) {
             const ErrorContext context([&] { return inotify.name; });

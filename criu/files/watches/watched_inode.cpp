@@ -54,8 +54,8 @@ bool leadsTo(const std::string& path, const struct stat& wanted, const TreeRoot&
            there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino;
 }
 
-/// A directory through which handles of a mounted file system can be opened; none if it is a single file. What is
-/// mounted over it shows when no handle opens.
+/// Opens a directory by which handles of a mounted file system can be opened; invalid if a single file is mounted. If
+/// another mount covers it, no handle can be opened.
 UniqueFd openMount(const kernel::MountInfo& mount, const TreeRoot& tree) {
     return UniqueFd(
         ::open(tree.at(mount.mountPoint, mount.id).c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
@@ -114,7 +114,7 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
         struct stat stat {};
         sys(::fstat(fd.get(), &stat), "stat a watched inode");
         found.symbolicLink = S_ISLNK(stat.st_mode);
-        // Paths through a mount of a part of the file system may lead elsewhere.
+        // A path through a mount of a part of the file system may lead to another file.
         found.path = linkOf(fd.get());
         if (leadsTo(found.path, stat, dump.treeRoot(), root.mount)) {
             found.result = Opened::WithPath;
@@ -159,10 +159,10 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
         found = openHandle(device, *handle, dump);
     }
     if (found.result == Opened::WithPath) {
-        // Links go without, as CRIU has it: it would follow them.
+        // Links have no path, as in CRIU, which would follow them.
         if (!found.symbolicLink || found.inMemoryOnly) {
             out.path = dump.arena().string(found.path);
-            // A mount of a further namespace has no path in that of the process that watches.
+            // A mount of a non-root namespace has another path in the watching process' namespace.
             out.has_mnt_id = dump.treeRoot().isDumped() ? 1 : 0;
             out.mnt_id = static_cast<std::uint32_t>(found.mount);
         }
@@ -188,12 +188,12 @@ struct stat statOf(const UniqueFd& fd, const std::string& path) {
     return stat;
 }
 
-/// With the rights of the caller. An invalid descriptor where they don't suffice.
+/// Opens a path with the caller's credentials. Returns an invalid descriptor if they don't suffice.
 UniqueFd openAsCaller(const std::string& path, std::uint64_t inode) {
     UniqueFd fd(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (fd) {
         const struct stat stat = statOf(fd, path);
-        if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)  // somebody moved the file and left a link
+        if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)  // the file was moved, and a link is in its place
             fd.reset(::open(path.c_str(), O_PATH | O_CLOEXEC));
     }
     if (!fd && !forbidsWatching(errno))
@@ -201,13 +201,13 @@ UniqueFd openAsCaller(const std::string& path, std::uint64_t inode) {
     return fd;
 }
 
-/// Only what one may read can be watched: inotify_add_watch(2), fanotify_mark(2). Before Linux 5.8 (faccessat2(2))
-/// these calls alone tell.
+/// True if the caller may read the file, which inotify_add_watch(2) and fanotify_mark(2) require. Before Linux 5.8
+/// (faccessat2(2)) only these calls check it.
 bool mayRead(const UniqueFd& fd) {
     return ::syscall(SYS_faccessat2, fd.get(), "", R_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno == ENOSYS;
 }
 
-/// With the rights of all of them; an invalid descriptor if some may not have it.
+/// Opens a path with the credentials of all users. Returns an invalid descriptor if one of them isn't permitted.
 UniqueFd openAsAll(const std::vector<kernel::FileRights>& users, const std::string& path, std::uint64_t inode) {
     UniqueFd fd;
     for (const kernel::FileRights& rights : users) {
@@ -229,7 +229,7 @@ std::span<const std::byte> bytesOf(const FhEntry& handle) {
     return std::as_bytes(std::span(handle.handle, handle.n_handle)).first(handle.bytes);
 }
 
-/// A handle tells an inode from all others there ever were on its file system.
+/// True if the file has this handle. A handle is unique among all inodes that a file system ever had.
 bool hasHandle(const UniqueFd& fd, const FhEntry& handle) {
     const std::span<const std::byte> wanted = bytesOf(handle);
     const std::array<std::byte, kMaxHandle> none{};
@@ -252,7 +252,7 @@ WatchedFile WatchedOpener::openPath(const std::string& path) {
     return openPath(path, 0, nullptr);
 }
 
-/// `handle`: of the inode that was watched; null if it isn't known.
+/// `handle`: of the watched inode; null if unknown.
 WatchedFile WatchedOpener::openPath(const std::string& given, std::uint64_t inode, const FhEntry* handle) {
     std::string path = given.starts_with('/') ? given : '/' + given;
     if (handle != nullptr && handle->has_mnt_id != 0)
@@ -287,7 +287,7 @@ UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle
             code = errno;
             continue;
         }
-        // Through a mount of a part of a file system a handle leads to all of it, also to what isn't the tree's.
+        // By a mount of a part of a file system, a handle also leads to files outside of that part.
         struct stat stat {};
         sys(::fstat(fd.get(), &stat), "stat a watched file");
         if (mount.root == "/" || leadsTo(linkOf(fd.get()), stat, {}, mount.id))

@@ -21,12 +21,13 @@ namespace criu::files {
 
 class FileDump;
 
-/// Dump half: finds a path for each, because handles mean nothing on another machine or a fresh tmpfs.
+/// Dump half: finds a path for each, because handles aren't valid on another machine or a new tmpfs.
 class WatchedInodes {
 public:
     explicit WatchedInodes(const PathDump& paths) : paths_(paths) {}
 
-    /// The image of a watched inode. Called when all files were seen. Throws Error if restore couldn't find it again.
+    /// Returns the image of a watched inode. Called when all files were dumped. Throws Error if a restore couldn't find
+    /// the inode.
     FhEntry* describe(std::uint32_t device, std::uint64_t inode, const std::optional<kernel::FileHandle>& handle,
                       FileDump& dump);
 
@@ -38,8 +39,8 @@ private:
     struct Lookup {
         Opened result = Opened::No;
         std::string path;
-        int mount = 0;              ///< that it was found on
-        bool inMemoryOnly = false;  ///< the file system's inodes don't outlive its mount
+        int mount = 0;              ///< the path is on this mount
+        bool inMemoryOnly = false;  ///< inodes of the file system end with its mount
         bool symbolicLink = false;
     };
     struct Root {
@@ -59,28 +60,27 @@ private:
     std::unique_ptr<InodeSearch> search_;
 };
 
-/// What is to be watched again.
+/// A file to watch again.
 struct WatchedFile {
     UniqueFd fd;  ///< O_PATH
-    /// Those with which it was opened: what has a path now may be another file than the one that was watched, so it is
-    /// to be watched with these rights, too. None: with criu's.
+    /// Path rights with which it was opened. The path may lead to another file than the watched one, so the watch is
+    /// set with the same rights. Empty: criu's.
     std::optional<kernel::FileRights> rights;
 
-    /// Has these rights while what it returns lives; null for criu's.
+    /// Takes these rights for the lifetime of the result; null for criu's.
     [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
 };
 
-/// Restore half: opens inodes again, in one process at one time: mounts are looked at once.
+/// Restore half: opens inodes again in one process. Reads the mounts once.
 class WatchedOpener {
 public:
-    /// `users`: PlacedFiles::usersOf() whoever watches.
+    /// `users`: PlacedFiles::usersOf() the watching file.
     WatchedOpener(const PathRemaps& remaps, std::vector<kernel::FileRights> users, const kernel::Usernsd* usernsd)
         : remaps_(remaps), users_(std::move(users)), usernsd_(usernsd) {}
 
-    /// The deleted file brought back by the images, else by path, else by handle.
+    /// Opens the restored ghost file, or else by path, or else by handle.
     WatchedFile open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle);
-    /// What has this path. Throws Error if those who watch may not read it by themselves, unless nobody but root can
-    /// have put it there.
+    /// Opens a path. Throws Error if the users may not read the file, unless only root can have put it there.
     WatchedFile openPath(const std::string& path);
 
 private:
@@ -93,7 +93,8 @@ private:
     std::optional<kernel::MountTable> mounts_;
 };
 
-/// A name of an O_PATH descriptor for calls that want one; leads to the inode itself, even to a symbolic link.
+/// Returns a path of an O_PATH descriptor for calls that need one. It leads to the inode itself, even for a symbolic
+/// link.
 [[nodiscard]] std::string selfPath(const UniqueFd& fd);
 
 }  // namespace criu::files

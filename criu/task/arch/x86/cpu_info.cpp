@@ -14,11 +14,11 @@
 namespace criu::task {
 namespace {
 
-/// Words of capability bits in images, version 2: what the kernel calls them, without those it makes up itself.
+/// Words of capability bits in images, version 2: the kernel's words without its synthetic ones.
 enum Word : unsigned {
     Basic = 0,            // leaf 1, edx
     Extended = 1,         // leaf 0x80000001, edx
-    Known = 3,            // not of CPUID: what every 64-bit processor has
+    Known = 3,            // synthetic: features of every 64-bit processor
     BasicMore = 4,        // leaf 1, ecx
     ExtendedMore = 6,     // leaf 0x80000001, ecx
     Structured = 9,       // leaf 7, ebx
@@ -42,8 +42,8 @@ struct Feature {
     std::string_view name;
 };
 
-/// Instructions that programs choose by asking CPUID once, and go on to use. (Those that merely are fast there or not,
-/// such as ERMS, aren't among them.)
+/// Instructions that programs choose after one CPUID query and keep using. Mere performance hints, such as ERMS, aren't
+/// included.
 constexpr Feature kInstructions[] = {
     {Basic, 0, "fpu"},
     {Basic, 4, "tsc"},
@@ -133,11 +133,11 @@ constexpr Feature kInstructions[] = {
     {StructuredLast, 25, "amx_int8"},
 };
 
-/// What saving and restoring floating point state takes.
+/// Features that are needed to save and restore floating point state.
 constexpr Feature kFloatingPoint[] = {
     {Basic, 0, "fpu"}, {Basic, 24, "fxsr"}, {BasicMore, 27, "osxsave"}, {Saving, 3, "xsaves"}};
 
-/// State components whose feature may be off although XSAVE knows of them.
+/// State components whose feature may be off although XSAVE knows them.
 constexpr struct {
     unsigned component;
     Feature feature;
@@ -146,8 +146,8 @@ constexpr struct {
     {3, {Structured, 14, "mpx"}},     {4, {Structured, 14, "mpx"}},     {5, {Structured, 16, "avx512f"}},
     {6, {Structured, 16, "avx512f"}}, {7, {Structured, 16, "avx512f"}}, {9, {StructuredMore, 3, "pku"}},
 };
-/// Components that are compared. The others every processor has (SSE) or none any more (MPX), and CRIU 4.2 leaves them
-/// out.
+/// Components that are compared. CRIU 4.2 also leaves out the others: SSE, which every processor has, and MPX, which
+/// none has any more.
 constexpr std::uint64_t kUserComponents = 0x2f5;
 
 using Words = std::array<std::uint32_t, kWords>;
@@ -159,7 +159,7 @@ struct Leaf {
     unsigned d = 0;
 };
 
-/// Zeroes where there is no such leaf.
+/// Returns zeroes if there is no such leaf.
 Leaf leaf(unsigned number, unsigned part = 0) {
     Leaf out;
     if (__get_cpuid_max(number & 0x80000000U, nullptr) >= number)
@@ -199,8 +199,8 @@ Words capabilities(CpuinfoX86Entry__Vendor vendor, unsigned family) {
     constexpr unsigned kCpuid = 25;  // bits of the word Known
     constexpr unsigned kLongNops = 20;
     constexpr unsigned kFastStrings = 16;
-    constexpr unsigned kWatchesCaches = 1;  // of the word Watch
-    constexpr unsigned kOld3dNow = 31;      // of the word Basic on AMD's: said elsewhere, too
+    constexpr unsigned kWatchesCaches = 1;  // bit of the word Watch
+    constexpr unsigned kOld3dNow = 31;      // bit of the word Basic on AMD processors; also in another word
     constexpr unsigned kFirstGoodAmd = 0x10;
     constexpr unsigned kIntelFamily = 6;
     Words words{};
@@ -252,7 +252,7 @@ const CpuinfoX86Entry& only(const CpuinfoEntry& entry) {
     return *entry.x86_entry[0];
 }
 
-/// Version 1 had fewer words; what it doesn't say is taken to be as here.
+/// Reads the words of an image. Version 1 has fewer words; the missing ones are assumed equal to `here`.
 Words wordsOf(const CpuinfoX86Entry& entry, const Words& here) {
     const std::size_t wanted = entry.capability_ver == 1 ? kWordsOfVersion1 : kWords;
     if (entry.capability_ver != 1 && entry.capability_ver != kVersion)
@@ -322,7 +322,7 @@ void compareCpus(const CpuinfoEntry& there, const CpuinfoEntry& here, model::Cpu
         if (const std::uint64_t missing = old.xfeatures_mask & ~now.xfeatures_mask;
             old.has_xfeatures_mask != 0 && missing != 0)
             fail("this processor lacks state components {:#x} that the dumped tree's had", missing);
-        // Libraries have taken the size for their own frames, and save whatever is switched on.
+        // Libraries allocate frames of this size and save all enabled components.
         if (old.has_xsave_size != 0 && old.xsave_size != now.xsave_size)
             fail("extended state takes {} bytes here, and took {} where the tree was dumped", now.xsave_size,
                  old.xsave_size);

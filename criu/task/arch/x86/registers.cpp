@@ -17,12 +17,12 @@
 namespace criu::task {
 namespace {
 
-// XSAVE layout: Intel SDM volume 1, chapter 13. The legacy area is fixed; the place of each further component is
-// CPUID leaf 0xD, sub-leaf = component number (EAX size, EBX offset in the standard format that ptrace uses).
+// XSAVE layout: Intel SDM volume 1, chapter 13. The legacy area is fixed. CPUID leaf 0xD, sub-leaf = component number,
+// gives the size (EAX) and offset (EBX) of other components in the standard format, which ptrace uses.
 constexpr std::size_t kLegacySize = 512;
 constexpr std::size_t kHeaderOffset = 512;
 constexpr std::size_t kHeaderSize = 64;
-constexpr std::size_t kSoftwareBytes = 464;  // the kernel puts XCR0 there
+constexpr std::size_t kSoftwareBytes = 464;  // the kernel stores XCR0 here
 constexpr std::size_t kMxcsrMaskOffset = 28;
 
 enum Component : unsigned {
@@ -37,16 +37,16 @@ enum Component : unsigned {
     kPkru = 9,
 };
 
-/// Components with fields of their own in the images.
+/// Components with separate fields in images.
 constexpr std::uint64_t kKnown = 0x2ff;
 
 struct Place {
     std::size_t offset = 0;
     std::size_t size = 0;
-    bool onRequest = false;  ///< a process has to ask for it first (ARCH_REQ_XCOMP_PERM)
+    bool onRequest = false;  ///< a process must request it (ARCH_REQ_XCOMP_PERM)
 };
 
-/// What CPUID says of one leaf; zeroes if the processor doesn't have it.
+/// Result of CPUID for one leaf; zeroes if the processor lacks the leaf.
 struct CpuidAnswer {
     unsigned eax = 0;
     unsigned ebx = 0;
@@ -63,10 +63,10 @@ CpuidAnswer cpuid(unsigned leaf, unsigned part) {
 
 constexpr unsigned kMostComponents = 64;
 
-/// How the processor stores extended states.
+/// Layout of extended states in the processor.
 struct Layout {
     std::uint64_t enabled = 3;           ///< features that the kernel has enabled for user space (XCR0)
-    std::size_t areaSize = kLegacySize;  ///< of a full standard-format XSAVE area
+    std::size_t areaSize = kLegacySize;  ///< size of a full standard-format XSAVE area
     std::array<Place, kMostComponents> places{};
 
     static Layout ofProcessor() {
@@ -93,7 +93,7 @@ struct Layout {
     }
 };
 
-/// Asked for once: in a virtual machine each CPUID leaves it, and takes some microseconds.
+/// Queries the processor once: in a virtual machine each CPUID traps to the hypervisor and takes microseconds.
 const Layout& layout() {
     static const Layout known = Layout::ofProcessor();
     return known;
@@ -136,7 +136,7 @@ void saveArray(std::span<std::byte> area, std::size_t offset, const T* field, st
         std::memcpy(area.data() + offset, field, bytes);
 }
 
-// Results with which the kernel asks its own signal code to make a call again (include/linux/errno.h).
+// Results by which the kernel asks its signal code to restart a call (include/linux/errno.h).
 constexpr std::int64_t kRestartSys = -512;
 constexpr std::int64_t kRestartNoIntr = -513;
 constexpr std::int64_t kRestartNoHand = -514;
@@ -145,27 +145,27 @@ constexpr std::int64_t kRestartSyscall = 219;
 constexpr std::int64_t kCompatRestartSyscall = 0;
 constexpr std::uint64_t kSyscallLength = 2;
 
-/// Sets registers to those before an interrupted system call that is to be made again. Returns the errno by which the
-/// kernel would make it again, 0 for other calls.
+/// Sets the registers back in front of an interrupted system call that is to be restarted. Returns the errno by which
+/// the kernel would restart it; 0 for other calls.
 std::uint32_t rewindSystemCall(user_regs_struct& regs, std::int64_t restartSyscall) {
     if (static_cast<std::int64_t>(regs.orig_rax) < 0)
         return 0;
     const auto result = static_cast<std::int64_t>(regs.rax);
     if (result == kRestartBlock && static_cast<std::int64_t>(regs.orig_rax) == restartSyscall) {
-        regs.rax = static_cast<std::uint64_t>(-EINTR);  // the number of the call itself is lost
+        regs.rax = static_cast<std::uint64_t>(-EINTR);  // the number of the original call is lost
         return 0;
     }
     if (result != kRestartSys && result != kRestartNoIntr && result != kRestartNoHand && result != kRestartBlock)
         return 0;
     regs.rax = regs.orig_rax;
     regs.rip -= kSyscallLength;
-    // A sleep with a time limit. What is left of it only the kernel knows; the whole of it again is nearer to what the
-    // program wants than a failure it doesn't expect.
+    // A sleep with a timeout. Only the kernel knows the remaining time, so the call sleeps for the whole time again. An
+    // unexpected failure would be worse for the program.
     return static_cast<std::uint32_t>(-(result == kRestartBlock ? kRestartNoHand : result));
 }
 
-/// The kernel makes the call again when the thread goes on. If the thread handles a signal first, the call may end with
-/// EINTR instead.
+/// Lets the kernel restart the call when the thread is resumed. If the thread handles a signal first, the call may end
+/// with EINTR instead.
 void enterSystemCall(user_regs_struct& regs, std::uint32_t restart) {
     const std::int64_t result = -static_cast<std::int64_t>(restart);
     if (result != kRestartSys && result != kRestartNoIntr && result != kRestartNoHand)
@@ -258,7 +258,7 @@ std::vector<std::byte> loadExtended(const UserX86FpregsEntry& fp) {
         return area;
 
     const std::uint64_t enabled = enabledFeatures();
-    std::uint64_t used = 3;  // x87 and SSE are always there
+    std::uint64_t used = 3;  // x87 and SSE are always in use
     if (fp.xsave != nullptr) {
         const UserX86XsaveEntry& xsave = *fp.xsave;
         used |= xsave.xstate_bv;
@@ -330,8 +330,8 @@ void storeNative(const user_regs_struct& regs, UserX86RegsEntry& out) {
     out.mode = USER_X86_REGS_MODE__NATIVE;
 }
 
-/// 32-bit code has neither the other half of these registers nor the others. The bases of its segments are in the
-/// descriptors.
+/// Stores the registers of 32-bit code, which lacks the upper halves and the other registers. The segment descriptors
+/// have the bases.
 void storeCompat(const user_regs_struct& regs, UserX86RegsEntry& out) {
     for (const std::uint64_t selector : {regs.cs, regs.ss, regs.ds, regs.es, regs.fs, regs.gs})
         if (compel::isOfLocalTable(selector))
@@ -359,7 +359,7 @@ void storeCompat(const user_regs_struct& regs, UserX86RegsEntry& out) {
     out.mode = USER_X86_REGS_MODE__COMPAT;
 }
 
-/// What 64-bit code has for segments of thread-local storage: three that are empty.
+/// Returns the segments of thread-local storage of 64-bit code: three empty ones.
 compel::ThreadSegments emptySegments() {
     compel::ThreadSegments segments{};
     for (unsigned i = 0; i < segments.size(); ++i) {
@@ -410,7 +410,7 @@ compel::ThreadSegments loadSegments(const ThreadInfoX86& info) {
     return segments;
 }
 
-/// Where a segment begins that 32-bit code has in %fs or %gs.
+/// Returns the base of a segment that 32-bit code uses by %fs or %gs.
 std::uint64_t baseOf(std::uint64_t selector, const compel::ThreadSegments& segments) {
     for (const user_desc& segment : segments)
         if (selector >> 3 == segment.entry_number && !compel::isOfLocalTable(selector))
