@@ -39,7 +39,7 @@ using MountLinker = std::function<void(int fromMount, const std::string& from, i
 /// shows paths of their files relative to it.
 class TreeRoot {
 public:
-    /// Criu's own root.
+    /// The root of criu's mount namespace.
     TreeRoot() = default;
     /// A mount namespace.
     struct Space {
@@ -86,8 +86,8 @@ public:
     }
     /// True if a restore creates the mount when all processes have their files.
     [[nodiscard]] bool isLate(int id) const { return procs_.late.contains(id); }
-    /// True if a process' file on a proc file system would belong to another process after a restore, because that
-    /// mount then shows the tree's pid namespace. `device`: of the file system.
+    /// True if a process' file on a proc file system would belong to another process after a restore: the mount would
+    /// then show the tree's pid namespace. `device`: of the file system.
     [[nodiscard]] bool changesPids(int mount, std::uint32_t device) const {
         return isDumped() && (hasMount(mount) ? procs_.others.contains(mount) : !procs_.ofRoot.contains(device));
     }

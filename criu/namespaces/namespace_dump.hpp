@@ -101,7 +101,7 @@ struct DumpNsContext {
     std::function<std::vector<SemaphoreSet>*(HostPid)> semaphoresOf = [](HostPid) { return nullptr; };
     /// POSIX message queues of the root's IPC namespace; null if that is criu's.
     PosixQueuesDump* posixQueues = nullptr;
-    /// Ids of the contents of System V shared memory in private IPC namespaces.
+    /// Numbers, in images, of the contents of System V shared memory in the tree's IPC namespaces.
     std::vector<std::uint32_t> sharedMemory;
     /// Namespace id of criu's IPC namespace if the tree uses System V shared memory of that namespace. The dump then
     /// contains the attached segments. 0: the tree has a private IPC namespace.

@@ -42,9 +42,9 @@ private:
 void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
 /// Adds steps that register addresses of the image which the kernel reads and writes at any time: clear-tid word,
-/// robust futex list, rseq area. They come after the thread's credentials, because the image chooses the addresses. The
-/// rseq area must have no pointer to a critical section then (criticalSectionPointer()): the kernel would move the
-/// thread out of criu's code to the abort address.
+/// robust futex list, rseq area. They come after the thread's credentials: before, the image could make the kernel
+/// write to a thread with criu's capabilities. The rseq area must have no pointer to a critical section then
+/// (criticalSectionPointer()): the kernel would move the thread out of criu's code to the abort address.
 void restoreKernelAddresses(const CoreEntry& core, pie::StepList& steps);
 
 /// Returns the address of the pointer to a critical section in the thread's rseq area; 0 without an area. A critical

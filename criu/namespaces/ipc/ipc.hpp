@@ -28,7 +28,7 @@ public:
     /// Examines the semaphores and POSIX message queues. Throws Error for objects that can't be dumped.
     void check();
 
-    /// Ids of the System V shared memory.
+    /// Returns the ids of the System V shared memory.
     [[nodiscard]] std::vector<int> sharedMemory() const;
     /// Sets numbers for the contents of shared memory, in place of the segments' ids. Call it before write().
     void setContentNumbers(ContentNumbers numbers) { contents_ = std::move(numbers); }

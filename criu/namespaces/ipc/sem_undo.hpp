@@ -14,7 +14,7 @@
 /// that fail in any case and so change nothing. All operations of a vector belong to one call.
 namespace criu::namespaces {
 
-/// An adjustment of the semaphore at `index` of a set.
+/// Undo value of the semaphore at `index` of a set.
 struct SemUndoValue {
     std::uint16_t index = 0;
     int amount = 0;  ///< -32768 to 32767, never 0

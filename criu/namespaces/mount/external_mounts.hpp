@@ -21,9 +21,9 @@ public:
 
     /// True with mnt[]: mounts that also exist in criu's mount namespace are external without being named.
     [[nodiscard]] bool automatic() const;
-    /// True if shared mounts may be external, too: mnt[]:s.
+    /// True if shared mounts may be external, too: mnt[]:s or --enable-external-sharing.
     [[nodiscard]] bool withSharing() const;
-    /// True if slave mounts may be external, too: mnt[]:m.
+    /// True if slave mounts may be external, too: mnt[]:m or --enable-external-masters.
     [[nodiscard]] bool withMasters() const;
 
 private:

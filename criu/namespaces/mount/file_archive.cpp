@@ -257,7 +257,7 @@ public:
     }
     ~ArchiveDirectoryScope() {
         if (::fchdir(back_.get()) != 0)
-            ::abort();  // further file operations would use a wrong directory
+            ::abort();  // later file operations would use a wrong directory
     }
     ArchiveDirectoryScope(const ArchiveDirectoryScope&) = delete;
     ArchiveDirectoryScope& operator=(const ArchiveDirectoryScope&) = delete;

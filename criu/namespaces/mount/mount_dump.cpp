@@ -127,8 +127,8 @@ public:
 private:
     MountTree look() const { return MountTree::fromKernel(mountsHere(proc_), {}); }
 
-    /// Unmounts the `covering` mounts and all mounts on them, as far as paths lead to them. The caller then looks for
-    /// uncovered mounts again. Returns false if nothing was unmounted.
+    /// Unmounts the `covering` mounts and all mounts on them, as far as paths lead to them. The caller then searches
+    /// for uncovered mounts again. Returns false if nothing was unmounted.
     static bool takeOff(const MountTree& now, const MountPaths& paths, std::set<int> covering) {
         std::map<int, unsigned> children;
         for (const Mount& mount : now.all()) {

@@ -65,7 +65,7 @@ public:
 private:
     void back() const noexcept {
         if (::fchdir(root_.get()) != 0 || ::chroot(".") != 0 || ::fchdir(current_.get()) != 0)
-            ::abort();  // further operations would use wrong paths
+            ::abort();  // later operations would use wrong paths
     }
 
     UniqueFd root_;

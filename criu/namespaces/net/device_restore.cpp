@@ -258,7 +258,7 @@ void DeviceRestore::moveIn(const DevicesOf& of, const NetDeviceEntry& device, co
     log_.info("Moving network device {} in as {}", from, device.name);
     UniqueFd network(sys(::fcntl(of.network, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a namespace"));
     kernel::NetworkLink before = kernel::readLink(kernel::linkIndex(from));
-    // Doesn't set the address, which a driver may refuse before the device is down.
+    // Doesn't set the address, which a driver may refuse; startOne() sets it.
     kernel::changeLink(before.index, {.network = of.network, .newIndex = device.ifindex, .newName = device.name});
     touched_.push_back({std::move(network), device.ifindex, std::move(before)});
 }

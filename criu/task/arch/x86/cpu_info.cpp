@@ -146,8 +146,8 @@ constexpr struct {
     {3, {Structured, 14, "mpx"}},     {4, {Structured, 14, "mpx"}},     {5, {Structured, 16, "avx512f"}},
     {6, {Structured, 16, "avx512f"}}, {7, {Structured, 16, "avx512f"}}, {9, {StructuredMore, 3, "pku"}},
 };
-/// Components that are compared. CRIU 4.2 also leaves out the others: SSE, which every processor has, and MPX, which
-/// none has any more.
+/// Components that are compared, as in CRIU 4.2. SSE, which every processor has, and the bound registers of MPX aren't
+/// included.
 constexpr std::uint64_t kUserComponents = 0x2f5;
 
 using Words = std::array<std::uint32_t, kWords>;
