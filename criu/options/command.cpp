@@ -7,22 +7,22 @@ namespace {
 using enum Command;
 
 constexpr CommandRow kCommands[kCommandCount] = {
-    {Dump, "dump", true, "dump -t PID -D DIR", "write a process tree into image files and end it"},
-    {PreDump, "pre-dump", true, "pre-dump -t PID -D DIR", "write its memory only, and let it go on"},
-    {Restore, "restore", true, "restore -D DIR", "bring a process tree back from image files"},
-    {LazyPages, "lazy-pages", true, "lazy-pages -D DIR", "feed memory to processes restored with --lazy-pages"},
-    {Check, "check", true, "check [--all | --feature NAME]", "see whether this kernel offers what is needed"},
+    {Dump, "dump", true, "dump -t PID -D DIR", "write a process tree to image files and end it"},
+    {PreDump, "pre-dump", true, "pre-dump -t PID -D DIR", "write only its memory, and resume it"},
+    {Restore, "restore", true, "restore -D DIR", "restore a process tree from image files"},
+    {LazyPages, "lazy-pages", true, "lazy-pages -D DIR", "serve page faults of processes restored with --lazy-pages"},
+    {Check, "check", true, "check [--all | --feature NAME]", "test whether this kernel has the required features"},
     {PageServer, "page-server", true, "page-server -D DIR --port PORT", "receive memory of a dump on another machine"},
-    {Service, "service", true, "service --address SOCKET", "answer requests of programs"},
-    {Swrk, "swrk", true, "swrk FD", "answer requests on an inherited socket"},
-    {Dedup, "dedup", true, "dedup -D DIR", "free memory of earlier images that later ones replace"},
-    {CpuinfoDump, "cpuinfo dump", true, "cpuinfo dump -D DIR", "write down what this processor offers"},
-    {CpuinfoCheck, "cpuinfo check", true, "cpuinfo check -D DIR", "see whether this processor offers the same"},
-    {Explain, "explain", true, "explain DIR", "say what is in the way of a restore here, without trying it"},
-    {Verify, "verify", true, "verify DIR", "compare images with the checksums that were written with them"},
+    {Service, "service", true, "service --address SOCKET", "handle requests of clients"},
+    {Swrk, "swrk", true, "swrk FD", "handle requests on an inherited socket"},
+    {Dedup, "dedup", true, "dedup -D DIR", "free pages of parent images that later ones replace"},
+    {CpuinfoDump, "cpuinfo dump", true, "cpuinfo dump -D DIR", "write the features of this processor to an image"},
+    {CpuinfoCheck, "cpuinfo check", true, "cpuinfo check -D DIR", "test whether this processor has the same features"},
+    {Explain, "explain", true, "explain DIR", "list obstacles to a restore here, without a restore"},
+    {Verify, "verify", true, "verify DIR", "compare images with their checksums"},
     {StreamPack, "stream pack", true, "stream pack -D DIR [--stream-to FILE]", "write image files as one stream"},
     {StreamUnpack, "stream unpack", true, "stream unpack -D DIR [--stream-from FILE]",
-     "put what is in a stream into image files"},
+     "write the images of a stream to image files"},
 };
 
 constexpr bool inOrder() noexcept {
