@@ -437,7 +437,7 @@ constexpr OptionRow kTable[] = {
     {Transfer, "tls-key", 0, Required, "FILE", NoNo, PageWire, Built, "private key of --tls-cert", path<&O::tlsKey>,
      "tls_key"},
     {Devices, "no-device", 0, Required, "amdgpu|cuda|PLUGIN", NoNo, Both, Built,
-     "don't use this device subsystem or plugin; may be repeated", append<&O::disabledDevices>},
+     "do not use this device subsystem or plugin; may be repeated", append<&O::disabledDevices>},
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
      "replace GPU OLD by NEW (AMD: gpu id, unique id, PCI address; NVIDIA: UUID, number, model); may be repeated",
      gpuMap},
