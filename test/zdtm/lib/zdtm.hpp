@@ -13,7 +13,9 @@
 //
 // Standard output is an append-only file that the runner reads: READY, then PASS, FAIL … or SKIP ….
 // SIGTERM is blocked in every task, which waits for it and has no handler. Tests must not change that.
-#pragma once
+// Macro instead of #pragma once: a precompiled header from the compiler cache may name this file by another path.
+#ifndef ZDTM_ZDTM_HPP
+#define ZDTM_ZDTM_HPP
 
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -156,3 +158,5 @@ std::size_t page_size();
 #define ZDTM(summary) void zdtm_program([[maybe_unused]] zdtm::Task& me)
 
 void zdtm_program(zdtm::Task& me);
+
+#endif  // ZDTM_ZDTM_HPP

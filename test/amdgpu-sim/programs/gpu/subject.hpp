@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#pragma once
+// Macro instead of #pragma once: a precompiled header from the compiler cache may name this file by another path.
+#ifndef AMDGPU_SIM_GPU_SUBJECT_HPP
+#define AMDGPU_SIM_GPU_SUBJECT_HPP
 // Communication of a test program with the runner (protocol: guest/modes.sh), and checks.
 #include <cstddef>
 #include <cstdint>
@@ -55,3 +57,5 @@ void fill(std::span<std::byte> memory, std::uint64_t seed);
 void check(std::span<const std::byte> memory, std::uint64_t seed, const std::string& what);
 
 }  // namespace gpu
+
+#endif  // AMDGPU_SIM_GPU_SUBJECT_HPP
