@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-/// What the library keeps of a thread that it runs code in.
+/// Saved state of a thread in which the library runs code.
 struct thread_ctx {
     k_rtsigset_t sigmask;
     user_regs_struct_t regs;
@@ -15,19 +15,19 @@ struct thread_ctx {
     user_fpregs_struct_t ext_regs;
 };
 
-/// A process that is worked on.
+/// A process with an injected blob.
 struct parasite_ctl {
     int rpid;
     infect_ctx ictx;
-    thread_ctx orig;  ///< of the thread leader
+    thread_ctx orig;  ///< state of the thread leader
     parasite_blob_desc pblob;
 
-    /// The blob with its stacks: here and there, null if there is none.
+    /// Addresses of blob and stacks in this process and in the other one; null means none.
     void* local_map;
     void* remote_map;
     unsigned long map_length;
 
-    // Parts of it; pointers to those in the process aren't to be dereferenced here.
+    // Parts of the blob. Pointers into the other process must not be dereferenced here.
     unsigned int* cmd;
     void* args;
     unsigned long args_size;
@@ -37,10 +37,10 @@ struct parasite_ctl {
     void* rstack;
     void* r_thread_stack;
 
-    int tsock;  ///< to the blob at work; -1 if there is none
+    int tsock;  ///< socket to the running blob; -1 means none
     bool daemonized;
 
-    // What compel_prepare() has made, as long as infect_ctx still names it.
+    // Resources that compel_prepare() has created; released while infect_ctx still refers to them.
     int own_sock;
     void* own_regs;
 };
@@ -53,8 +53,7 @@ struct parasite_thread_ctl {
 
 namespace compel::c {
 
-/// What library and blob say to each other. Blobs are built with one release and used with another, so none of this may
-/// change.
+/// Protocol between library and blob. It must not change, because a blob may be built with another release.
 struct Message {
     std::uint32_t cmd;
     std::uint32_t ack;
@@ -66,7 +65,7 @@ enum Command : unsigned {
     commandFini = 3,
 };
 
-/// Where the arguments of commands lie later.
+/// Arguments of the start command, at the address that later commands use for their arguments.
 struct InitArguments {
     std::int32_t addressSize;
     sockaddr_un address;
@@ -77,7 +76,7 @@ struct InitArguments {
 };
 static_assert(sizeof(Message) == 12 && sizeof(InitArguments) == 144);
 
-/// Log an error and return -1; the first one adds what errno says.
+/// Logs an error and returns -1. failErrno() adds the text of errno.
 int failErrno(int pid, const char* what);
 int fail(int pid, const char* what);
 
@@ -86,29 +85,29 @@ constexpr unsigned long roundUp(unsigned long value, unsigned long step) {
     return (value + step - 1) / step * step;
 }
 
-/// Where a thread goes on.
+/// Sets the instruction pointer.
 void setIp(user_regs_struct_t* regs, std::uint64_t ip);
 
-/// All signals; those that the kernel sends for the tracee's own instructions too, if `withTrap`.
+/// Returns all signals; without SIGTRAP unless `withTrap` is set.
 k_rtsigset_t blockedSignals(bool withTrap);
 
-/// Sets mask and registers of a stopped thread and resumes it by the given ptrace request. On failure it has its own.
+/// Sets mask and registers of a stopped thread and resumes it by the given ptrace request. Restores `own` on failure.
 int resumeAt(int pid, int request, unsigned long ip, void* stack, user_regs_struct_t* regs, thread_ctx* own);
 int restoreThread(int pid, thread_ctx* own);
-/// Waits for a stop of the thread; fails if it has ended. The signal, with bit 0x80 at a system call's stop.
+/// Waits for a stop of the thread; fails if it has ended. Stores the signal, with bit 0x80 at a system call stop.
 int waitStop(int pid, int* signal);
-/// Runs a thread that is stopped or runs until it leaves a system call of that number.
+/// Runs a stopped or running thread until it leaves a system call with this number.
 int runThroughCall(int pid, long native, long compat);
 
 }  // namespace compel::c
 
-// Of the processor.
+// Functions of the processor's folder.
 extern "C" {
 int ptrace_get_regs(int pid, user_regs_struct_t* regs);
 int ptrace_set_regs(int pid, user_regs_struct_t* regs);
 void parasite_setup_regs(unsigned long ip, void* stack, user_regs_struct_t* regs);
-/// Does the process' system call with the registers that `regs` has, by an instruction that is put where
-/// infect_ctx::syscall_ip points; `regs` has the result. The instruction's length is padded to eight bytes.
+/// Makes a system call of the process with the registers `regs`, which then contain the result. Writes `instruction`,
+/// padded to eight bytes, to infect_ctx::syscall_ip.
 int compel_execute_syscall(parasite_ctl* ctl, user_regs_struct_t* regs, const char* instruction);
 int compel_get_task_regs(pid_t pid, user_regs_struct_t* regs, user_fpregs_struct_t* fpregs, save_regs_t save, void* arg,
                          unsigned long flags);
@@ -118,9 +117,9 @@ int arch_fetch_sas(parasite_ctl* ctl, rt_sigframe* frame);
 int sigreturn_prep_regs_plain(rt_sigframe* frame, user_regs_struct_t* regs, user_fpregs_struct_t* fpregs);
 int sigreturn_prep_fpu_frame_plain(rt_sigframe* frame, rt_sigframe* remote);
 
-/// Maps memory in the process; null after a failure.
+/// Maps memory in the process. Returns null on failure.
 void* remote_mmap(parasite_ctl* ctl, void* address, size_t length, int protection, int flags, int fd, off_t offset);
 long remote_mprotect(parasite_ctl* ctl, void* address, size_t length, int protection);
-/// Waits for the answer to a command; 0 if it came, whatever it says.
+/// Waits for the answer to a command. Returns 0 if an answer came, whatever its result.
 int parasite_wait_ack(int sock, unsigned int cmd, compel::c::Message* message);
 }

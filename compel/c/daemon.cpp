@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// A blob at work: how it is started, connects, and ends.
+// Start, connection and end of a blob that handles commands.
 #include <compel/infect-util.h>
 #include <compel/plugins/std/syscall-codes.h>
 #include <fcntl.h>
@@ -33,8 +33,8 @@ void makeRunId() {
              parts[1] & 0xfff, parts[2] >> 20, parts[2] & 0xffff, parts[3]);
 }
 
-/// Fills in where the blob is to connect to: a name that isn't in the file system. A socket that has one already, of
-/// another process, keeps it.
+/// Fills in the address for the blob's connection, an abstract socket name. A socket that is bound already keeps its
+/// name.
 int listenFor(parasite_ctl* ctl, InitArguments* init) {
     sockaddr_un& address = init->address;
     socklen_t size = sizeof(address);
@@ -62,7 +62,7 @@ bool isRunning(int pid) {
            info.si_pid == 0;
 }
 
-/// Waits until the blob has connected; fails when it has ended, or says that it can't.
+/// Waits until the blob has connected. Fails if the blob has ended or reports a failure.
 int acceptFrom(parasite_ctl* ctl, const InitArguments* init) {
     for (;;) {
         pollfd wanted = {ctl->ictx.sock, POLLIN, 0};
@@ -117,8 +117,7 @@ int startBlob(parasite_ctl* ctl) {
     return -1;
 }
 
-/// The blob waits for a command: it gets the last one, and is followed until sigreturn has given the process back all
-/// that it had.
+/// Sends the last command and follows the blob until sigreturn has restored the process.
 int endBlob(parasite_ctl* ctl) {
     const int pid = ctl->rpid;
     if (setChildHandler(ctl, false) != 0)
@@ -164,7 +163,7 @@ int compel_start_daemon(parasite_ctl* ctl) {
 int compel_stop_daemon(parasite_ctl* ctl) {
     if (!ctl->daemonized)
         return 0;
-    // After a failure the process is in an unknown state, and so is not touched again.
+    // After a failure the state of the process is unknown, so the library doesn't touch it again.
     const int result = ctl->tsock < 0 ? -1 : endBlob(ctl);
     if (ctl->tsock >= 0)
         close(ctl->tsock);

@@ -5,7 +5,7 @@
 
 namespace compel::c {
 
-/// Descriptors that travel in one message, with memory for what the kernel wants to see of them.
+/// Descriptors of one message, with memory for its control data.
 class FdMessage {
 public:
     FdMessage(void* data, unsigned bytes) {
@@ -33,7 +33,7 @@ public:
         return &header_;
     }
 
-    /// How many have come, or -1 if they aren't what was expected.
+    /// Returns the number of received descriptors, or -1 for unexpected control data.
     int received(int* fds, int count) {
         const cmsghdr* const head = CMSG_FIRSTHDR(&header_);
         if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
@@ -55,11 +55,11 @@ private:
 
     msghdr header_ = {};
     iovec part_ = {};
-    char filler_ = 0;  // a message without bytes carries nothing
+    char filler_ = 0;  // a message without bytes carries no descriptors
     alignas(cmsghdr) char control_[CMSG_SPACE(sizeof(int) * CR_SCM_MAX_FD)] = {};
 };
 
-/// `send` and `receive`: sendmsg(2) and recvmsg(2) that return -errno.
+/// Sends descriptors in as many messages as needed. `send` is sendmsg(2) that returns -errno.
 template <typename Send>
 int sendFds(const Send& send, sockaddr_un* address, int addressSize, const int* fds, int count, void* data,
             unsigned sizeEach) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// Where a blob is put in a process, and what a process is prepared by.
+// Preparation of a process and mapping of a blob.
 #include <compel/plugins/std/syscall-codes.h>
 #include <compel/ptrace.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ using namespace compel::c;
 
 namespace {
 
-constexpr unsigned mfdExec = 0x10;  // Linux 6.3; before that all memfds may be executed
+constexpr unsigned mfdExec = 0x10;  // Linux 6.3; earlier kernels allow to execute all memfds
 
 class Descriptor {
 public:
@@ -55,7 +55,7 @@ __attribute__((format(printf, 3, 4))) int openProc(int pid, int mode, const char
     return fd;
 }
 
-/// Start of the first mapping that is executable; 0 if there is none.
+/// Returns the start of the first executable mapping; 0 if there is none.
 unsigned long findExecutable(int pid) {
     const int fd = openProc(pid, O_RDONLY, "maps");
     FILE* const file = fd < 0 ? nullptr : fdopen(fd, "r");
@@ -75,7 +75,7 @@ unsigned long findExecutable(int pid) {
     return found;
 }
 
-/// A socket in the network namespace of the process, where alone its blob can connect to it.
+/// Creates a socket in the network namespace of the process. The blob can connect only inside that namespace.
 int socketFor(int pid) {
     const Descriptor theirs(openProc(pid, O_RDONLY, "ns/net"));
     const Descriptor ours(openProc(getpid(), O_RDONLY, "ns/net"));
@@ -122,10 +122,10 @@ int fetchThread(int pid, thread_ctx* context) {
     return ptrace_get_regs(pid, &context->regs);
 }
 
-/// A memfd of the process' own; -1 if it can't have one.
+/// Creates a memfd in the process. Returns -1 if that fails.
 int remoteMemfd(parasite_ctl* ctl) {
     char name[8] = "compel";
-    void* const place = reinterpret_cast<void*>(ctl->ictx.syscall_ip + 8);  // behind the instruction of a system call
+    void* const place = reinterpret_cast<void*>(ctl->ictx.syscall_ip + 8);  // behind the system call instruction
     if (ptrace_swap_area(ctl->rpid, place, name, sizeof(name)) != 0)
         return -1;
     long fd = -EINVAL;
@@ -168,7 +168,7 @@ int mapAnonymously(parasite_ctl* ctl, int protection) {
     return local.get() < 0 ? -1 : mapLocally(ctl, local.get());
 }
 
-/// Memory of `size` bytes that both sides see. What fails is taken back by compel_cure().
+/// Maps memory of `size` bytes that both processes share. On failure compel_cure() releases it.
 int mapShared(parasite_ctl* ctl, unsigned long size) {
     const unsigned long dataOffset = ctl->pblob.hdr.data_off;
     const int protection = dataOffset != 0 ? PROT_READ | PROT_EXEC : PROT_READ | PROT_WRITE | PROT_EXEC;
@@ -296,7 +296,7 @@ int compel_infect_no_daemon(parasite_ctl* ctl, unsigned long nr_threads, unsigne
     if (!arch_can_dump_task(ctl))
         return -1;
 
-    // The blob and its table of addresses, arguments, the frame that it returns by, and stacks.
+    // Layout: the blob and its table of addresses, arguments, the frame for the return, and stacks.
     ctl->args_size = args_size > PARASITE_ARG_SIZE_MIN ? args_size : PARASITE_ARG_SIZE_MIN;
     const unsigned long frame = roundUp(blob.args_off + ctl->args_size, alignof(rt_sigframe));
     const unsigned long stack = roundUp(frame + RESTORE_STACK_SIGFRAME, 16) + PARASITE_STACK_SIZE;

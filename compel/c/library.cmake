@@ -1,5 +1,5 @@
-# The C interface: libcompel.so.1, the same functions in libcompel.a, and what blobs in C are linked with. None of it needs
-# more than the C library, so that C programs can link it.
+# The C interface: libcompel.so.1, the same functions in libcompel.a, and the libraries for blobs in C. It depends on
+# the C library alone, so that C programs can link it.
 set(compel_c_includes ${CMAKE_CURRENT_SOURCE_DIR}/c/include ${CMAKE_CURRENT_SOURCE_DIR}/c/arch/${CRIU_ARCH}/include)
 
 add_library(compel_c OBJECT
@@ -26,7 +26,7 @@ target_link_options(compel_shared PRIVATE
 set_target_properties(compel_shared PROPERTIES
   OUTPUT_NAME compel VERSION 1.0 SOVERSION 1 LINKER_LANGUAGE C LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/c/libcompel.map)
 
-# What compiles and links a blob in C, by cc and ld; `compel cflags` and `compel ldflags` print the same.
+# Flags for compiling and linking a blob in C by cc and ld. `compel cflags` and `compel ldflags` print the same flags.
 set(COMPEL_PARASITE_CFLAGS -Wstrict-prototypes -ffreestanding -fno-stack-protector -nostdlib -fomit-frame-pointer -fpie
   -U_FORTIFY_SOURCE ${COMPEL_ARCH_BLOB_CFLAGS})
 set(COMPEL_PARASITE_LDFLAGS -pie --no-dynamic-linker -z text -z defs -z norelro -z noexecstack --build-id=none --gc-sections)

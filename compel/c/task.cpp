@@ -20,7 +20,7 @@ constexpr unsigned long long signalBit(int signal) {
     return 1ull << (signal - 1);
 }
 
-/// The stops that can be made again by sending the signal.
+/// True for stop signals that can be sent again to recreate the stop.
 bool isStopSignal(int signal) {
     return signal == SIGSTOP || signal == SIGTSTP;
 }
@@ -55,8 +55,8 @@ int readStatus(int pid, seize_task_status* status, void*) {
     return 0;
 }
 
-/// Passes over stops: one by a signal that was found, or one for each that waits in a queue. The interrupt that was
-/// asked for comes after them.
+/// Passes `count` stops: one by a signal that was found, or one for each queued signal. The stop of the requested
+/// interrupt comes after them.
 int passStops(int pid, int count) {
     for (; count > 0; --count) {
         if (ptrace(PTRACE_CONT, pid, nullptr, nullptr) != 0)
@@ -79,13 +79,13 @@ int countStops(const seize_task_status& status, int found) {
     return count;
 }
 
-/// For a thread in the stop that was asked for: what state its process was in.
+/// Returns the original state of the process of a thread that is in the requested stop.
 int prepareStopped(int pid, const seize_task_status& status, int signal) {
     if (ptrace(PTRACE_SETOPTIONS, pid, nullptr, static_cast<long>(PTRACE_O_TRACESYSGOOD)) != 0)
         return failErrno(pid, "mark the stops of its system calls");
     if (status.seccomp_mode != 0 && ptrace_suspend_seccomp(pid) != 0)
         return -1;
-    // Code that is run in the process ends by a SIGTRAP, which couldn't be told from this one.
+    // Code that the library runs in the process ends by a SIGTRAP. A pending one would be mistaken for it.
     if (((status.sigpnd | status.shdpnd) & signalBit(SIGTRAP)) != 0)
         return fail(pid, "a SIGTRAP waits for it");
     const int stops = countStops(status, signal);
@@ -103,7 +103,7 @@ extern "C" {
 
 int compel_interrupt_task(int pid) {
     if (ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) != 0) {
-        // Nobody can seize a zombie; compel_wait_task() finds out whether it is one.
+        // A zombie can't be seized; compel_wait_task() checks for one.
         compel_print_on_level(COMPEL_LOG_WARN, "process %d: seize it: %s\n", pid, strerror(errno));
         return -1;
     }
@@ -141,7 +141,7 @@ int compel_wait_task(int pid, int ppid, int (*get_status)(int, seize_task_status
         } else if (ptrace(PTRACE_CONT, pid, nullptr, static_cast<long>(info.si_signo)) != 0) {
             failErrno(pid, "deliver a signal");
         } else {
-            // A signal came before the interrupt: the process deals with it first.
+            // A signal came before the interrupt, so the process handles it first.
             if (free_status != nullptr)
                 free_status(pid, status, data);
             continue;
@@ -179,7 +179,7 @@ int compel_resume_task_sig(pid_t pid, int orig_state, int state, int stop_signo)
             kill(pid, SIGSTOP);
             break;
         case COMPEL_TASK_ALIVE:
-            // Its stop, or the signal for one that was in a queue, is used up.
+            // The stop, or the pending signal for one, is used up.
             if (orig_state == COMPEL_TASK_STOPPED)
                 kill(pid, isStopSignal(stop_signo) ? stop_signo : SIGSTOP);
             break;

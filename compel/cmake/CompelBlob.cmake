@@ -1,8 +1,9 @@
 # compel_add_blob(TARGET name NAMESPACE ns SOURCES file... [INCLUDES dir...] [DEFINITIONS macro...])
 #
-# Code that runs inside of other processes: the sources (C++20, freestanding; entry `extern "C" std::int64_t
-# blob_entry(void*)`) become one run of bytes without relocations, and `name` a library to link with, whose header
-# <name>.hpp declares `ns::blob`. Writable globals, undefined symbols and left relocations fail the build.
+# Builds a blob: code that runs inside other processes. The sources are freestanding C++20 with the entry `extern "C"
+# std::int64_t blob_entry(void*)`. They become one run of bytes without relocations. `name` is a library to link with;
+# its header <name>.hpp declares `ns::blob`. Writable globals, undefined symbols and remaining relocations fail the
+# build.
 
 function(compel_add_blob)
   cmake_parse_arguments(ARG "" "TARGET;NAMESPACE" "SOURCES;INCLUDES;DEFINITIONS" ${ARGN})

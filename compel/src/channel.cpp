@@ -26,7 +26,8 @@ namespace {
 using protocol::maximumFds;
 using FdArray = std::array<int, maximumFds>;
 
-/// Lets a process that has used up its descriptors have two more, if its hard limit allows.
+/// Raises the process' soft limit of descriptors to its hard limit. A process that has used up its limit can then open
+/// two more.
 class RoomForFds {
 public:
     RoomForFds(RemoteSyscalls& remote, const RemoteMemory& memory, RemoteAddress scratch)
@@ -101,7 +102,7 @@ Channel::Channel(Injection& injection, Tracee& thread, Workspace workspace, std:
         try {
             closeRemote();
         } catch (const std::exception&) {
-            // The first failure is the one to report.
+            // The first failure is the one that is reported.
         }
         throw;
     }
@@ -111,7 +112,7 @@ Channel::~Channel() {
     try {
         hangUp();
     } catch (const std::exception&) {
-        // The blob crashed; the thread has been put back.
+        // The blob crashed; handleStop() has restored the thread.
     }
     run_.reset();
     try {
@@ -149,8 +150,8 @@ void Channel::connect(Workspace workspace) {
 }
 
 void Channel::hangUp() {
-    // Seeing the connection closed, the blob ends its loop and closes what it has open. One that doesn't soon is
-    // broken off.
+    // The blob sees the closed connection, ends its loop and closes its descriptors. A blob that doesn't end in time is
+    // stopped.
     constexpr auto patience = std::chrono::seconds(1);
     socket_.reset();
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -209,7 +210,7 @@ void Channel::send(std::uint32_t command, std::span<const std::byte> payload, st
 }
 
 Channel::Reply Channel::receive() {
-    // The socket says when there is an answer, but nothing of what happens to the thread.
+    // The socket reports an answer, but no crash or end of the thread.
     constexpr int lookAfterMilliseconds = 20;
     pollfd ready{socket_.get(), POLLIN, 0};
     for (int count = 0; count <= 0;) {

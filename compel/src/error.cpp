@@ -8,7 +8,7 @@
 namespace compel {
 namespace {
 
-/// The innermost of the contexts that live in this thread.
+/// Innermost context of this thread.
 constinit thread_local const LiveContext* innermost = nullptr;
 
 }  // namespace
@@ -19,7 +19,7 @@ Error::Error(int code, std::string attempted) : code_(code), attempted_(std::mov
 
 Error& Error::addLiveContexts() {
     const LiveContext* context = innermost;
-    const NoOuterContexts none;  // a description that makes errors must not get here again
+    const NoOuterContexts none;  // prevents recursion if a description creates an error
     for (; context != nullptr; context = context->outer_) {
         const std::uint64_t id = context->id();
         if (std::any_of(contexts_.begin(), contexts_.end(), [&](const Context& known) { return known.id == id; }))
@@ -27,7 +27,7 @@ Error& Error::addLiveContexts() {
         try {
             contexts_.push_back({context->describe_(*context), id});
         } catch (const std::exception&) {
-            continue;  // the error itself matters more
+            continue;  // the error itself is more important than this context
         }
     }
     compose();

@@ -32,20 +32,21 @@ bool isFault(int signal) noexcept {
     return (faults() & signalBit(signal)) != 0;
 }
 
-// Faults have positive codes (SI_KERNEL among them); kill, tgkill, sigqueue and their like don't.
+// The kernel uses positive codes for faults (SI_KERNEL among them), but not for kill, tgkill and sigqueue.
 bool sentByATask(const siginfo_t& info) noexcept {
     return info.si_code <= 0;
 }
 
-// A thread that faults is stopped by an interruption of that moment before it gets the fault's signal (get_signal() of
-// Linux), which waits in its queue then.
+// A thread that faults may be stopped by an interruption before it gets the fault's signal (get_signal() of Linux). The
+// signal is then in the thread's queue.
 std::vector<siginfo_t> waitingFaults(const Tracee& tracee) {
     std::vector<siginfo_t> found = tracee.pendingSignals(SignalQueue::Thread);
     std::erase_if(found, [](const siginfo_t& info) { return sentByATask(info) || !isFault(info.si_signo); });
     return found;
 }
 
-/// What the kernel says of a signal that its sender's queue had no room for (collect_signal() of Linux).
+/// True for the siginfo that the kernel makes up for a signal that didn't fit its sender's queue (collect_signal() of
+/// Linux).
 bool hasNoSender(const siginfo_t& info) noexcept {
     return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
 }
@@ -54,10 +55,10 @@ bool isSameFault(const siginfo_t& one, const siginfo_t& other) noexcept {
     return one.si_signo == other.si_signo && one.si_code == other.si_code && one.si_addr == other.si_addr;
 }
 
-/// The signal by which blobs report their end: one that the process ignores, so that the kernel drops it if there is no
-/// tracer. Programs that handle all of these get one of SIGURG then, which says nothing.
+/// Chooses the end signal of a blob: one that the process ignores, so that the kernel drops it without a tracer. For a
+/// program that handles all of these it chooses SIGURG, which programs treat as harmless.
 EndSignal chooseEndSignal(pid_t tid) {
-    // Others are of no use: stopping signals and SIGCONT take each other out of the queues (prepare_signal() of Linux).
+    // Stop signals and SIGCONT don't qualify: they remove each other from the queues (prepare_signal() of Linux).
     constexpr std::array ignoredByDefault{SIGURG, SIGWINCH, SIGCHLD};
     constexpr std::array oftenIgnored{SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGIO};
     const auto status = readThreadStatus(tid);
@@ -119,12 +120,12 @@ BlobRun::~BlobRun() {
 }
 
 SignalMask BlobRun::mask() const noexcept {
-    // A fault's signal that is blocked makes the kernel reset its disposition, so these are left open.
+    // Signals of faults stay unblocked: the kernel resets the disposition of a blocked one.
     return allSignals & ~faults() & ~signalBit(end_.number);
 }
 
-/// While a frame is there, each state between the thread's own and that in the blob leads back: other registers come
-/// before another mask here, and after it in restore().
+/// While a frame is present, the thread can return from each intermediate state. So other registers are set before the
+/// other mask here, and after the mask in restore().
 void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     RemoteAddress frame = 0;
     if (!tracee_->options().killOnExit) {
@@ -135,7 +136,7 @@ void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     }
     Registers registers = saved_;
     registers.setEntry(code_ + blob_->entryOffset, argument, stackTop, end_.number, frame);
-    // From here on the destructor puts the thread back.
+    // From here on the destructor restores the thread.
     running_ = true;
     tracee_->setRegisters(registers);
     tracee_->setSignalMask(mask());
@@ -157,7 +158,7 @@ bool BlobRun::handleStop(const StopInfo& stop) {
             break;
     }
     if ((mask() & signalBit(stop.signal)) != 0) {
-        // Only SIGSTOP comes through the mask. It takes effect as a group-stop, in which a traced thread can be run on.
+        // Only SIGSTOP passes the mask. It causes a group-stop, in which a traced thread can be resumed.
         tracee_->cont(stop.signal);
         return false;
     }
@@ -165,8 +166,8 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     const auto registers = tracee_->registers();
     tracee_->swallowSignal();
     if (stop.signal == end_.number && registers.ip() == code_ + blob_->endOffset) {
-        // A signal of the task's own that was pending already swallows the blob's. Without siginfo, which a full queue
-        // has no room for, it is the blob's.
+        // A pending signal of the task with this number replaces the blob's signal. A signal without siginfo, which a
+        // full queue can't hold, is the blob's.
         const bool isBlobs = info.si_code == SI_TKILL && info.si_pid == registers.blobProcess();
         if (!isBlobs && !hasNoSender(info))
             foreignSignals_.push_back(info);
@@ -184,8 +185,8 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     return false;
 }
 
-/// Kernels from 5.14 to 6.11 may have no siginfo for a fault in a user namespace, where its limit of queued signals is
-/// reached. A second one at the same place is none that was sent.
+/// Kernels from 5.14 to 6.11 may lack siginfo for a fault in a user namespace that has reached its limit of queued
+/// signals. A second signal at the same address wasn't sent by a process.
 bool BlobRun::isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept {
     const bool again = hasNoSender(info) && lastFault_ == ip;
     lastFault_ = ip;
@@ -222,7 +223,7 @@ std::int64_t BlobRun::finish(const std::function<void()>& look) {
 
 void BlobRun::restore() {
     running_ = false;
-    // From the stop of a signal the kernel would deliver that if the tracer died.
+    // If the tracer died, the kernel would deliver the signal of a Signal stop.
     if (!ended_ || !end_.isIgnored)
         tracee_->requeueSignal();
     std::exception_ptr failure;
@@ -242,8 +243,8 @@ void BlobRun::restore() {
 void BlobRun::requeueForeignSignals() {
     if (foreignSignals_.empty())
         return;
-    // Only the process itself may queue signals in others' names. What was sent with kill or sigqueue was for the
-    // process, the rest for the thread.
+    // Only the process itself may queue signals with another sender's siginfo. Signals of kill and sigqueue were for
+    // the process, others for the thread.
     RemoteSyscalls remote(*tracee_);
     const RemoteBuffer buffer(remote, wholePages(sizeof(siginfo_t)));
     const RemoteMemory memory(tracee_->tid());
@@ -273,7 +274,7 @@ void BlobRun::stopQuietly() noexcept {
         }
         restore();
     } catch (const std::exception&) {
-        // The thread died, or handleStop() found a crash and has put it back already.
+        // The thread died, or handleStop() has found a crash and restored it.
         return;
     }
 }
@@ -329,7 +330,7 @@ Injection::~Injection() {
     try {
         unmap();
     } catch (const std::exception&) {
-        // The thread has died, and its memory with it.
+        // The thread has died, and its memory is freed.
         return;
     }
 }

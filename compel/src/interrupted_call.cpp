@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t restartNoHandler = -514;  // -ERESTARTNOHAND of include/linux/errno.h
 constexpr std::int64_t restartByBlock = -516;    // -ERESTART_RESTARTBLOCK
 
-// Calls that return EINTR when they are interrupted before they have had an effect. Those that aren't here return
-// -ERESTART*, which the kernel makes again by itself, or may have had an effect (close(2), ioctl(2)).
+// Calls that return EINTR when they are interrupted before they have an effect. Calls that aren't listed return
+// -ERESTART*, which the kernel restarts, or may have had an effect (close(2), ioctl(2)).
 constexpr std::int64_t calls[] = {
     SYS_epoll_pwait,
 #ifdef SYS_epoll_pwait2
@@ -34,10 +34,10 @@ constexpr std::int64_t calls[] = {
 #ifdef SYS_io_uring_enter
     SYS_io_uring_enter,
 #endif
-    // With a time limit that the kernel couldn't write back (select(2) and its like, see fs/select.c).
+    // Calls with a time limit that the kernel couldn't write back (select(2), fs/select.c).
     SYS_pselect6,
     SYS_ppoll,
-    // With a time limit of the socket (SO_RCVTIMEO, SO_SNDTIMEO; sock_intr_errno() in include/net/sock.h).
+    // Calls with the time limit of a socket (SO_RCVTIMEO, SO_SNDTIMEO; sock_intr_errno() in include/net/sock.h).
     SYS_read,
     SYS_readv,
     SYS_write,
@@ -60,7 +60,7 @@ bool goesOnByRestart(const Registers& registers) {
            registers.syscallResult() == restartByBlock;
 }
 
-/// clock_nanosleep(2) has a clock for its first argument, nanosleep(2) an address.
+/// Tells the two apart by the first argument: a clock for clock_nanosleep(2), an address for nanosleep(2).
 std::int64_t sleepOf(const Registers& registers) {
     constexpr std::uint64_t lowestAddress = 4096;
     const std::uint64_t first = registers.syscallArgument(0);
@@ -69,9 +69,9 @@ std::int64_t sleepOf(const Registers& registers) {
     return first < lowestAddress || negative ? SYS_clock_nanosleep : SYS_nanosleep;
 }
 
-/// By the function of the kernel that a thread sleeps in. Sleeps that go on are shown as the caller of the function,
-/// whose name differs between kernels and processors. No other call than these has a restart block
-/// (ERESTART_RESTARTBLOCK in Linux 5.10 to 6.18).
+/// Identifies the call by the kernel function that /proc/PID/wchan shows. Its name differs between kernels and
+/// processors, so only a part is compared. No other call has a restart block (ERESTART_RESTARTBLOCK in Linux 5.10 to
+/// 6.18).
 std::optional<std::int64_t> callOf(const std::string& function, const Registers& registers) {
     const auto has = [&](const char* part) { return function.find(part) != std::string::npos; };
     if (has("futex"))
@@ -81,8 +81,8 @@ std::optional<std::int64_t> callOf(const std::string& function, const Registers&
     return function.empty() ? std::nullopt : std::optional(sleepOf(registers));
 }
 
-/// Runs a thread that is at the entry of a call until it sleeps in there. Where it sleeps; empty if the call has ended,
-/// or the thread doesn't come to sleep.
+/// Runs a thread from the entry of a call until it sleeps inside. Returns the kernel function of the sleep. Empty if
+/// the call has ended or the thread doesn't sleep in time.
 std::string sleepIn(Tracee& tracee) {
     constexpr std::chrono::seconds patience(2);
     const auto end = std::chrono::steady_clock::now() + patience;

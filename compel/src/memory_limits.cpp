@@ -23,7 +23,8 @@ std::string raised(std::string_view name, std::uint64_t limit, pid_t pid, std::s
                 "=BYTES raises that");
 }
 
-/// Soft limit by its name in /proc/PID/limits, which shows them to more than prlimit(2) does; none if it is unlimited.
+/// Returns a soft limit by its name in /proc/PID/limits; nothing if it is unlimited. That file needs fewer permissions
+/// than prlimit(2).
 std::optional<std::uint64_t> softLimit(std::string_view limits, std::string_view name) {
     const auto line = limits.find(name);
     if (line == std::string_view::npos)
@@ -34,12 +35,12 @@ std::optional<std::uint64_t> softLimit(std::string_view limits, std::string_view
     return firstNumber(limits.substr(value));
 }
 
-/// Whether a process that uses so much has no room for `size` more.
+/// True if a process that uses `used` bytes can't get `size` more.
 bool isReached(const std::optional<std::uint64_t>& limit, std::uint64_t used, std::uint64_t size) {
     return limit && used + size > *limit;
 }
 
-/// The kernel counts what /proc/PID/maps has a line for, but for the page that all processes have.
+/// Counts lines of /proc/PID/maps, without the vsyscall page that all processes have. The kernel counts the same way.
 std::uint64_t countMappings(pid_t pid) {
     std::uint64_t count = 0;
     visitMappings(pid, [&](const MemoryRange& range) {

@@ -33,7 +33,7 @@ std::string_view firstWord(std::string_view& line) {
     return word;
 }
 
-/// Value of "Name:\tvalue" in a status file; empty if there is no such line.
+/// Returns the value of "Name:\tvalue" in a status file; empty if there is no such line.
 std::string_view statusField(std::string_view text, std::string_view name) {
     for (std::size_t at = 0; at < text.size();) {
         const auto end = std::min(text.find('\n', at), text.size());
@@ -45,7 +45,7 @@ std::string_view statusField(std::string_view text, std::string_view name) {
     return {};
 }
 
-/// Bytes of a field in kB; 0 for processes without memory.
+/// Returns a field in kB as bytes; 0 for processes without memory.
 std::uint64_t statusBytes(std::string_view text, std::string_view name) {
     auto value = statusField(text, name);
     value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
@@ -115,11 +115,11 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
 
 namespace {
 
-/// PF_* of the kernel's <linux/sched.h>; nothing if they can't be read.
+/// Returns PF_* of the kernel's <linux/sched.h>; nothing if they can't be read.
 std::optional<unsigned> threadFlags(pid_t tid) {
-    constexpr std::size_t flagsField = 6;  // the seventh behind the name, proc_pid_stat(5)
-    // Below task/, since /proc/TID/stat adds up the times of all threads of the process: with thousands of threads
-    // that would take seconds.
+    constexpr std::size_t flagsField = 6;  // the seventh field behind the name, proc_pid_stat(5)
+    // /proc/TID/stat sums the times of all threads of the process, which takes seconds for thousands of threads. The
+    // file below task/ doesn't.
     const auto text = readWholeFile(join("/proc/", tid, "/task/", tid, "/stat"));
     if (!text)
         return std::nullopt;
@@ -135,12 +135,13 @@ std::optional<unsigned> threadFlags(pid_t tid) {
 }  // namespace
 
 bool isKernelWorker(pid_t tid) {
-    // Nearly every other thread has a list of robust futexes. To ask for it costs much less than to read a file.
+    // Nearly every thread of a program has a robust futex list, a kernel worker has none. This call costs much less
+    // than reading a file.
     void* head = nullptr;
     std::size_t size = 0;
     if (::syscall(SYS_get_robust_list, tid, &head, &size) == 0 && head != nullptr)
         return false;
-    constexpr unsigned ioWorker = 0x10;  // PF_IO_WORKER, and from 6.4 on PF_USER_WORKER
+    constexpr unsigned ioWorker = 0x10;  // PF_IO_WORKER, since 6.4 PF_USER_WORKER
     constexpr unsigned userWorker = 0x4000;
     return (threadFlags(tid).value_or(0) & (ioWorker | userWorker)) != 0;
 }
@@ -149,12 +150,12 @@ bool isEnding(pid_t tid) {
     constexpr unsigned exiting = 0x4;  // PF_EXITING
     if (const auto flags = threadFlags(tid))
         return (*flags & exiting) != 0;
-    // A file can't be read for lack of descriptors either.
+    // The read may also have failed for lack of descriptors.
     return ::syscall(SYS_tkill, tid, 0) < 0 && errno == ESRCH;
 }
 
 bool hasNothingLeft(pid_t tid) {
-    // Namespaces are given up last of these (do_exit() of Linux), and then there is nothing that the link could show.
+    // The kernel releases namespaces last (do_exit() of Linux); the link then has no target.
     char target[64];
     const auto path = join("/proc/", tid, "/task/", tid, "/ns/mnt");
     return ::readlink(path.c_str(), target, sizeof(target)) < 0 && (errno == ENOENT || errno == ESRCH);

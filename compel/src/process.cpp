@@ -18,12 +18,12 @@
 namespace compel {
 namespace {
 
-// The threads of a killed process are waited for in no order: of the first process of a pid namespace the thread that
-// happens to be the last one waits for the ends of all others to be noticed (zap_pid_ns_processes() of Linux), so
-// whoever waited for that one first would wait for ever.
+// Threads of a killed process are polled in no fixed order. The last thread of a pid namespace's init waits until the
+// ends of all others are noticed (zap_pid_ns_processes() of Linux). A tracer that waited for that thread first would
+// never return.
 constexpr useconds_t kBetweenLooks = 200;
 
-/// Runs a thread on until its next stop.
+/// Resumes a thread until its next stop.
 StopInfo::Kind nextStop(Tracee& thread, int signal) {
     thread.cont(signal);
     const StopInfo stop = thread.waitStop();
@@ -72,8 +72,8 @@ FrozenProcess FrozenProcess::seizeFirst(pid_t pid, const FreezeOptions& options)
 void FrozenProcess::stop(FreezeOptions options) {
     const auto deadline = std::chrono::steady_clock::now() + options.patience;
     try {
-        // As long as a thread runs it may create others, and the kernel's list of threads may leave some out when
-        // others end while it is read. So it is the count that tells whether all were found.
+        // A running thread may create others, and the kernel's list of threads may omit some when others end during the
+        // read. So the thread count decides whether all were found.
         while (seizeListedThreads(options, deadline) != Found::All) {
             if (std::chrono::steady_clock::now() >= deadline)
                 failWith(ETIMEDOUT, "freeze process ", pid_, ": it creates threads faster than they can be stopped");
@@ -101,7 +101,7 @@ FrozenProcess::~FrozenProcess() {
 }
 
 void FrozenProcess::release() noexcept {
-    // The leader goes last: the end of a killed process's leader is reported after those of all others.
+    // The leader is last: the kernel reports the end of a killed process' leader after all others.
     while (!threads_.empty())
         threads_.pop_back();
 }
@@ -149,7 +149,7 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
     const auto status = readThreadStatus(pid_);
     if (!status)
         throw TraceeGone(ESRCH, join("process ", pid_));
-    // A zombie thread counts until it is reaped, so those that were there while the kernel counted are added.
+    // A zombie thread counts until it is reaped, so those that the kernel counted are added.
     const auto lingering = std::count_if(dead.begin(), dead.end(), [this](pid_t tid) {
         const auto thread = readThreadStatus(tid);
         return thread && thread->process == pid_;
@@ -159,8 +159,8 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
 }
 
 void FrozenProcess::waitForStops(Deadline deadline) {
-    // A dying process has threads that end only after others were reaped, in an order that isn't known here. So none
-    // is waited for alone: whoever isn't ready is looked at again in the next round.
+    // Threads of a dying process may end only after others were reaped, in an unknown order. So the loop never waits
+    // for one thread alone; it polls threads that aren't ready again in the next round.
     std::vector<std::size_t> waiting;
     for (std::size_t index = threads_.size(); index-- > 0;)
         if (!threads_[index].tracee.stopped())
@@ -173,7 +173,7 @@ void FrozenProcess::waitForStops(Deadline deadline) {
             auto& tracee = threads_[index].tracee;
             std::optional<StopInfo> info;
             try {
-                // All but the first look of a round pass by at once.
+                // Only the first poll of a round waits.
                 info = tracee.waitStopFor(std::exchange(looked, true) ? std::chrono::nanoseconds{0} : pause);
             } catch (const TraceeGone&) {
                 info = StopInfo{.kind = StopInfo::Kind::Exited};
@@ -222,13 +222,13 @@ bool FrozenProcess::maps(std::string_view anonymousInode) {
     return anonymousInodes_.contains(anonymousInode);
 }
 
-/// Sends a signal, and has the leader take it, which alone runs. False if that doesn't stop the process.
+/// Sends a signal and resumes only the leader, which takes the signal. False if that doesn't stop the process.
 bool FrozenProcess::takeStopSignal(int signal) {
     if (::kill(pid_, signal) < 0)
         failErrno("stop process ", pid_);
     if (nextStop(leader(), 0) != StopInfo::Kind::Signal)
         return false;
-    // It stops in any case before it leaves the kernel.
+    // The leader stops before it leaves the kernel in any case.
     leader().interrupt();
     return nextStop(leader(), signal) == StopInfo::Kind::GroupStop;
 }
@@ -240,7 +240,7 @@ void FrozenProcess::stopAsGroup(int signal) {
         thread.tracee.setSignalMask(allSignals & ~signalBit(signal));
     }
     const bool stops = takeStopSignal(signal) || (signal != SIGSTOP && takeStopSignal(SIGSTOP));
-    // The kernel has told the other threads to stop as soon as they are run on.
+    // The kernel has requested the group-stop of the other threads; each stops as soon as it is resumed.
     for (std::size_t i = 1; i < threads_.size() && stops; ++i)
         (void)nextStop(threads_[i].tracee, 0);
     for (std::size_t i = 0; i < threads_.size(); ++i)
@@ -300,7 +300,7 @@ void FrozenProcess::kill() {
         if (!left.empty())
             left.front()->waitEnd();
     } catch (const TraceeGone&) {
-        // It has ended, too.
+        // The thread has ended.
     }
     release();
 }

@@ -13,8 +13,8 @@
 
 namespace compel {
 
-/// ptrace(2) as the kernel has it: libc's returns the word that was read instead of storing it. -1 and errno on
-/// failure. It is made by the thread that traces.
+/// Makes the raw ptrace(2) system call in the tracing thread. libc's function returns a read word instead of storing
+/// it. Returns -1 with errno on failure.
 inline long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64_t data) noexcept {
     long result = -1;
     int code = 0;
@@ -27,7 +27,7 @@ inline long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64
     return result;
 }
 
-/// An address as ptrace(2) takes it.
+/// Converts a pointer to the type of ptrace(2)'s arguments.
 inline std::uint64_t addressOf(const void* pointer) noexcept {
     return reinterpret_cast<std::uintptr_t>(pointer);
 }

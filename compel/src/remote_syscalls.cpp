@@ -19,10 +19,11 @@ namespace compel {
 
 namespace {
 
-/// Free memory that 32-bit code can reach, away from what grows: in the middle of the largest gap.
+/// Returns free memory that 32-bit code can reach, in the middle of the largest gap. That is far from heap and stack,
+/// which grow.
 RemoteAddress findRoomFor32BitCode(pid_t pid, std::uint64_t size) {
     constexpr RemoteAddress lowest = 0x100000;
-    constexpr RemoteAddress limit = 0xffffe000;  // a 32-bit process' memory ends here
+    constexpr RemoteAddress limit = 0xffffe000;  // end of a 32-bit process' memory
     constexpr std::uint64_t pageMask = 4095;
     RemoteAddress best = 0;
     std::uint64_t room = 0;
@@ -65,7 +66,7 @@ RemoteSyscalls::~RemoteSyscalls() {
     try {
         restore();
     } catch (const std::exception&) {
-        // Only a thread that has died can't be put back.
+        // restore() fails only if the thread has died.
         return;
     }
 }
@@ -90,7 +91,7 @@ void RemoteSyscalls::pokeInstruction() {
         fail("thread ", tracee_.tid(), ": its process has no executable memory to run a system call from");
 }
 
-/// The kernel kills a thread that was seized so, whatever it would return to.
+/// Writes the signal frame. A thread with `killOnExit` gets none, because the kernel kills it in any case.
 void RemoteSyscalls::placeFrame() {
     if (restorer_ == 0 || tracee_.options().killOnExit)
         return;
@@ -102,7 +103,7 @@ void RemoteSyscalls::placeFrame() {
     std::vector<std::byte> covered(bytes.size());
     if (memory_.readSome(at, covered) < covered.size())
         return;
-    // Set before the write, so that a part of it is taken away, too.
+    // Set before the write, so that restore() also removes a partly written frame.
     frame_ = at;
     belowStack_ = std::move(covered);
     if (memory_.writeAllowed(at, bytes) < bytes.size())
@@ -126,8 +127,8 @@ void RemoteSyscalls::runToSyscallStop() {
             case StopInfo::Kind::Exited:
                 throw TraceeGone(ESRCH, join("thread ", tracee_.tid(), " in a system call of its tracer"));
             case StopInfo::Kind::Signal:
-                // All that can be blocked is. SIGSTOP takes effect as a group-stop, in which a traced thread can be
-                // run on; a fault means that the instruction isn't there.
+                // All other signals are blocked. SIGSTOP causes a group-stop, in which a traced thread can be resumed.
+                // A fault means that the instruction is missing.
                 if (stop.signal != SIGSTOP) {
                     tracee_.swallowSignal();
                     if (stop.signal == SIGSYS)
@@ -150,8 +151,8 @@ void RemoteSyscalls::runToSyscallStop() {
 std::int64_t RemoteSyscalls::call(std::int64_t number, const SyscallArguments& arguments) {
     if (restored_)
         fail("system call in thread ", tracee_.tid(), " whose registers have been restored already");
-    // While a frame is there, each state between the thread's own and that of a call leads back: other registers come
-    // before another mask here, and after it in restore().
+    // While a frame is present, the thread can return from each intermediate state. So other registers are set before
+    // the other mask here, and after the mask in restore().
     const bool isFirst = !std::exchange(begun_, true);
     if (isFirst)
         placeFrame();
@@ -188,7 +189,7 @@ std::uint64_t RemoteSyscalls::checkedCall(const char* what, std::int64_t number,
 RemoteAddress RemoteSyscalls::mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd,
                                    std::uint64_t offset) {
     if (hint == 0 && !saved_.isNative()) {
-        // The kernel would choose a place for 64-bit code, and then refuse it to a 32-bit process.
+        // The kernel would choose an address for 64-bit code, and then refuse it to a 32-bit process.
         hint = findRoomFor32BitCode(tracee_.tid(), size);
         flags |= MAP_FIXED_NOREPLACE;
     }
@@ -212,7 +213,7 @@ RemoteAddress RemoteSyscalls::mmapScratch(std::uint64_t size) {
     } catch (const Error& error) {
         if (error.code() != ENOMEM)
             throw;
-        // RLIMIT_DATA is about private memory alone (is_data_mapping() in mm/mmap.c).
+        // RLIMIT_DATA limits only private memory (is_data_mapping() in mm/mmap.c).
         return mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
     }
 }
@@ -229,7 +230,7 @@ void RemoteSyscalls::restore() {
     if (std::exchange(restored_, true) || tracee_.released())
         return;
     if (!tracee_.stopped()) {
-        // Nobody waits for it any longer: what it was made to run has been changed under it.
+        // The call didn't end in time, because another process has changed the code. So the thread is stopped.
         constexpr std::chrono::seconds patience(2);
         tracee_.interrupt();
         const auto stop = tracee_.waitStopFor(patience);
@@ -239,14 +240,14 @@ void RemoteSyscalls::restore() {
             atEntry_ = !atEntry_;
     }
     if (atEntry_ && tracee_.stopped()) {
-        // Left in the midst of a call: the kernel skips it when its number is gone.
+        // The thread is stopped inside a call. The kernel skips the call when its number is cleared.
         auto registers = tracee_.registers();
         registers.leaveSyscall();
         tracee_.setRegisters(registers);
         runToSyscallStop();
     }
-    // The kernel restarts an interrupted system call on the way out of signal handling only. Another stop there is the
-    // state in which the thread was found, once it has the registers that ask for the restart.
+    // The kernel restarts an interrupted system call only on the way out of signal handling. The thread needs another
+    // stop there, with registers that request the restart.
     if (moved_)
         tracee_.requeueSignal();
     if (poked_)
@@ -265,7 +266,7 @@ RemoteBuffer::~RemoteBuffer() {
     try {
         syscalls_.munmap(address_, size_);
     } catch (const std::exception&) {
-        // The thread has died, and its memory goes the same way.
+        // The thread has died, and its memory is freed.
         return;
     }
 }

@@ -16,7 +16,7 @@ struct CriticalSection {
     std::uint64_t abort;
 };
 
-constexpr RemoteAddress descriptorPointerOffset = 8;  // struct rseq, rseq_cs
+constexpr RemoteAddress descriptorPointerOffset = 8;  // offset of rseq_cs in struct rseq
 
 }  // namespace
 

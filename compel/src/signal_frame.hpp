@@ -11,19 +11,19 @@
 
 namespace compel {
 
-/// State of a stopped thread in the form in which rt_sigreturn(2) gives it back: registers, signal mask and extended
-/// state. A thread whose tracer dies in the middle of an injected call goes on through it, as if nothing had happened.
-/// An interrupted system call begins anew then: rt_sigreturn(2) drops the restart block (restore_sigcontext() of
-/// Linux).
+/// State of a stopped thread in the form of rt_sigreturn(2): registers, signal mask and extended state. A thread whose
+/// tracer dies inside an injected call continues unchanged through this frame. An interrupted system call then starts
+/// from the beginning: rt_sigreturn(2) drops the restart block (restore_sigcontext() of Linux).
 class SignalFrame {
 public:
-    /// Nothing where the kernel wouldn't take a frame: from a thread with a shadow stack, or without extended state.
+    /// Creates a frame. Nothing if the kernel wouldn't accept one: for a thread with a shadow stack or without extended
+    /// state.
     static std::optional<SignalFrame> of(const Tracee& thread, const Registers& registers, SignalMask mask);
 
-    /// The highest address below `end` at which the frame can lie.
+    /// Returns the highest address below `end` at which the frame can lie.
     [[nodiscard]] RemoteAddress placeBelow(RemoteAddress end) const noexcept;
-    /// What is to lie at `address`, a result of placeBelow(). `restorer`: code that calls rt_sigreturn(2), which a
-    /// return instruction with the stack pointer at `address` jumps to; 0: there is none.
+    /// Returns the bytes to write at `address`, a result of placeBelow(). `restorer` is the address of code that calls
+    /// rt_sigreturn(2), or 0. A return instruction with the stack pointer at `address` jumps to it.
     [[nodiscard]] std::vector<std::byte> bytes(RemoteAddress address, RemoteAddress restorer) const;
 
 private:

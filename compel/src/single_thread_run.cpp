@@ -13,17 +13,17 @@
 namespace compel {
 namespace {
 
-/// Signals that the kernel sends a thread for a fault of its own. If they are blocked when that happens the kernel
-/// doesn't queue them but ends the process (kernel/signal.c, force_sig_info_to_task()).
+/// Signals that the kernel sends a thread for its own fault. If they are blocked, the kernel doesn't queue them but
+/// ends the process (kernel/signal.c, force_sig_info_to_task()).
 constexpr SignalMask kFaults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBit(SIGFPE) | signalBit(SIGILL) |
                                signalBit(SIGTRAP) | signalBit(SIGSYS);
 
 constexpr std::chrono::milliseconds kLookEvery{1};
 
-/// A thread's seccomp filters and strict mode let everything pass while this lives.
+/// Scope in which a thread's seccomp filters and strict mode allow everything.
 class SeccompSuspended {
 public:
-    /// Throws Error if that isn't allowed and the thread has something to suspend.
+    /// Suspends seccomp. Throws Error if that isn't allowed and the thread has filters or strict mode.
     explicit SeccompSuspended(Tracee& thread) : thread_(thread), before_(thread.options()) {
         SeizeOptions suspended = before_;
         suspended.suspendSeccomp = true;
@@ -41,7 +41,7 @@ public:
         try {
             thread_.setOptions(before_);
         } catch (const std::exception&) {
-            // The thread has died; or it runs, since a call didn't come to its end and it couldn't be stopped.
+            // The thread has died, or it runs: a call didn't end and the thread couldn't be stopped.
             return;
         }
     }
@@ -53,7 +53,7 @@ private:
     SeizeOptions before_;
 };
 
-/// The system call instruction by which a thread has entered the call it returns from.
+/// Returns the address of the instruction by which the thread has entered the call that it returns from.
 std::optional<RemoteAddress> instructionUsed(const Tracee& thread) {
     const RemoteAddress instruction = thread.registers().ip() - syscallInstructionBytes.size();
     std::array<std::byte, syscallInstructionBytes.size()> there{};
@@ -89,7 +89,6 @@ SingleThreadRun::SingleThreadRun(FrozenProcess& process, pid_t tid, std::chrono:
     running_ = true;
 }
 
-/// Lets the thread run on.
 void SingleThreadRun::resume(int signal) {
     if (watch_ != nullptr)
         thread().syscallStep(signal);
@@ -101,7 +100,7 @@ SingleThreadRun::~SingleThreadRun() {
     try {
         stop();
     } catch (const std::exception&) {
-        // The thread has ended, or doesn't stop; whoever detaches the process will meet that, too.
+        // The thread has ended or doesn't stop. The code that detaches the process gets the same error.
     }
 }
 
@@ -140,7 +139,7 @@ void SingleThreadRun::serve(std::chrono::nanoseconds limit) {
     dealWithStop();
 }
 
-/// The thread has stopped by itself: lets it run on.
+/// Handles a stop of the thread and resumes it.
 void SingleThreadRun::dealWithStop() {
     Tracee& tracee = thread();
     const StopInfo info = *tracee.stopped();
@@ -150,13 +149,13 @@ void SingleThreadRun::dealWithStop() {
         resume();  // also from a group-stop: the other threads keep the process from running
         return;
     }
-    // A positive code is the kernel's: siginfo of signals that processes send has others (sigaction(2)).
+    // A positive code is the kernel's. siginfo of signals that processes send has other codes (sigaction(2)).
     if ((kFaults & signalBit(info.signal)) != 0 && tracee.signalInfo().si_code > 0) {
-        resume(info.signal);  // to its handler, or it ends
+        resume(info.signal);  // calls its handler or ends the process
         return;
     }
-    // Another process has sent it, so it stays queued until the thread is detached. (A fault would end the process
-    // now.)
+    // Another process has sent the signal, so it stays queued until the thread is detached. (A fault with this number
+    // would now end the process.)
     tracee.requeueSignal();
     blocked_ |= signalBit(info.signal);
     tracee.setSignalMask(blocked_);
@@ -173,7 +172,7 @@ void SingleThreadRun::dealWithCall() {
         watch_ = nullptr;
 }
 
-/// A thread that is watched may stop at a system call before the stop that it was asked for.
+/// Ends the observation. An observed thread may stop at a system call before the requested stop.
 void SingleThreadRun::leaveCall() {
     watch_ = nullptr;
     Tracee& tracee = thread();
@@ -196,7 +195,7 @@ void SingleThreadRun::stop() {
         leaveCall();
     else if (tracee != nullptr && !tracee->stopped())
         tracee->interrupt();
-    process_.stop(options_);  // this thread, and those it has created
+    process_.stop(options_);  // the thread, and threads that it has created
     thread().setSignalMask(mask_);
     thread().setOptions(options_.seize);
 }

@@ -17,10 +17,10 @@ struct Code {
     RemoteAddress start;
     RemoteAddress end;
     bool isVdso;
-    bool isLibrary;  ///< that is named as one that has a restorer
+    bool isLibrary;  ///< true if the mapping has the name of a library with a restorer
 };
 
-/// What code of a process has.
+/// Search results for the code of one process.
 class CodeSearch {
 public:
     explicit CodeSearch(const RemoteMemory& memory) : memory_(memory) {}
@@ -34,7 +34,7 @@ public:
         return any_ != 0 ? std::optional<SyscallInstruction>(any_) : std::nullopt;
     }
 
-    /// True if nothing more is needed of all.
+    /// True if all addresses are found.
     bool lookForAll(const Code& code) {
         look(code, [this](RemoteAddress at, std::span<const std::byte> content) {
             note(returning_, at, content, syscallReturnBytes);
@@ -64,7 +64,7 @@ private:
     template <typename Look>
     void look(const Code& code, const Look& enough) {
         constexpr std::size_t blockSize = std::size_t{64} * 1024;
-        // Blocks overlap by the longest pattern less one byte, so that none is missed across a border.
+        // Blocks overlap by the longest pattern less one byte, so that no pattern is missed across a border.
         constexpr std::size_t overlap = restorerBytes.size() - 1;
         std::vector<std::byte> block(std::min<std::size_t>(blockSize, code.end - code.start));
         for (RemoteAddress at = code.start; at + overlap < code.end; at += block.size() - overlap) {
@@ -76,7 +76,7 @@ private:
     }
 
     const RemoteMemory& memory_;
-    // Addresses; 0 is none of code.
+    // Addresses; 0 means not found.
     RemoteAddress any_ = 0;
     RemoteAddress returning_ = 0;
     RemoteAddress restorer_ = 0;
@@ -117,7 +117,7 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid,
         if (!code.isVdso && search.lookForAll(code))
             return search.withRestorer();
     }
-    // The vDSO can't be unmapped by what other processes do.
+    // The vDSO comes first, because other processes can't unmap it.
     std::stable_partition(all.begin(), all.end(), [](const Code& code) { return code.isVdso; });
     CodeSearch further(memory);
     for (const Code& code : all)

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// linux/ptrace.h; it can't be included next to sys/ptrace.h.
+// Values of linux/ptrace.h, which can't be included next to sys/ptrace.h.
 constexpr int eventStop = 128;
 constexpr std::uint64_t optionSuspendSeccomp = 1u << 21;
 constexpr long setUserDispatchNumber = 0x4210;
@@ -49,8 +49,8 @@ std::uint64_t optionBits(SeizeOptions options) noexcept {
     return bits;
 }
 
-// A thread that was just interrupted stops within microseconds: giving up the processor is enough. One that doesn't
-// is in the kernel for longer, and is looked at ever less often.
+// Pauses between polls of a thread. A thread that was just interrupted stops within microseconds, so a yield suffices.
+// A thread that doesn't stop is in the kernel for longer, so pauses grow.
 class Backoff {
 public:
     void pause() noexcept {
@@ -58,8 +58,8 @@ public:
             ::sched_yield();
             return;
         }
-        // A nap is added to what is waited for, half of it on average: short ones for as long as a busy processor may
-        // keep the thread from running.
+        // A pause delays the result by half its length on average. So pauses stay short while a busy processor may keep
+        // the thread from running.
         constexpr int kShortNaps = 200;
         delay_ = std::min(delay_ * 2, rounds_ <= kShortNaps ? 100'000L : 2'000'000L);
         const timespec time{0, delay_};
@@ -117,7 +117,7 @@ Tracee::~Tracee() {
 }
 
 void Tracee::releaseQuietly() noexcept {
-    // A thread that is stuck in the kernel isn't waited for any longer; the kernel detaches it when the tracer ends.
+    // A thread that is stuck in the kernel isn't waited for; the kernel detaches it when the tracer ends.
     constexpr auto patience = std::chrono::seconds(2);
     if (released())
         return;
@@ -134,7 +134,7 @@ void Tracee::releaseQuietly() noexcept {
     }
 }
 
-// A thread that was killed remains as a zombie, and its process with it, until its tracer has taken notice.
+// Reaps a killed thread. It and its process remain zombies until the tracer has waited for it.
 void Tracee::reap(std::chrono::nanoseconds limit) noexcept {
     try {
         do {
@@ -195,7 +195,7 @@ std::optional<StopInfo> Tracee::pollStop(int flags) {
         got = ::waitpid(tid_, &status, __WALL | flags);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
-        // A thread whose number went to another one by execve(2) leaves no status behind.
+        // A thread whose id passed to another thread by execve(2) leaves no status.
         const int code = errno;
         state_ = State::Released;
         stop_.reset();
@@ -209,8 +209,8 @@ std::optional<StopInfo> Tracee::pollStop(int flags) {
 StopInfo Tracee::waitStop(const std::function<void()>& look) {
     if (stop_)
         return *stop_;
-    // Most stops come within microseconds. Going to sleep for them would cost more than the wait, above all where
-    // another processor has to be woken from idleness for each.
+    // Most stops come within microseconds. Sleeping would cost more than polling, above all where an idle processor
+    // must be woken for each.
     for (int round = 0; round < 100; ++round) {
         if (const auto info = pollStop(WNOHANG))
             return *info;
@@ -222,8 +222,8 @@ StopInfo Tracee::waitStop(const std::function<void()>& look) {
     for (;;) {
         if (const auto info = waitStopFor(limited ? std::min(betweenLooks, options_.longestWait) : betweenLooks))
             return *info;
-        // The first process of a pid namespace that was killed waits for the ends of all others there to be noticed,
-        // which may be the caller's to do (zap_pid_ns_processes() of Linux).
+        // The killed init of a pid namespace waits until the ends of all other processes there are noticed. The caller
+        // may be the one to notice them (zap_pid_ns_processes() of Linux).
         if (isEnding(tid_))
             throw TraceeGone(ESRCH, join("wait for thread ", tid_, ": it was ended"));
         if (look)
@@ -250,7 +250,7 @@ std::optional<StopInfo> Tracee::waitStopFor(std::chrono::nanoseconds limit) {
 int Tracee::waitEnd() {
     for (;;) {
         stop_.reset();
-        // The memory of a process that is killed may be large, and slow to free.
+        // The kernel may take long to free the memory of a large process.
         const auto info = pollStop(0).value();
         if (info.kind == StopInfo::Kind::Exited)
             return info.status;
@@ -287,9 +287,9 @@ void Tracee::requeueSignal() {
     };
     if (!stop_ || atRest())
         return;
-    // The kernel puts a signal whose delivery was reported back into its queue if it is blocked by then
-    // (kernel/signal.c, ptrace_signal()). Without one it takes no other out of a queue before the stop that is asked
-    // for (get_signal()). Any stop uses up a requested interrupt, so it is asked for again each time.
+    // The kernel returns a reported signal to its queue if it is blocked at resume (kernel/signal.c, ptrace_signal()).
+    // Without a signal it takes no other from a queue before the requested stop (get_signal()). Any stop uses up a
+    // requested interrupt, so each round requests one.
     std::optional<SignalMask> mask;
     while (!atRest()) {
         const int signal = stop_->kind == StopInfo::Kind::Signal ? stop_->signal : 0;
@@ -318,7 +318,7 @@ bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
     const SignalMask mask = signalMask();
     if ((mask & signalBit(SIGTRAP)) != 0)
         return false;
-    // A call may not return, and rt_sigreturn(2) and rt_sigprocmask(2) would change what is put back.
+    // A system call may not return, and rt_sigreturn(2) and rt_sigprocmask(2) would change the state that is restored.
     const RemoteMemory memory(tid_);
     const auto isBeforeCall = [&] {
         auto instruction = syscallInstructionBytes;
@@ -332,7 +332,7 @@ bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
             if (info.kind == StopInfo::Kind::Exited)
                 throw TraceeGone(ESRCH, join("run thread ", tid_));
             if (info.kind != StopInfo::Kind::Signal || info.signal != SIGTRAP || signalInfo().si_code <= 0)
-                break;  // somebody has sent it a signal
+                break;  // another process has sent a signal
             swallowSignal();
             at = registers().ip();
         }
@@ -396,7 +396,7 @@ std::vector<std::byte> Tracee::registerSet(unsigned note) const {
             buffer.resize(window.iov_len);
             return buffer;
         }
-        // The kernel cuts to the given length without a word: full means perhaps not everything.
+        // The kernel silently cuts to the given length, so a full buffer may be incomplete.
         buffer.resize(buffer.size() * 2);
     }
 }
@@ -440,7 +440,7 @@ std::optional<RseqConfiguration> Tracee::rseq() const {
     if (rawPtrace(PTRACE_GET_RSEQ_CONFIGURATION, tid_, sizeof(found), addressOf(&found)) < 0) {
         const int code = errno;
         if (code == EIO || code == EINVAL)
-            return std::nullopt;  // a kernel before 5.13, or one without rseq
+            return std::nullopt;  // kernel before 5.13 or without rseq
         failRequest("PTRACE_GET_RSEQ_CONFIGURATION", code);
     }
     if (found.rseq_abi_pointer == 0)
@@ -451,7 +451,7 @@ std::optional<RseqConfiguration> Tracee::rseq() const {
 bool Tracee::entersSyscall() const {
     constexpr long getSyscallInfo = 0x420e;  // PTRACE_GET_SYSCALL_INFO, <linux/ptrace.h>
     constexpr std::uint8_t entry = 1;        // PTRACE_SYSCALL_INFO_ENTRY
-    std::uint8_t operation = 0;              // the first byte of struct ptrace_syscall_info
+    std::uint8_t operation = 0;              // first byte of struct ptrace_syscall_info
     request("PTRACE_GET_SYSCALL_INFO", getSyscallInfo, sizeof(operation), addressOf(&operation));
     return operation == entry;
 }

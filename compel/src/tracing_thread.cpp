@@ -12,13 +12,13 @@ namespace compel {
 
 namespace {
 
-/// What one thread does for another, one thing at a time.
+/// Queue of one function that the tracing thread calls for the thread of the work.
 class Service {
 public:
-    /// False in a process that the thread of the work has forked: it has no tracer beside it.
+    /// False in a process that the thread of the work has forked: that process has no tracing thread.
     [[nodiscard]] bool isOfThisProcess() const noexcept { return process_ == ::getpid(); }
 
-    /// By the thread of the work. Throws what `function` throws.
+    /// Runs `function` in the tracing thread. Called by the thread of the work. Throws the exception of `function`.
     void call(const std::function<void()>& function) {
         std::exception_ptr failure;
         std::unique_lock lock(mutex_);
@@ -30,21 +30,21 @@ public:
             std::rethrow_exception(failure);
     }
 
-    /// By the thread of the work, at its end.
+    /// Ends run(). Called by the thread of the work at its end.
     void end() {
         const std::lock_guard lock(mutex_);
         ended_ = true;
         changed_.notify_all();
     }
 
-    /// By the other one.
+    /// Calls the requested functions until end(). Called by the tracing thread.
     void run() {
         std::unique_lock lock(mutex_);
         for (;;) {
             changed_.wait(lock, [this] { return wanted_ != nullptr || ended_; });
             if (wanted_ == nullptr)
                 return;
-            // The other thread waits, so nobody else needs the lock.
+            // The thread of the work waits, so no other thread needs the lock.
             try {
                 (*wanted_)();
             } catch (...) {
@@ -64,7 +64,7 @@ private:
     bool ended_ = false;
 };
 
-/// Of the calling thread, if it is that of work beside a tracer.
+/// Service of the calling thread, if it is the thread of work beside a tracer.
 thread_local Service* service = nullptr;
 
 }  // namespace

@@ -11,11 +11,11 @@
 
 namespace compel::test {
 
-/// A forked process that runs `body` and exits with its result; the two talk in lines over a socket pair. Killed and
-/// reaped at the end.
+/// Forked process that runs `body` and exits with its result. Test and child exchange lines over a socket pair. The
+/// destructor kills and reaps the child.
 class Child {
 public:
-    /// The child's side of the talk.
+    /// The child's side of the socket pair.
     class Talk {
     public:
         explicit Talk(int fd) : fd_(fd) {}
@@ -33,9 +33,10 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     void say(const std::string& line) const { talk().say(line); }
-    /// Next line the child said; throws if it ends or is silent for a minute.
+    /// Returns the child's next line. Throws if the child ends or sends nothing for a minute.
     std::string hear() const { return talk().hear(); }
-    /// Nothing if the child doesn't exit within a minute; else the exit code, or 128 + the signal that killed it.
+    /// Returns the exit code, or 128 + the signal that killed the child. Nothing if the child doesn't exit within a
+    /// minute.
     std::optional<int> exitCode();
     /// Waits until field State of /proc/PID/status is `state`.
     void awaitState(char state) const;
@@ -48,11 +49,11 @@ private:
     std::optional<int> code_;
 };
 
-/// Unregisters the restartable-sequence area that the C library has given the calling thread.
+/// Unregisters the calling thread's restartable-sequence area, which the C library has registered.
 void leaveRseq();
 
 char stateOf(pid_t tid);
-/// Value of a line of /proc/TID/status, "" if there is none.
+/// Returns the value of a line of /proc/TID/status; "" if there is none.
 std::string statusOf(pid_t tid, const std::string& field);
 std::string mapsOf(pid_t pid);
 /// Polls `done` for up to a minute.

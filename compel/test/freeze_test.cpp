@@ -57,7 +57,7 @@ void startIdleThreads(int count) {
 
 std::atomic<int> delivered;
 
-/// Has the kernel make a thread that works for this process. False if there is no io_uring.
+/// Makes the kernel start a worker thread for this process. False without io_uring.
 bool makeKernelWorker() {
     io_uring_params parameters{};
     const int ring = static_cast<int>(::syscall(SYS_io_uring_setup, 1, &parameters));
@@ -80,8 +80,8 @@ bool makeKernelWorker() {
     return ::syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0) == 1;
 }
 
-/// A child that is the first process of a new pid namespace; returns when it has prepared itself, after which it does
-/// nothing. Zero: no pid namespace can be made here.
+/// Starts a child as init of a new pid namespace. Returns when its `prepare` is done; the child then does nothing. 0 if
+/// no pid namespace can be created.
 template <typename Prepare>
 pid_t startFirst(const Prepare& prepare) {
     int ready[2];
@@ -204,7 +204,7 @@ TEST_CASE("a process that runs is brought into a group-stop, and none of its cod
         new (::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared{};
     const auto [signal, handler] = GENERATE(std::pair(SIGSTOP, true), std::pair(SIGTSTP, false));
     Child child([shared = shared](const Child::Talk& talk) -> int {
-        ::setsid();  // so the kernel ignores SIGTSTP
+        ::setsid();  // makes the kernel ignore SIGTSTP
         static Shared* own;
         own = shared;
         ::signal(SIGUSR1, [](int) { ++own->handled; });
@@ -244,8 +244,8 @@ TEST_CASE("a stopped process stays stopped, and its parent hears of it once") {
         return talk.hear() == "end" ? 5 : 1;
     });
     REQUIRE(child.hear() == "ready");
-    // In the group of a session's leader (this program may be one) nobody could continue it, so SIGTSTP would not stop
-    // it.
+    // A process in the group of a session's leader (this program may be one) has no parent in the session that could
+    // continue it. SIGTSTP wouldn't stop it.
     REQUIRE(::setpgid(child.pid(), child.pid()) == 0);
     const int stopSignal = GENERATE(SIGSTOP, SIGTSTP);
     REQUIRE(::kill(child.pid(), stopSignal) == 0);
@@ -443,7 +443,7 @@ TEST_CASE("what can't be frozen is refused with the reason") {
             return 5;
         });
         REQUIRE(child.hear() == "ready");
-        // A thread that doesn't stop can't be detached but by the end of its tracer.
+        // Only the end of its tracer detaches a thread that doesn't stop.
         Child tracer([&](const Child::Talk& talk) {
             try {
                 FrozenProcess::freeze(child.pid(), {.patience = 200ms});
@@ -508,12 +508,12 @@ TEST_CASE("a process that dies while frozen is reported and leaves nothing behin
         auto process = FrozenProcess::freeze(child.pid());
         process.kill();
     }
-    // This process is tracer and parent: there is one status for both, and it has been collected.
+    // This process is tracer and parent: both share one status, which is collected already.
     CHECK(::waitpid(child.pid(), nullptr, __WALL) == -1);
     CHECK(test::stateOf(child.pid()) == '?');
 }
 
-// One of its threads ends when all others are gone and their ends were noticed; which one is chance.
+// The last thread ends when all others have ended and their ends were noticed. Which thread is the last is random.
 TEST_CASE("the first process of a pid namespace is killed, whichever thread of it ends last") {
     for (int round = 0; round < 30; ++round) {
         const pid_t pid = startFirst([] { startIdleThreads(8); });
@@ -524,7 +524,7 @@ TEST_CASE("the first process of a pid namespace is killed, whichever thread of i
     }
 }
 
-// It ends when all that were in there have been reaped, by parents that may be elsewhere.
+// The namespace init ends when all other processes there are reaped, by parents that may be outside.
 TEST_CASE("the first process of a pid namespace is left to itself if others keep it from ending") {
     const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
     if (pid < 0 && errno == EPERM) {
@@ -566,7 +566,7 @@ TEST_CASE("the first process of a pid namespace ends at once if it has that to i
     CHECK(test::stateOf(pid) == '?');
 }
 
-// It ends when the ends of all others in the namespace have been noticed, which is for their tracer to do.
+// The namespace init ends when the ends of all others there are noticed, which is up to their tracer.
 TEST_CASE(
     "who waits for the first process of a pid namespace learns that it was killed while others there are traced") {
     const pid_t pid = startFirst([] {

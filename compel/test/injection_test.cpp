@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::uint64_t stackSize = 8192;
 
-/// Everything of a thread that must survive a blob.
+/// State of a thread that must survive a blob.
 struct State {
     std::vector<std::byte> registers;
     std::vector<std::byte> extended;
@@ -52,7 +52,7 @@ State stateOf(Tracee& tracee) {
                             test::statusOf(tracee.tid(), "SigPnd") + test::statusOf(tracee.tid(), "ShdPnd")};
 }
 
-/// Keeps a pattern in all vector registers until told to end; 5 if it is still there then.
+/// Keeps a pattern in all vector registers until the test ends it. Returns 5 if the pattern is still there.
 int guardVectors(const Child::Talk& talk) {
     static std::atomic<bool> end{false};
     alignas(32) static unsigned char pattern[32];
@@ -80,7 +80,7 @@ int guardVectors(const Child::Talk& talk) {
     return std::memcmp(pattern, found, sizeof(found)) == 0 ? 5 : 1;
 }
 
-/// Gets a fault's signal while it is stopped, and tells the address of it to whoever asks.
+/// Receives a fault's signal while it is stopped, and sends the address of the fault to the test.
 int awaitFault(const Child::Talk& talk) {
     static std::atomic<std::uintptr_t> faulted{0};
     struct sigaction action {};
@@ -149,7 +149,7 @@ TEST_CASE("a fault's signal that waits when the thread is stopped isn't the blob
     auto process = FrozenProcess::freeze(child.pid());
     auto& leader = process.leader();
     {
-        // As if the thread had been interrupted between its fault and the signal of that.
+        // Simulates an interruption between the thread's fault and its signal.
         RemoteSyscalls calls(leader, process.syscallInstruction());
         const RemoteBuffer buffer(calls, sizeof(siginfo_t));
         siginfo_t fault{};
@@ -172,7 +172,7 @@ TEST_CASE("a fault's signal that waits when the thread is stopped isn't the blob
         injection.memory().writeValue(injection.data(), Argument{.task = Task::Identify});
         CHECK(injection.run(leader, injection.data(), injection.data() + injection.dataSize()) == child.pid());
         CHECK(waits());
-        // One of the blob's own is none of the thread's.
+        // A fault of the blob must not reach the thread.
         injection.memory().writeValue(injection.data(), Argument{.task = Task::Crash});
         CHECK_THROWS_WITH(injection.run(leader, injection.data(), injection.data() + injection.dataSize()),
                           Catch::Contains("crashed with signal 11 at offset"));

@@ -25,7 +25,7 @@ struct Code {
     std::uint64_t end = 0;
 };
 
-/// That of this process, and of every one that is forked from it.
+/// Returns the vDSO of this process and of all its forked children.
 Code vdso() {
     std::istringstream maps(test::mapsOf(::getpid()));
     for (std::string line; std::getline(maps, line);) {
@@ -39,7 +39,7 @@ Code vdso() {
 std::atomic<int> deliveries{0};
 std::atomic<bool> over{false};
 
-/// Reads the clock until it is over. Whether what it has read makes sense.
+/// Reads clocks until the time is over. Returns whether the values are plausible.
 bool readClocks() {
     const time_t begin = ::time(nullptr);
     timespec last{};
@@ -54,7 +54,7 @@ bool readClocks() {
     return true;
 }
 
-/// A process with a thread that is in the vDSO most of the time; `blocked`: a signal that this thread blocks.
+/// Process with a thread that is in the vDSO most of the time. `blocked` is a signal that the thread blocks.
 int spin(const Child::Talk& talk, int blocked) {
     struct sigaction action {};
     action.sa_handler = [](int) { ++deliveries; };
@@ -93,7 +93,7 @@ TEST_CASE("a thread runs on out of some code, and is stopped and masked as befor
     Child child([](const Child::Talk& talk) { return spin(talk, SIGUSR2); });
     REQUIRE(child.hear() == "ready");
     int found = 0;
-    // A signal now and then comes between, is delivered afterwards, and only once.
+    // A signal that arrives in between is delivered afterwards, exactly once.
     int sent = 0;
     for (int round = 0; round < 300; ++round) {
         auto process = FrozenProcess::freeze(child.pid());
@@ -128,11 +128,11 @@ TEST_CASE("a thread that is about to make a system call doesn't make it") {
     REQUIRE(memory != MAP_FAILED);
     auto* const words = static_cast<Words*>(memory);
     Child child([words](const Child::Talk&) {
-        ::syscall(SYS_getpid);  // the linker has found the function then
+        ::syscall(SYS_getpid);  // makes the linker resolve the function
         words->waits = 1;
         while (words->mayGo == 0)
             continue;
-        ::syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);  // for ever
+        ::syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);  // never returns
         return 1;
     });
     REQUIRE(test::eventually([words] { return words->waits == 1; }));

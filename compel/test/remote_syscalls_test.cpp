@@ -28,9 +28,9 @@ using test::Child;
 
 namespace {
 
-/// Leaves nothing mapped but the page this runs in, and no system call instruction in it, then spins.
+/// Unmaps all but the page of its own code, removes all system call instructions from that page, then spins.
 [[noreturn]] void liveInOnePage() {
-    // rdi: this page. Unmaps all below and all above, overwrites its system call instructions, loops.
+    // rdi: this page. Unmaps all memory below and above, overwrites its system call instructions, loops.
     static constexpr unsigned char code[] = {
         0x48, 0x89, 0xfb,                                            // mov %rdi,%rbx
         0x48, 0x89, 0xfe,                                            // mov %rdi,%rsi
@@ -216,7 +216,7 @@ TEST_CASE("memory is read and written whatever its protection") {
 
 namespace {
 
-/// Maps memory in a child that has limited itself. Returns the error, or an empty text.
+/// Maps memory in a child that has set a limit. Returns the error, or an empty text.
 std::string mapIn(const std::function<bool()>& limit) {
     Child child([&](const Child::Talk& talk) {
         talk.say(limit() ? "ready" : "failed");
@@ -254,7 +254,7 @@ bool mapAllThatIsAllowed() {
         ::mmap(nullptr, 2 * most * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     for (std::size_t at = 1; room != MAP_FAILED && at < most; ++at)
         if (::mprotect(room + 2 * at * page, page, PROT_READ) != 0) {
-            // One mapping may be left: a protection changes two.
+            // The limit leaves room for one mapping: a changed protection counts as two.
             (void)::mmap(nullptr, page, PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
             return true;
         }
@@ -273,7 +273,7 @@ TEST_CASE("who can't map memory in a process is told which limit that is") {
     CHECK_THAT(mapIn(mapAllThatIsAllowed), Contains("vm.max_map_count"));
     if (::geteuid() == 0)
         CHECK_THAT(mapIn([] {
-                       // Root may lock as much as it likes.
+                       // Root may lock any amount.
                        return ::mlockall(MCL_FUTURE) == 0 && limitTo(RLIMIT_MEMLOCK, 4096) && ::setuid(65534) == 0;
                    }),
                    Contains("RLIMIT_MEMLOCK"));

@@ -53,7 +53,8 @@ void freezeAndUse(pid_t pid) {
     process.detach();
 }
 
-/// The child sleeps in `blocking`; it is frozen and used some times meanwhile and must notice nothing.
+/// Starts a child that sleeps in `blocking`. Freezes and uses it several times; the child must not notice. Returns its
+/// exit code.
 int childThatSleeps(int (*blocking)(), std::function<void(pid_t)> wake = {}) {
     Child child([&](const Child::Talk& talk) {
         struct sigaction action {};
@@ -73,7 +74,7 @@ int childThatSleeps(int (*blocking)(), std::function<void(pid_t)> wake = {}) {
     return child.exitCode().value_or(-1);
 }
 
-constexpr int kSleep = 300;  // milliseconds
+constexpr int kSleep = 300;  // in milliseconds
 constexpr timespec kSleepTime{0, kSleep * 1'000'000L};
 
 int elapsedMilliseconds(const timespec& start) {
@@ -82,7 +83,8 @@ int elapsedMilliseconds(const timespec& start) {
     return static_cast<int>((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1'000'000);
 }
 
-/// What took longer than it should, in milliseconds of a sleep's whole time; the child's exit code.
+/// Returns how much longer than kSleep a sleep takes, in milliseconds. The result is the child's exit code, so at most
+/// 253.
 int excessOf(bool (*sleeps)()) {
     timespec start{};
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -92,8 +94,8 @@ int excessOf(bool (*sleeps)()) {
     return took < kSleep ? 254 : std::min(253, took - kSleep);
 }
 
-/// A sleep that began anew after an interruption would each time take longer by what had passed before the last of
-/// them: 50 ms at the least, for the child sleeps 10 ms before each of five. A busy machine adds to single sleeps.
+/// Checks that a sleep continues with the rest of its time. A sleep that restarted after each interruption would take
+/// at least 50 ms longer: the child sleeps 10 ms before each of five. A busy machine delays single sleeps.
 template <typename Blocking>
 void requireRestOfTime(Blocking blocking) {
     int excess = 0;
@@ -141,7 +143,7 @@ TEST_CASE("an interrupted pipe read goes on") {
 
 namespace {
 
-/// Waits for an event that comes when the test wakes the child.
+/// Waits for an event that the test triggers.
 struct Event {
     int ends[2] = {-1, -1};
     Event() { REQUIRE(pipe(ends) == 0); }
@@ -346,8 +348,8 @@ TEST_CASE("a process in strict seccomp mode executes system calls for its tracer
 }
 
 TEST_CASE("a thread is not resumed in the midst of a restartable sequence") {
-    // The child spins inside a critical section. The kernel itself aborts that often; what counts is that nobody goes
-    // on inside after a stop in which the thread ran something else.
+    // The child spins inside a critical section, which the kernel often aborts by itself. The test checks that the
+    // child never continues inside it after a stop in which the thread ran other code.
     Child child([](const Child::Talk& talk) {
         struct alignas(32) Descriptor {
             std::uint32_t version, flags;

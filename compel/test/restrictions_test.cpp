@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// What threads have forbidden themselves, and how a tracer gets to know of it.
+// Restrictions that threads have set on themselves, and their reports to a tracer.
 #include <compel/error.hpp>
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
@@ -23,7 +23,7 @@ using test::Child;
 
 namespace {
 
-/// A filter that lets all pass; `mark` tells it from others.
+/// Installs a filter that allows everything; `mark` makes it distinguishable.
 long installFilter(std::uint32_t mark, unsigned flags) {
     sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_IMM, mark),

@@ -35,17 +35,17 @@ constexpr std::size_t kPage = 4096;
 
 enum class Order { Count, Exit, ExitProcess, Fault, CreateThread };
 
-/// What the test and its child see of each other.
+/// Memory that test and child share.
 struct Shared {
     std::atomic<long> helperRuns{0};
     std::atomic<long> otherRuns{0};
     std::atomic<long> createdRuns{0};
     std::atomic<pid_t> helper{0};
-    std::atomic<Order> order{Order::Count};  ///< to the helper
-    std::atomic<long> handled{0};            ///< SIGUSR1s
+    std::atomic<Order> order{Order::Count};  ///< order to the helper thread
+    std::atomic<long> handled{0};            ///< number of handled SIGUSR1
     std::atomic<long> faults{0};
-    std::atomic<long> parent{0};  ///< what getppid last told the helper
-    char* hidden = nullptr;       ///< a page that faults once
+    std::atomic<long> parent{0};  ///< last result of getppid in the helper
+    char* hidden = nullptr;       ///< page that faults once
 };
 
 Shared* shared = nullptr;
@@ -99,7 +99,7 @@ int live(const Child::Talk& talk) {
     return talk.hear() == "end" ? 7 : 1;
 }
 
-/// Memory of the test that a child it forks shares with it, and a page of the child that faults.
+/// Memory that the test shares with a forked child, and a page of the child that faults.
 class SharedMemory {
 public:
     SharedMemory() : memory_(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
@@ -117,7 +117,7 @@ private:
     void* memory_;
 };
 
-/// A process with a helper thread that does as it is told, and another one that counts.
+/// Process with a helper thread that executes orders, and another thread that counts.
 class Served {
 public:
     explicit Served(const std::function<int(const Child::Talk&)>& body = live) : child_(body) {
@@ -130,7 +130,7 @@ public:
         return FrozenProcess::freeze(pid(), options);
     }
     void awaitState(char state) const { child_.awaitState(state); }
-    /// The process is asked to end, and does.
+    /// Ends the process and checks that it ends.
     void requireEnd() {
         child_.say("end");
         CHECK(child_.exitCode() == 7);
@@ -146,7 +146,7 @@ bool goesOn(const std::atomic<long>& count) {
     return test::eventually([&] { return count > before + 1; });
 }
 
-/// Returns when the helper, which is let run alone, has gone on for a while.
+/// Waits until the helper, which runs alone, has made progress.
 void awaitRounds(SingleThreadRun& run) {
     const long wanted = shared->helperRuns + 1000;
     run.await([&] { return shared->helperRuns > wanted; }, 60s);
@@ -183,7 +183,7 @@ TEST_CASE("one thread of a frozen process runs, and stops again") {
         awaitRounds(run);
         CHECK(standsStill(shared->otherRuns));
         if (round == 0)
-            continue;  // the destructor
+            continue;  // that the destructor stops the thread
         run.stop();
         CHECK(standsStill(shared->helperRuns));
     }
@@ -196,7 +196,7 @@ TEST_CASE("one thread of a frozen process runs, and stops again") {
 
 namespace {
 
-/// Makes getppid(2) say what it doesn't, having the thread ask for its number in between.
+/// Changes the result of getppid(2), after making the thread ask for its thread id in between.
 class Liar : public SystemCallWatch {
 public:
     explicit Liar(int calls) : left_(calls) {}
@@ -275,7 +275,7 @@ TEST_CASE("signals wait while one thread runs, but for its own faults") {
         REQUIRE(::kill(served.pid(), SIGUSR1) == 0);
         shared->order = Order::Fault;
         run.await([] { return shared->faults == 1 && shared->order == Order::Count; }, 60s);
-        // Sent by somebody it isn't a fault, though it has the same number.
+        // A SIGSEGV that another process sends isn't a fault.
         REQUIRE(::syscall(SYS_tgkill, served.pid(), shared->helper.load(), SIGSEGV) == 0);
         awaitRounds(run);
         CHECK(shared->handled == 0);
@@ -397,7 +397,7 @@ TEST_CASE("threads that a thread creates while it runs alone are stopped with it
 
 namespace {
 
-/// Has a filter of the process deal with one system call by `action`.
+/// Installs a filter in the process that handles one system call by `action`.
 int liveWithout(const Child::Talk& talk, unsigned call, unsigned action) {
     sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
@@ -411,7 +411,7 @@ int liveWithout(const Child::Talk& talk, unsigned call, unsigned action) {
     return live(talk);
 }
 
-/// Has the thread make one more system call when the next one returns, once.
+/// Makes the thread make one more system call when its next one returns. Only once.
 class Inserting : public SystemCallWatch {
 public:
     Inserting(std::int64_t number, const SyscallArguments& arguments) : number_(number), arguments_(arguments) {}

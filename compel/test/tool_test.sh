@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-only
-# usage: tool_test.sh COMPEL COMPILER SOURCE_DIR: builds blobs outside of the build system, as a user would.
+# usage: tool_test.sh COMPEL COMPILER SOURCE_DIR: builds blobs outside of the build system, like a user.
 compel=$1
 compiler=$2
 export COMPEL_UNINSTALLED_ROOTDIR="$3"
@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failures=0
 
-expect() { # EXIT_CODE WORD COMMAND...: the command must end so and say the word
+expect() { # EXIT_CODE WORD COMMAND...: the command must end with this code and print the word
     wanted=$1
     word=$2
     shift 2
@@ -85,7 +85,7 @@ expect 1 'can.t have writable' link writable
 echo "extern int elsewhere(long); $entry { return elsewhere((long)argument); }" >undefined.cpp
 expect 1 'elsewhere' link undefined
 
-# Only what the linker script makes is taken, and nothing malformed.
+# The tool accepts only files that the linker script makes, and rejects malformed ones.
 echo "int main() { return 0; }" >plain.cpp
 expect 0 '' "$compiler" plain.cpp -o plain.po
 expect 255 'plain.po' "$compel" hgen -f plain.po -o plain.hpp

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-//
-// A tracer is killed at each of its system calls, in turn. What it works on goes on as if it had never been there.
+// Kills a tracer at each of its system calls in turn. The traced process must continue unchanged.
 #include <compel/injection.hpp>
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
@@ -36,9 +35,9 @@ namespace {
 
 std::atomic<bool> ends{false};
 std::atomic<int> wrong{0};
-std::atomic<int> arrived{0};  ///< threads that have left the C library's code in which they are born
+std::atomic<int> arrived{0};  ///< threads that have left the start code of the C library
 
-/// Keeps a pattern in registers that rt_sigreturn(2) clears if a frame doesn't have them.
+/// Keeps a pattern in registers that rt_sigreturn(2) clears if the frame doesn't contain them.
 void keepVectors() {
     alignas(32) static unsigned char pattern[32];
     alignas(32) static unsigned char found[32];
@@ -61,7 +60,7 @@ void keepVectors() {
         wrong |= 1;
 }
 
-/// Waits in a system call that the kernel goes on with by the restart block. That is gone after rt_sigreturn(2).
+/// Waits in a system call that the kernel continues by the restart block. rt_sigreturn(2) drops the restart block.
 void waitWithLimit(int file) {
     pollfd ready{file, POLLIN, 0};
     constexpr int limit = 600'000;
@@ -74,7 +73,7 @@ void waitWithLimit(int file) {
         wrong |= 2;
 }
 
-/// Waits in one that it enters again.
+/// Waits in a system call that the kernel enters again.
 void waitWithoutLimit(int file) {
     char byte = 0;
     ++arrived;
@@ -82,7 +81,7 @@ void waitWithoutLimit(int file) {
         wrong |= 4;
 }
 
-/// Three threads of the kinds above, and a first one that has an alternate stack.
+/// Runs three threads of the kinds above, and a leader with an alternate stack.
 int liveOn(const Child::Talk& talk) {
     alignas(16) static std::array<char, 65536> other;
     stack_t stack{};
@@ -113,7 +112,7 @@ int liveOn(const Child::Talk& talk) {
     return wrong;
 }
 
-/// All that the library does to a process, with all threads at once.
+/// Makes all changes that the library can make to a process, with all threads at once.
 void workOn(pid_t pid) {
     constexpr std::uint64_t slot = 32768;
     auto process = FrozenProcess::freeze(pid);
@@ -138,7 +137,7 @@ void workOn(pid_t pid) {
     process.detach();
 }
 
-/// Runs `work` in a process that ends with it.
+/// Runs `work` in a process that ends afterwards.
 void dieAfter(const std::function<void()>& work) {
     const pid_t worker = ::fork();
     if (worker == 0) {
@@ -154,7 +153,7 @@ void dieAfter(const std::function<void()>& work) {
     REQUIRE(status == 0);
 }
 
-/// Counts in 32-bit code, for ever.
+/// Counts in 32-bit code and never returns.
 [[noreturn]] void countIn32Bit(const volatile std::uint32_t* counter) {
     static constexpr unsigned char code[] = {0xff, 0x03, 0xeb, 0xfc};  // incl (%ebx), jmp back
     void* const page =
@@ -165,7 +164,8 @@ void dieAfter(const std::function<void()>& work) {
     __builtin_unreachable();
 }
 
-/// Runs `work` in a process that is killed at a stop of PTRACE_SYSCALL, counted from 0; false if it has ended before.
+/// Runs `work` in a process that is killed at stop `number` of PTRACE_SYSCALL, counted from 0. False if the process
+/// ended before that stop.
 bool dieAt(unsigned number, const std::function<void()>& work) {
     const pid_t worker = ::fork();
     if (worker == 0) {
@@ -209,14 +209,14 @@ std::vector<pid_t> threadsOf(pid_t pid) {
     return all;
 }
 
-/// Fields of a thread's status that its tracer has changed for a while.
+/// Returns fields of a thread's status that its tracer changes temporarily.
 std::string pictureOf(pid_t tid) {
     return test::statusOf(tid, "TracerPid") + ' ' + test::statusOf(tid, "SigBlk") + ' ' +
            test::statusOf(tid, "SigPnd") + ' ' + test::statusOf(tid, "ShdPnd") + ' ' +
            (test::stateOf(tid) == 't' ? "traced" : "");
 }
 
-/// Kills whoever does `work` at each of its system calls.
+/// Kills the process of `work` at each of its system calls.
 void dieEverywhere(pid_t pid, const std::function<void()>& work) {
     const std::vector<pid_t> threads = threadsOf(pid);
     std::vector<std::string> before;

@@ -34,7 +34,6 @@ TEST_CASE("work beside a tracer uses what that has seized, and seizes for it") {
             pid_t caller = 0;
             inTracingThread([&] { caller = ::gettid(); });
             CHECK(caller == ::getpid());
-            // Of this thread's own: it has no tracer beside it any more.
             const pid_t forked = ::fork();
             if (forked == 0) {
                 inTracingThread([&] { caller = 1; });

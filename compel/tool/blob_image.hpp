@@ -9,7 +9,7 @@
 
 namespace compel {
 
-/// What a linked blob (blob.lds) holds.
+/// Content of a linked blob (blob.lds).
 struct BlobImage {
     struct Symbol {
         std::string name;
@@ -18,14 +18,14 @@ struct BlobImage {
     std::vector<std::byte> bytes;
     std::uint64_t entryOffset = 0;
     std::uint64_t endOffset = 0;
-    /// Global symbols with C names, by offset; start and end of the run aren't among them.
+    /// Global symbols with C names, by offset, without start and end of the run.
     std::vector<Symbol> symbols;
 };
 
-/// It is a blob that blob.lds has linked, and no other program. Throws as parseBlob() does.
+/// True for a blob that was linked with blob.lds, false for any other program. Throws as parseBlob() does.
 bool isBlob(std::span<const std::byte> file);
 
-/// Takes a linked blob apart. The file isn't trusted: anything malformed, relocated or left undefined is an Error.
+/// Parses a linked blob. The file isn't trusted: malformed content, relocations and undefined symbols are Errors.
 BlobImage parseBlob(std::span<const std::byte> file);
 
 }  // namespace compel

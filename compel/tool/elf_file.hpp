@@ -15,8 +15,8 @@
 
 namespace compel {
 
-/// A linked position-independent file, taken apart as far as it is asked for. The file isn't trusted: anything
-/// malformed is an Error. It must outlive this.
+/// A linked position-independent file, parsed on demand. The file isn't trusted: malformed content is an Error. The
+/// bytes must outlive this object.
 class ElfFile {
 public:
     explicit ElfFile(std::span<const std::byte> file) : file_(file), header_(load<Elf64_Ehdr>(0)) {

@@ -7,19 +7,19 @@ namespace compel {
 
 struct HgenOptions {
     std::string input;
-    /// The header. Without `source` it holds the bytes too.
+    /// Path of the header. Without `source` the header contains the bytes, too.
     std::string output;
-    /// Where the bytes go, if not into the header; of blobs in C++ only.
+    /// Path of the source with the bytes, if the header doesn't contain them. Only for blobs in C++.
     std::string source;
-    /// C++ namespace of what is generated, or what names in C begin with.
+    /// C++ namespace of the generated names, or prefix of the names in C.
     std::string prefix;
 };
 
-/// Makes a header of a linked blob. Of one in C++: `namespace PREFIX { const compel::Blob blob; }` and PREFIX::symbols,
-/// offsets of the global symbols; of one of the C interface what compel/infect.h wants. Throws Error.
+/// Writes the header of a linked blob. For C++: `namespace PREFIX { const compel::Blob blob; }` and PREFIX::symbols,
+/// the offsets of the global symbols. For the C interface: the definitions that compel/infect.h needs. Throws Error.
 void generateHeader(const HgenOptions& options);
 
-/// A namespace's name made of a file's: "dir/parasite.po" gives "parasite". Empty if there is none in it.
+/// Derives a prefix from a file's name: "dir/parasite.po" gives "parasite". Empty if the name contains none.
 std::string guessPrefix(const std::string& path);
 
 }  // namespace compel

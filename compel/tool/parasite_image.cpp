@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::uint64_t largestBlob = 64 << 20;
 constexpr std::string_view exportPrefix = "__export_";
-/// What the library has to find in a blob.
+/// Symbols that the library needs in a blob.
 constexpr std::string_view neededSymbols[] = {"__export_parasite_head_start", "__export_parasite_service_cmd",
                                               "__export_parasite_service_args_ptr"};
-/// What only a dynamic linker would read.
+/// Sections that only a dynamic linker reads.
 constexpr std::string_view linkerSections[] = {".rela.dyn", ".dynamic", ".linker"};
 
-/// Puts a section where it lies in the blob; bytes that the file doesn't have are zero.
+/// Copies a section to its offset in the blob; bytes that the file doesn't have are zero.
 void place(const ElfFile& elf, const Elf64_Shdr& section, ParasiteImage& image) {
     if (section.sh_addr > largestBlob || section.sh_size > largestBlob)
         fail("section ", elf.name(section), " is too large");

@@ -6,11 +6,11 @@
 
 namespace compel {
 
-/// Where what a blob's author needs is installed; with COMPEL_UNINSTALLED_ROOTDIR set, where it lies in the source tree
-/// that the variable names (headers, scripts) and next to this program (libraries).
+/// Installation paths that a blob's author needs. If COMPEL_UNINSTALLED_ROOTDIR is set, headers and scripts are in the
+/// source tree that it names, and libraries are next to this program.
 struct Paths {
-    std::vector<std::string> includes;     ///< of the C interface
-    std::vector<std::string> cxxIncludes;  ///< of the C++ interface
+    std::vector<std::string> includes;     ///< C interface
+    std::vector<std::string> cxxIncludes;  ///< C++ interface
     std::string scripts;
     std::string cxxScripts;
     std::string plugins;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// The blob's side of compel/c/daemon.cpp: it connects, is given a log, carries out commands, and returns by a signal
-// frame that the library has prepared.
+// The blob's side of compel/c/daemon.cpp: it connects, receives a log descriptor and executes commands. It returns by a
+// signal frame that the library has prepared.
 #include <compel/asm/sigframe.h>
 #include <compel/plugins/std.h>
 
@@ -18,7 +18,7 @@ rt_sigframe* theFrame = nullptr;
 
 constexpr int futexWake = 1;
 
-/// The stack pointer for sigreturn(2), which the blob's start does.
+/// Returns the stack pointer for sigreturn(2), which the blob's start code calls.
 unsigned long finish() {
     parasite_cleanup();
     sys_close(theSocket);
@@ -44,7 +44,7 @@ bool receive(Message* message) {
     return received == sizeof(*message);
 }
 
-/// Until the last command, or the library's end. After a command that has failed no other is carried out.
+/// Handles commands until the last one or the library's end. After a failed command it executes no other command.
 void serve(void* arguments) {
     bool failed = false;
     Message message;
@@ -97,7 +97,7 @@ unsigned long begin(InitArguments* init) {
 
 extern "C" {
 
-// In .data: the library fills both before each run.
+// In .data, because the library sets both before each run.
 unsigned int __export_parasite_service_cmd __attribute__((section(".data"))) = 0;
 void* __export_parasite_service_args_ptr __attribute__((section(".data"))) = nullptr;
 

@@ -13,11 +13,11 @@ bool isDigit(char c) {
 struct Format {
     bool zeros = false;
     int width = 0;
-    int longs = 0;  ///< how many l; z counts as one
+    int longs = 0;  ///< number of l; z counts as one
     char kind = '\0';
 };
 
-/// Takes apart what follows a percent sign; `text` is behind it then.
+/// Parses the characters behind a percent sign and moves `text` behind them.
 Format takeFormat(const char*& text) {
     Format format;
     for (; *text == '0' || *text == '-' || *text == '+' || *text == '#' || *text == ' '; ++text)
@@ -32,7 +32,7 @@ Format takeFormat(const char*& text) {
     return format;
 }
 
-/// Digits of a number, from the end of the buffer.
+/// Digits of a number, written from the end of the buffer.
 class Digits {
 public:
     Digits(unsigned long value, unsigned base, bool negative) {

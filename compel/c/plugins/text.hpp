@@ -5,7 +5,7 @@
 
 namespace compel::c {
 
-/// Characters on their way to a descriptor, or into a text that is cut off at the buffer's end (fd -1).
+/// Output to a descriptor, or into a text that is cut off at the buffer's end (fd -1).
 class TextOutput {
 public:
     TextOutput(int fd, char* buffer, unsigned long size) : fd_(fd), buffer_(buffer), size_(size) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-// The only place in compel/ that chooses a processor. COMPEL_ARCH_HEADER(registers.hpp) names that header of the
-// processor's folder; scripts/check-layers lists the files that each of these folders has.
+// The only file of compel/ that chooses a processor. COMPEL_ARCH_HEADER(registers.hpp) expands to that header in the
+// processor's folder. scripts/check-layers lists the files that each of these folders must have.
 // clang-format off
 #if defined(__x86_64__)
 #define COMPEL_ARCH_HEADER(file) <compel/arch/x86/file>  // NOLINT(bugprone-macro-parentheses)

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What a Channel and the blob at its other end agree on. Both are always built together, so there is no version.
-/// Each message is one packet: a header, then `size` bytes, with descriptors as ancillary data (SCM_RIGHTS).
+/// Protocol between a Channel and the blob. Both are always built together, so the protocol has no version. Each
+/// message is one packet: a header, then `size` bytes, with descriptors as ancillary data (SCM_RIGHTS).
 namespace compel::protocol {
 
 struct Request {
@@ -19,21 +19,21 @@ struct Reply {
     std::uint32_t reserved;
 };
 
-/// Ends the blob's loop. All other numbers are the user's.
+/// Command that ends the blob's loop. All other numbers are free for the user.
 inline constexpr std::uint32_t stopCommand = 0xffffffff;
 
-/// Bytes after the header. A packet must fit into a socket's buffer, by default some 200 KiB.
+/// Largest number of bytes after the header. A packet must fit into a socket's buffer, by default about 200 KiB.
 inline constexpr std::size_t maximumPayload = 65536;
-/// Descriptors in one message, a limit of the kernel's (SCM_MAX_FD).
+/// Largest number of descriptors in one message, a limit of the kernel (SCM_MAX_FD).
 inline constexpr std::size_t maximumFds = 253;
 
-/// What blob_entry() of a blob with a channel gets a pointer to.
+/// Argument of blob_entry() of a blob with a channel.
 struct DaemonArgument {
     std::int32_t socket;
     std::uint32_t reserved;
-    /// The Channel's user's own.
+    /// Value that the user passed to the Channel.
     std::uint64_t argument;
-    /// Room for one packet of full size.
+    /// Address of a buffer for one packet of full size.
     std::uint64_t buffer;
 };
 

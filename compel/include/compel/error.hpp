@@ -11,31 +11,31 @@
 
 namespace compel {
 
-/// What went wrong: what was attempted on which thread or file, errno (0 if no system call failed) and the contexts it
-/// happened in. The base of all errors of libcompel, and of those of programs that want one kind of error for
-/// everything. An Error that is made takes the contexts that live in its thread then (see ErrorContext).
+/// Base class of all errors of libcompel, and of programs that want one base class for everything. It holds the failed
+/// action with its thread or file, errno (0 if no system call failed) and the contexts. The constructor copies the
+/// contexts that live in the calling thread (ErrorContext).
 class Error : public std::exception {
 public:
-    /// `code`: a positive errno, or 0 if no system call failed.
+    /// Creates an error. `code` is a positive errno, or 0 if no system call failed.
     Error(int code, std::string attempted);
 
     [[nodiscard]] int code() const noexcept { return code_; }
 
-    /// Adds those contexts of the calling thread that the error hasn't got yet, for an error that was made elsewhere
-    /// and is thrown again here.
+    /// Adds the contexts of the calling thread that the error doesn't have yet. For an error that was created in
+    /// another thread or scope and is thrown again here.
     Error& addLiveContexts();
-    /// Adds what the user can do about it, shown behind the message.
+    /// Adds advice for the user, shown behind the message.
     Error& addHint(std::string_view hint);
 
-    /// The contexts, outermost first, and the message: "process 7 (sleep): fd 3: open /x: Permission denied (hint)".
+    /// Returns contexts, outermost first, and message: "process 7 (sleep): fd 3: open /x: Permission denied (hint)".
     [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-    /// The same without contexts: what a new error quotes that is made where the same contexts live.
+    /// Returns the text without contexts. For a new error that quotes this one inside the same contexts.
     [[nodiscard]] std::string message() const;
 
 private:
     struct Context {
         std::string text;
-        std::uint64_t id;  ///< of the ErrorContext it is from
+        std::uint64_t id;  ///< id of the ErrorContext
     };
     void compose();
 
@@ -46,13 +46,13 @@ private:
     std::string text_;
 };
 
-/// The thread or process ended while it was being worked on.
+/// Error for a thread or process that ended while libcompel worked on it.
 class TraceeGone : public Error {
 public:
     using Error::Error;
 };
 
-/// What ErrorContext is when the type of its description doesn't matter: an entry in its thread's chain of contexts.
+/// Base class of ErrorContext without the type of the description: an entry in the thread's chain of contexts.
 class LiveContext {
 public:
     LiveContext(const LiveContext&) = delete;
@@ -69,22 +69,21 @@ private:
 
     Describe describe_;
     const LiveContext* outer_;
-    mutable std::uint64_t id_ = 0;  ///< given when an error wants it; no two contexts of a process have the same
+    mutable std::uint64_t id_ = 0;  ///< unique in the process; assigned when an error needs it
 };
 
-/// While it lives, every Error that its thread makes begins with what `describe` returns, in front of the contexts of
-/// inner scopes:
+/// Scope that adds context to errors. Every Error that the thread creates during the scope begins with the result of
+/// `describe`, before the contexts of inner scopes:
 ///
 ///     const ErrorContext context([&] { return "process " + std::to_string(pid); });
 ///
-/// Costs two writes as long as there is no error. `describe` runs where an error is made, that is, deep inside the
-/// scope: what it refers to must be valid during all of it, and it must not take a lock that the scope holds. If it
-/// throws itself, the context is left out.
+/// Without an error it costs two writes. `describe` runs where an error is created, deep inside the scope. All that it
+/// refers to must be valid during the whole scope, and it must not take a lock that the scope holds. If `describe`
+/// throws, the error doesn't get this context.
 ///
-/// Contexts belong to the thread (a new one starts without) and to scopes, never to the exception's way: an error that
-/// is thrown again in another scope or thread than it was made in, such as one that a thread pool passes on, is thrown
-/// by rethrow(). A forked child starts with those of its parent, see NoOuterContexts. Exceptions other than Errors get
-/// none.
+/// Contexts belong to threads and scopes, not to the path of an exception. A new thread starts without contexts. To
+/// throw an error again in another scope or thread, for instance from a thread pool, use rethrow(). A forked child
+/// starts with the contexts of its parent (NoOuterContexts). Exceptions of other types get no contexts.
 template <typename Description>
 class [[nodiscard]] ErrorContext : private LiveContext {
 public:
@@ -99,8 +98,8 @@ private:
     Description description_;
 };
 
-/// While it lives, errors don't get the contexts that lived before it: for code whose errors are reported by
-/// somebody else, with contexts of their own, such as that of a forked child.
+/// Scope in which errors don't get the contexts of outer scopes. For code whose errors another process reports with
+/// contexts of its own, such as a forked child.
 class [[nodiscard]] NoOuterContexts {
 public:
     NoOuterContexts() noexcept;
@@ -112,7 +111,7 @@ private:
     const LiveContext* outer_;
 };
 
-/// As std::rethrow_exception(); an Error gets the contexts of the calling thread that it hasn't got yet.
+/// Throws like std::rethrow_exception(). An Error gets the contexts of the calling thread that it doesn't have yet.
 [[noreturn]] void rethrow(std::exception_ptr failure);
 
 }  // namespace compel

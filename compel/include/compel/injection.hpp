@@ -15,23 +15,24 @@
 
 namespace compel {
 
-/// The most bytes that a signal frame takes, by which a thread goes on whose tracer dies (see BlobRun).
+/// Returns the largest size in bytes of a signal frame. A thread whose tracer dies continues through such a frame
+/// (BlobRun).
 [[nodiscard]] std::size_t signalFrameRoom() noexcept;
 
-/// The signal by which a blob reports its end.
+/// Signal by which a blob reports its end.
 struct EndSignal {
     int number;
-    bool isIgnored;  ///< the process ignores it
+    bool isIgnored;  ///< true if the process ignores the signal
 };
 
-/// A blob running in a thread, from Injection::start() to finish(). All signals stay queued meanwhile but those of
-/// faults and the one by which the blob reports its end. Registers, shadow stack pointer and signal mask are put back
-/// at the end, also by the destructor, which stops a blob that is still running. A blob uses no vector registers, so
-/// they needn't be saved. It must not make system calls that use the restart block (see RemoteSyscalls).
+/// A blob that runs in a thread, from Injection::start() to finish(). During the run only signals of faults and the end
+/// signal reach the thread; all others stay queued. finish() and the destructor restore registers, shadow stack pointer
+/// and signal mask. The destructor stops a blob that still runs. A blob uses no vector registers, so they aren't saved.
+/// It must not make system calls that use the restart block (RemoteSyscalls).
 ///
-/// A blob whose tracer dies runs to its end, and puts the thread back itself; what was mapped stays. The thread
-/// doesn't, if it was seized with `killOnExit`, has a shadow stack, or isn't allowed the blob's system calls by its
-/// seccomp filters, which are in force again then.
+/// If the tracer dies, the blob runs to its end and restores the thread itself; the mappings of the injection stay. The
+/// thread can't continue if it was seized with `killOnExit` or has a shadow stack. It can't continue either if its
+/// seccomp filters, which are in force again, forbid the blob's system calls.
 class BlobRun {
 public:
     BlobRun(BlobRun&& other) noexcept;
@@ -40,15 +41,16 @@ public:
     BlobRun& operator=(BlobRun&&) = delete;
     ~BlobRun();
 
-    /// Waits for the end and returns what blob_entry() returned. A blob that crashes is an Error saying where; the
-    /// thread is put back in any case. `look`: see Tracee::waitStop().
+    /// Waits for the end and returns the result of blob_entry(). Throws an Error with the address if the blob crashes.
+    /// Restores the thread in any case. Tracee::waitStop() explains `look`.
     std::int64_t finish(const std::function<void()>& look = nullptr);
-    /// Looks after the thread, without waiting, while the blob is expected to go on (it may have been sent SIGSTOP).
-    /// True once the run has ended, so that finish() won't wait.
+    /// Checks the thread without waiting. True once the run has ended, so that finish() doesn't wait. If SIGSTOP has
+    /// stopped the thread, ended() resumes it.
     bool ended();
 
     [[nodiscard]] Tracee& tracee() noexcept { return *tracee_; }
-    /// What the thread goes on with; a rseq critical section it was in has been aborted (see rseq.hpp).
+    /// Returns the registers with which the thread continues. A rseq critical section is already aborted in them
+    /// (rseq.hpp).
     [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
     [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
 
@@ -73,38 +75,37 @@ private:
     Registers saved_;
     SignalMask savedMask_ = 0;
     std::optional<std::uint64_t> savedShadowStack_;
-    std::vector<siginfo_t> ownFaults_;  ///< of the thread itself, which waited when it was stopped
+    std::vector<siginfo_t> ownFaults_;  ///< faults of the thread that were queued when it was stopped
     std::vector<siginfo_t> foreignSignals_;
-    RemoteAddress lastFault_ = 0;  ///< where the thread stood when it last got a fault's signal without siginfo
+    RemoteAddress lastFault_ = 0;  ///< instruction pointer at the last fault signal without siginfo
     std::int64_t result_ = 0;
     bool running_ = false;
     bool ended_ = false;
 };
 
-/// Where a system call instruction lies in a process that has the blob at `code`: in the blob itself, which saves a
-/// search of the process' memory. Throws Error for a blob without.
+/// Returns the address of a system call instruction inside the blob at `code`. This saves a search of the process'
+/// memory. Throws Error if the blob contains none.
 RemoteAddress syscallInstructionIn(const Blob& blob, RemoteAddress code);
 
-/// A blob and memory for its data that are in a process already, in this order. All from the blob's start to the end of
-/// the memory is the tracer's.
+/// A blob and memory for its data that are in a process already, in this order. The tracer owns the whole range.
 struct InjectedMemory {
     RemoteAddress code = 0;
     RemoteAddress data = 0;
     std::uint64_t dataSize = 0;
 };
 
-/// A blob mapped into a stopped process, with memory for its data, until cure() or destruction. Nothing else of the
-/// process is changed; works for tasks that deny themselves writable code (PR_SET_MDWE).
+/// A blob mapped into a stopped process, with memory for its data, until cure() or destruction. It changes nothing else
+/// in the process. It also works for tasks that deny themselves writable code (PR_SET_MDWE).
 ///
-/// The tracees and the blob must outlive it and stay where they are in memory.
+/// The tracees and the blob must outlive the injection and must not move in memory.
 class Injection {
 public:
-    /// `thread`: any stopped thread of the process; it also takes the mappings away again. `dataSize`: bytes of memory,
-    /// see RemoteSyscalls::mmapScratch(). `syscallInstruction`: see RemoteSyscalls.
+    /// Maps the blob. `thread` is any stopped thread of the process; it also unmaps the memory later. `dataSize` is in
+    /// bytes, see RemoteSyscalls::mmapScratch(). `syscallInstruction` is passed to RemoteSyscalls.
     Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
               std::optional<SyscallInstruction> syscallInstruction = std::nullopt);
-    /// Takes over what somebody else has mapped. The thread that unmaps it may stand in it: nothing of it is executed
-    /// any more, but the thread must be given other registers before it runs on.
+    /// Takes ownership of memory that is mapped already. The instruction pointer of `thread` may be inside this memory.
+    /// The caller must then set other registers before it resumes the thread.
     Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present);
     Injection(const Injection&) = delete;
     Injection& operator=(const Injection&) = delete;
@@ -118,13 +119,13 @@ public:
     [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
     [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction() const noexcept { return syscallInstruction_; }
 
-    /// Starts blob_entry(argument) in a stopped thread of the process, on a stack that ends at `stackTop`, of which up
-    /// to signalFrameRoom() bytes are used before that. Many threads may run it at the same time, each on its own
-    /// stack.
+    /// Starts blob_entry(argument) in a stopped thread of the process. The stack ends at `stackTop`; before the run
+    /// starts, up to signalFrameRoom() bytes of it are used. Many threads may run the blob at the same time, each on
+    /// its own stack.
     [[nodiscard]] BlobRun start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
     std::int64_t run(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
 
-    /// Unmaps what was mapped. All runs must have ended.
+    /// Unmaps blob and data. All runs must have ended.
     void cure();
 
 private:

@@ -9,23 +9,23 @@
 
 namespace compel {
 
-/// Whether a system call has ended with EINTR, though no signal handler may have run, and can be made again. The kernel
-/// ends some calls so whenever their thread is stopped (signal(7), "Interruption of system calls and library functions
-/// by stop signals"); they have had no effect then.
+/// Returns whether a system call has ended with EINTR without a signal handler, and can be made again without an effect
+/// lost. The kernel ends some calls like this whenever their thread is stopped (signal(7), "Interruption of system
+/// calls and library functions by stop signals").
 [[nodiscard]] bool endedByInterruption(const Registers& registers) noexcept;
 
-/// Lets the kernel make such a call again when the thread goes on. If the thread handles a signal first, the call
-/// returns EINTR. Does nothing for other calls. To be called at a stop of kind Interrupted or GroupStop, before
-/// anything else is done in the thread.
+/// Makes the kernel repeat such a call when the thread is resumed. If the thread handles a signal first, the call
+/// returns EINTR. Does nothing for other calls. Must be called at a stop of kind Interrupted or GroupStop, before any
+/// other operation on the thread.
 void restartInterruptedCall(Tracee& tracee);
 
-/// The number of the system call that a thread goes on with by restart_syscall(2), which the kernel calls for a thread
-/// that was interrupted twice in the same sleep: futex(2), poll(2), nanosleep(2) or clock_nanosleep(2). Its arguments
-/// are in the registers. Nothing for other threads, for 32-bit code, or if the kernel doesn't say where a thread sleeps
-/// (/proc/PID/wchan).
+/// Returns the number of the system call that a thread continues by restart_syscall(2). The kernel uses that call for a
+/// thread that was interrupted twice in one futex(2), poll(2), nanosleep(2) or clock_nanosleep(2). The registers hold
+/// the arguments. Returns nothing for other threads, for 32-bit code, or if /proc/PID/wchan doesn't show where the
+/// thread sleeps.
 ///
-/// The thread goes on with that call for a moment, and is stopped in it again, in an Interrupted or GroupStop stop. It
-/// executes none of its own code. The call may have ended by then.
+/// The thread runs inside that call for a moment and is stopped in it again (Interrupted or GroupStop). It executes no
+/// code of its own. The call may end during that time.
 [[nodiscard]] std::optional<std::int64_t> findRestartedCall(Tracee& tracee);
 
 }  // namespace compel

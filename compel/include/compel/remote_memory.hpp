@@ -13,7 +13,7 @@
 
 namespace compel {
 
-/// An address in another process. It can't be dereferenced here.
+/// Address in another process. It can't be dereferenced here.
 using RemoteAddress = std::uint64_t;
 
 /// A system call instruction in executable memory of a process.
@@ -21,31 +21,32 @@ struct SyscallInstruction {
     SyscallInstruction(RemoteAddress at, RemoteAddress returning = 0) noexcept : address(at), restorer(returning) {}
 
     RemoteAddress address;
-    /// Code of the process that calls rt_sigreturn(2). A return instruction follows `address` then, so that a thread
-    /// whose tracer dies can go on through a signal frame. 0: the process has no such code.
+    /// Address of code that calls rt_sigreturn(2); 0 if the process has none. If it isn't 0, a return instruction
+    /// follows `address`: a thread whose tracer dies then continues through a signal frame.
     RemoteAddress restorer;
 };
 
-/// The memory of another process, reached with process_vm_readv(2)/writev and, where a mapping's protection forbids
-/// that, through /proc/PID/mem, which passes over protections for a tracer (writes to private mappings then copy the
-/// page, as for a debugger's breakpoint). Where the kernel forbids even this (proc_mem.force_override), words are
-/// poked, which needs `pid` to be stopped and traced by the calling thread.
+/// Memory of another process. Uses process_vm_readv(2) and process_vm_writev(2). Where a mapping's protection forbids
+/// these, it uses /proc/PID/mem, which ignores protections for a tracer; writes to private mappings then copy the page.
+/// Where the kernel forbids that, too (proc_mem.force_override), it pokes words. That needs `pid` to be stopped and
+/// traced by the calling thread.
 ///
-/// Not to be used by several threads at once, apart from calls that process_vm_* satisfies.
+/// Several threads must not use one object at the same time, except for calls that process_vm_* satisfies.
 class RemoteMemory {
 public:
     explicit RemoteMemory(pid_t pid) noexcept : pid_(pid) {}
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// All of it, or Error naming process and address.
+    /// Reads the whole range. Throws Error with process and address.
     void read(RemoteAddress address, std::span<std::byte> into) const;
     void write(RemoteAddress address, std::span<const std::byte> from) const;
 
-    /// As much from `address` on as is mapped; 0 if nothing is.
+    /// Reads the mapped bytes from `address` on and returns their number; 0 if nothing is mapped there.
     [[nodiscard]] std::size_t readSome(RemoteAddress address, std::span<std::byte> into) const;
 
-    /// Writes as much from `address` on as the mappings' protection allows the process itself, and returns the size.
+    /// Writes from `address` on as far as the mappings' protection allows the process itself. Returns the number of
+    /// bytes.
     [[nodiscard]] std::size_t writeAllowed(RemoteAddress address, std::span<const std::byte> from) const;
 
     template <typename T>
@@ -62,7 +63,7 @@ public:
         write(address, std::as_bytes(std::span(&value, 1)));
     }
 
-    /// Text up to its terminating zero; Error if there is none within `limit` bytes.
+    /// Returns the text up to its terminating zero. Throws Error if there is none within `limit` bytes.
     [[nodiscard]] std::string readString(RemoteAddress address, std::size_t limit = 65536) const;
 
 private:

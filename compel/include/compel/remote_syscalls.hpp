@@ -15,37 +15,39 @@
 
 namespace compel {
 
-/// Looks for a system call instruction with a restorer in a dynamic linker, a C library and other small mappings, and
-/// for any other in the vDSO and then elsewhere. Nothing if no readable executable mapping has one.
+/// Finds a system call instruction. Searches for one with a restorer in the dynamic linker, the C library and other
+/// small mappings; then for any instruction in the vDSO, then elsewhere. Nothing if no readable executable mapping has
+/// one.
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid);
-/// The same; `visit` is told the name of each mapping.
+/// Does the same and passes the name of each mapping to `visit`.
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit);
 
-/// Whether a raw system call result is an error (-errno).
+/// True if a raw system call result is an error (-errno).
 constexpr bool isSyscallError(std::int64_t result) noexcept {
     return result < 0 && result >= -4095;
 }
 
-/// Lets a stopped thread execute system calls without its noticing: registers and signal mask are saved, signals stay
-/// queued meanwhile, and an interrupted system call of its own is afterwards restarted by the kernel as if nothing had
-/// been in between. Calls that use the thread's restart block (nanosleep, poll, futex with a timeout) must not be made:
-/// it can't be saved.
+/// Makes system calls in a stopped thread, invisibly to the thread. Registers and signal mask are saved, signals stay
+/// queued. The kernel afterwards restarts an interrupted system call of the thread. Calls that use the thread's restart
+/// block (nanosleep, poll, futex with a timeout) are forbidden, because the restart block can't be saved.
 ///
-/// A thread whose tracer dies meanwhile goes on as it was, if the instruction has a restorer: a signal frame lies on
-/// the unused part of the thread's stack as long as this object lives. No other memory of the process is changed,
-/// unless it has no system call instruction at all; then one is written into executable memory.
+/// If the tracer dies, the thread continues unchanged, provided the instruction has a restorer: while this object
+/// lives, a signal frame lies on the unused part of the thread's stack. No other memory of the process changes. Only if
+/// the process has no system call instruction, one is written into executable memory.
 ///
-/// Ends in the kind of stop it began in (Interrupted or GroupStop). The destructor restores; call restore() to get to
-/// know of failures. While it lives nothing else may resume or alter the thread.
+/// The thread ends in the kind of stop it began in (Interrupted or GroupStop). The destructor restores the thread;
+/// restore() also reports failures. While this object lives, no other code may resume or change the thread.
 class RemoteSyscalls {
 public:
-    /// `instruction`: a result of findSyscallInstruction() for this process, looked up if not given.
+    /// Prepares the thread. `instruction` is a result of findSyscallInstruction() for this process, which is called if
+    /// it isn't given.
     explicit RemoteSyscalls(Tracee& tracee, std::optional<SyscallInstruction> instruction = std::nullopt);
     RemoteSyscalls(const RemoteSyscalls&) = delete;
     RemoteSyscalls& operator=(const RemoteSyscalls&) = delete;
     ~RemoteSyscalls();
 
-    /// Raw result: a value, or -errno. Throws Error only if the call couldn't be made (TraceeGone if the thread died).
+    /// Makes a system call. Returns the raw result: a value, or -errno. Throws Error only if the call couldn't be made
+    /// (TraceeGone if the thread died).
     std::int64_t call(std::int64_t number, const SyscallArguments& arguments);
     template <typename... Arguments>
     std::int64_t call(std::int64_t number, Arguments... arguments) {
@@ -53,24 +55,25 @@ public:
         return call(number, SyscallArguments{static_cast<std::uint64_t>(arguments)...});
     }
 
-    /// Like call(), but an error result becomes Error, whose text starts with `what`.
+    /// Makes a system call. An error result becomes an Error whose text starts with `what`.
     std::uint64_t checkedCall(const char* what, std::int64_t number, const SyscallArguments& arguments);
 
-    /// An error names the limit that has been reached.
+    /// Maps memory in the process. An error names the limit that has been reached.
     RemoteAddress mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd = -1,
                        std::uint64_t offset = 0);
-    /// Memory of zeroes for the tracer, readable and writable: anonymous and private, or shared where the process may
-    /// have no more private memory (RLIMIT_DATA).
+    /// Maps zeroed memory for the tracer, readable and writable. It is anonymous and private, or shared where
+    /// RLIMIT_DATA forbids more private memory.
     RemoteAddress mmapScratch(std::uint64_t size);
     void munmap(RemoteAddress address, std::uint64_t size);
     void mprotect(RemoteAddress address, std::uint64_t size, int protection);
 
     [[nodiscard]] Tracee& tracee() noexcept { return tracee_; }
-    /// What the thread goes on with; a rseq critical section it was in has been aborted (see rseq.hpp).
+    /// Returns the registers with which the thread continues. A rseq critical section is already aborted in them
+    /// (rseq.hpp).
     [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
     [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
 
-    /// Puts registers, mask and stop back. Further calls aren't possible.
+    /// Restores registers, mask and stop. No calls are possible afterwards.
     void restore();
 
 private:
@@ -85,17 +88,17 @@ private:
     SignalMask savedMask_ = 0;
     RemoteAddress instruction_ = 0;
     RemoteAddress restorer_ = 0;
-    RemoteAddress frame_ = 0;            ///< 0: there is none
-    std::vector<std::byte> belowStack_;  ///< what lay there before
+    RemoteAddress frame_ = 0;            ///< 0 means none
+    std::vector<std::byte> belowStack_;  ///< content of the stack that the frame replaced
     std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;
     bool atEntry_ = false;
-    bool begun_ = false;  ///< the thread has other registers than its own
-    bool moved_ = false;  ///< and has run with them
+    bool begun_ = false;  ///< the thread has registers other than its original ones
+    bool moved_ = false;  ///< the thread has run with these registers
     bool restored_ = false;
 };
 
-/// Memory mapped in the traced process for as long as this lives (mmapScratch()).
+/// Memory mapped in the traced process during the lifetime of this object (mmapScratch()).
 class RemoteBuffer {
 public:
     RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size);

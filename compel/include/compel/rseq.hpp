@@ -6,14 +6,14 @@
 
 namespace compel {
 
-/// Does to the stopped thread what the kernel does to a preempted one: if `registers` are inside of a restartable
-/// sequence (rseq(2)), it goes on at the sequence's abort handler. Returns whether they were. In any case there is no
-/// sequence any more (struct rseq, rseq_cs): the kernel forgets it as well, as soon as it resumes the thread outside.
+/// Aborts a restartable sequence (rseq(2)) of the stopped thread, as the kernel does when it preempts a thread. If
+/// `registers` are inside a sequence, sets them to its abort handler and returns true. Clears rseq_cs of struct rseq in
+/// any case, as the kernel does when it resumes a thread outside of a sequence.
 ///
-/// Needed before a stopped thread is made to run anything else. The kernel doesn't know whose code that is: if it lies
-/// where the task has said that a sequence is, the thread is taken out of it to the task's abort handler. And needed
-/// wherever registers are dumped or outlive such a run: nothing would abort a sequence that is resumed in its middle.
-/// A second call finds nothing left to do. Throws Error. Layout: include/uapi/linux/rseq.h.
+/// Must be called before a stopped thread runs other code. If that code lies inside the registered sequence, the kernel
+/// would send the thread to the task's abort handler. Must also be called where registers are dumped or outlive such a
+/// run: the kernel wouldn't abort a sequence that is resumed in its middle. A second call has no effect. Throws Error.
+/// Layout: include/uapi/linux/rseq.h.
 bool fixRseqIp(const Tracee& tracee, const RemoteMemory& memory, Registers& registers);
 
 }  // namespace compel

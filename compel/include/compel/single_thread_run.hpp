@@ -10,58 +10,59 @@
 
 namespace compel {
 
-/// Looks on while a thread that is let run alone makes system calls. Both functions are called while the thread is
-/// stopped, in the thread that serves the run; they may look at its registers and change them.
+/// Observer of the system calls of a thread that runs alone. The thread that serves the run calls both functions while
+/// the observed thread is stopped. They may read and change its registers.
 class SystemCallWatch {
 public:
     virtual ~SystemCallWatch() = default;
-    /// A system call is about to be entered, with the arguments that the registers have now.
+    /// Called before a system call is entered. The registers hold its arguments.
     virtual void enter(Tracee& thread) = 0;
-    /// One is about to return. False if no more of them are of interest: the thread runs faster then.
+    /// Called before a system call returns. Returns false if the observer needs no more calls: the thread then runs
+    /// faster.
     [[nodiscard]] virtual bool leave(Tracee& thread) = 0;
 };
 
-/// Has a thread that is stopped at the exit of a system call make another one before it goes on: RemoteSyscalls with
-/// the rules of these. The thread's seccomp filters don't see it. Afterwards the thread is stopped where it was (no
-/// longer in a Syscall stop), also if this fails. Returns a raw result: a value, or -errno. Throws Error if the call
-/// couldn't be made: ETIMEDOUT if it took longer than SeizeOptions::longestWait, EPERM if the thread has filters that
-/// this process may not suspend, TraceeGone if the thread died.
+/// Makes one more system call in a thread that is stopped at the exit of a system call. The rules of RemoteSyscalls
+/// apply. The thread's seccomp filters don't apply. Afterwards the thread is stopped at the same address, but no longer
+/// in a Syscall stop, even after a failure. Returns a raw result: a value, or -errno. Throws Error if the call couldn't
+/// be made: ETIMEDOUT after SeizeOptions::longestWait, EPERM if this process may not suspend the thread's filters,
+/// TraceeGone if the thread died.
 std::int64_t insertCall(Tracee& thread, std::int64_t number, const SyscallArguments& arguments);
 
-/// Lets one thread of a frozen process run while all its other threads stay stopped: for drivers that have a helper
-/// thread in the processes they serve, and can do nothing for a process unless that thread runs.
+/// Runs one thread of a frozen process while all its other threads stay stopped. For drivers with a helper thread in
+/// each process: they can't work on a process unless that thread runs.
 ///
-/// While it runs the thread handles no signals but those it causes itself (a fault); others wait in their queues, where
-/// they were before. Its seccomp filters hold even if FreezeOptions suspended them. Signal mask and ptrace options are
-/// put back when it is stopped again, by stop() or by destruction. Where it is stopped then is the thread's own doing:
-/// its registers are other ones.
+/// The running thread handles only signals of its own faults; others stay queued. Its seccomp filters apply even if
+/// FreezeOptions suspended them. stop() or the destructor stops the thread and restores signal mask and ptrace options.
+/// The thread's registers differ afterwards, because it has executed code.
 ///
-/// Threads that it creates run, too, and are stopped with it: afterwards they are among FrozenProcess::threads(), whose
-/// elements may have moved. If the process was stopped by a signal it still is, after it is detached.
+/// Threads that it creates run, too, and are stopped with it. Afterwards they are in FrozenProcess::threads(), whose
+/// elements may have moved. A process in group-stop is still in group-stop after it is detached.
 ///
-/// Everything must be called from the thread that froze the process.
+/// All functions must be called by the thread that froze the process.
 class SingleThreadRun {
 public:
-    /// Throws Error if `tid` is none of the process' stopped threads. `patience`: how long stopping may take. `watch`:
-    /// sees the thread's system calls, though not those of threads that it creates; may be null, else outlives this.
+    /// Starts the thread. Throws Error if `tid` is none of the process' stopped threads. `patience` is the timeout for
+    /// stopping. `watch` observes the thread's system calls, but not those of threads that it creates. It may be null
+    /// and must outlive this object.
     SingleThreadRun(FrozenProcess& process, pid_t tid, std::chrono::milliseconds patience = FreezeOptions().patience,
                     SystemCallWatch* watch = nullptr);
-    /// Stops the thread if stop() hasn't. One that can't be stopped in time, or has ended, is left as it is.
+    /// Stops the thread if stop() hasn't. Leaves a thread alone that has ended or can't be stopped in time.
     ~SingleThreadRun();
     SingleThreadRun(const SingleThreadRun&) = delete;
     SingleThreadRun& operator=(const SingleThreadRun&) = delete;
 
-    /// Returns when `done`, which is called again and again in the calling thread, says true; the thread still runs
-    /// then. What `done` throws ends the wait and is thrown on. Throws TraceeGone if the thread ends first, and Error
-    /// (ETIMEDOUT) if `limit` passes.
+    /// Calls `done` repeatedly in the calling thread and returns when it returns true. The thread still runs then. An
+    /// exception of `done` ends the wait and is passed on. Throws TraceeGone if the thread ends first, and Error
+    /// (ETIMEDOUT) after `limit`.
     void await(const std::function<bool()>& done, std::chrono::milliseconds limit);
 
-    /// Deals with what the thread has been stopped by, if that happens within `limit`: a thread that is watched, or
-    /// that gets a signal, waits for this or for await(). Throws TraceeGone if the thread has ended.
+    /// Handles a stop of the thread if one occurs within `limit`. A thread that is observed or gets a signal waits for
+    /// this function or for await(). Throws TraceeGone if the thread has ended.
     void serve(std::chrono::nanoseconds limit);
 
-    /// Stops the thread and puts back what was changed. Throws TraceeGone if the thread or its process has ended, Error
-    /// (ETIMEDOUT) if it doesn't stop: then its signal mask can't be put back.
+    /// Stops the thread and restores its signal mask and ptrace options. Throws TraceeGone if the thread or its process
+    /// has ended. Throws Error (ETIMEDOUT) if the thread doesn't stop: then its signal mask stays changed.
     void stop();
 
 private:
@@ -75,9 +76,9 @@ private:
     FrozenProcess& process_;
     pid_t tid_;
     FreezeOptions options_;
-    SignalMask mask_ = 0;     ///< from before
-    SignalMask blocked_ = 0;  ///< while it runs
-    SystemCallWatch* watch_;  ///< null once it has seen enough
+    SignalMask mask_ = 0;     ///< before the run
+    SignalMask blocked_ = 0;  ///< during the run
+    SystemCallWatch* watch_;  ///< null once leave() has returned false
     bool running_ = false;
 };
 

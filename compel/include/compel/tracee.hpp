@@ -15,28 +15,28 @@
 
 namespace compel {
 
-/// A set of signals as the kernel stores it: bit n-1 stands for signal n.
+/// Set of signals in the kernel's format: bit n-1 stands for signal n.
 using SignalMask = std::uint64_t;
 inline constexpr SignalMask allSignals = ~SignalMask{0};
 constexpr SignalMask signalBit(int signal) noexcept {
     return SignalMask{1} << (signal - 1);
 }
 
-/// How a thread is seized.
+/// Options of PTRACE_SEIZE.
 struct SeizeOptions {
-    /// The kernel kills the task if the tracer dies (PTRACE_O_EXITKILL).
+    /// Makes the kernel kill the task if the tracer dies (PTRACE_O_EXITKILL).
     bool killOnExit = false;
-    /// The thread stops where it begins to end, with all it has (PTRACE_O_TRACEEXIT): an Event stop.
+    /// Stops the thread when it begins to end, before it frees its resources (PTRACE_O_TRACEEXIT, an Event stop).
     bool stopAtEnd = false;
-    /// Seccomp filters and strict mode let everything pass while traced (PTRACE_O_SUSPEND_SECCOMP; the tracer needs
-    /// CAP_SYS_ADMIN).
+    /// Lets seccomp filters and strict mode allow everything while traced (PTRACE_O_SUSPEND_SECCOMP). The tracer needs
+    /// CAP_SYS_ADMIN.
     bool suspendSeccomp = false;
-    /// How long a wait for a stop may take where no other limit is given; 0: for ever. Other processes may change the
-    /// code that a thread was made to run, so that it never comes to its end.
+    /// Timeout of waits for a stop that have no other limit; 0 means none. Other processes may change the code that a
+    /// thread runs, so that it never reaches its end.
     std::chrono::milliseconds longestWait{0};
 };
 
-/// Why a thread is stopped, ptrace(2) "Stopped states".
+/// Reason why a thread is stopped, ptrace(2) "Stopped states".
 struct StopInfo {
     enum class Kind {
         Interrupted,  ///< by PTRACE_INTERRUPT; the task itself isn't stopped
@@ -44,7 +44,7 @@ struct StopInfo {
         Signal,       ///< `signal` is about to be delivered
         Syscall,      ///< at the entry or the exit of a system call
         Event,        ///< `event` is the PTRACE_EVENT_ number
-        Exited,       ///< ended; `status` as of waitpid(2)
+        Exited,       ///< ended; `status` is that of waitpid(2)
     };
     Kind kind;
     int signal = 0;
@@ -52,7 +52,7 @@ struct StopInfo {
     int status = 0;
 };
 
-/// Where the kernel finds a thread's restartable-sequence area, PTRACE_GET_RSEQ_CONFIGURATION.
+/// Registration of the thread's rseq area, PTRACE_GET_RSEQ_CONFIGURATION.
 struct RseqConfiguration {
     std::uint64_t address;
     std::uint32_t size;
@@ -60,35 +60,33 @@ struct RseqConfiguration {
     std::uint32_t flags;
 };
 
-/// A seccomp filter, PTRACE_SECCOMP_GET_FILTER.
+/// Seccomp filter, PTRACE_SECCOMP_GET_FILTER.
 struct SeccompFilter {
-    std::vector<std::byte> program;  ///< struct sock_filter, one after the other
-    std::uint64_t flags = 0;         ///< SECCOMP_FILTER_FLAG_*, those the kernel remembers
+    std::vector<std::byte> program;  ///< array of struct sock_filter
+    std::uint64_t flags = 0;         ///< SECCOMP_FILTER_FLAG_* that the kernel reports
     friend bool operator==(const SeccompFilter&, const SeccompFilter&) = default;
 };
 
-/// Syscall user dispatch: system calls from outside of a range of code become SIGSYS while a byte of the task's says
-/// so.
+/// Syscall user dispatch: while the selector byte is set, system calls from outside the range of code raise SIGSYS.
 struct UserDispatch {
-    std::uint64_t selector = 0;  ///< address of that byte
+    std::uint64_t selector = 0;  ///< address of the selector byte
     std::uint64_t start = 0;
     std::uint64_t size = 0;
 };
 
 enum class SignalQueue { Thread, Process };
 
-/// One thread seized with PTRACE_SEIZE. The kernel ties tracing to the thread that seized: all calls must come from it,
-/// or from work beside it (workBesideTracer()).
-/// Apart from seize(), interrupt() and the waits, everything needs the thread to be stopped. Failures throw Error;
-/// TraceeGone if the thread has ended.
+/// One thread seized with PTRACE_SEIZE. The kernel ties tracing to the seizing thread: all calls must come from it, or
+/// from work beside it (workBesideTracer()). Except for seize(), interrupt() and the waits, the thread must be stopped.
+/// Failures throw Error, or TraceeGone if the thread has ended.
 ///
-/// The destructor interrupts the thread if it runs and detaches it, with the signal it was about to be given.
+/// The destructor interrupts a running thread and detaches it, and delivers the signal of a Signal stop.
 class Tracee {
 public:
     static Tracee seize(pid_t tid, SeizeOptions options = {});
-    /// A thread that was born traced, by clone(2) with CLONE_PTRACE in a thread that the caller has seized: it stops
-    /// before its first instruction, which waitStop() waits for. `options`: those of its creator, which it has
-    /// inherited.
+    /// Creates the object for a thread that clone(2) with CLONE_PTRACE has created in a thread that the caller has
+    /// seized. The new thread stops before its first instruction; waitStop() waits for that. It inherits `options` from
+    /// its creator.
     static Tracee bornTraced(pid_t tid, SeizeOptions options) noexcept { return {tid, options}; }
 
     Tracee(Tracee&& other) noexcept;
@@ -98,97 +96,98 @@ public:
     ~Tracee();
 
     [[nodiscard]] pid_t tid() const noexcept { return tid_; }
-    /// The stop the thread is in; nothing while it runs.
+    /// Returns the thread's current stop; nothing while it runs.
     [[nodiscard]] const std::optional<StopInfo>& stopped() const noexcept { return stop_; }
-    /// The thread has ended and was reaped, or has been detached.
+    /// True if the thread has ended and was reaped, or has been detached.
     [[nodiscard]] bool released() const noexcept { return tid_ <= 0 || state_ == State::Released; }
 
-    /// Asks for a stop; returns at once. Of a stopped thread: it stops again as soon as it is resumed.
+    /// Requests a stop and returns at once. A stopped thread stops again as soon as it is resumed.
     void interrupt();
-    /// Throws TraceeGone if the thread ends and takes its time for that (otherwise the stop is Exited), Error
-    /// (ETIMEDOUT) after SeizeOptions::longestWait. `look` is called several times a second meanwhile; what it throws
-    /// ends the wait. The thread runs on in both cases.
+    /// Waits for a stop. Throws Error (ETIMEDOUT) after SeizeOptions::longestWait. A thread that has ended gives the
+    /// stop Exited; a thread that takes long to end gives TraceeGone. `look` is called several times a second; an
+    /// exception of it ends the wait. The thread runs on in both cases.
     StopInfo waitStop(const std::function<void()>& look = nullptr);
-    /// Nothing if the thread goes on running for `limit`; 0 only looks.
+    /// Waits up to `limit` for a stop; 0 only polls. Nothing if the thread still runs.
     std::optional<StopInfo> waitStopFor(std::chrono::nanoseconds limit);
-    /// For a thread that is being killed: passes over stops until it has ended. Returns the waitpid(2) status.
+    /// Waits for the end of a killed thread, across all stops. Returns the waitpid(2) status.
     int waitEnd();
-    /// The same, for one that was seized with `stopAtEnd`, until it stops there. False if it has ended.
+    /// Waits until a thread that was seized with `stopAtEnd` stops there. False if it has ended.
     bool waitStopAtEnd();
-    /// It is in that stop.
+    /// True if the thread is in the stop of `stopAtEnd`.
     [[nodiscard]] bool stoppedAtEnd() const noexcept;
-    /// The same without waiting: whether it has ended, which is taken notice of. Throws TraceeGone.
+    /// Polls whether the thread has ended, and reaps it. Resumes it from the stop of `stopAtEnd`. Throws TraceeGone.
     bool hasEnded();
-    /// A thread seen at a signal's delivery gives it back to the queue it came from, siginfo included, and ends up in
-    /// an Interrupted or GroupStop stop. (Signals that can't be blocked take effect: SIGSTOP makes a group-stop.)
-    /// Does nothing in these two stops.
+    /// Returns the signal of a Signal stop to its queue, with its siginfo. The thread ends up in an Interrupted or
+    /// GroupStop stop. (Signals that can't be blocked take effect: SIGSTOP makes a group-stop.) Does nothing in these
+    /// two stops.
     void requeueSignal();
 
-    /// Resumes; `signal` is delivered if the stop is a signal's.
+    /// Resumes the thread. `signal` is delivered if the stop is a Signal stop.
     void cont(int signal = 0);
-    /// Runs the thread on, one instruction after the other, until it isn't in the code from `start` to `end` any more,
-    /// and has it in an Interrupted or GroupStop stop again. Signals that come meanwhile wait in their queues. For
-    /// short functions: false if it is still in there after some thousand instructions, or comes to a system call,
-    /// which it doesn't make: it may not return.
+    /// Steps the thread until it has left the code from `start` to `end`, and leaves it in an Interrupted or GroupStop
+    /// stop. Signals that arrive during this time stay queued. For short functions: returns false after some thousand
+    /// instructions, or before a system call, which might not return.
     ///
-    /// Also false, without having run, if the thread is in a system call, or if it blocks SIGTRAP, by which each
-    /// instruction is reported: the kernel would unblock it for good and make it fatal (force_sig_info_to_task()). It
-    /// does the same if the process ignores that signal, which the caller has to know.
+    /// Also returns false, without a step, if the thread is in a system call or blocks SIGTRAP, which reports each
+    /// step. The kernel would unblock SIGTRAP permanently and make it fatal (force_sig_info_to_task()). It does the
+    /// same if the process ignores SIGTRAP; the caller must check that.
     bool leaveCode(std::uint64_t start, std::uint64_t end);
 
-    /// Resumes until the next entry to or exit from a system call.
+    /// Resumes the thread until the next entry to or exit from a system call.
     void syscallStep(int signal = 0);
-    /// Ends tracing; a task in group-stop stays stopped. Without a value, the signal of a Signal stop is delivered.
+    /// Ends tracing. A task in group-stop stays stopped. Without a value, the signal of a Signal stop is delivered.
     void detach(std::optional<int> signal = std::nullopt);
-    /// Nothing is done with the thread any more: it stays as it is until the calling thread ends.
+    /// Releases the thread without a call: it stays stopped or running until the calling thread ends.
     void disown() noexcept { state_ = State::Released; }
-    /// The signal of the present stop has been dealt with: detach() doesn't deliver it.
+    /// Discards the signal of the present stop, so that detach() doesn't deliver it.
     void swallowSignal() noexcept;
 
-    /// May be used to change `suspendSeccomp`, `killOnExit` and `stopAtEnd` of a stopped thread.
+    /// Changes ptrace options of a stopped thread: `suspendSeccomp`, `killOnExit` and `stopAtEnd`.
     void setOptions(SeizeOptions options);
     [[nodiscard]] SeizeOptions options() const noexcept { return options_; }
 
     [[nodiscard]] Registers registers() const;
     void setRegisters(const Registers& registers);
 
-    /// The vector and other extended state in the machine's own layout (x86: XSAVE, standard form), as long as the
-    /// kernel says.
+    /// Returns vector and other extended state in the processor's layout (x86: XSAVE, standard form), with the kernel's
+    /// length.
     [[nodiscard]] std::vector<std::byte> extendedState() const;
     void setExtendedState(std::span<const std::byte> state);
 
-    /// At a Syscall stop: it is the one at the entry. PTRACE_GET_SYSCALL_INFO (5.3).
+    /// True if a Syscall stop is the one at the entry. PTRACE_GET_SYSCALL_INFO (Linux 5.3).
     [[nodiscard]] bool entersSyscall() const;
 
-    /// Nothing if the thread has no shadow stack.
+    /// Returns nothing if the thread has no shadow stack.
     [[nodiscard]] std::optional<std::uint64_t> shadowStackPointer() const;
     void setShadowStackPointer(std::uint64_t pointer);
 
-    /// Segments of 32-bit thread-local storage; fails on a kernel that doesn't run 32-bit code.
+    /// Segments of 32-bit thread-local storage. Fails on a kernel that doesn't run 32-bit code.
     [[nodiscard]] ThreadSegments threadSegments() const;
     void setThreadSegments(const ThreadSegments& segments);
 
-    /// Any other register set (PTRACE_GETREGSET) by ELF note type; empty if the machine or thread has none.
+    /// Returns any other register set (PTRACE_GETREGSET) by ELF note type; empty if the processor or the thread has
+    /// none.
     [[nodiscard]] std::vector<std::byte> registerSet(unsigned note) const;
 
-    /// The mask the thread has when it runs on: in the midst of sigsuspend(2) and its like, the one before.
+    /// Returns the signal mask with which the thread continues. Inside sigsuspend(2) and similar calls it is the mask
+    /// before the call.
     [[nodiscard]] SignalMask signalMask() const;
     void setSignalMask(SignalMask mask);
 
-    /// Queued signals, oldest first; they stay queued.
+    /// Returns queued signals, oldest first. They stay queued.
     [[nodiscard]] std::vector<siginfo_t> pendingSignals(SignalQueue queue) const;
-    /// siginfo of the present Signal stop.
+    /// Returns siginfo of the present Signal stop.
     [[nodiscard]] siginfo_t signalInfo() const;
 
-    /// Nothing if the thread has registered none.
+    /// Returns nothing if the thread has registered no rseq area.
     [[nodiscard]] std::optional<RseqConfiguration> rseq() const;
 
-    /// Nothing if it's off (or the kernel is older than 6.4, which can't report it).
+    /// Returns nothing if dispatch is off. Kernels before 6.4 can't report it.
     [[nodiscard]] std::optional<UserDispatch> userDispatch() const;
     void setUserDispatch(const std::optional<UserDispatch>& dispatch);
 
-    /// Seccomp filters in the order they were installed; empty if the thread has none. The tracer needs CAP_SYS_ADMIN
-    /// and may have no filters itself.
+    /// Returns seccomp filters in the order of installation. The tracer needs CAP_SYS_ADMIN and must have no filters
+    /// itself.
     [[nodiscard]] std::vector<SeccompFilter> seccompFilters() const;
 
 private:

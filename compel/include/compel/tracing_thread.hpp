@@ -5,17 +5,17 @@
 
 namespace compel {
 
-/// The kernel ties tracing to the thread that seized, and a traced process runs on by itself only when that thread has
-/// ended. A system call that waits for another process may keep a thread from ending even when it has been killed. So
-/// whoever makes such calls while others are traced does that in another thread.
+/// Runs `work` in a new thread, and passes on its exception. Until `work` returns, the calling thread only makes the
+/// ptrace(2) calls that the new thread needs. All functions of this library may be used in `work`, for threads that
+/// either has seized.
 ///
-/// Runs `work` in a new thread. Until it returns, or throws, what is then thrown here, the calling thread does nothing
-/// but make the calls of ptrace(2) that the new one needs: all functions of this library may be used there, for
-/// threads that the caller has seized as well as for others.
+/// The kernel ties tracing to the seizing thread, and a traced process resumes by itself only when that thread has
+/// ended. A system call that waits for another process may keep even a killed thread from ending. A tracer therefore
+/// makes such calls in another thread.
 void workBesideTracer(const std::function<void()>& work);
 
-/// Has the thread that traces call `function`, for code that makes calls of ptrace(2) of its own: that is the one that
-/// is in workBesideTracer(), or the caller itself if it isn't the thread of such work. Throws what `function` throws.
+/// Calls `function` in the tracing thread, for code that makes its own ptrace(2) calls. The tracing thread is the
+/// caller of workBesideTracer(), or the calling thread outside of such work. Throws the exception of `function`.
 void inTracingThread(const std::function<void()>& function);
 
 }  // namespace compel

@@ -7,7 +7,7 @@
 
 namespace compel {
 
-/// Sole owner of a file descriptor; closes it on destruction. -1 means "none".
+/// Sole owner of a file descriptor, which it closes on destruction. -1 means none.
 class UniqueFd {
 public:
     UniqueFd() noexcept = default;
@@ -28,8 +28,8 @@ public:
     /// Gives up ownership without closing.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
-    /// Closes the held descriptor, then owns `fd`. Errors of close(2) can't be acted upon here: writers that
-    /// need to know call fsync/close themselves.
+    /// Closes the held descriptor, then owns `fd`. Errors of close(2) are ignored: a writer that needs them calls
+    /// fsync(2) or close(2) itself.
     void reset(int fd = -1) noexcept {
         const int old = std::exchange(fd_, fd);
         if (old >= 0 && old != fd)

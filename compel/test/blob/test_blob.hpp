@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// What the tests ask their blob to do: the contract of both sides.
+/// Tasks of the test blob, shared by both sides.
 namespace testblob {
 
 enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block };

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* What infect.c asks of parasite.c. */
+/* Commands of infect.c to parasite.c. */
 #ifndef COMPEL_TEST_COMMANDS_H
 #define COMPEL_TEST_COMMANDS_H
 
 #include <compel/infect-rpc.h>
 
 enum {
-    COMMAND_ADD = PARASITE_USER_CMDS, /* sum = first + second, and says so in the log */
+    COMMAND_ADD = PARASITE_USER_CMDS, /* sum = first + second, and logs it */
     COMMAND_NAME,                     /* text = one of a table of names, by first */
-    COMMAND_COUNT,                    /* sum = how often it was called */
+    COMMAND_COUNT,                    /* sum = number of calls so far */
     COMMAND_SEND,                     /* sends descriptor `first` */
     COMMAND_RECEIVE,                  /* receives one; sum = its number */
-    COMMAND_THREAD,                   /* sum = number of the thread */
+    COMMAND_THREAD,                   /* sum = id of the thread */
     COMMAND_FAIL                      /* fails with -5 */
 };
 

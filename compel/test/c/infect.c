@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Infects processes by the C interface, has a blob carry out commands, and looks whether the processes notice anything.
- * usage: infect; says what was wrong and ends with 1.
+ * Infects processes by the C interface, sends commands to a blob, and checks that the processes don't change. usage:
+ * infect; prints failures and ends with 1 after one.
  */
 #include "commands.h"
 #include "parasite.h"
@@ -54,7 +54,7 @@ static void* wait_for_ever(void* tid) {
     return NULL;
 }
 
-/* Answers each number with the same, and ends with 0 at the end of its input; with 3 if a register has changed. */
+/* Returns each number that it reads. Ends with 0 at the end of its input, with 3 if a register has changed. */
 static void live(int in, int out, bool with_thread) {
     const double vector __attribute__((vector_size(16))) = {1.25, -2.5};
     double held __attribute__((vector_size(16))) = vector;
@@ -118,7 +118,7 @@ static void must_end(struct victim* victim) {
     close(victim->from);
 }
 
-/* What /proc shows of a process, for comparison. */
+/* Returns the text of a /proc file of a process, for comparison. */
 static char* text_of(pid_t pid, const char* name) {
     char path[64];
     char* text = calloc(1, 65536);
@@ -190,7 +190,7 @@ static void test_commands(unsigned long flags) {
     must_end(&victim);
 }
 
-/* A system call that waits, and is interrupted, is done again in the end, with no blob and with one. */
+/* Checks that the kernel restarts an interrupted system call in the end, with and without a blob. */
 static void test_waiting_call(void) {
     struct victim victim = start(false);
     for (int turn = 0; turn < 3; turn++) {
@@ -237,7 +237,7 @@ static void test_stopped(void) {
     struct parasite_ctl* ctl = infect(&victim, &state, 1);
     CHECK(state == COMPEL_TASK_STOPPED);
     CHECK(compel_cure(ctl) == 0 && compel_resume_task(victim.pid, state, state) == 0);
-    bool stopped = false; /* the kernel reports a stop that goes on to nobody a second time */
+    bool stopped = false; /* the stop takes effect some time after detaching */
     for (int turn = 0; turn < 1000 && !stopped; turn++) {
         char* text = text_of(victim.pid, "status");
         stopped = strstr(text, "State:\tT") != NULL;
@@ -271,7 +271,7 @@ static void test_failures(void) {
     victim = start(false);
     state = compel_stop_task(victim.pid);
     ctl = compel_prepare(victim.pid);
-    CHECK(ctl != NULL && compel_infect(ctl, 1, 1) != 0); /* neither blob nor log */
+    CHECK(ctl != NULL && compel_infect(ctl, 1, 1) != 0); /* neither blob nor log is set */
     compel_infect_ctx(ctl)->log_fd = log_pipe[1];
     compel_infect_ctx(ctl)->flags |= INFECT_FAIL_CONNECT;
     parasite_setup_c_header(ctl);
@@ -283,7 +283,7 @@ static void test_failures(void) {
 
 static void test_memory(void) {
     struct victim victim = start(false);
-    static char place[16] = "0123456789abcde"; /* at the same address there */
+    static char place[16] = "0123456789abcde"; /* at the same address in the process */
     char ours[16] = "edcba9876543210";
     const int state = compel_stop_task(victim.pid);
     CHECK(ptrace_swap_area(victim.pid, place, ours, sizeof(ours)) == 0 && strcmp(ours, place) == 0);

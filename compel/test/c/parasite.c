@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* A blob as programs for libcompel 1.0 write them. */
+/* Blob in the manner of programs for libcompel 1.0. */
 #include "commands.h"
 
 #include <compel/plugins/plugin-fds.h>
 #include <compel/plugins/std.h>
 
-/* Addresses in data, and data that is written to. */
+/* Addresses in data, and writable data. */
 static const char* const names[] = {"zero", "one", "two"};
 static long counted;
 

@@ -22,7 +22,7 @@ Leaf leaf(unsigned number, unsigned sub = 0) {
     return found;
 }
 
-/// Features that a component of the extended state can't be without.
+/// CPU feature that each component of the extended state depends on.
 constexpr unsigned featureOf[XFEATURE_MAX] = {X86_FEATURE_FPU,     X86_FEATURE_XMM,     X86_FEATURE_AVX,
                                               X86_FEATURE_MPX,     X86_FEATURE_MPX,     X86_FEATURE_AVX512F,
                                               X86_FEATURE_AVX512F, X86_FEATURE_AVX512F, X86_FEATURE_INTEL_PT,
@@ -67,7 +67,7 @@ void readBasic(compel_cpuinfo_t* info) {
         words[CPUID_D_1_EAX] = leaf(0xd, 1).eax;
     if (has(0xf)) {
         words[CPUID_F_0_EDX] = leaf(0xf).edx;
-        if ((words[CPUID_F_0_EDX] & 2) != 0)  // the last level cache is watched
+        if ((words[CPUID_F_0_EDX] & 2) != 0)  // last level cache monitoring
             words[CPUID_F_1_EDX] = leaf(0xf, 1).edx;
     }
 }
@@ -121,9 +121,9 @@ int compel_test_fpu_cap(compel_cpuinfo_t* info, unsigned int feature) {
 
 namespace {
 
-/// What isn't in any leaf, or is there and isn't so.
+/// Corrects features that no CPUID leaf reports or that CPUID reports wrongly.
 void correct(compel_cpuinfo_t* info) {
-    constexpr unsigned old3dNow = 31;  // word 1 has the real one
+    constexpr unsigned old3dNow = 31;  // word 1 has the valid bit
     compel_set_cpu_cap(info, X86_FEATURE_CPUID);
     compel_set_cpu_cap(info, X86_FEATURE_NOPL);
     if (info->cpuid_level < 0xd)
@@ -149,7 +149,7 @@ void setComponent(compel_cpuinfo_t* info, unsigned feature, std::uint32_t offset
     info->xstate_sizes[feature] = info->xstate_comp_sizes[feature] = size;
 }
 
-/// Places in the compacted form: one component behind the other, some of them aligned.
+/// Sets offsets of the compacted form: components follow each other, some are aligned.
 void placeCompacted(compel_cpuinfo_t* info) {
     std::uint32_t next = FXSAVE_SIZE + XSAVE_HDR_SIZE;
     for (unsigned feature = FIRST_EXTENDED_XFEATURE; feature < XFEATURE_MAX; ++feature) {
@@ -193,7 +193,7 @@ int readState(compel_cpuinfo_t* info) {
         if ((info->xfeatures_mask >> feature & 1) == 0)
             continue;
         const Leaf place = leaf(XSTATE_CPUID, feature);
-        const bool ofKernel = (place.ecx & 1) != 0;  // it has no place in the standard form
+        const bool ofKernel = (place.ecx & 1) != 0;  // a supervisor component has no offset in the standard form
         setComponent(info, feature, ofKernel ? none : place.ebx, place.eax);
     }
     if (compel_test_cpu_cap(info, X86_FEATURE_XSAVES) != 0)
@@ -206,8 +206,8 @@ struct Processor {
     bool known = false;
 };
 
-/// CPUID leaves a virtual machine each time, so it is asked once. What is cleared by compel_cpu_clear_feature() is
-/// cleared here.
+/// Returns this processor's features. CPUID runs only once, because a hypervisor traps it. compel_cpu_clear_feature()
+/// clears features in this copy.
 compel_cpuinfo_t* ours() {
     static Processor processor;
     if (!processor.known) {

@@ -20,7 +20,7 @@ using namespace compel::c;
 
 namespace {
 
-// Results of a system call that waits for being restarted; the kernel shows them to tracers alone.
+// Results of a system call that waits for its restart; the kernel shows them only to tracers.
 constexpr long restartSys = -512;
 constexpr long restartNoIntr = -513;
 constexpr long restartNoHand = -514;
@@ -30,8 +30,8 @@ constexpr unsigned shadowStackNote = 0x204;      // NT_X86_SHSTK
 constexpr int shadowStackStatus = 0x5005;        // ARCH_SHSTK_STATUS
 constexpr unsigned long shadowStackOn = 1;       // ARCH_SHSTK_SHSTK
 constexpr int archPrctlRequest = 30;             // PTRACE_ARCH_PRCTL
-constexpr std::uint32_t safeMxcsr = 0x0000ffbf;  // all but denormals-are-zero, which not every processor has
-constexpr std::uint64_t noiseComponents = 0xe7;  // components that take any content
+constexpr std::uint32_t safeMxcsr = 0x0000ffbf;  // without denormals-are-zero, which not every processor has
+constexpr std::uint64_t noiseComponents = 0xe7;  // components that accept any content
 constexpr unsigned long codeSegment = 0x33;
 
 constexpr int syscallInstructionSize = 2;
@@ -43,8 +43,8 @@ void setResult(user_regs_struct_t* regs, long value) {
         regs->compat.ax = static_cast<std::uint32_t>(value);
 }
 
-/// A system call that was interrupted and that the kernel would do again is done again by the thread itself, since what
-/// runs in between makes the kernel forget it.
+/// Sets registers so that the thread repeats an interrupted system call. The kernel no longer restarts it, because
+/// other code runs in between.
 void restartCall(pid_t pid, user_regs_struct_t* regs) {
     const bool native = user_regs_native(regs);
     const long number = native ? static_cast<long>(regs->native.orig_ax) : static_cast<int>(regs->compat.orig_ax);
@@ -68,7 +68,7 @@ int registerSet(pid_t pid, long request, unsigned note, void* state, size_t size
 int fetchShadowStack(pid_t pid, user_fpregs_struct_t* state) {
     memset(&state->cet, 0, sizeof(state->cet));
     unsigned long features = 0;
-    // Kernels without it, and processors, have no such request.
+    // Kernels and processors without shadow stacks don't have this request.
     if (!compel_cpu_has_feature(X86_FEATURE_SHSTK) ||
         ptrace(static_cast<__ptrace_request>(archPrctlRequest), pid, &features, shadowStackStatus) != 0 ||
         (features & shadowStackOn) == 0)
@@ -88,14 +88,14 @@ int fetchExtended(pid_t pid, user_fpregs_struct_t* state, unsigned long flags) {
         return 0;
     if (registerSet(pid, PTRACE_GETREGSET, NT_X86_XSTATE, state, sizeof(*state)) != 0)
         return failErrno(pid, "ask for its extended registers");
-    // What the processor has in its initial state needn't have been stored, though sigreturn sets it.
+    // XSAVE may omit components in their initial state, but sigreturn loads them.
     if ((state->xsave_hdr.xstate_bv & XFEATURE_MASK_FPSSE) != XFEATURE_MASK_FPSSE &&
         ptrace(PTRACE_GETFPREGS, pid, nullptr, state) != 0)
         return failErrno(pid, "ask for its floating point registers");
     return fetchShadowStack(pid, state);
 }
 
-/// For tests: who relies on registers that nobody has restored finds noise in them.
+/// Fills extended registers with noise. For tests: code that relies on unrestored registers then fails.
 int fillWithNoise(pid_t pid) {
     auto* const state =
         static_cast<user_fpregs_struct_t*>(aligned_alloc(alignof(user_fpregs_struct_t), sizeof(user_fpregs_struct_t)));
@@ -134,7 +134,8 @@ void setIp(user_regs_struct_t* regs, std::uint64_t ip) {
 
 extern "C" {
 
-// Instructions for compel_execute_syscall(): syscall, and that of 32-bit code; breakpoints behind them.
+// Instructions for compel_execute_syscall(): the system call instructions of 64-bit and 32-bit code, with breakpoints
+// behind them.
 extern const char code_syscall[8] = {0x0f, 0x05, -0x34, -0x34, -0x34, -0x34, -0x34, -0x34};
 extern const char code_int_80[8] = {-0x33, -0x80, -0x34, -0x34, -0x34, -0x34, -0x34, -0x34};
 
@@ -157,7 +158,7 @@ int ptrace_set_regs(int pid, user_regs_struct_t* regs) {
 void parasite_setup_regs(unsigned long ip, void* stack, user_regs_struct_t* regs) {
     constexpr unsigned cleared = X86_EFLAGS_TF | X86_EFLAGS_DF | X86_EFLAGS_IF;
     setIp(regs, ip);
-    // Without a number no system call is under way that could be restarted.
+    // The kernel doesn't restart a system call without a number.
     if (user_regs_native(regs)) {
         regs->native.orig_ax = ~std::uint64_t{0};
         regs->native.flags &= ~std::uint64_t{cleared};
@@ -228,7 +229,7 @@ int arch_fetch_sas(parasite_ctl* ctl, rt_sigframe* frame) {
 }
 
 int ptrace_set_breakpoint(pid_t pid, void* addr) {
-    // The first debug register has the address; the lowest bit of the seventh switches it on for this task.
+    // Debug register 0 has the address; bit 0 of debug register 7 enables it for this task.
     if (ptrace(PTRACE_POKEUSER, pid, offsetof(user, u_debugreg[0]), addr) != 0 ||
         ptrace(PTRACE_POKEUSER, pid, offsetof(user, u_debugreg[7]), 1) != 0)
         return failErrno(pid, "set a breakpoint");
@@ -283,8 +284,8 @@ bool __compel_shstk_enabled(user_fpregs_struct_t* fpregs) {
 int __parasite_setup_shstk(parasite_ctl* ctl, user_fpregs_struct_t* fpregs) {
     if (!__compel_shstk_enabled(fpregs))
         return 0;
-    // sigreturn(2) takes the pointer that was in force from a token, an address with the highest bit set, and there is
-    // the return address of the handler above which it lies.
+    // sigreturn(2) takes the previous pointer from a token, an address with the highest bit set. The return address of
+    // the handler lies below the token.
     const std::uint64_t top = fpregs->cet.ssp & ~std::uint64_t{7};
     std::uint64_t pointer = top - 8;
     if (ptrace(PTRACE_POKEDATA, ctl->rpid, pointer, top | 1ull << 63) != 0 ||

@@ -5,7 +5,7 @@
 
 namespace compel::arch {
 
-/// "The file's address plus the addend": what is left of references to itself in a linked position-independent file.
+/// Relocation "file address plus addend": the only one that remains in a linked position-independent file.
 inline constexpr unsigned relativeRelocation = R_X86_64_RELATIVE;
 
 }  // namespace compel::arch

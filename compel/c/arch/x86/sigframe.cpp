@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Bytes of the extended state up to the end of the last component that any program has without asking for it.
+/// Returns the size of the extended state up to the last component that programs get without a request.
 std::uint32_t stateSize() {
     std::uint32_t size = XSAVE_HDR_OFFSET + XSAVE_HDR_SIZE;
     for (unsigned feature = FIRST_EXTENDED_XFEATURE; feature < XFEATURE_MAX; ++feature) {
@@ -19,7 +19,7 @@ std::uint32_t stateSize() {
     return size;
 }
 
-/// Without these marks sigreturn(2) takes the first 512 bytes and clears everything else.
+/// Adds the marks of the frame. Without them sigreturn(2) restores only the first 512 bytes and clears the rest.
 void markExtended(xsave_struct* state) {
     fpx_sw_bytes marks = {};
     marks.magic1 = FP_XSTATE_MAGIC1;
@@ -35,7 +35,7 @@ void markExtended(xsave_struct* state) {
 
 enum Tag : std::uint32_t { tagValid, tagZero, tagSpecial, tagEmpty };
 
-/// What FSAVE says of an x87 register that isn't empty.
+/// Returns the FSAVE tag of an x87 register that isn't empty.
 Tag tagOf(const unsigned char* number) {
     std::uint64_t significand;
     std::uint16_t exponent;
@@ -60,7 +60,7 @@ void compel_convert_from_fxsr(user_i387_ia32_struct* to, i387_fxsave_struct* fro
     const unsigned top = (from->swd >> 11) & 7;
     to->twd = unused;
     for (unsigned index = 0; index < 8; ++index) {
-        // Tags are those of physical registers; the contents stand in the order of the stack.
+        // Tags belong to physical registers; the contents are in stack order.
         const bool used = (from->twd >> index & 1) != 0;
         to->twd |= (used ? tagOf(registers + 16 * ((index - top) & 7)) : tagEmpty) << (2 * index);
         memcpy(out + 10 * index, registers + 16 * index, 10);

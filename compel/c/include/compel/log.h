@@ -8,13 +8,13 @@
 
 COMPEL_BEGIN_C
 
-/* Is given each line, which ends in a newline, as a format with arguments. */
+/* Receives each line as a format with arguments. A line ends in a newline. */
 typedef void (*compel_log_fn)(unsigned int level, const char* format, va_list arguments);
 
-/* Sends lines up to `level` to `function`. Until it is called, and with a null function, nothing is logged. */
+/* Sends lines up to `level` to `function`. Before this call, and with a null function, the library logs nothing. */
 extern void compel_log_init(compel_log_fn function, unsigned int level);
 extern unsigned int compel_log_get_loglevel(void);
-/* Logs a line if its level lets it through. */
+/* Logs a line if its level isn't above the log level. */
 extern void compel_print_on_level(unsigned int level, const char* format, ...)
     __attribute__((__format__(__printf__, 2, 3)));
 

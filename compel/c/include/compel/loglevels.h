@@ -2,7 +2,7 @@
 #ifndef COMPEL_LOGLEVELS_H
 #define COMPEL_LOGLEVELS_H
 
-/* What a line of the log is; a level lets itself and all smaller ones through. */
+/* Level of a line of the log. A log level shows lines of its own and of all smaller levels. */
 enum __compel_log_levels {
     COMPEL_LOG_MSG = 0, /* always shown */
     COMPEL_LOG_ERROR = 1,

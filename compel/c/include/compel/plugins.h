@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Parts of blobs that announce themselves by a pointer in the section .compel.init. */
+/* Parts of blobs that register by a pointer in the section .compel.init. */
 #ifndef COMPEL_PLUGINS_H
 #define COMPEL_PLUGINS_H
 

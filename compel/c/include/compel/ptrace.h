@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* What ptrace(2) doesn't offer by one call, and constants that older C libraries lack. */
+/* Operations that ptrace(2) doesn't have as one call, and constants that older C libraries lack. */
 #ifndef COMPEL_PTRACE_H
 #define COMPEL_PTRACE_H
 
@@ -34,18 +34,19 @@ struct __ptrace_rseq_configuration {
 
 /* Argument of PTRACE_SECCOMP_GET_METADATA. */
 typedef struct {
-    uint64_t filter_off; /* which filter */
-    uint64_t flags;      /* the kernel's answer */
+    uint64_t filter_off; /* number of the filter */
+    uint64_t flags;      /* result of the kernel */
 } seccomp_metadata_t;
 
 COMPEL_BEGIN_C
 
-/* Lets everything pass the filters of a stopped tracee, and marks its system call stops (PTRACE_O_TRACESYSGOOD). 0 or
- * -1. */
+/* Makes filters of a stopped tracee allow everything, and marks its system call stops (PTRACE_O_TRACESYSGOOD). Returns
+ * 0 or -1. */
 extern int ptrace_suspend_seccomp(pid_t pid);
 /*
- * Memory of a stopped tracee, in whole words (`bytes`: a multiple of 8). swap exchanges what `ours` and the tracee
- * have. 0, -1 for a size that isn't whole, or -errno; a swap that fails has changed nothing in the tracee.
+ * Copies memory of a stopped tracee in whole words (`bytes` is a multiple of 8). swap exchanges `ours` and the
+ * tracee's memory. Returns 0, -1 for a size that isn't a multiple, or -errno. A failed swap has changed nothing in the
+ * tracee.
  */
 extern int __must_check ptrace_peek_area(pid_t pid, void* into, void* address, long bytes);
 extern int __must_check ptrace_poke_area(pid_t pid, void* from, void* address, long bytes);

@@ -2,7 +2,7 @@
 #ifndef COMPEL_TASK_STATE_H
 #define COMPEL_TASK_STATE_H
 
-/* What compel_wait_task() finds, and compel_resume_task() makes. The numbers stand in images of criu. */
+/* States of a task for compel_wait_task() and compel_resume_task(). Images of criu contain the numbers. */
 enum __compel_task_state {
     COMPEL_TASK_ALIVE = 1,
     COMPEL_TASK_DEAD = 2,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-// The blob's side of a compel::Channel: a loop that answers one command after the other.
+// The blob's side of a compel::Channel: a loop that handles one command after the other.
 
 #include <compel/blob/socket.hpp>
 #include <compel/channel_protocol.hpp>
@@ -17,10 +17,10 @@ namespace compel::blob {
 struct Command {
     std::uint32_t number;
     std::span<const std::byte> payload;
-    /// Closed after the answer, unless taken.
+    /// Descriptors of the command. serve() closes them after the answer, except those that takeFd() returned.
     std::span<int> fds;
 
-    /// Makes the descriptor the handler's own; -1 if there is none with this index.
+    /// Transfers ownership of a descriptor to the handler. Returns -1 if no descriptor has this index.
     [[nodiscard]] int takeFd(std::size_t index) const {
         if (index >= fds.size())
             return -1;
@@ -32,15 +32,15 @@ struct Command {
 
 struct Answer {
     std::int64_t result = 0;
-    /// May lie in the command's payload.
+    /// Bytes of the answer. They may lie in the command's payload.
     std::span<const std::byte> payload{};
-    /// Stay open here. May be the command's.
+    /// Descriptors of the answer. They stay open in the process, and may be the command's descriptors.
     std::span<const int> fds{};
 };
 
-/// A command whose descriptors couldn't all be received is answered with -EMFILE and not shown to the handler.
-/// Calls `handler(const Command&) -> Answer` for each command until a command ends it (0) or a system call fails
-/// (-errno).
+/// Calls `handler(const Command&) -> Answer` for each command. Returns 0 after a command that ends the loop, or -errno
+/// if a system call fails. If the process couldn't receive all descriptors of a command, serve() answers -EMFILE and
+/// doesn't call the handler.
 template <typename Handler>
 std::int64_t serve(const protocol::DaemonArgument& daemon, Handler&& handler) {
     auto* const buffer = reinterpret_cast<std::byte*>(daemon.buffer);

@@ -41,12 +41,12 @@ inline long sendPacket(int socket, std::span<const std::byte> head, std::span<co
 }
 
 struct ReceivedPacket {
-    long size;  ///< or -errno; 0 if the other end is closed
+    long size;  ///< bytes received, or -errno; 0 if the other end is closed
     std::size_t fdCount;
-    bool fdsLost;  ///< more came than this process may open
+    bool fdsLost;  ///< true if this process had too few free descriptors
 };
 
-/// Descriptors arrive close-on-exec, at most protocol::maximumFds.
+/// Receives one packet. Descriptors arrive close-on-exec; there are at most protocol::maximumFds.
 inline ReceivedPacket receivePacket(int socket, std::span<std::byte> into, std::span<int, protocol::maximumFds> fds) {
     iovec part{into.data(), into.size()};
     FdMessage control;

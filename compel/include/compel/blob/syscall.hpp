@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-// System calls for blobs: raw results, a value or -errno. Numbers are those of <sys/syscall.h> (SYS_*).
+// System calls for blobs. Results are raw: a value or -errno. Numbers are those of <sys/syscall.h> (SYS_*).
 
 #include <compel/arch.hpp>
 
@@ -9,11 +9,11 @@
 
 namespace compel::blob {
 
-/// Arguments may be integers, pointers or enumerations.
+/// Makes a system call. Arguments may be integers, pointers or enumerations.
 template <typename... Arguments>
 inline long syscall(long number, Arguments... arguments) {
     static_assert(sizeof...(Arguments) <= 6);
-    const long words[6] = {(long)(arguments)...};  // the one cast that takes integers and pointers alike
+    const long words[6] = {(long)(arguments)...};  // a C cast, because only it takes both integers and pointers
     return rawSyscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 

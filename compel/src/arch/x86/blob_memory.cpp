@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-//
-// The functions to which the compiler may turn assignments and loops even in freestanding code.
+// Functions that the compiler may call for assignments and loops even in freestanding code.
 #include <stddef.h>
 
 extern "C" {

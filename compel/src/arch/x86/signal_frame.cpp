@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-//
-// The frame of rt_sigreturn(2) of 64-bit code: struct rt_sigframe of the kernel's asm/sigframe.h, behind it the
-// extended state in the standard form of XSAVE.
+// Frame of rt_sigreturn(2) for 64-bit code: struct rt_sigframe of the kernel's asm/sigframe.h, followed by the extended
+// state in the standard form of XSAVE.
 #include "../../signal_frame.hpp"
 
 #include <compel/injection.hpp>
@@ -55,7 +54,7 @@ constexpr std::uint32_t firstMark = 0x46505853;  // FP_XSTATE_MAGIC1
 constexpr std::uint32_t lastMark = 0x46505845;   // FP_XSTATE_MAGIC2, behind the state
 constexpr std::size_t marksOffset = 464;
 
-constexpr std::size_t stateAlignment = 64;  // of XRSTOR
+constexpr std::size_t stateAlignment = 64;  // required by XRSTOR
 constexpr std::size_t stateOffset = (sizeof(Frame) + stateAlignment - 1) & ~(stateAlignment - 1);
 constexpr std::size_t legacySize = 512;
 constexpr std::size_t headerSize = 64;
@@ -75,7 +74,7 @@ CpuidAnswer askStates(unsigned part) noexcept {
     return answer;
 }
 
-/// Where components of the extended state end. Asked once, since a hypervisor has to answer each CPUID.
+/// Ends of the components of the extended state. Read once, because a hypervisor traps each CPUID.
 struct StateLayout {
     StateLayout() noexcept : enabledSize(askStates(0).ebx) {
         for (unsigned part = firstExtended; part < ends.size(); ++part) {
@@ -90,9 +89,9 @@ struct StateLayout {
     }
 
     static constexpr unsigned firstExtended = 2;
-    std::size_t enabledSize;  ///< of all components that the kernel has enabled
+    std::size_t enabledSize;  ///< size of all components that the kernel has enabled
     std::array<std::size_t, 63> ends{};
-    std::array<bool, 63> onRequest{};  ///< a process has to ask for it (ARCH_REQ_XCOMP_PERM)
+    std::array<bool, 63> onRequest{};  ///< components that a process must request (ARCH_REQ_XCOMP_PERM)
 };
 
 const StateLayout& stateLayout() noexcept {
@@ -106,8 +105,8 @@ std::uint64_t wordAt(const std::vector<std::byte>& bytes, std::size_t offset) no
     return word;
 }
 
-/// Where the state ends that the kernel has room for in the thread: a component that has to be asked for counts only
-/// while it is in use.
+/// Returns the end of the state that fits the kernel's buffer of the thread. A component that must be requested counts
+/// only while it is in use.
 std::size_t usedSize(const std::vector<std::byte>& state, std::uint64_t features) noexcept {
     const StateLayout& layout = stateLayout();
     const std::uint64_t inUse = wordAt(state, legacySize);
@@ -118,10 +117,10 @@ std::size_t usedSize(const std::vector<std::byte>& state, std::uint64_t features
     return std::min(end, state.size());
 }
 
-/// Cuts the state to what is used, and adds the marks without which the kernel takes the first 512 bytes and clears all
-/// else (check_xstate_in_sigframe() of Linux).
+/// Cuts the state to its used size and adds the marks of the frame. Without the marks the kernel restores only the
+/// first 512 bytes and clears the rest (check_xstate_in_sigframe() of Linux).
 void markExtended(std::vector<std::byte>& state) {
-    // The kernel's own word there is XCR0.
+    // The kernel stores XCR0 there.
     const std::uint64_t features = wordAt(state, marksOffset);
     StateMarks marks{};
     marks.magic = firstMark;
@@ -174,7 +173,7 @@ std::vector<std::byte> SignalFrame::bytes(RemoteAddress address, RemoteAddress r
     Frame frame{};
     frame.restorer = restorer;
     frame.flags = frameFlags;
-    // The kernel leaves the alternate stack alone where it is given flags that don't exist (restore_altstack()).
+    // Invalid flags make the kernel keep the alternate stack unchanged (restore_altstack()).
     frame.stackFlags = 0x7fff;
     fill(frame.context, registers_.raw);
     frame.context.state = address + stateOffset;

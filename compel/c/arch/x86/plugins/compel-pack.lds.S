@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * A blob of the C interface: code, and from a page's start on data, which is writable. Everything that refers to
- * something else in it is resolved by the linker, but for addresses in data: `compel hgen` makes a table of those.
+ * A blob of the C interface: code, then writable data from a page's start on. The linker resolves all references
+ * except for addresses in data; `compel hgen` makes a table of these.
  */
 OUTPUT_FORMAT(elf64-x86-64)
 EXTERN(__export_parasite_head_start)

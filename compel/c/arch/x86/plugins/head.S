@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Where a run of a blob begins. Its service returns the stack pointer for sigreturn(2), or what a command of a thread
- * has ended with, which is 0 or negative: then the library waits for a breakpoint.
+ * Start of a blob's run. The service returns the stack pointer for sigreturn(2), or the result of a thread's command,
+ * which is 0 or negative. After a command the thread executes a breakpoint, for which the library waits.
  */
 #include <asm/unistd.h>
 

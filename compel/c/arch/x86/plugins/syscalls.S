@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Functions with the names of system calls (compel/plugins/std/syscall.h). The kernel wants the fourth argument in r10,
- * since the instruction overwrites rcx; everything else stands where the caller has put it.
+ * Functions with the names of system calls (compel/plugins/std/syscall.h). They move the fourth argument to r10,
+ * because the system call instruction overwrites rcx. The kernel takes all other arguments from the same registers as
+ * a C function.
  */
 #include <asm/unistd.h>
 

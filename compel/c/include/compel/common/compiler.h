@@ -26,7 +26,7 @@
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 #endif
 
-/* Ends the compilation if the constant condition is true. */
+/* Fails the compilation if the constant condition is true. */
 #ifndef BUILD_BUG_ON
 #define BUILD_BUG_ON(condition) ((void)sizeof(char[1 - 2 * !!(condition)]))
 #endif

@@ -7,18 +7,19 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Descriptors in one message; the kernel takes 253 (SCM_MAX_FD). */
+/* Descriptors in one message. The kernel's limit is 253 (SCM_MAX_FD). */
 #define CR_SCM_MAX_FD 252
 
 COMPEL_BEGIN_C
 
 /*
- * Sends `count` descriptors, by as many messages as that takes, to `address` (may be null) of `address_size` bytes.
- * With each descriptor go `size_each` bytes of `data`, if that isn't null. 0, or negative after a failure.
+ * Sends `count` descriptors in as many messages as needed to `address` (may be null) of `address_size` bytes. Adds
+ * `size_each` bytes of `data` to each descriptor, if `data` isn't null. Returns 0, or a negative number on failure.
  */
 extern int send_fds(int sock, struct sockaddr_un* address, int address_size, int* fds, int count, void* data,
                     unsigned size_each);
-/* Receives what send_fds() has sent with the same `count` and `size_each`. 0, or -errno. `flags`: of recvmsg(2). */
+/* Receives the descriptors of a send_fds() with the same `count` and `size_each`. `flags` are those of recvmsg(2).
+ * Returns 0, or -errno. */
 extern int __recv_fds(int sock, int* fds, int count, void* data, unsigned size_each, int flags);
 
 static inline int recv_fds(int sock, int* fds, int count, void* data, unsigned size_each) {
@@ -29,7 +30,7 @@ static inline int send_fd(int sock, struct sockaddr_un* address, int address_siz
     return send_fds(sock, address, address_size, &fd, 1, 0, 0);
 }
 
-/* A descriptor, or -1. */
+/* Receives one descriptor. Returns -1 on failure. */
 static inline int recv_fd(int sock) {
     int fd;
     return recv_fds(sock, &fd, 1, 0, 0) ? -1 : fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The plugin `fds`: descriptors between a blob and its library, by compel_util_recv_fd() and compel_util_send_fd(). */
+/* Plugin `fds`: passes descriptors between a blob and its library (compel_util_recv_fd(), compel_util_send_fd()). */
 #ifndef COMPEL_PLUGINS_PLUGIN_FDS_H
 #define COMPEL_PLUGINS_PLUGIN_FDS_H
 
@@ -7,9 +7,9 @@
 
 COMPEL_BEGIN_C
 
-/* 0, or negative. */
+/* Sends a descriptor. Returns 0, or a negative number on failure. */
 extern int __must_check fds_send_fd(int fd);
-/* A descriptor, or -1. */
+/* Receives a descriptor. Returns -1 on failure. */
 extern int fds_recv_fd(void);
 
 COMPEL_END_C

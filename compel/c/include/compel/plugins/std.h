@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Everything that the plugin `std` offers to blobs. */
+/* All headers of the plugin `std` for blobs. */
 #ifndef COMPEL_PLUGINS_STD_H
 #define COMPEL_PLUGINS_STD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* How a blob is spoken to. */
+/* Interface between a blob and the library. */
 #ifndef COMPEL_PLUGINS_STD_INFECT_H
 #define COMPEL_PLUGINS_STD_INFECT_H
 
@@ -7,15 +7,17 @@
 
 COMPEL_BEGIN_C
 
-/* The socket to the library; -1 unless the blob is at work. */
+/* Returns the socket to the library; -1 unless the blob handles commands. */
 extern int parasite_get_rpc_sock(void);
 
-/* The command and arguments that a run begins with. */
+/* Command and arguments at the start of a run. */
 extern unsigned int __export_parasite_service_cmd;
 extern void* __export_parasite_service_args_ptr;
 extern unsigned long __must_check parasite_service(void);
 
-/* The user's: commands from compel_rpc_call(), from compel_run_in_thread(), and what is to be done at the end. */
+/*
+ * Functions that the user defines: commands from compel_rpc_call(), from compel_run_in_thread(), and work at the end.
+ */
 extern int __must_check parasite_daemon_cmd(int cmd, void* args);
 extern int __must_check parasite_trap_cmd(int cmd, void* args);
 extern void parasite_cleanup(void);

@@ -11,18 +11,19 @@
 
 COMPEL_BEGIN_C
 
-/* The blob owns the descriptor from now on; the one before is closed. */
+/* Sets the log's descriptor, which the blob owns from now on. Closes the previous one. */
 extern void std_log_set_fd(int fd);
 extern void std_log_set_loglevel(enum __compel_log_levels level);
-/* Lines begin with the time since then. */
+/* Sets the time from which the timestamps of lines count. */
 extern void std_log_set_start(struct timeval* start);
 
 typedef int (*gettimeofday_t)(struct timeval* tv, struct timezone* tz);
-/* What to ask for the time instead of the kernel; null: the kernel. */
+/* Sets the function that reads the clock; null means the kernel's. */
 extern void std_log_set_gettimeofday(gettimeofday_t function);
 extern int std_gettimeofday(struct timeval* tv, struct timezone* tz);
 
-/* Writes a number to the end of a buffer. Returns how many characters it has, the zero behind included, and where. */
+/* Writes a number to the end of a buffer. Returns its number of characters with the terminating zero, and its start in
+ * `begin`. */
 extern int std_vprint_num(char* buffer, int size, int number, char** begin);
 extern void std_sprintf(char output[STD_LOG_SIMPLE_CHUNK], const char* format, ...)
     __attribute__((__format__(__printf__, 2, 3)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Numbers of system calls: __NR_*, and __NR32_* of 32-bit code where the library names one. */
+/* Numbers of system calls: __NR_*, and __NR32_* for those that the library uses in 32-bit code. */
 #ifndef COMPEL_PLUGINS_STD_SYSCALL_CODES_H
 #define COMPEL_PLUGINS_STD_SYSCALL_CODES_H
 

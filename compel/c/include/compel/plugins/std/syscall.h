@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* System calls for blobs: as in their man pages, but an error is -errno. */
+/* System calls for blobs. They work as their man pages say, but return an error as -errno. */
 #ifndef COMPEL_PLUGINS_STD_SYSCALL_H
 #define COMPEL_PLUGINS_STD_SYSCALL_H
 
@@ -126,7 +126,7 @@ extern long sys_rseq(void*, uint32_t, int, uint32_t);
 extern long sys_membarrier(int, unsigned int, int);
 extern long sys_map_shadow_stack(unsigned long, unsigned long, unsigned int);
 
-/* At a file position of 64 bits, of which the kernel takes two halves. */
+/* Passes the 64-bit file position, which the kernel takes in two halves. */
 static inline long sys_preadv(int fd, struct iovec* parts, unsigned long count, off_t position) {
     return sys_preadv_raw(fd, parts, count, (unsigned long)position, 0);
 }

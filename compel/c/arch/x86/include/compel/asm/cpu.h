@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * What CPUID says of an x86 processor. Features have numbers of word * 32 + bit, which stand in images; words and names
- * are those of Linux 4.19 (arch/x86/include/asm/cpufeatures.h), and word 11 is what it was before.
+ * CPUID data of an x86 processor. A feature has the number word * 32 + bit, which images contain. Words and names are
+ * those of Linux 4.19 (arch/x86/include/asm/cpufeatures.h), except for word 11, which keeps its earlier meaning.
  */
 #ifndef COMPEL_ASM_CPU_H
 #define COMPEL_ASM_CPU_H
@@ -32,7 +32,7 @@ enum cpuid_leafs {
     CPUID_7_0_EDX = 18,
 };
 
-#define NCAPINTS_V1 12 /* words that older images have */
+#define NCAPINTS_V1 12 /* number of words in older images */
 #define NCAPINTS_V2 19
 #define NCAPINTS NCAPINTS_V2
 #define NCAPINTS_BITS (NCAPINTS * 32)
@@ -86,7 +86,7 @@ enum cpuid_leafs {
 #define X86_FEATURE_LONGRUN (2 * 32 + 1)
 #define X86_FEATURE_LRTI (2 * 32 + 3)
 
-/* Word 3: found out otherwise */
+/* Word 3: set by the kernel, not by one CPUID leaf */
 #define X86_FEATURE_CXMMX (3 * 32 + 0)
 #define X86_FEATURE_K6_MTRR (3 * 32 + 1)
 #define X86_FEATURE_CYRIX_ARR (3 * 32 + 2)
@@ -311,7 +311,7 @@ struct cpuinfo_x86 {
     uint8_t x86_family;
     uint8_t x86_vendor; /* X86_VENDOR_* */
     uint8_t x86_model;
-    uint8_t x86_mask; /* the stepping */
+    uint8_t x86_mask; /* stepping */
     uint32_t x86_capability[NCAPINTS];
     uint32_t x86_power;
     uint32_t extended_cpuid_level;
@@ -319,7 +319,7 @@ struct cpuinfo_x86 {
     char x86_vendor_id[16];
     char x86_model_id[64];
 
-    /* The extended state: components, and their places in the standard and in the compacted form; those that the
+    /* Extended state: components, and their offsets in the standard and in the compacted form. Components that the
      * processor lacks have all bits set. */
     uint64_t xfeatures_mask;
     uint32_t xsave_size_max;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Extended state of x86: what XSAVE stores, in the standard form, and what surrounds it in a signal frame. */
+/* Extended state of x86: the data of XSAVE in the standard form, and its frame fields in a signal frame. */
 #ifndef COMPEL_ASM_FPU_H
 #define COMPEL_ASM_FPU_H
 
@@ -15,10 +15,10 @@
 #define XSAVE_HDR_OFFSET FXSAVE_SIZE
 #define XSAVE_YMM_SIZE 256
 #define XSAVE_YMM_OFFSET (XSAVE_HDR_OFFSET + XSAVE_HDR_SIZE)
-/* More than any processor has: 11008 bytes with AMX. */
+/* Larger than the state of any processor, which is 11008 bytes with AMX. */
 #define XSAVE_SIZE 4 * 4096
 
-/* Mark a frame that has more than the first 512 bytes, in front and behind. <signal.h> may have them, too. */
+/* Marks of a frame with more than 512 bytes, at its start and end. <signal.h> may define them, too. */
 #ifndef FP_XSTATE_MAGIC1
 #define FP_XSTATE_MAGIC1 0x46505853U
 #define FP_XSTATE_MAGIC2 0x46505845U
@@ -32,7 +32,7 @@
 #define XSTATE_YMM 0x4
 #define XSTATE_CPUID 0x0000000d
 
-/* Components of the state, by their bits. */
+/* Bits of the components of the state. */
 enum xfeature {
     XFEATURE_FP,
     XFEATURE_SSE,
@@ -51,10 +51,10 @@ enum xfeature {
 #define FIRST_EXTENDED_XFEATURE XFEATURE_YMM
 #define XFEATURE_MASK_FPSSE 0x003
 #define XFEATURE_MASK_AVX512 0x0e0
-#define XFEATURE_MASK_USER 0x2ff /* all but processor trace and duty cycling, which are the kernel's */
+#define XFEATURE_MASK_USER 0x2ff /* all but processor trace and duty cycling, which only the kernel uses */
 #define XCOMP_BV_COMPACTED_FORMAT ((uint64_t)1 << 63)
 
-/* In a signal frame the last 48 bytes of the first 512 begin with this. */
+/* Start of the last 48 of the first 512 bytes in a signal frame. */
 struct fpx_sw_bytes {
     uint32_t magic1;
     uint32_t extended_size;
@@ -83,7 +83,7 @@ struct i387_fxsave_struct {
     uint32_t mxcsr;
     uint32_t mxcsr_mask;
     uint32_t st_space[32];  /* 8 registers of 16 bytes */
-    uint32_t xmm_space[64]; /* 16 of 16 */
+    uint32_t xmm_space[64]; /* 16 registers of 16 bytes */
     uint32_t padding[12];
     union {
         uint32_t padding1[12];
@@ -101,7 +101,7 @@ struct ymmh_struct {
     uint32_t ymmh_space[64];
 } __packed;
 
-/* The shadow stack, which no XSAVE of a user's program stores. */
+/* Shadow stack state, which XSAVE in user mode doesn't store. */
 struct cet_user_state {
     uint64_t cet; /* ARCH_SHSTK_* */
     uint64_t ssp;
@@ -129,7 +129,7 @@ struct xsave_struct_ia32 {
     };
 };
 
-/* In a frame of 64-bit code. */
+/* Extended state in a frame of 64-bit code. */
 typedef struct {
     union {
         struct xsave_struct xsave;
@@ -138,7 +138,7 @@ typedef struct {
     uint8_t has_fpu;
 } fpu_state_64_t;
 
-/* What FSAVE stored. */
+/* State in the format of FSAVE. */
 struct user_i387_ia32_struct {
     uint32_t cwd;
     uint32_t swd;
@@ -150,7 +150,7 @@ struct user_i387_ia32_struct {
     uint32_t st_space[20]; /* 8 registers of 10 bytes */
 };
 
-/* In a frame of 32-bit code. */
+/* Extended state in a frame of 32-bit code. */
 typedef struct {
     struct {
         struct user_i387_ia32_struct i387_ia32;
@@ -166,7 +166,7 @@ typedef struct {
     union {
         fpu_state_64_t fpu_state_64;
         struct {
-            uint32_t __pad[2]; /* so that the XSAVE area below is aligned to 64 bytes */
+            uint32_t __pad[2]; /* aligns the XSAVE area below to 64 bytes */
             fpu_state_ia32_t fpu_state_ia32;
         };
     };
@@ -175,7 +175,7 @@ typedef struct {
 
 COMPEL_BEGIN_C
 
-/* The older form of the x87 registers, of which FXSAVE keeps less about what is empty. */
+/* Converts x87 registers from the format of FXSAVE to that of FSAVE, which has a full tag for each register. */
 extern void compel_convert_from_fxsr(struct user_i387_ia32_struct* to, struct i387_fxsave_struct* from);
 
 COMPEL_END_C

@@ -13,10 +13,10 @@
 #define SIGMAX 64
 #define SIGMAX_OLD 31
 
-/* A flag of infect_ctx: read legacy floating point registers first, for kernels before 4.14. */
+/* Flag of infect_ctx: reads legacy floating point registers first, for kernels before 4.14. */
 #define INFECT_X86_PTRACE_MXCSR_BUG (1ul << 4)
 
-/* Segments of thread-local storage have these places in the processor's table. */
+/* GDT indexes of thread-local storage segments. */
 #define ARCH_HAS_PTRACE_GET_THREAD_AREA
 #define GDT_ENTRY_TLS_MIN 12
 #define GDT_ENTRY_TLS_MAX 14
@@ -26,7 +26,7 @@ typedef struct {
     user_desc_t desc[GDT_ENTRY_TLS_NUM];
 } tls_t;
 
-/* What PTRACE_GETREGSET gives of a thread that runs 64-bit code, */
+/* Registers that PTRACE_GETREGSET returns for a thread that runs 64-bit code. */
 typedef struct {
     uint64_t r15;
     uint64_t r14;
@@ -57,7 +57,7 @@ typedef struct {
     uint64_t gs;
 } user_regs_struct64;
 
-/* and of one that runs 32-bit code. */
+/* Registers that PTRACE_GETREGSET returns for a thread that runs 32-bit code. */
 typedef struct {
     uint32_t bx;
     uint32_t cx;
@@ -83,7 +83,7 @@ typedef struct {
         user_regs_struct64 native;
         user_regs_struct32 compat;
     };
-    short __is_native; /* one of the next two */
+    short __is_native; /* NATIVE_MAGIC or COMPAT_MAGIC */
 } user_regs_struct_t;
 
 #define NATIVE_MAGIC 0x0a
@@ -113,16 +113,16 @@ struct thread_ctx;
 struct parasite_ctl;
 struct parasite_thread_ctl;
 
-/* Fetches the segments of a thread, which the next two then give. */
+/* Read the segments of a thread into its thread_ctx. */
 extern int __compel_arch_fetch_thread_area(int tid, struct thread_ctx* context);
 extern int compel_arch_fetch_thread_area(struct parasite_thread_ctl* tctl);
 extern void compel_arch_get_tls_thread(struct parasite_thread_ctl* tctl, tls_t* out);
 extern void compel_arch_get_tls_task(struct parasite_ctl* ctl, tls_t* out);
 
-/* The thread that these registers are of has a shadow stack. */
+/* Returns true if the thread of these registers has a shadow stack. */
 extern bool __compel_shstk_enabled(user_fpregs_struct_t* fpregs);
 #define compel_shstk_enabled __compel_shstk_enabled
-/* Readies its shadow stack for the sigreturn that a blob ends by. */
+/* Prepares the thread's shadow stack for the sigreturn at a blob's end. */
 extern int __parasite_setup_shstk(struct parasite_ctl* ctl, user_fpregs_struct_t* fpregs);
 #define parasite_setup_shstk __parasite_setup_shstk
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* The frame that sigreturn(2) takes registers, signal mask and extended state from, on x86. */
+/* Frame of sigreturn(2) on x86: registers, signal mask and extended state. */
 #ifndef COMPEL_ASM_SIGFRAME_H
 #define COMPEL_ASM_SIGFRAME_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The stack pointer at sigreturn is behind the return address. */
+/* Offset of the stack pointer at sigreturn, which is behind the return address. */
 #define SIGFRAME_MAX_OFFSET 8
 #define RT_SIGFRAME_OFFSET(frame) ((frame)->is_native ? 8 : 4)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Types of the kernel's that C libraries have otherwise or not at all. */
+/* Types of the kernel that C libraries define differently or not at all. */
 #ifndef COMPEL_PLUGINS_STD_ASM_SYSCALL_TYPES_H
 #define COMPEL_PLUGINS_STD_ASM_SYSCALL_TYPES_H
 
@@ -39,7 +39,7 @@ typedef struct __attribute__((__packed__)) {
     k_rtsigset_t rt_sa_mask;
 } rt_sigaction_t_compat;
 
-/* A segment, as set_thread_area(2) takes it. */
+/* Segment for set_thread_area(2). */
 typedef struct {
     unsigned int entry_number;
     unsigned int base_addr;
