@@ -188,7 +188,7 @@ LIST(external, external)
 LIST(encrypt, encrypt)
 LIST(cg_dump_controller, cgroup_dump_controller)
 
-/* A required field of the protocol. */
+/* This field is required by the protocol. */
 void criu_local_set_images_dir_fd(criu_opts* opts, int fd) {
     opts->rpc->images_dir_fd = fd;
 }

@@ -6,7 +6,7 @@ import sysconfig
 
 prefix = sys.argv[1].rstrip("/")
 schemes = sysconfig.get_scheme_names()
-# Debian has folders of its own: one for its packages, and one for what is installed beside them.
+# Debian has separate folders for its packages and for locally installed ones.
 if prefix == "/usr" and "deb_system" in schemes:
     print(sysconfig.get_path("purelib", "deb_system", {"base": prefix}))
 elif prefix == "/usr/local" and "posix_local" in schemes:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What pyproject.toml can't say: protoc describes the messages (messages.desc) when the package is built. The .proto files
-are those of the tree; a source distribution has copies of them."""
+"""Build step that pyproject.toml can't express: protoc describes the messages (messages.desc) when the package is
+built. The .proto files are those of the tree; a source distribution contains copies.
+"""
 
 import pathlib
 import shutil
@@ -16,16 +17,16 @@ ORIGINALS = [HERE.parents[1] / folder for folder in ("images", "plugins/amdgpu",
 
 
 def proto_files():
-    """All .proto files."""
+    """Returns all .proto files."""
     folders = [COPIES] if COPIES.is_dir() else ORIGINALS
     return sorted(file for folder in folders for file in folder.glob("*.proto"))
 
 
 class BuildWithMessages(build_py):
-    """Builds the package and the description of the messages."""
+    """Builds the package with the description of the messages."""
 
     def run(self):
-        """Does it; a wheel of an editable installation has the description in the tree."""
+        """Builds both. An editable installation has the description in the tree."""
         super().run()
         target = HERE if self.editable_mode else pathlib.Path(self.build_lib)
         files = proto_files()
@@ -35,10 +36,10 @@ class BuildWithMessages(build_py):
 
 
 class SourcesWithMessages(sdist):
-    """Adds the .proto files."""
+    """Adds the .proto files to a source distribution."""
 
     def make_release_tree(self, base_dir, files):
-        """Copies everything."""
+        """Copies package and .proto files."""
         super().make_release_tree(base_dir, files)
         copies = pathlib.Path(base_dir) / COPIES.name
         copies.mkdir(exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tool for looking into, converting and changing criu's images."""
+"""Tool that shows, converts and changes criu's images."""
 
 from pycriu import __version__
 

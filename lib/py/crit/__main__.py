@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line of crit."""
+"""Command line of crit."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .summary import summary
 
 
 class _Failure(Exception):
-    """What ends the program with exit status 1, after its text was printed."""
+    """Ends the program with exit status 1, after its text is printed."""
 
 
 @contextlib.contextmanager
 def _input(name: str | None) -> Iterator[BinaryIO]:
-    """A file to read, or standard input."""
+    """Opens a file to read, or standard input."""
     if name:
         with open(name, "rb") as stream:
             yield stream
@@ -37,7 +37,7 @@ def _input(name: str | None) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _output(name: str | None) -> Iterator[BinaryIO]:
-    """A file to write, or standard output."""
+    """Opens a file to write, or standard output."""
     if name:
         with open(name, "wb") as stream:
             yield stream
@@ -48,7 +48,7 @@ def _output(name: str | None) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _text_output(name: str | None) -> Iterator[TextIO]:
-    """The same for text."""
+    """Opens a text file to write, or standard output."""
     if name:
         with open(name, "w", encoding="utf-8") as stream:
             yield stream
@@ -146,21 +146,21 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Runs the command. Returns the exit status: 0; 1 for any failure; argparse ends it with 2 for wrong usage."""
+    """Runs the command. Returns the exit status: 0, or 1 for any failure. argparse exits with 2 for wrong usage."""
     parser = _parser()
     options = parser.parse_args()
     if not hasattr(options, "function"):
         parser.print_usage(sys.stderr)
         print("crit: error: too few arguments", file=sys.stderr)
         return 1
-    # Names of files need not be UTF-8, and a terminal need not have all characters of those that are.
+    # File names may not be UTF-8, and a terminal may lack characters.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         options.function(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever reads has enough. The interpreter would fail again when it closes standard output.
+        # The reader has closed the pipe. Without this the interpreter would fail again when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (_Failure, CheckpointError, images.ImageError, OSError) as error:
         print(f"{error}", file=sys.stderr)

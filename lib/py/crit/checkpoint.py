@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A directory of images as what it describes: processes, with their memory and open files."""
+"""Processes of an images directory, with their memory and open files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pycriu import images
 
 Entry = dict[str, Any]
 
-PAGE = 4096  # bytes that images count memory in
+PAGE = 4096  # bytes; unit of memory sizes in images
 
-# Bits of vma_entry.status and flags.
+# Bits of vma_entry.status and vma_entry.flags.
 REGULAR, STACK, VSYSCALL, VDSO, HEAP = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5
 FILE_PRIVATE, FILE_SHARED, ANON_SHARED, ANON_PRIVATE = 1 << 6, 1 << 7, 1 << 8, 1 << 9
 SYSVIPC, SOCKET, VVAR, AIORING, MEMFD, GUARD, PLUGIN = 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 16, 1 << 27
@@ -25,12 +25,12 @@ IN_PARENT, LAZY, PRESENT = 1, 2, 4  # bits of pagemap_entry.flags
 
 
 class CheckpointError(Exception):
-    """A directory that holds no images, or lacks some."""
+    """Error for a directory without images or with missing ones."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PageRun:
-    """Consecutive pages: where they belong, and where their content is (`flags`)."""
+    """Consecutive pages with their address. `flags` tells where their content is."""
 
     start: int
     pages: int
@@ -38,12 +38,12 @@ class PageRun:
 
     @property
     def end(self) -> int:
-        """The address behind them."""
+        """End address, exclusive."""
         return self.start + self.pages * PAGE
 
 
 class Process:
-    """A process of the tree, with what belongs to it alone."""
+    """A process of the tree, with the images that belong to it alone."""
 
     def __init__(self, checkpoint: Checkpoint, entry: Entry) -> None:
         self._checkpoint = checkpoint
@@ -56,28 +56,28 @@ class Process:
 
     @functools.cached_property
     def core(self) -> Entry:
-        """State of the main thread and of the process."""
+        """core_entry of the main thread, which also has the state of the process."""
         return self._checkpoint.one(f"core-{self.pid}.img")
 
     @property
     def comm(self) -> str:
-        """Its name."""
+        """Name of the main thread."""
         return self.core["tc"]["comm"]
 
     @property
     def is_zombie(self) -> bool:
-        """Whether it had ended, and only its exit status was there."""
+        """True if the process had ended and only its exit status was left."""
         return not self._checkpoint.exists(f"mm-{self.pid}.img")
 
     @functools.cached_property
     def ids(self) -> Entry:
-        """Which objects of the kernel it uses. Older images have them in the core."""
+        """Ids of the kernel objects that the process uses. Older images have them in the core."""
         found = self._checkpoint.entries(f"ids-{self.pid}.img", missing=True)
         return found[0] if found else self.core.get("ids", {})
 
     @functools.cached_property
     def mm(self) -> Entry:
-        """Its address space; empty if it is a zombie. Older images have mappings in a file of their own."""
+        """Address space; empty for a zombie. Older images have mappings in a separate file."""
         if self.is_zombie:
             return {}
         found = self._checkpoint.one(f"mm-{self.pid}.img")
@@ -87,18 +87,18 @@ class Process:
 
     @property
     def mappings(self) -> list[Entry]:
-        """Its mappings, by address."""
+        """Mappings, by address."""
         return self.mm.get("vmas", [])
 
     @functools.cached_property
     def fs(self) -> Entry:
-        """Its working directory, root and umask; empty if it is a zombie."""
+        """Working directory, root and umask; empty for a zombie."""
         found = self._checkpoint.entries(f"fs-{self.pid}.img", missing=True)
         return found[0] if found else {}
 
     @functools.cached_property
     def thread_fs(self) -> dict[int, Entry]:
-        """The same of those threads that have their own, by thread."""
+        """fs_entry of each thread that has its own, by thread id."""
         if self.is_zombie:
             return {}
         cores = {tid: self._checkpoint.one(f"core-{tid}.img")["thread_core"] for tid in self.threads}
@@ -106,18 +106,18 @@ class Process:
 
     @functools.cached_property
     def descriptors(self) -> list[Entry]:
-        """Its open descriptors."""
+        """Open descriptors."""
         if "files_id" not in self.ids:
             return []
         return self._checkpoint.entries(f"fdinfo-{self.ids['files_id']}.img", missing=True)
 
     def pages(self) -> Iterator[PageRun]:
-        """Runs of pages that were dumped, by address."""
+        """Yields runs of dumped pages, by address."""
         return self._checkpoint.pages(f"pagemap-{self.pid}.img")
 
 
 class Checkpoint:
-    """What is in a directory. Reads images when they are asked for; throws CheckpointError, pycriu's ImageError."""
+    """Content of an images directory. It reads images on demand. Throws CheckpointError and pycriu's ImageError."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -125,19 +125,19 @@ class Checkpoint:
             raise CheckpointError(f"{path} is no directory")
 
     def name(self, file: str) -> str:
-        """The path of a file in it."""
+        """Returns the path of a file in the directory."""
         return os.path.join(self.path, file)
 
     def exists(self, file: str) -> bool:
-        """Whether there is a file of this name."""
+        """Returns whether a file with this name exists."""
         return os.path.exists(self.name(file))
 
     def files_like(self, *beginnings: str) -> list[str]:
-        """Names of files that begin so, sorted."""
+        """Returns sorted names of files that begin with one of the texts."""
         return sorted(file for file in os.listdir(self.path) if file.startswith(beginnings))
 
     def entries(self, file: str, *, missing: bool = False, pretty: bool = False) -> list[Entry]:
-        """All entries of an image; none if it is missing and may be."""
+        """Returns all entries of an image; an empty list if it is missing and `missing` is set."""
         try:
             with open(self.name(file), "rb") as stream:
                 return images.load(stream, pretty, no_payload=True)["entries"]
@@ -151,14 +151,14 @@ class Checkpoint:
             raise CheckpointError(f"{self.name(file)}: {error}") from error
 
     def one(self, file: str) -> Entry:
-        """The only entry of an image."""
+        """Returns the only entry of an image."""
         found = self.entries(file)
         if len(found) != 1:
             raise CheckpointError(f"{self.name(file)} has {len(found)} entries in place of one")
         return found[0]
 
     def pages(self, file: str) -> Iterator[PageRun]:
-        """The runs of pages that a pagemap lists; none if there is no such file."""
+        """Yields the runs of pages of a pagemap; none if the file doesn't exist."""
         try:
             with open(self.name(file), "rb") as stream:
                 entries = images.ImageReader(stream).messages()
@@ -174,7 +174,7 @@ class Checkpoint:
 
     @functools.cached_property
     def inventory(self) -> Entry:
-        """What is true of the whole dump."""
+        """Entry of inventory.img, which describes the whole dump."""
         return self.one("inventory.img")
 
     @functools.cached_property
@@ -191,37 +191,37 @@ class Checkpoint:
 
     @functools.cached_property
     def roots(self) -> list[Process]:
-        """The processes without a parent: one, if the images are whole."""
+        """Processes without a parent; one if the images are complete."""
         return [process for process in self.processes if process.ppid == 0]
 
     @functools.cached_property
     def files(self) -> dict[int, Entry]:
-        """Open files by number, as entries of files.img."""
+        """Entries of files.img by file id."""
         return {entry["id"]: entry for entry in self.entries("files.img", missing=True)}
 
     @functools.cached_property
     def pretty_files(self) -> dict[int, Entry]:
-        """The same with addresses, types and states as people read them."""
+        """Entries of files.img by file id, with addresses, types and states in readable form."""
         return {entry["id"]: entry for entry in self.entries("files.img", missing=True, pretty=True)}
 
     @functools.cached_property
     def _older_files(self) -> dict[tuple[str, int], Entry]:
-        """Open files from before files.img, by type and number."""
+        """Open files of images without files.img, by type and id."""
         kept = {"REG": "reg-files.img", "PIPE": "pipes.img", "UNIXSK": "unixsk.img"}
         return {(kind, entry["id"]): entry for kind, image in kept.items() for entry in self.entries(image, missing=True)}
 
     def file(self, kind: str, number: int, field: str) -> Entry | None:
-        """What is known of a file of a type, e.g. ("REG", 7, "reg"); None if there is no such file."""
+        """Returns the entry of a file by type, id and field, e.g. ("REG", 7, "reg"). None if there is no such file."""
         entry = self.files.get(number)
         return entry.get(field) if entry else self._older_files.get((kind, number))
 
     def path_of(self, number: int) -> str:
-        """The path of a regular file or directory."""
+        """Returns the path of a regular file or directory."""
         found = self.file("REG", number, "reg")
         return found["name"] if found else "unknown path"
 
     def describe(self, kind: str, number: int) -> str:
-        """A file in a word or two."""
+        """Describes a file in a word or two."""
         if kind == "REG":
             return self.path_of(number)
         if kind == "PIPE":

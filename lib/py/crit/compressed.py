@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Content of memory that was compressed when it was dumped."""
+"""Content of compressed memory images."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LZ4, _ZSTD = 1, 2
 
 
 class _Block(NamedTuple):
-    """Consecutive content, and where it is in the pages file."""
+    """Consecutive content, and its position in the pages file."""
 
     size: int
     offset: int
-    stored: int  # as much as size: as it is; 0: all zeroes
+    stored: int  # bytes; equal to size: not compressed; 0: all zeroes
 
 
 def _library(name: str, package: str) -> ctypes.CDLL:
@@ -47,18 +47,18 @@ def _decompress(codec: int, data: bytes, size: int) -> bytes:
 
 
 class Blocks:
-    """The blocks of a pagemap that is compressed."""
+    """Blocks of a compressed pagemap."""
 
     def __init__(self, codec: int) -> None:
         self._codec = codec
         self._positions: list[int] = []
         self._blocks: list[_Block] = []
         self._content = 0
-        self.size = 0  # bytes that the pages file has to have
+        self.size = 0  # minimum size of the pages file in bytes
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, pagemap: str) -> Blocks | None:
-        """None if it isn't compressed."""
+        """Creates the blocks of a pagemap. None if it isn't compressed."""
         with open(checkpoint.name(pagemap), "rb") as stream:
             entries = images.ImageReader(stream).messages()
             head = next(entries, None)
@@ -85,7 +85,7 @@ class Blocks:
             size -= block.size
 
     def read(self, file: BinaryIO, position: int, size: int) -> bytes:
-        """Some bytes of content from a position on: at most those of one block."""
+        """Reads up to `size` bytes of content from a position on, at most to the end of its block."""
         index = bisect.bisect_right(self._positions, position) - 1
         block = self._blocks[index]
         within = position - self._positions[index]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""crit explain: what on this machine stands in the way of a restore, found without trying it.
+"""crit explain: finds what on this machine prevents a restore, without a restore.
 
-Looks at what a restore looks at first: whether images are whole, the processor, numbers of processes that are taken, files,
-addresses and devices. It changes nothing. That it finds nothing is no promise: what only the kernel can say, `criu check`
-and the restore itself find out.
+It checks what a restore checks first: complete images, the processor, used pids, files, addresses and devices. It
+changes nothing. A restore may fail even if it finds nothing: `criu check` and the restore itself check what only the
+kernel knows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .words import printable
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """Something in the way. `prevents`: a restore can't succeed; otherwise it may, with options or luck."""
+    """A problem. With `prevents` a restore can't succeed; otherwise it may, with other options or by chance."""
 
     prevents: bool
     text: str
@@ -40,20 +40,20 @@ class Finding:
 _MACHINES = {"X86_64": ("x86_64", "i686"), "AARCH64": ("aarch64",), "ARM": ("armv7l", "armv6l"), "PPC64": ("ppc64le", "ppc64"),
              "S390": ("s390x",), "MIPS": ("mips64",), "LOONGARCH64": ("loongarch64",), "RISCV64": ("riscv64",)}
 
-# Components of the extended processor state (bits of xstate_bv) that hold something, and the flag of /proc/cpuinfo that
-# says that a processor has them.
+# Components of the extended processor state (bits of xstate_bv) that contain data. Values are the flags of
+# /proc/cpuinfo of processors that have them.
 _COMPONENTS = {2: "avx", 5: "avx512f", 6: "avx512f", 7: "avx512f", 9: "pku", 11: "user_shstk", 17: "amx_tile", 18: "amx_tile"}
 
 
 def _owns(checkpoint: Checkpoint, kind: str) -> bool:
-    """Whether the tree had a namespace of this kind for itself."""
+    """Returns whether the tree had a private namespace of this kind."""
     outside = checkpoint.inventory.get("root_ids", {}).get(f"{kind}_ns_id")
     inside = checkpoint.roots[0].ids.get(f"{kind}_ns_id")
     return inside is not None and outside is not None and inside != outside
 
 
 def _whole(checkpoint: Checkpoint) -> Iterator[Finding]:
-    """Images that are missing or too short."""
+    """Yields images that are missing or too short."""
     if os.path.islink(checkpoint.name("parent")) and not checkpoint.exists("parent"):
         target = os.readlink(checkpoint.name("parent"))
         yield Finding(True, f"this dump is an increment of {target}, which isn't there",
@@ -79,7 +79,7 @@ def _whole(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def _processor(checkpoint: Checkpoint) -> Iterator[Finding]:
-    """Another processor, or one that lacks something that threads have in registers."""
+    """Reports another processor, or one that lacks register state of dumped threads."""
     kind = checkpoint.roots[0].core["mtype"]
     if platform.machine() not in _MACHINES.get(kind, ()):
         yield Finding(True, f"it was dumped on {kind}, and this is {platform.machine()}",
@@ -104,7 +104,7 @@ def _processor(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def _numbers(checkpoint: Checkpoint) -> Iterator[Finding]:
-    """Numbers of processes and threads that are taken."""
+    """Yields pids and tids that are used."""
     if _owns(checkpoint, "pid"):
         return
     for process in checkpoint.processes:
@@ -120,7 +120,7 @@ def _numbers(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def _wanted_files(checkpoint: Checkpoint) -> Iterator[tuple[str, Entry]]:
-    """What each regular file or directory is needed for, each once."""
+    """Yields each regular file or directory once, with its purpose."""
     carried = {entry["orig_id"] for entry in checkpoint.entries("remap-fpath.img", missing=True)}
     uses: dict[int, str] = {}
     for process in checkpoint.processes:
@@ -144,7 +144,7 @@ def _wanted_files(checkpoint: Checkpoint) -> Iterator[tuple[str, Entry]]:
 
 
 def _files(checkpoint: Checkpoint, root: str) -> Iterator[Finding]:
-    """Files that aren't there, or aren't what they were."""
+    """Yields files that are missing or differ from the dumped ones."""
     if _owns(checkpoint, "mnt") and root == "/":
         yield Finding(False, "the tree had mounts of its own, so where its files are isn't known",
                       "Say it with --root, the same as for criu restore.")
@@ -168,7 +168,7 @@ def _files(checkpoint: Checkpoint, root: str) -> Iterator[Finding]:
 
 
 def _addresses(checkpoint: Checkpoint) -> Iterator[Finding]:
-    """Addresses of sockets that this machine doesn't have, or that are taken."""
+    """Yields socket addresses that this machine doesn't have, or that are in use."""
     if _owns(checkpoint, "net"):
         return
     tried = set()
@@ -196,7 +196,7 @@ def _addresses(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def _devices(checkpoint: Checkpoint) -> Iterator[Finding]:
-    """GPUs whose driver isn't here, or whose contents are missing."""
+    """Yields GPUs whose driver is missing here, or whose content is missing in the images."""
     for gpu in gpus_of(checkpoint):
         for file in gpu.contents:
             if not checkpoint.exists(file):
@@ -209,7 +209,7 @@ def _devices(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def _rights(checkpoint: Checkpoint) -> Iterator[Finding]:
-    """Whether whoever asks could restore it."""
+    """Checks user, namespaces and security labels."""
     if os.geteuid() != 0:
         yield Finding(False, "this is not root", "Restore it as root.")
     for kind in ("pid", "net", "ipc", "uts", "mnt", "user", "cgroup", "time"):
@@ -224,7 +224,7 @@ def _rights(checkpoint: Checkpoint) -> Iterator[Finding]:
 
 
 def explain(checkpoint: Checkpoint, root: str) -> Iterator[Finding]:
-    """All that was found. Throws CheckpointError if the directory has no complete checkpoint."""
+    """Yields all problems. Throws CheckpointError if the directory has no complete checkpoint."""
     if "pre_dump_mode" in checkpoint.inventory:
         yield Finding(True, "this is a pre-dump: memory only", "Restore the dump that was made after it.")
         return

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""crit x: views of a directory of images. Each is a table for people, or, with --json, the same as data, whose names are
-those of the other crit, which is written in Go."""
+"""crit x: views of an images directory. Each is a table, or with --json the same data. The names in JSON are those of
+go-criu's crit.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _STATES = {1: "Alive", 2: "Zombie", 3: "Stopped"}
 
 
 def state_of(process: Process) -> str:
-    """What a process was doing."""
+    """Returns the state of a process as a word."""
     return _STATES.get(process.core["tc"]["task_state"], "Unknown")
 
 
@@ -45,7 +46,7 @@ def _ps_text(checkpoint: Checkpoint) -> Iterator[str]:
 # ---- fds
 
 def _files_of(checkpoint: Checkpoint, process: Process) -> Iterator[tuple[str, str, str]]:
-    """(descriptor, type, description) of all files that a process has."""
+    """Yields (descriptor, type, description) of all files of a process."""
     for descriptor in process.descriptors:
         yield str(descriptor["fd"]), descriptor["type"], checkpoint.describe(descriptor["type"], descriptor["id"])
     for name, field in (("cwd", "cwd_id"), ("root", "root_id")):
@@ -71,18 +72,18 @@ def _fds_text(checkpoint: Checkpoint) -> Iterator[str]:
 # ---- mems
 
 class _Numbers:
-    """Small numbers for large ones, in the order in which these appear."""
+    """Replaces large numbers by small ones, in the order of their first use."""
 
     def __init__(self) -> None:
         self._given: dict[int, int] = {}
 
     def of(self, number: int) -> int:
-        """The number for a number."""
+        """Returns the small number for a large one."""
         return self._given.setdefault(number, len(self._given) + 1)
 
 
 def _resource(checkpoint: Checkpoint, mapping: Entry, numbers: _Numbers) -> str:
-    """What is mapped."""
+    """Returns the name of the mapped object."""
     status = mapping["status"]
     for bit, name in ((c.SYSVIPC, "ips"), (c.ANON_SHARED, "shmem"), (c.SOCKET, "packet")):
         if status & bit:
@@ -127,7 +128,7 @@ def _mems_text(checkpoint: Checkpoint) -> Iterator[str]:
 # ---- rss
 
 def pages_and_mappings(process: Process) -> Iterator[tuple[c.PageRun, list[Entry]]]:
-    """Each run of pages that was dumped, with the mappings that it belongs to."""
+    """Yields each run of dumped pages with its mappings."""
     mappings = process.mappings
     first = 0
     for run in process.pages():
@@ -154,7 +155,7 @@ def _rss_data(checkpoint: Checkpoint) -> Any:
 def _rss_text(checkpoint: Checkpoint) -> Iterator[str]:
     for process in checkpoint.processes:
         yield f"{process.pid}"
-        shown = None  # the mapping that the line before ended with
+        shown = None  # last mapping of the previous line
         for run, mappings in pages_and_mappings(process):
             line = f"\t{run.start:x} / {run.pages:<8}"
             for mapping in mappings:
@@ -174,7 +175,7 @@ _SOCKETS = {"INETSK": "isk", "UNIXSK": "usk", "PACKETSK": "psk", "NETLINKSK": "n
 
 
 def sockets_of(checkpoint: Checkpoint, process: Process) -> Iterator[Entry]:
-    """The sockets that a process has open, each as a few words."""
+    """Yields the open sockets of a process, each with a few fields."""
     for descriptor in process.descriptors:
         field = _SOCKETS.get(descriptor["type"])
         entry = checkpoint.pretty_files.get(descriptor["id"], {}) if field else {}
@@ -192,7 +193,7 @@ def sockets_of(checkpoint: Checkpoint, process: Process) -> Iterator[Entry]:
 
 
 def socket_words(socket: Entry) -> str:
-    """A socket in one line."""
+    """Describes a socket in one line."""
     words = [str(socket[name]) for name in ("proto", "type") if name in socket][:1] or [socket["fdType"]]
     if "srcPort" in socket:
         words.append(f"{socket['srcAddr']}:{socket['srcPort']}")
@@ -219,7 +220,7 @@ def _sk_text(checkpoint: Checkpoint) -> Iterator[str]:
             yield f"\t{socket['fd']:7}: {socket_words(socket)}"
 
 
-# View → how to make its lines, and its data. The second names of some are those of the other crit.
+# View → functions for its lines and its data. Second names are those of go-criu's crit.
 VIEWS: dict[str, tuple[Callable[[Checkpoint], Iterator[str]], Callable[[Checkpoint], Any]]] = {
     "ps": (_ps_text, _ps_data),
     "fds": (_fds_text, _fds_data),

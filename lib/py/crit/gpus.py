@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What images say of GPUs. Drivers have files of their own: a size in 8 bytes, then a message, without magic numbers."""
+"""GPUs in images. Files of drivers have no magic number: a size in 8 bytes, then a message."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .checkpoint import Checkpoint, CheckpointError
 
 @dataclasses.dataclass
 class Gpu:
-    """A GPU that a process used."""
+    """GPU that a process used."""
 
-    pid: int  # of the first process that has it; 0 if none has it open any more
+    pid: int  # first process that uses it; 0 if no process has it open
     name: str
     buffers: int
-    size: int  # bytes of all buffers on it
-    contents: tuple[str, ...] = ()  # files that contents of its buffers are listed in, or are in; of none if there are none
+    size: int  # bytes of all its buffers
+    contents: tuple[str, ...] = ()  # files that list or hold its buffers' contents; empty: none
 
 
 def read_driver_image(checkpoint: Checkpoint, file: str, message: str) -> Any:
-    """The message in a driver's file."""
+    """Reads the message of a driver's file."""
     with open(checkpoint.name(file), "rb") as stream:
         head = stream.read(8)
         size = struct.unpack("<Q", head)[0] if len(head) == 8 else 1
@@ -34,16 +34,16 @@ def read_driver_image(checkpoint: Checkpoint, file: str, message: str) -> Any:
         raise CheckpointError(f"{checkpoint.name(file)} is too short")
     try:
         return _schema.lenient().message(message).FromString(data)
-    except Exception as error:  # the class of this exception isn't the same in all versions of protobuf
+    except Exception as error:  # its class differs between versions of protobuf
         raise CheckpointError(f"{checkpoint.name(file)}: {error}") from error
 
 
 def pagemap_name(number: int) -> str:
-    """The file that lists the pages with contents of a device (extension device-pages)."""
+    """Returns the file that lists the content pages of a device (extension device-pages)."""
     return f"pagemap-device-{number}.img"
 
 
-# Buffers of the compute driver that have contents: in video memory, and in memory that it made itself (kfd_ioctl.h).
+# Kinds of compute driver buffers with content: video memory, and memory that the driver allocated (kfd_ioctl.h).
 _VRAM, _GTT = 1, 2
 
 
@@ -66,13 +66,15 @@ def _amd_compute(checkpoint: Checkpoint) -> Iterator[Gpu]:
 
 
 def _user_of(checkpoint: Checkpoint, file: int) -> int:
-    """The pid of a process that has a file open, 0 if there is none."""
+    """Returns the pid of a process that has a file open; 0 if there is none."""
     return next((process.pid for process in checkpoint.processes
                  if any(descriptor["id"] == file for descriptor in process.descriptors)), 0)
 
 
 def _amd_render(checkpoint: Checkpoint) -> Iterator[Gpu]:
-    """Render nodes that have buffers of their own: graphics, video, and what HIP makes by itself."""
+    """Yields render nodes with buffers that the compute driver doesn't know: graphics, video, and those that HIP
+    creates.
+    """
     for file in checkpoint.files_like("amdgpu-renderD-"):
         node = read_driver_image(checkpoint, file, "criu_render_node")
         if not node.bo_entries:
@@ -103,5 +105,5 @@ def _nvidia(checkpoint: Checkpoint) -> Iterator[Gpu]:
 
 
 def gpus_of(checkpoint: Checkpoint) -> list[Gpu]:
-    """The GPUs that processes had memory or queues on."""
+    """Returns the GPUs on which processes had memory or queues."""
     return [*_amd_compute(checkpoint), *_amd_render(checkpoint), *_nvidia(checkpoint)]

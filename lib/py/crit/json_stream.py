@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Images as JSON text, entry by entry, so that neither an image nor its text has to be in memory.
+"""Converts images to JSON text and back, entry by entry. Neither an image nor its text has to fit into memory.
 
-What is written is what the json module makes of the whole: on one line, or with an indentation of four blanks.
+The text is equal to that of the json module: on one line, or with an indentation of four blanks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pycriu import images
 
 _HEAD = re.compile(r'\s*\{\s*"magic"\s*:\s*"(\w+)"\s*,\s*"entries"\s*:\s*\[')
 _NEXT = re.compile(r"[\s,]*")
-_CHUNK = 1 << 20  # characters read at a time, at first
+_CHUNK = 1 << 20  # initial number of characters per read
 
 
 def write(image: images.ImageReader, pretty: bool, no_payload: bool, out: TextIO) -> None:
@@ -35,7 +35,7 @@ def write(image: images.ImageReader, pretty: bool, no_payload: bool, out: TextIO
         if extra is None:
             out.write(text)
             continue
-        # The extra comes last in its entry, so the text is opened again for it.
+        # "extra" comes last in its entry, so the closing brace is removed and written after it.
         out.write(text[:-1].rstrip())
         out.write(("," if pretty else ", ") if len(entry) else "")
         out.write(f'{inner}"extra": "')
@@ -46,7 +46,7 @@ def write(image: images.ImageReader, pretty: bool, no_payload: bool, out: TextIO
 
 
 class JsonImage:
-    """Reads an image's JSON. Throws ValueError for what is no JSON, or no image's."""
+    """Reader of an image's JSON. Throws ValueError for text that isn't JSON or isn't an image."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -60,7 +60,7 @@ class JsonImage:
             self.magic = head[1]
             self._at = head.end()
             return
-        # In another order than this program writes it.
+        # This program writes "magic" first; other programs may not.
         while not self._ended:
             self._more()
         image = json.loads(self._text)
@@ -69,7 +69,7 @@ class JsonImage:
         self.magic, self._whole = image["magic"], image["entries"]
 
     def _more(self) -> None:
-        """Reads on, each time as much as there is, so that the time spent on a long entry is in proportion to it."""
+        """Doubles the buffered text. So the time for a long entry is proportional to its length."""
         self._text = self._text[self._at:]
         self._at = 0
         chunk = self._stream.read(max(_CHUNK, len(self._text)))
@@ -77,7 +77,7 @@ class JsonImage:
         self._text += chunk
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """All entries."""
+        """Yields all entries."""
         if self._whole is not None:
             yield from self._whole
             return
@@ -106,7 +106,7 @@ class JsonImage:
 
 
 def read(stream: TextIO, out: BinaryIO) -> None:
-    """Writes the image that a JSON text describes. Throws ValueError if it describes none."""
+    """Writes the image that a JSON text describes. Throws ValueError for text that describes no image."""
     text = JsonImage(stream)
     if text.magic not in images.by_name or text.magic.startswith("IMG_"):
         raise ValueError(f"there is no kind of image named {text.magic}")

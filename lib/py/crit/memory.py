@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The content of dumped memory."""
+"""Content of dumped memory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from . import checkpoint as c
 from .checkpoint import Checkpoint, CheckpointError, PageRun
 from .compressed import Blocks
 
-_MOST_LAYERS = 1024  # of incremental dumps: links that lead in a circle end here
+_MOST_LAYERS = 1024  # limit for chains of incremental dumps; ends circles of links
 
 
 class Stripes:
-    """How the content of a pagemap is spread over pages files: in pieces of some bytes, which go to the files in turn.
-    CRIU 4.2 knows one file only."""
+    """Distribution of a pagemap's content over pages files, in pieces of fixed size, round robin. CRIU 4.2 has one file
+    only.
+    """
 
     def __init__(self, head: Any) -> None:
         self.files: list[int] = [head.pages_id, *head.more_pages_ids]
@@ -28,7 +29,9 @@ class Stripes:
             raise CheckpointError("a pagemap names several pages files, but no length of pieces")
 
     def place(self, position: int) -> tuple[int, int, int]:
-        """Where a byte of the content is: index of the file, offset in it, and how many bytes lie there together."""
+        """Returns the location of a byte of the content: index of the file, offset in it, and number of bytes that
+        follow there.
+        """
         if len(self.files) == 1:
             return 0, position, 1 << 64
         number, within = divmod(position, self._piece)
@@ -36,7 +39,7 @@ class Stripes:
         return file, turn * self._piece + within, self._piece - within
 
     def size_of(self, file: int, content: int) -> int:
-        """How many bytes of a content of some size a file has, by its index."""
+        """Returns how many bytes of the content a file has, by its index."""
         if len(self.files) == 1:
             return content
         rounds, rest = divmod(content, self._piece * len(self.files))
@@ -44,7 +47,7 @@ class Stripes:
 
 
 class _Layer:
-    """What one directory has of a memory object."""
+    """Pages of a memory object in one directory."""
 
     def __init__(self, directory: str, pagemap: str) -> None:
         checkpoint = Checkpoint(directory)
@@ -55,7 +58,7 @@ class _Layer:
         self._stripes = Stripes(head)
         self._blocks = Blocks.of(checkpoint, pagemap)
         self.runs: list[PageRun] = []
-        self._offsets: list[int] = []  # in the pages file, of each run
+        self._offsets: list[int] = []  # offset in the pages file of each run
         offset = 0
         for run in checkpoint.pages(pagemap):
             self.runs.append(run)
@@ -77,14 +80,14 @@ class _Layer:
             file.close()
 
     def at(self, address: int) -> tuple[PageRun | None, int]:
-        """The run that an address is in, or None; and where what is said of it ends."""
+        """Returns the run at an address, or None, and the end of the range for which this result holds."""
         index = bisect.bisect_right(self._starts, address) - 1
         if index >= 0 and address < self.runs[index].end:
             return self.runs[index], self.runs[index].end
         return None, self._starts[index + 1] if index + 1 < len(self._starts) else 1 << 64
 
     def read(self, address: int, size: int) -> bytes:
-        """Bytes of a run whose pages are present."""
+        """Reads bytes of a run whose pages are present."""
         index = bisect.bisect_right(self._starts, address) - 1
         position, found = self._offsets[index] + address - self._starts[index], b""
         while len(found) < size:
@@ -105,7 +108,7 @@ class _Layer:
 class Memory:
     """A memory object: of a process ("pagemap-PID.img"), or shared ("pagemap-shmem-ID.img").
 
-    Has the files of its pages open until it is closed. Throws CheckpointError, pycriu's ImageError, OSError.
+    It keeps its pages files open until it is closed. Throws CheckpointError, pycriu's ImageError and OSError.
     """
 
     def __init__(self, checkpoint: Checkpoint, pagemap: str) -> None:
@@ -128,12 +131,14 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Closes files."""
+        """Closes all files."""
         for layer in self._layers:
             layer.close()
 
     def piece(self, address: int, end: int) -> tuple[bytes | None, int]:
-        """Content from `address` on, at most until `end`; or None if it isn't in the images. And where it ends."""
+        """Returns content from `address` on, at most to `end`, and the end of it. None instead of content that isn't in
+        the images.
+        """
         for layer in self._layers:
             run, until = layer.at(address)
             end = min(end, until)
@@ -146,7 +151,7 @@ class Memory:
         return None, end
 
     def read(self, address: int, size: int) -> bytes:
-        """Content, with zeroes for what isn't in the images."""
+        """Returns content, with zeroes for pages that aren't in the images."""
         found, end = bytearray(), address + size
         while address < end:
             data, until = self.piece(address, end)

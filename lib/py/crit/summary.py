@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""crit show DIRECTORY: what was dumped, on a page."""
+"""crit show DIRECTORY: summary of a dump on one page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .gpus import gpus_of
 from .memory import Memory
 from .words import counted, duration, printable, size
 
-_MOST_LINES = 40  # of a list of files or sockets
+_MOST_LINES = 40  # limit for lists of files and sockets
 _LOCKS = {0: "iptables", 1: "nftables", 2: "none"}
 _NAMESPACES = ("pid", "net", "ipc", "uts", "mnt", "user", "cgroup", "time")
 
 
 def _command_line(checkpoint: Checkpoint, process: Process) -> str:
-    """Arguments of a process, or its name if they aren't in the images."""
+    """Returns the arguments of a process, or its name if they aren't in the images."""
     mm = process.mm
     length = min(mm["mm_arg_end"] - mm["mm_arg_start"], 4096) if mm else 0
     if length <= 0:
@@ -42,7 +42,7 @@ def _kind_of(mapping: c.Entry) -> str:
 
 
 class _Memory:
-    """Sizes by kind, and where content is."""
+    """Sizes of memory by kind and by location of the content."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.by_kind: collections.Counter[str] = collections.Counter()
@@ -66,7 +66,7 @@ class _Memory:
 
 
 def _directory(checkpoint: Checkpoint) -> Iterator[str]:
-    """The dump as a whole."""
+    """Yields lines about the whole dump."""
     inventory = checkpoint.inventory
     stat = os.stat(checkpoint.name("inventory.img"))
     used = sum(os.lstat(checkpoint.name(file)).st_blocks * 512 for file in os.listdir(checkpoint.path))
@@ -143,7 +143,7 @@ def _sockets(checkpoint: Checkpoint) -> Iterator[str]:
 
 
 def _namespaces(checkpoint: Checkpoint) -> Iterator[str]:
-    """The kinds of which the tree had its own, which are those that criu itself isn't in."""
+    """Yields private namespaces of the tree, which are those that criu wasn't in."""
     outside = checkpoint.inventory.get("root_ids", {})
     found = []
     for kind in _NAMESPACES:
@@ -156,7 +156,7 @@ def _namespaces(checkpoint: Checkpoint) -> Iterator[str]:
 
 
 def _stored(checkpoint: Checkpoint, file: str) -> str:
-    """How much of a device's content isn't zeroes, if it is in pages."""
+    """Returns how much of a device's content isn't zero, if it is stored as pages."""
     if not file.startswith("pagemap-") or not checkpoint.exists(file):
         return "" if checkpoint.exists(file) else ", which is missing"
     return f", {size(sum(run.pages for run in checkpoint.pages(file) if run.flags & c.PRESENT) * c.PAGE)} in pages"
@@ -174,7 +174,7 @@ def _gpus(checkpoint: Checkpoint) -> Iterator[str]:
 
 
 def summary(checkpoint: Checkpoint) -> Iterator[str]:
-    """The lines of the page. Throws CheckpointError if the directory has no complete checkpoint."""
+    """Yields the lines of the page. Throws CheckpointError if the directory has no complete checkpoint."""
     if not checkpoint.exists("pstree.img"):
         yield from _pre_dump(checkpoint)
         return
@@ -185,7 +185,7 @@ def summary(checkpoint: Checkpoint) -> Iterator[str]:
 
 
 def _pre_dump(checkpoint: Checkpoint) -> Iterator[str]:
-    """What a pre-dump leaves: memory, and nothing to restore."""
+    """Yields lines about a pre-dump, which has memory only and can't be restored."""
     if "pre_dump_mode" not in checkpoint.inventory:
         raise c.CheckpointError(f"{checkpoint.path} has no pstree.img, so it holds no complete checkpoint")
     yield f"Pre-dump in {printable(checkpoint.path)}: memory only, for a dump that names it with --prev-images-dir"

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Values as people read them."""
+"""Values in readable form."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """Text of an image for a terminal: what could change the terminal is written as an escape."""
+    """Escapes characters of image text that could change the terminal."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def size(count: float) -> str:
-    """A number of bytes."""
+    """Formats a number of bytes."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if count < 1024 or unit == "TiB":
             break
@@ -21,10 +21,10 @@ def size(count: float) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """A number and what it is of."""
+    """Formats a number with its noun."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
 def duration(microseconds: int) -> str:
-    """A time."""
+    """Formats a duration."""
     return f"{microseconds / 1e6:.3f} s" if microseconds >= 1e6 else f"{microseconds / 1e3:.1f} ms"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Core files, as debuggers read them, of processes that criu has dumped."""
+"""Core files for debuggers, made from images of criu."""

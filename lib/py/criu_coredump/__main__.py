@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line of criu-coredump."""
+"""Command line of criu-coredump."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Makes the files. Returns the exit status: 0, or 1 for any failure."""
+    """Writes the core files. Returns the exit status: 0, or 1 for any failure."""
     options = _parser().parse_args()
     try:
         checkpoint = Checkpoint(options.input)
@@ -35,7 +35,7 @@ def main() -> int:
         for process in chosen:
             if process.is_zombie:
                 raise CheckpointError(f"process {process.pid} had ended when it was dumped; it has no memory")
-            # Memory of others may be in it: nobody else is to read it.
+            # Only the owner may read the file, because it may contain memory of other users' processes.
             name = os.path.join(options.output, f"core.{process.pid}")
             with open(name, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
                 CoreFile(checkpoint, process).write(out)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A core file: an ELF header, a segment of notes, and a segment for each mapping, as core(5) and <linux/elfcore.h> have
-them."""
+"""A core file in the format of core(5) and <linux/elfcore.h>: an ELF header, a segment of notes, and a segment for each
+mapping.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +19,21 @@ from .machines import Machine, Note, machine_of
 
 NT_PRSTATUS, NT_PRPSINFO, NT_AUXV, NT_FILE, NT_SIGINFO = 1, 3, 6, 0x46494C45, 0x53494749
 PT_LOAD, PT_NOTE = 1, 4
-_MOST_SEGMENTS = 0xFFFE  # e_phnum has 16 bits, and all ones stand for something else
+_MOST_SEGMENTS = 0xFFFE  # e_phnum has 16 bits, and 0xFFFF has another meaning
 _PIECE = 1 << 20
 _STATES = {1: (0, b"R"), 2: (4, b"Z"), 3: (3, b"T")}  # task_state → pr_state, pr_sname
 
 
 @dataclasses.dataclass
 class Segment:
-    """A mapping in the file. `size`: how many bytes of it the file has."""
+    """A mapping in the file. `size` is the number of its bytes that the file contains."""
 
     mapping: Entry
     size: int
 
 
 class CoreFile:
-    """Makes the core file of a process. Throws CheckpointError, pycriu's ImageError, OSError."""
+    """Core file of a process. Throws CheckpointError, pycriu's ImageError and OSError."""
 
     def __init__(self, checkpoint: Checkpoint, process: Process) -> None:
         self._checkpoint = checkpoint
@@ -43,7 +44,7 @@ class CoreFile:
         self._dumped = list(process.pages())
 
     def write(self, out: BinaryIO) -> None:
-        """Writes it into a file that can seek; zeroes become holes."""
+        """Writes the core into a seekable file; zeroes become holes."""
         with self._memory:
             segments = self._segments()
             notes = b"".join(map(_note, self._notes()))
@@ -120,14 +121,14 @@ class CoreFile:
                            process.comm.encode("utf-8", "surrogateescape")[:15], words.rstrip(b"\0").replace(b"\0", b" "))
 
     def _auxiliary_vector(self) -> bytes:
-        """Pairs of a key and a value, as they were given to the program."""
+        """Returns pairs of key and value, as the kernel passed them to the program."""
         values = self._process.mm.get("mm_saved_auxv", [])
         if not self._machine.is_64:
             values = [value & 0xFFFFFFFF for value in values]
         return struct.pack(f"<{len(values)}{self._long}", *values)
 
     def _mapped_files(self) -> bytes:
-        """Which files are mapped where."""
+        """Returns the NT_FILE note: mapped files with their addresses."""
         mapped = [mapping for mapping in self._process.mappings if _is_of_file(mapping)]
         numbers = [len(mapped), c.PAGE]
         names = b""
@@ -145,7 +146,9 @@ class CoreFile:
         return found
 
     def _size_in_file(self, mapping: Entry) -> int:
-        """All of a mapping, unless it is as its file has it: then the first page, by which debuggers know the file."""
+        """Returns the size of a mapping in the core. A mapping that equals its file has only its first page, by which
+        debuggers identify the file.
+        """
         size = mapping["end"] - mapping["start"]
         if mapping["status"] & (c.VSYSCALL | c.VVAR | c.PLUGIN | c.GUARD) or not mapping["prot"]:
             return 0
@@ -165,7 +168,7 @@ class CoreFile:
             yield from self._pieces(self._memory, mapping, mapping["start"], segment.size)
 
     def _shared_id(self, mapping: Entry) -> int:
-        """The number that the images of a shared mapping's content have."""
+        """Returns the id in the image names of a shared mapping's content."""
         if not mapping["status"] & c.MEMFD:
             return mapping["shmid"]
         file = self._checkpoint.file("MEMFD", mapping["shmid"], "memfd") or {}
@@ -182,7 +185,7 @@ class CoreFile:
             address = end
 
     def _from_file(self, mapping: Entry, offset: int, size: int) -> bytes:
-        """What isn't in the images is as the file has it, if there is one; otherwise it is zero."""
+        """Reads content that isn't in the images: from the mapped file, or zeroes without one."""
         data = b""
         if _is_of_file(mapping):
             try:
@@ -200,7 +203,7 @@ def _is_of_file(mapping: Entry) -> bool:
 
 
 def _segment_flags(protection: int) -> int:
-    """PF_R, PF_W and PF_X of PROT_READ, PROT_WRITE and PROT_EXEC, whose order is the reverse."""
+    """Converts PROT_READ, PROT_WRITE and PROT_EXEC to PF_R, PF_W and PF_X, whose bits are in reverse order."""
     return (protection & 1) << 2 | protection & 2 | (protection & 4) >> 2
 
 
@@ -209,7 +212,7 @@ def _round(size: int) -> int:
 
 
 def _note(note: Note) -> bytes:
-    """A note as it stands in the file: name and content are filled up to multiples of 4 bytes."""
+    """Encodes a note. Name and content are padded to multiples of 4 bytes."""
     owner, kind, content = note
     name = owner.encode() + b"\0"
     return (struct.pack("<III", len(name), len(content), kind) + name + bytes(-len(name) % 4) + content +

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What differs between processors in a core file: registers, as the kernel's <asm/elf.h> and <asm/user.h> lay them out."""
+"""Processor-specific parts of a core file: registers in the layout of the kernel's <asm/elf.h> and <asm/user.h>."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ Note = tuple[str, int, bytes]  # owner, type, content
 
 
 def _words(values: list[int], code: str, size: int) -> bytes:
-    """Numbers, filled up with zeroes to a size."""
+    """Encodes numbers, padded with zeroes to a size in bytes."""
     return struct.pack(f"<{len(values)}{code}", *values).ljust(size, b"\0")[:size]
 
 
 class Machine(abc.ABC):
-    """A processor: its ELF machine number, whether addresses have 64 bits, and how registers are laid out."""
+    """A processor: ELF machine number, pointer size and layout of registers."""
 
     elf = 0
     is_64 = True
-    id_code = "I"  # of uid and gid in prpsinfo, as struct has it
+    id_code = "I"  # struct code of uid and gid in prpsinfo
 
     @abc.abstractmethod
     def registers(self, core: Entry) -> bytes:
-        """General registers, as in prstatus."""
+        """Returns general registers in the layout of prstatus."""
 
     @abc.abstractmethod
     def notes(self, core: Entry) -> list[Note]:
-        """Notes with the rest of a thread's registers, the floating point ones first."""
+        """Returns notes with the other registers of a thread, floating point first."""
 
 
 class X86(Machine):
-    """A 64-bit program of x86."""
+    """64-bit program on x86."""
 
     elf = 62
-    _fp_note = ("CORE", NT_FPREGSET)  # whose content is the FXSAVE area
+    _fp_note = ("CORE", NT_FPREGSET)  # content is the FXSAVE area
     _ORDER = ("r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss fs_base gs_base ds es fs gs"
               ).split()
 
@@ -55,8 +55,9 @@ class X86(Machine):
         return (head + _words(fp.get("st_space", []), "I", 128) + _words(fp.get("xmm_space", []), "I", 256)).ljust(512, b"\0")
 
     def _xstate(self, core: Entry) -> bytes:
-        """The XSAVE area in the layout of Intel's processors, which debuggers know by its size. Components whose place
-        only the processor knows are left out."""
+        """Returns the XSAVE area in the layout of Intel's processors, which debuggers recognize by its size. Components
+        whose offset isn't fixed are omitted.
+        """
         xsave = core["thread_info"]["fpregs"].get("xsave")
         if not xsave:
             return b""
@@ -70,7 +71,7 @@ class X86(Machine):
                 area[offset:offset + size] = _words(xsave[name], code, size)
                 mask |= 1 << bit
                 end = max(end, offset + size)
-        struct.pack_into("<Q", area, 464, mask)  # where the kernel puts XCR0
+        struct.pack_into("<Q", area, 464, mask)  # the kernel stores XCR0 here
         struct.pack_into("<Q", area, 512, xsave["xstate_bv"] & mask)
         return bytes(area[:end])
 
@@ -82,7 +83,7 @@ class X86(Machine):
 
 
 class Compat(X86):
-    """A 32-bit program of x86."""
+    """32-bit program on x86."""
 
     elf = 3
     is_64 = False
@@ -96,7 +97,7 @@ class Compat(X86):
 
 
 class Aarch64(Machine):
-    """A 64-bit program of ARM."""
+    """64-bit program on ARM."""
 
     elf = 183
 
@@ -111,7 +112,7 @@ class Aarch64(Machine):
 
 
 class Arm(Machine):
-    """A 32-bit program of ARM."""
+    """32-bit program on ARM."""
 
     elf = 40
     is_64 = False
@@ -129,7 +130,7 @@ class Arm(Machine):
 
 
 def machine_of(core: Entry) -> Machine:
-    """The processor that a thread ran on. CheckpointError for those whose registers aren't known here."""
+    """Returns the processor of a thread. CheckpointError for a processor whose registers aren't supported."""
     kind = core["mtype"]
     if kind == "X86_64":
         return Compat() if core["thread_info"]["gpregs"].get("mode") == "COMPAT" else X86()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line of criu-ns."""
+"""Command line of criu-ns."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ restore runs criu in a pid and a mount namespace of its own, so that the numbers
 commands run criu as they are: a dump works from outside of the tree's namespaces. Options are criu's, see criu(8), and
   --criu-binary PATH    the criu to run, if it isn't that of $PATH
 """
-_INTERVAL = 0.01  # seconds between looks for the end of a restore
+_INTERVAL = 0.01  # seconds between polls for the end of a restore
 
 
 def _execute(program: str | None, words: list[str]) -> NoReturn:
-    """Becomes criu."""
+    """Replaces this process by criu."""
     try:
         if program:
             os.execv(program, ["criu", *words])
@@ -38,13 +38,13 @@ def _execute(program: str | None, words: list[str]) -> NoReturn:
 
 
 def _exit_status(status: int) -> int:
-    """A status of waitpid(2) as that of a program: 128 + N if signal N ended it."""
+    """Converts a status of waitpid(2) to an exit status: 128 + N if signal N ended the process."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
 
 def _wait(pid: int) -> int:
-    """Waits for criu; returns its exit status. What a terminal sends all of its group is criu's to handle."""
+    """Waits for criu and returns its exit status. Leaves signals that the terminal sends to its group to criu."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return _exit_status(os.waitpid(pid, 0)[1])
 
@@ -52,14 +52,14 @@ def _wait(pid: int) -> int:
 # ---- restore
 
 def _begin_restore(arguments: Arguments, program: str | None) -> NoReturn:
-    """In the new pid namespace, as its first process."""
+    """Starts the restore in the new pid namespace, as its init."""
     try:
         namespaces.unshare(namespaces.CLONE_NEWNS)
         os.setsid()
         if arguments.has("--shell-job", "j"):
             if not sys.stdin.isatty():
                 raise UsageError("--shell-job needs a terminal as standard input")
-            # criu makes the restored job the one in the foreground of its controlling terminal.
+            # criu makes the restored shell job the foreground job of its controlling terminal.
             fcntl.ioctl(sys.stdin.fileno(), termios.TIOCSCTTY, 1)
         namespaces.mount_own_proc()
     except (OSError, UsageError) as error:
@@ -69,11 +69,11 @@ def _begin_restore(arguments: Arguments, program: str | None) -> NoReturn:
 
 
 def _outer_pid(first: int, inner: str) -> str | None:
-    """The number that a process of a namespace has here. `first` is any process of that namespace."""
+    """Returns the pid in this namespace of a process of another one. `first` is any process of the other namespace."""
     try:
         name_space = os.stat(f"/proc/{first}/ns/pid")
     except OSError:
-        return None  # the tree has ended already
+        return None  # the tree has already ended
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
@@ -91,13 +91,13 @@ def _outer_pid(first: int, inner: str) -> str | None:
 
 
 def _absolute_pid_file(name: str, arguments: Arguments) -> str:
-    """Where criu would put its pid file: relative names are those of its work directory."""
+    """Returns the path of criu's pid file. Relative names belong to the work directory."""
     directory = arguments.value("--work-dir", "W") or arguments.value("--images-dir", "D") or "."
     return os.path.abspath(os.path.join(directory, name))
 
 
 def _write_pid_file(name: str, pid: str) -> None:
-    """Makes it as criu does: it must not exist."""
+    """Writes the pid file, which must not exist, as criu does."""
     with open(name, "x", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(pid)
 
@@ -114,7 +114,7 @@ def _restore(words: list[str]) -> int:
         if os.path.lexists(pid_file):
             raise UsageError(f"{pid_file} exists already")
     with tempfile.TemporaryDirectory(prefix="criu-ns-") as scratch:
-        # criu says by it that the tree is restored, and which number its root has inside.
+        # criu writes this file when the tree is restored. It contains the pid of the root in the new namespace.
         inner_file = os.path.join(scratch, "pid")
         at = arguments.words.index("--") if "--" in arguments.words else len(arguments.words)
         arguments.words[at:at] = ["--pidfile", inner_file]
@@ -132,12 +132,12 @@ def _restore(words: list[str]) -> int:
             if detached:
                 return 0
         status = _wait(child)
-        # What became of a tree after it was restored isn't the restore's failure.
+        # The end of the tree after its restore isn't a failure of the restore.
         return 0 if os.path.exists(inner_file) else status
 
 
 def _wait_until_restored(child: int, inner_file: str) -> str | None:
-    """The number that the root of the tree has inside; None if criu has ended before. criu stays to be waited for."""
+    """Returns the inner pid of the tree's root; None if criu has ended before. Doesn't wait for criu's end."""
     while True:
         ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         try:
@@ -151,7 +151,7 @@ def _wait_until_restored(child: int, inner_file: str) -> str | None:
 
 
 def main() -> int:
-    """Runs criu. Returns its exit status, or 1 if it couldn't be run."""
+    """Runs criu. Returns its exit status, or 1 if criu couldn't be executed."""
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(_USAGE, end="", file=sys.stderr if len(sys.argv) < 2 else sys.stdout)
         return 1 if len(sys.argv) < 2 else 0
@@ -160,7 +160,7 @@ def main() -> int:
         if command == "restore":
             return _restore(words)
         if command in ("dump", "pre-dump", "check"):
-            # criu is executed from here: in the mounts of the tree others may have put another program at its path.
+            # criu is executed in this mount namespace. The tree's mount namespace may have another program at its path.
             arguments = Arguments(words)
             _execute(arguments.take("--criu-binary"), [command, *arguments.words])
         raise UsageError(f"{command} is no command of criu-ns; dump, pre-dump, restore and check are")

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The words of a command line of criu, as far as criu-ns has to know them; all others are passed on as they are."""
+"""Words of a command line of criu. Options that criu-ns doesn't know are passed on unchanged."""
 
 from __future__ import annotations
 
 
 class UsageError(Exception):
-    """Words that make no sense."""
+    """Error for a wrong command line."""
 
 
-# Short options of criu that have a value, for bundles such as -vjt123.
+# Short options of criu with a value, for bundles such as -vjt123.
 _WITH_VALUE = "tDWorJLM"
 
 
@@ -19,7 +19,9 @@ class Arguments:
         self.words = list(words)
 
     def _find(self, name: str, letter: str) -> tuple[int, int | None] | None:
-        """Which word an option is, and where in it the value begins (None: it is the next word, or there is none)."""
+        """Returns the index of an option's word and the offset of its value in it. Offset None: the value is the next
+        word or missing.
+        """
         passed_over = False
         for index, word in enumerate(self.words):
             if word == "--":
@@ -40,11 +42,11 @@ class Arguments:
         return None
 
     def has(self, name: str, letter: str = "") -> bool:
-        """Whether an option without a value is given."""
+        """Returns whether an option without a value is given."""
         return self._find(name, letter) is not None
 
     def remove(self, name: str, letter: str = "") -> bool:
-        """Takes an option without a value out; whether it was given."""
+        """Removes an option without a value; returns whether it was given."""
         found = self._find(name, letter)
         if found is None:
             return False
@@ -58,7 +60,7 @@ class Arguments:
         return True
 
     def value(self, name: str, letter: str = "") -> str | None:
-        """The value of an option, or None if it isn't given."""
+        """Returns the value of an option, or None if it isn't given."""
         found = self._find(name, letter)
         if found is None:
             return None
@@ -70,7 +72,7 @@ class Arguments:
         return self.words[index + 1]
 
     def take(self, name: str, letter: str = "") -> str | None:
-        """Takes an option and its value out; None if it isn't given."""
+        """Removes an option and returns its value; None if it isn't given."""
         taken = self.value(name, letter)
         found = self._find(name, letter)
         if taken is not None and found:

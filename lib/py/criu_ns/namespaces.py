@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""System calls about namespaces and mounts. Python has the first two since 3.12."""
+"""System calls for namespaces and mounts. Python has the first two since 3.12."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def _call(what: str, result: int) -> None:
 
 
 def unshare(flags: int) -> None:
-    """Gives this process namespaces of its own; a pid namespace is that of its next children."""
+    """Moves this process to new namespaces. A new pid namespace applies to its next children."""
     _call("make a namespace", _libc.unshare(flags))
 
 
 def mount_own_proc() -> None:
-    """Mounts /proc of this process' pid namespace, for nobody but the processes of this mount namespace."""
+    """Mounts /proc of this process' pid namespace, visible only in this mount namespace."""
     _call("keep mounts to this namespace", _libc.mount(None, b"/", None, _MS_SLAVE | _MS_REC, None))
     _call("mount /proc", _libc.mount(b"proc", b"/proc", b"proc", 0, None))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""Python's way to criu: its requests (criu), and its image files (images)."""
+"""Python interface of criu: requests (criu) and image files (images)."""
 
 from . import images
 from . import rpc_pb2 as rpc

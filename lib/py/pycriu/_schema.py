@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""The messages of images and requests.
+"""Messages of images and requests.
 
-No modules are generated from the .proto files: protoc describes them in one file, messages.desc, when the package is
-built, and message classes are made of that when it is imported. So the package depends on no particular version of
-protobuf, and its descriptions don't collide with those of another program in the same process, because they are in a
-pool of their own.
+No modules are generated from the .proto files. The build writes their descriptions to messages.desc by protoc, and
+the import makes message classes of it. So the package works with any version of protobuf. The descriptions are in a
+separate pool, so they don't collide with those of another package in the same process.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 Field = descriptor_pb2.FieldDescriptorProto
 
-# The message that shows what opts.proto adds to the options of a field, read as a field of an ordinary message: that
-# needs no extension to be registered with protobuf's own classes.
+# Message with the fields by which opts.proto extends field options. Field options are parsed as this message, so that
+# the extension needs no registration with protobuf's classes.
 _VIEW = "pycriu_field_options"
 
 
 @functools.lru_cache(maxsize=None)
 def _described() -> descriptor_pb2.FileDescriptorSet:
-    """What protoc wrote."""
+    """Reads the output of protoc."""
     data = importlib.resources.files(__package__).joinpath("messages.desc").read_bytes()
     return descriptor_pb2.FileDescriptorSet.FromString(data)
 
@@ -32,8 +31,8 @@ def _described() -> descriptor_pb2.FileDescriptorSet:
 class Schema:
     """A set of message classes.
 
-    With ``lenient``, strings are kept as bytes and enumerations as numbers: file names need not be UTF-8, and values of
-    a newer criu need not be known. On disk that is the same.
+    With ``lenient``, strings are bytes and enumerations are numbers, because file names may not be UTF-8 and a newer
+    criu may have unknown values. The encoding on disk is the same.
     """
 
     def __init__(self, lenient: bool = False) -> None:
@@ -50,24 +49,24 @@ class Schema:
             self._pool.AddSerializedFile(file.SerializeToString())
 
     def file(self, name: str) -> Any:
-        """The descriptor of a .proto file, e.g. "rpc.proto"."""
+        """Returns the descriptor of a .proto file, e.g. "rpc.proto"."""
         return self._pool.FindFileByName(name)
 
     def message(self, name: str) -> Any:
-        """The class of a message; KeyError if there is none of this name."""
+        """Returns the class of a message; KeyError if the name is unknown."""
         if name not in self._classes:
             self._classes[name] = self.message_of(self._pool.FindMessageTypeByName(name))
         return self._classes[name]
 
     def message_of(self, descriptor: Any) -> Any:
-        """The class of a message that this schema has a descriptor of."""
+        """Returns the class of a message that this schema has a descriptor of."""
         if self._factory:
             return self._factory.GetPrototype(descriptor)
         return message_factory.GetMessageClass(descriptor)
 
 
 def _make_lenient(message: descriptor_pb2.DescriptorProto) -> None:
-    """Strings become bytes and enumerations numbers, here and in the messages within."""
+    """Changes strings to bytes and enumerations to numbers, in the message and its nested messages."""
     for field in message.field:
         if field.type == Field.TYPE_STRING:
             field.type = Field.TYPE_BYTES
@@ -81,18 +80,18 @@ def _make_lenient(message: descriptor_pb2.DescriptorProto) -> None:
 
 @functools.lru_cache(maxsize=None)
 def public() -> Schema:
-    """Messages as their .proto files describe them: for programs that fill them in."""
+    """Returns the messages with the types of the .proto files, for programs that fill them in."""
     return Schema()
 
 
 @functools.lru_cache(maxsize=None)
 def lenient() -> Schema:
-    """Messages as they are read from images."""
+    """Returns the messages with lenient types, for reading images."""
     return Schema(lenient=True)
 
 
 class FieldFacts:
-    """What a .proto file says of a field: its type, the names of its enumeration, how crit is to show it."""
+    """Description of a field in its .proto file: type, names of its enumeration, and display options of crit."""
 
     __slots__ = ("name", "number", "type", "type_name", "repeated", "options")
 
@@ -107,7 +106,7 @@ class FieldFacts:
 
 @functools.lru_cache(maxsize=None)
 def _options_view() -> Any:
-    """The class that field options are read with."""
+    """Returns the class that parses field options."""
     file = descriptor_pb2.FileDescriptorProto(name=f"{_VIEW}.proto", syntax="proto2", dependency=["opts.proto"])
     field = file.message_type.add(name=_VIEW).field.add(name="criu", number=1018, type=Field.TYPE_MESSAGE)
     field.label, field.type_name = Field.LABEL_OPTIONAL, ".CRIU_Opts"
@@ -141,10 +140,10 @@ def _facts_and_enumerations() -> tuple[dict[str, dict[int, FieldFacts]], dict[st
 
 
 def fields_of(message: str) -> dict[int, FieldFacts]:
-    """The fields of a message by number."""
+    """Returns the fields of a message by number."""
     return _facts_and_enumerations()[0][message]
 
 
 def enumeration(name: str) -> dict[int, str]:
-    """Names of an enumeration's values by number."""
+    """Returns the names of an enumeration's values by number."""
     return _facts_and_enumerations()[1][name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""Requests to criu: to its service, to an open connection, or to a program that is started for it.
+"""Requests to criu: to its service, over an open connection, or to a program that is started for them.
 
     request = pycriu.criu()
     request.opts.pid = 1234
@@ -16,19 +16,19 @@ from typing import Any
 
 from . import rpc_pb2 as _rpc
 
-rpc: Any = _rpc  # its names come from rpc.proto, which type checkers don't read
+rpc: Any = _rpc  # type checkers can't know the names of rpc.proto
 
 CR_DEFAULT_SERVICE_ADDRESS = "./criu_service.socket"
 
 
 class CRIUException(Exception):
-    """A request that failed. `typ` is its type, one of rpc's criu_req_type."""
+    """Error of a request. `typ` is the request's type, one of rpc's criu_req_type."""
 
     typ: int | None = None
 
 
 class CRIUExceptionInternal(CRIUException):
-    """criu couldn't be asked, or gave no answer."""
+    """Error for a request without a valid reply: the connection failed."""
 
     def __init__(self, typ: int, s: str) -> None:
         super().__init__(f"{rpc.criu_req_type.Name(typ)} failed with internal error: {s}")
@@ -36,7 +36,7 @@ class CRIUExceptionInternal(CRIUException):
 
 
 class CRIUExceptionExternal(CRIUException):
-    """criu's answer is that it failed: `errno` says why, `errmsg` in words, if criu said any."""
+    """Error that criu reports. `errno` is the reason, `errmsg` its text, if criu sent one."""
 
     def __init__(self, req_typ: int, resp_typ: int, errno: int, errmsg: str = "") -> None:  # pylint: disable=redefined-outer-name
         self.typ = req_typ
@@ -61,7 +61,7 @@ class _Service:
         self._path = path
 
     def connect(self, detached: bool) -> socket.socket:  # pylint: disable=unused-argument
-        """A new one."""
+        """Opens a connection."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             connection.connect(self._path)
@@ -77,18 +77,18 @@ class _Service:
         return connection
 
     def disconnect(self, connection: socket.socket) -> None:
-        """Closes it."""
+        """Closes the connection."""
         connection.close()
 
 
 class _Descriptor:
-    """A connection that the caller has; each request uses a duplicate."""
+    """A connection that the caller owns; each request uses a duplicate."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def connect(self, detached: bool) -> socket.socket:  # pylint: disable=unused-argument
-        """A duplicate of it."""
+        """Returns a duplicate of the descriptor."""
         return socket.fromfd(self._descriptor, socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
     def disconnect(self, connection: socket.socket) -> None:
@@ -97,19 +97,21 @@ class _Descriptor:
 
 
 class _Program:
-    """A criu that is started for each connection (criu swrk)."""
+    """A criu process that is started for each connection (criu swrk)."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._child: subprocess.Popen[bytes] | None = None
 
     def connect(self, detached: bool) -> socket.socket:
-        """Starts it. `detached`: not as a child of this process, because that is to be dumped, and its children with it."""
+        """Starts criu. With `detached` it isn't a descendant of this process, which is to be dumped with its
+        descendants.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             words = [self._path, "swrk", str(theirs.fileno())]
             if detached:
-                # The shell in between ends at once, so that the program gets another parent.
+                # The shell ends at once, so that criu gets another parent.
                 words = ["/bin/sh", "-c", '"$@" &', "sh", *words]
             child = subprocess.Popen(words, pass_fds=[theirs.fileno()], start_new_session=detached,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -125,7 +127,7 @@ class _Program:
         return ours
 
     def disconnect(self, connection: socket.socket) -> None:
-        """Closes the connection, upon which the program ends."""
+        """Closes the connection, which ends criu."""
         connection.close()
         if self._child:
             self._child.wait()
@@ -133,31 +135,31 @@ class _Program:
 
 
 class criu:  # pylint: disable=invalid-name
-    """Sends requests. `opts` are the options of all of them, a message criu_opts.
+    """Connection to criu with options. `opts` is a message criu_opts, used by all requests.
 
-    Each method throws CRIUExceptionExternal if criu says that it failed, CRIUExceptionInternal if it couldn't be asked.
-    Not for use by several threads at once.
+    Each method throws CRIUExceptionExternal if criu reports a failure, and CRIUExceptionInternal if the connection
+    fails. Not thread-safe.
     """
 
     def __init__(self) -> None:
         self.opts: Any = rpc.criu_opts(images_dir_fd=-1)
-        self.sk: socket.socket | None = None  # the connection that page_server_chld() has left open
+        self.sk: socket.socket | None = None  # connection that page_server_chld() keeps open
         self._communication: _Service | _Descriptor | _Program = _Program("criu")
 
     def use_sk(self, sk_name: str = CR_DEFAULT_SERVICE_ADDRESS) -> None:
-        """Asks the service that listens at this path."""
+        """Uses the service that listens at this path."""
         self._communication = _Service(sk_name)
 
     def use_fd(self, fd: int) -> None:
-        """Asks over a connection that is open already; it stays the caller's."""
+        """Uses an open connection, which the caller keeps."""
         self._communication = _Descriptor(fd)
 
     def use_binary(self, bin_name: str) -> None:
-        """Asks a program, which is started for each request. The default: criu, from $PATH."""
+        """Starts this program for each request. The default is criu in $PATH."""
         self._communication = _Program(bin_name)
 
     def _ask(self, kind: int, *, options: bool = True, keep_open: bool = False, **fields: Any) -> Any:
-        """Sends a request and returns the answer to it."""
+        """Sends a request and returns its reply."""
         request = rpc.criu_req(type=kind, **fields)
         if options:
             request.opts.CopyFrom(self.opts)
@@ -172,14 +174,14 @@ class criu:  # pylint: disable=invalid-name
         return answer
 
     def _exchange(self, request: Any) -> Any:
-        # A dump without a pid is one of this process.
+        # A dump without a pid dumps this process.
         detached = request.type == rpc.DUMP and not request.opts.HasField("pid")
         connection = self.sk or self._communication.connect(detached)
         self.sk = None
         kept = False
         try:
             connection.sendall(request.SerializeToString())
-            # MSG_TRUNC: the size of the packet, which waits to be read.
+            # With MSG_TRUNC the call returns the size of the waiting packet.
             size = connection.recv_into(bytearray(1), 1, socket.MSG_PEEK | socket.MSG_TRUNC)
             if size == 0:
                 raise ConnectionError("criu has closed the connection without an answer")
@@ -192,19 +194,19 @@ class criu:  # pylint: disable=invalid-name
                 self._communication.disconnect(connection)
 
     def check(self) -> None:
-        """Whether this kernel has what criu needs."""
+        """Checks that this kernel has the features that criu needs."""
         self._ask(rpc.CHECK)
 
     def dump(self) -> Any:
-        """Dumps the tree of opts.pid, or, without one, this process. Returns criu_dump_resp."""
+        """Dumps the tree of opts.pid, or this process' tree without a pid. Returns criu_dump_resp."""
         return self._ask(rpc.DUMP).dump
 
     def pre_dump(self) -> Any:
-        """Dumps memory of the tree of opts.pid, which goes on. Returns criu_dump_resp."""
+        """Dumps memory of the tree of opts.pid, which continues to run. Returns criu_dump_resp."""
         return self._ask(rpc.PRE_DUMP).dump
 
     def restore(self) -> Any:
-        """Restores a tree. Returns criu_restore_resp, whose pid is that of the tree's root."""
+        """Restores a tree. Returns criu_restore_resp, whose pid is that of the root."""
         return self._ask(rpc.RESTORE).restore
 
     def page_server_chld(self) -> Any:
@@ -212,14 +214,14 @@ class criu:  # pylint: disable=invalid-name
         return self._ask(rpc.PAGE_SERVER_CHLD, keep_open=True).ps
 
     def wait_pid(self, pid: int) -> int:
-        """Waits for a child of criu; returns its status as waitpid(2) has it."""
+        """Waits for a child of criu; returns its status in the format of waitpid(2)."""
         return self._ask(rpc.WAIT_PID, options=False, pid=pid).status
 
     def version(self) -> Any:
-        """criu's own version, as criu_version."""
+        """Returns the version of criu, as criu_version."""
         return self._ask(rpc.VERSION).version
 
     def feature_check(self, *features: str) -> dict[str, bool]:
-        """Which of some features (mem_track, lazy_pages, pidfd_store) this kernel has."""
+        """Returns which of the features (mem_track, lazy_pages, pidfd_store) this kernel has."""
         answer = self._ask(rpc.FEATURE_CHECK, features=rpc.criu_features(**{name: True for name in features}))
         return {name: getattr(answer.features, name) for name in features}

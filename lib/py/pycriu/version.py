@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""The version of criu whose images and requests these are."""
+"""Version of criu to which these images and requests belong."""
 
 __version__ = "4.2"

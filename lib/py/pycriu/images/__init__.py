@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""Image files of criu: read, written, and as dicts."""
+"""Reads and writes image files of criu, as dicts."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ __all__ = ["ImageError", "ImageReader", "ImageWriter", "MagicException", "Stream
 
 
 def __getattr__(name: str) -> Any:
-    """Classes of messages are found here, too: pycriu.images.core_entry."""
+    """Makes message classes attributes of this package: pycriu.images.core_entry."""
     return getattr(pb, name)

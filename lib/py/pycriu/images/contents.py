@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""The bytes that stand behind records of some kinds of images, and the "extra" of an entry that they become."""
+"""Bytes that follow the records of some image kinds, and their representation as "extra" of an entry."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any, BinaryIO
 from .. import _schema
 from . import pb2dict
 
-# What is read at a time. A multiple of 57, which is what a line of base64 holds, so that pieces can be encoded one by one.
+# Bytes per read. A line of base64 holds 57 bytes, so pieces of a multiple of 57 can be encoded one by one.
 PIECE = 57 * 16384
 
 
 class ImageError(Exception):
-    """A file that is no image, or a damaged one."""
+    """Error for a file that isn't an image, or is damaged."""
 
 
 def read_exactly(stream: BinaryIO, size: int, what: str = "content") -> bytes:
-    """The next `size` bytes; ImageError if there are fewer."""
+    """Reads `size` bytes; ImageError if there are fewer."""
     data = stream.read(size)
     if len(data) != size:
         raise ImageError(f"The image ends in the middle of its {what}: {size - len(data)} bytes are missing")
@@ -30,7 +30,7 @@ def read_exactly(stream: BinaryIO, size: int, what: str = "content") -> bytes:
 
 
 def read_size(stream: BinaryIO) -> int | None:
-    """The size in front of a record, or None at the end of the file."""
+    """Reads the size before a record. None at the end of the file."""
     word = stream.read(4)
     if not word:
         return None
@@ -40,13 +40,13 @@ def read_size(stream: BinaryIO) -> int | None:
 
 
 def write_record(stream: BinaryIO, record: bytes) -> None:
-    """A record with its size in front."""
+    """Writes a record with its size before it."""
     stream.write(struct.pack("<I", len(record)))
     stream.write(record)
 
 
 def pieces(stream: BinaryIO, size: int | None) -> Iterator[bytes]:
-    """The next `size` bytes, or all that follow, in pieces of PIECE bytes but for the last."""
+    """Yields the next `size` bytes, or all remaining ones, in pieces of PIECE bytes. The last piece may be shorter."""
     while size is None or size > 0:
         if size is None:
             piece = stream.read(PIECE)
@@ -59,51 +59,51 @@ def pieces(stream: BinaryIO, size: int | None) -> Iterator[bytes]:
 
 
 def skip(stream: BinaryIO, size: int | None) -> int:
-    """Passes over bytes, of a pipe too; returns how many."""
+    """Skips bytes, also of a pipe; returns how many."""
     return sum(len(piece) for piece in pieces(stream, size))
 
 
 def encoded(data: bytes) -> str:
-    """Bytes as JSON has them: base64 in lines of 76 characters."""
+    """Encodes bytes for JSON: base64 in lines of 76 characters."""
     return base64.encodebytes(data).decode()
 
 
 def decoded(text: str) -> bytes:
-    """The reverse of encoded()."""
+    """Reverses encoded()."""
     return base64.decodebytes(text.encode())
 
 
 def padding(size: int, unit: int) -> int:
-    """How many bytes are missing to a multiple of `unit`."""
+    """Returns how many bytes are missing to a multiple of `unit`."""
     return -size % unit
 
 
 class Content:
-    """What follows records of a kind. `entry` is always the record's message."""
+    """Bytes behind records of a kind. `entry` is always the record's message."""
 
     def follows(self, entry: Any) -> bool:  # pylint: disable=unused-argument
-        """Whether entries of this sort have an "extra" at all."""
+        """Returns whether this entry has an "extra"."""
         return True
 
     def read(self, stream: BinaryIO, entry: Any) -> Any:
-        """The value of "extra"."""
+        """Reads the value of "extra"."""
         raise NotImplementedError
 
     def stream(self, stream: BinaryIO, entry: Any) -> Iterator[str] | None:
-        """Pieces of the text that "extra" is, if it is one that may be large; else None, and nothing has been read."""
+        """Yields pieces of an "extra" that is a text and may be large. Otherwise returns None and reads nothing."""
         return None
 
     def skip(self, stream: BinaryIO, entry: Any) -> int:
-        """Passes over it; returns its size without padding."""
+        """Skips the bytes; returns their size without padding."""
         raise NotImplementedError
 
     def write(self, value: Any, stream: BinaryIO, entry: Any) -> None:
-        """Writes what read() has returned."""
+        """Writes a value that read() has returned."""
         raise NotImplementedError
 
 
 class Sized(Content):
-    """Bytes whose number is in the message, filled up with zeroes to a multiple of `padding`."""
+    """Bytes whose size is in the message, padded with zeroes to a multiple of `padding`."""
 
     def __init__(self, size: Callable[[Any], int], padding: int = 1) -> None:  # pylint: disable=redefined-outer-name
         self._size = size
@@ -132,8 +132,9 @@ class Sized(Content):
 
 
 class GhostFile(Content):
-    """Of a file without a name: all that follows the first record, unless that says that there are chunks, which are
-    records of their own."""
+    """Content of a ghost file: all bytes behind the first record. If that record announces chunks, these are separate
+    records.
+    """
 
     @staticmethod
     def _is_chunk(entry: Any) -> bool:
@@ -159,7 +160,7 @@ class GhostFile(Content):
 
 
 class TcpQueues(Content):
-    """What a connection has received and sent."""
+    """Receive and send queue of a TCP connection."""
 
     def read(self, stream: BinaryIO, entry: Any) -> dict[str, str]:
         return {"inq": encoded(read_exactly(stream, entry.inq_len)), "outq": encoded(read_exactly(stream, entry.outq_len))}
@@ -176,7 +177,7 @@ class TcpQueues(Content):
 
 
 class Semaphores(Content):
-    """Values of the semaphores of a set: 16 bits each, filled up to a multiple of 8 bytes."""
+    """Values of a semaphore set: 16 bits each, padded to a multiple of 8 bytes."""
 
     def read(self, stream: BinaryIO, entry: Any) -> list[int]:
         values = array.array("H", read_exactly(stream, 2 * entry.nsems))
@@ -198,8 +199,9 @@ class Semaphores(Content):
 
 
 class Messages(Content):
-    """The messages of a queue: for each a record and its text, filled up to a multiple of 8 bytes. As JSON it is a list
-    in which records and texts take turns."""
+    """Messages of a queue: for each a record and its text, padded to a multiple of 8 bytes. In JSON it is a list in
+    which records and texts alternate.
+    """
 
     @staticmethod
     def _heads(stream: BinaryIO, entry: Any) -> Iterator[Any]:

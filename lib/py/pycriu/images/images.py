@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""Image files as dicts: {"magic": NAME, "entries": [...]}, each entry a message (pb2dict) and, for some kinds, an "extra"
+"""Image files as dicts: {"magic": NAME, "entries": [...]}. Each entry is a message (pb2dict). Some kinds add an "extra"
 (contents).
 
-load(), loads(), dump() and dumps() handle a whole image. ImageReader and ImageWriter do it entry by entry, for images
-that are larger than one likes to have in memory.
+load(), loads(), dump() and dumps() handle a whole image. ImageReader and ImageWriter work entry by entry, for images
+that don't fit into memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .kinds import BY_MAGIC, COMMON_MAGIC, KINDS, SERVICE_MAGIC, Kind
 
 
 class MagicException(ImageError):
-    """A file whose first bytes are no magic number of an image. `magic` is the number that stands there."""
+    """Error for a file without an image's magic number. `magic` is the number that the file has."""
 
     def __init__(self, magic: int) -> None:
         super().__init__(f"Unknown magic {magic:#x}")
@@ -28,7 +28,7 @@ class MagicException(ImageError):
 
 
 class Streamed:
-    """The "extra" of an entry that wasn't loaded: iterate over it for pieces of its text, before the next entry."""
+    """"extra" of an entry that isn't loaded. It yields pieces of its text, and must be used before the next entry."""
 
     def __init__(self, text: Iterator[str]) -> None:
         self._text = text
@@ -46,9 +46,10 @@ def _size_for_people(size: float) -> str:
 
 
 class ImageReader:
-    """Reads an image from a file or pipe, which is used while entries are read and isn't closed.
+    """Reader of an image in a file or pipe. It reads entries on demand, and doesn't close the file.
 
-    `magic` is the kind's name. Throws MagicException for what is no image, ImageError for a damaged one.
+    `magic` is the kind's name. Throws MagicException for a file that isn't an image, and ImageError for a damaged
+    one.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -70,13 +71,15 @@ class ImageReader:
         return struct.unpack("<I", word)[0]
 
     def entries(self, pretty: bool = False, no_payload: bool = False, streamed: bool = False) -> Iterator[dict[str, Any]]:
-        """All entries. `pretty`: numbers as people like to read them. `no_payload`: an "extra" is its size in words.
-        `streamed`: an "extra" that may be large is a Streamed."""
+        """Yields all entries. `pretty`: numbers in readable form. `no_payload`: "extra" is its size as text.
+        `streamed`: "extra" is a Streamed if it may be large.
+        """
         return self._each(lambda record, message: self._entry(record, message, pretty, no_payload, streamed))
 
     def messages(self) -> Iterator[Any]:
-        """All records as protobuf messages, whose strings are bytes and whose enumerations are numbers; what follows
-        them is passed over."""
+        """Yields all records as protobuf messages with strings as bytes and enumerations as numbers. Skips the bytes
+        behind records.
+        """
         return self._each(self._bare)
 
     def _bare(self, _: bytes, message: Any) -> Any:
@@ -93,7 +96,7 @@ class ImageReader:
             message = create()
             try:
                 message.ParseFromString(record)
-            except Exception as error:  # the class of this exception isn't the same in all versions of protobuf
+            except Exception as error:  # its class differs between versions of protobuf
                 raise ImageError(f"A record of an image of kind {self.magic} can't be understood: {error}") from error
             yield use(record, message)
             create = schema.message(self._kind.message)
@@ -117,7 +120,7 @@ class ImageReader:
 
 
 class ImageWriter:
-    """Writes an image into a file or pipe, entry by entry. KeyError if there is no kind of that name."""
+    """Writer of an image to a file or pipe, entry by entry. KeyError for an unknown kind."""
 
     def __init__(self, stream: BinaryIO, magic: str) -> None:
         self._stream = stream
@@ -128,7 +131,7 @@ class ImageWriter:
         stream.write(struct.pack("<I", self._kind.magic))
 
     def write(self, entry: dict[str, Any]) -> None:
-        """Adds an entry. ValueError or ImageError if it isn't one of this kind."""
+        """Adds an entry. ValueError or ImageError if it doesn't belong to this kind."""
         fields = dict(entry)
         extra = fields.pop("extra", None)
         message = pb2dict.dict2pb(fields, _schema.lenient().message(self._message)())
@@ -146,32 +149,32 @@ class ImageWriter:
 
 
 def load(f: BinaryIO, pretty: bool = False, no_payload: bool = False) -> dict[str, Any]:
-    """Reads an image from a file that is open in binary mode. Throws MagicException, ImageError."""
+    """Reads an image from a file that is open in binary mode. Throws MagicException and ImageError."""
     reader = ImageReader(f)
     return {"magic": reader.magic, "entries": list(reader.entries(pretty, no_payload))}
 
 
 def loads(s: bytes, pretty: bool = False) -> dict[str, Any]:
-    """Reads an image that is in memory."""
+    """Reads an image from bytes."""
     return load(io.BytesIO(s), pretty)
 
 
 def dump(img: dict[str, Any], f: BinaryIO) -> None:
-    """Writes an image into a file that is open in binary mode. Throws KeyError, ValueError, ImageError."""
+    """Writes an image into a file that is open in binary mode. Throws KeyError, ValueError and ImageError."""
     writer = ImageWriter(f, img["magic"])
     for entry in img["entries"]:
         writer.write(entry)
 
 
 def dumps(img: dict[str, Any]) -> bytes:
-    """The bytes of an image."""
+    """Returns the bytes of an image."""
     f = io.BytesIO()
     dump(img, f)
     return f.getvalue()
 
 
 def info(f: BinaryIO) -> dict[str, Any]:
-    """The kind of an image and how many entries it has, not counting the one at the front of a pagemap."""
+    """Returns the kind of an image and its number of entries, without the head of a pagemap."""
     reader = ImageReader(f)
     count = sum(1 for _ in reader.messages())
     return {"magic": reader.magic, "count": count - (reader.magic == "PAGEMAP" and count > 0)}

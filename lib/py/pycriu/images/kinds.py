@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""The kinds of image files that consist of records: the one table of their magic numbers, messages and contents."""
+"""Kinds of image files that consist of records: the only table of their magic numbers, messages and contents."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import dataclasses
 
 from . import contents
 
-COMMON_MAGIC = 0x54564319   # in front of most kinds' own magic number
-SERVICE_MAGIC = 0x55105940  # in front of that of files which live in the work directory
+COMMON_MAGIC = 0x54564319   # precedes the magic number of most kinds
+SERVICE_MAGIC = 0x55105940  # precedes the magic number of files in the work directory
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """What a file is made of.
+    """Format of a file.
 
-    ``head`` is the magic number in front of the kind's own one, 0 if there is none. ``message`` is what every record
-    holds, except that the first one holds ``first`` if that is said. ``content`` knows the bytes behind records.
+    ``head`` is the number before the kind's magic number; 0 means none. ``message`` is the type of every record,
+    except that the first one has type ``first`` if it is set. ``content`` reads and writes the bytes behind records.
     """
 
     tag: str
@@ -81,7 +81,7 @@ KINDS: dict[str, Kind] = {kind.tag: kind for kind in (
     Kind("BINFMT_MISC", 0x67343323, "binfmt_misc_entry"),
     Kind("NETNS", 0x55933752, "netns_entry"),
     Kind("NETDEV", 0x57373951, "net_device_entry"),
-    # what versions before 4.2 kept in files of their own
+    # files of versions before 4.2
     Kind("CREDS", 0x54023547, "creds_entry"),
     Kind("SIGACT", 0x55344201, "sa_entry"),
     Kind("VMAS", 0x54123737, "vma_entry"),
@@ -112,5 +112,5 @@ KINDS: dict[str, Kind] = {kind.tag: kind for kind in (
     Kind("TTY_FILES", 0x59433025, "tty_file_entry"),
 )}
 
-# Of two kinds with one number (SIGNAL, PSIGNAL) the first.
+# Of two kinds with the same number (SIGNAL, PSIGNAL) it has the first.
 BY_MAGIC: dict[int, Kind] = {kind.magic: kind for kind in reversed(KINDS.values())}

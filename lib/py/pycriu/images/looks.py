@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""How numbers of images are shown to people (`crit decode --pretty`), and how they are read back.
+"""Readable form of numbers in images (`crit decode --pretty`), and its reverse.
 
-opts.proto says by which of these ways a field is shown. The names are those that the kernel's headers have, or, for what
-only criu knows, those that images of criu have always been shown with.
+opts.proto says which form a field has. Names are those of the kernel's headers. Values that only criu defines have
+the names that crit has always shown.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _FLAGS = {
     "pmap.flags": {"PE_PARENT": 1 << 0, "PE_LAZY": 1 << 1, "PE_PRESENT": 1 << 2},
 }
 
-# (criu).dict and the field's name → names of values. The states of a task aren't what criu means by
-# them (2 is a zombie, 3 a stopped task): so other tools write and read them, and with those JSON is exchanged.
+# (criu).dict and the field's name → names of values. The names of task_state are wrong (for criu 2 is a zombie, 3 a
+# stopped task), but other tools exchange JSON with these names.
 _NAMES = {
     ("gen", "task_state"): {1: "Alive", 3: "Zombie", 6: "Stopped"},
     ("sk", "family"): {1: "UNIX", 2: "INET", 10: "INET6", 16: "NETLINK", 17: "PACKET"},
@@ -42,11 +42,11 @@ _NAMES = {
 }
 _NUMBERS = {key: {name: number for number, name in names.items()} for key, names in _NAMES.items()}
 
-_MINOR_BITS = 20  # of a device number as the kernel has it
+_MINOR_BITS = 20  # of a device number in the kernel's format
 
 
 def show_flags(kind: str, value: int) -> str:
-    """Names of the bits that are set, joined by " | "; bits without a name as one hexadecimal number at the end."""
+    """Returns the names of the set bits, joined by " | ". Bits without a name follow as one hexadecimal number."""
     known = _FLAGS.get(kind)
     if known is None:
         return hex(value)
@@ -61,7 +61,7 @@ def show_flags(kind: str, value: int) -> str:
 
 
 def read_flags(kind: str, text: str) -> int:
-    """The reverse of show_flags(); ValueError for a name that isn't known."""
+    """Reverses show_flags(); ValueError for an unknown name."""
     value = 0
     known = _FLAGS.get(kind, {})
     for word in filter(None, map(str.strip, text.split("|"))):
@@ -70,25 +70,25 @@ def read_flags(kind: str, text: str) -> int:
 
 
 def show_name(table: str, field: str, value: int) -> str | int:
-    """The name of a value, or the value if it has none."""
+    """Returns the name of a value, or the value if it has none."""
     return _NAMES.get((table, field), {}).get(value, value)
 
 
 def read_name(table: str, field: str, text: str) -> int:
-    """The reverse of show_name(); ValueError for a name that isn't known."""
+    """Reverses show_name(); ValueError for an unknown name."""
     known = _NUMBERS.get((table, field), {})
     return known[text] if text in known else int(text, 0)
 
 
 def show_device(value: int, old: bool) -> str:
-    """A device as MAJOR:MINOR. `old`: the number is as user space has it, in place of the kernel's."""
+    """Returns a device as MAJOR:MINOR. `old`: the number has the format of user space instead of the kernel's."""
     if old:
         return f"{os.major(value)}:{os.minor(value)}"
     return f"{value >> _MINOR_BITS}:{value & ((1 << _MINOR_BITS) - 1)}"
 
 
 def read_device(text: str, old: bool) -> int:
-    """The reverse of show_device(). A plain number is one already."""
+    """Reverses show_device(). Plain numbers are accepted, too."""
     major, colon, minor = text.partition(":")
     if not colon:
         return int(text, 0)

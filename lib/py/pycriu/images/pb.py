@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""The classes of all image messages, by the names of the .proto files: ``pb.core_entry()``."""
+"""Classes of all image messages, by the names of the .proto files: ``pb.core_entry()``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""Messages as the dicts that crit's JSON consists of, and back.
+"""Converts messages to the dicts of crit's JSON, and back.
 
-A dict has the fields that are set, by name and in the order of their numbers. Bytes are base64 text, names of Unix sockets
-quoted-printable, enumerations go by name. Text that isn't UTF-8 has lone surrogates for what can't be decoded, as names
-of files do in Python. Fields that no .proto file describes, of a newer criu, are one more item, UNKNOWN: their bytes.
+A dict has the set fields by name, in the order of their numbers. Bytes are base64 text, names of Unix sockets
+quoted-printable, and enumerations names. Bytes that aren't UTF-8 become lone surrogates, as in Python's file names.
+Fields of a newer criu that no .proto file describes are one item, UNKNOWN, with their bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIGNED = {Field.TYPE_INT32, Field.TYPE_SINT32, Field.TYPE_SFIXED32, Field.TYPE_
 
 
 def _quoted(value: bytes) -> str:
-    """Quoted-printable text, with line breaks quoted if they would be changed otherwise."""
+    """Returns quoted-printable text. Quotes line breaks that would be changed otherwise."""
     text = quopri.encodestring(value)
     if quopri.decodestring(text) != value:
         text = b"".join(b"=%02X" % byte if byte < 33 or byte > 126 or byte == 61 else bytes([byte]) for byte in value)
@@ -44,8 +44,9 @@ def _to_text(value: Any) -> str:
 
 
 class _Codec:
-    """One field in both directions: `show` makes JSON of a single value, `show_pretty` what people like to read, and
-    `read` takes either."""
+    """Converter of one field. `show` returns JSON of a single value, `show_pretty` its readable form; `read` accepts
+    both.
+    """
 
     __slots__ = ("facts", "name", "repeated", "is_message", "is_address", "show", "show_pretty", "read")
 
@@ -96,7 +97,7 @@ class _Codec:
 
         def read(value: Any) -> int:
             number = parse(value) if isinstance(value, str) else int(value)
-            # A negative number where the format has none stands for its two's complement (offsets of clocks).
+            # A negative number in an unsigned field is its two's complement (offsets of clocks).
             return number & ((1 << bits) - 1) if bits and number < 0 else number
 
         self.read = read
@@ -104,19 +105,19 @@ class _Codec:
 
 @functools.lru_cache(maxsize=None)
 def _codecs(message: str) -> tuple[dict[int, _Codec], dict[str, _Codec]]:
-    """The fields of a message by number and by name."""
+    """Returns the fields of a message by number and by name."""
     by_number = {number: _Codec(facts) for number, facts in _schema.fields_of(message).items()}
     return by_number, {codec.name: codec for codec in by_number.values()}
 
 
 def _show_address(words: Any) -> str:
-    """An address whose words are in network byte order."""
+    """Formats an address whose words are in network byte order."""
     packed = struct.pack(f"={len(words)}I", *words)
     return ipaddress.ip_address(packed).compressed
 
 
 def pb2dict(pb: Any, pretty: bool = False, is_hex: bool = False) -> dict[str, Any]:
-    """The fields of a message that are set. `pretty`: numbers as people read them. `is_hex`: all of them in base 16."""
+    """Returns the set fields of a message. `pretty`: numbers in readable form. `is_hex`: all numbers in base 16."""
     codecs = _codecs(pb.DESCRIPTOR.full_name)[0]
     result: dict[str, Any] = {}
     for descriptor, value in pb.ListFields():
@@ -140,7 +141,7 @@ def pb2dict(pb: Any, pretty: bool = False, is_hex: bool = False) -> dict[str, An
 
 
 def dict2pb(d: dict[str, Any], pb: Any) -> Any:
-    """Puts fields into a message and returns it. ValueError for a field or a value that it can't have."""
+    """Sets fields of a message and returns it. ValueError for an unknown field or an invalid value."""
     codecs = _codecs(pb.DESCRIPTOR.full_name)[1]
     for name, value in d.items():
         codec = codecs.get(name)
@@ -158,7 +159,7 @@ def dict2pb(d: dict[str, Any], pb: Any) -> Any:
 
 
 def _set(pb: Any, codec: _Codec, value: Any) -> None:
-    """Puts one field into a message."""
+    """Sets one field of a message."""
     if codec.is_message:
         if codec.repeated:
             for item in value:
@@ -181,7 +182,7 @@ def _set(pb: Any, codec: _Codec, value: Any) -> None:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of the wire format and where it ends."""
+    """Returns a varint of the wire format and its end."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -193,7 +194,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _unknown(message: Any, known: dict[int, _Codec]) -> bytes:
-    """The bytes of those fields of a message that aren't described."""
+    """Returns the bytes of a message's fields that no .proto file describes."""
     data = message.SerializePartialToString()
     at, found = 0, b""
     while at < len(data):
@@ -213,7 +214,7 @@ def _unknown(message: Any, known: dict[int, _Codec]) -> bytes:
 
 
 def add_unknown(message: Any, result: dict[str, Any]) -> None:
-    """Adds what pb2dict() has left out of its result: fields that aren't described, here and in messages within."""
+    """Adds fields that no .proto file describes to a result of pb2dict(), also in nested messages."""
     codecs = _codecs(message.DESCRIPTOR.full_name)[0]
     for descriptor, value in message.ListFields():
         codec = codecs[descriptor.number]
