@@ -149,7 +149,7 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
     const auto status = readThreadStatus(pid_);
     if (!status)
         throw TraceeGone(ESRCH, join("process ", pid_));
-    // A zombie thread counts until it is reaped, so those that the kernel counted are added.
+    // A zombie thread counts until it is reaped, so the threads that the kernel counted are added.
     const auto lingering = std::count_if(dead.begin(), dead.end(), [this](pid_t tid) {
         const auto thread = readThreadStatus(tid);
         return thread && thread->process == pid_;

@@ -183,7 +183,7 @@ TEST_CASE("one thread of a frozen process runs, and stops again") {
         awaitRounds(run);
         CHECK(standsStill(shared->otherRuns));
         if (round == 0)
-            continue;  // that the destructor stops the thread
+            continue;  // the destructor stops the thread
         run.stop();
         CHECK(standsStill(shared->helperRuns));
     }

@@ -34,7 +34,7 @@ def read_driver_image(checkpoint: Checkpoint, file: str, message: str) -> Any:
         raise CheckpointError(f"{checkpoint.name(file)} is too short")
     try:
         return _schema.lenient().message(message).FromString(data)
-    except Exception as error:  # its class differs between versions of protobuf
+    except Exception as error:  # versions of protobuf have different classes
         raise CheckpointError(f"{checkpoint.name(file)}: {error}") from error
 
 
@@ -72,9 +72,7 @@ def _user_of(checkpoint: Checkpoint, file: int) -> int:
 
 
 def _amd_render(checkpoint: Checkpoint) -> Iterator[Gpu]:
-    """Yields render nodes with buffers that the compute driver doesn't know: graphics, video, and those that HIP
-    creates.
-    """
+    """Yields render nodes with buffers that the compute driver doesn't know: of graphics, video, and HIP."""
     for file in checkpoint.files_like("amdgpu-renderD-"):
         node = read_driver_image(checkpoint, file, "criu_render_node")
         if not node.bo_entries:

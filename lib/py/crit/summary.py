@@ -143,7 +143,7 @@ def _sockets(checkpoint: Checkpoint) -> Iterator[str]:
 
 
 def _namespaces(checkpoint: Checkpoint) -> Iterator[str]:
-    """Yields private namespaces of the tree, which are those that criu wasn't in."""
+    """Yields private namespaces of the tree, in which criu wasn't."""
     outside = checkpoint.inventory.get("root_ids", {})
     found = []
     for kind in _NAMESPACES:

@@ -17,7 +17,7 @@ namespace compel::blob {
 struct Command {
     std::uint32_t number;
     std::span<const std::byte> payload;
-    /// Descriptors of the command. serve() closes them after the answer, except those that takeFd() returned.
+    /// Descriptors of the command. serve() closes them after the answer, except for results of takeFd().
     std::span<int> fds;
 
     /// Transfers ownership of a descriptor to the handler. Returns -1 if no descriptor has this index.

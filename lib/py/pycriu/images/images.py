@@ -96,7 +96,7 @@ class ImageReader:
             message = create()
             try:
                 message.ParseFromString(record)
-            except Exception as error:  # its class differs between versions of protobuf
+            except Exception as error:  # versions of protobuf have different classes
                 raise ImageError(f"A record of an image of kind {self.magic} can't be understood: {error}") from error
             yield use(record, message)
             create = schema.message(self._kind.message)

@@ -112,5 +112,5 @@ KINDS: dict[str, Kind] = {kind.tag: kind for kind in (
     Kind("TTY_FILES", 0x59433025, "tty_file_entry"),
 )}
 
-# Of two kinds with the same number (SIGNAL, PSIGNAL) it has the first.
+# If two kinds have the same number (SIGNAL, PSIGNAL), it has the first.
 BY_MAGIC: dict[int, Kind] = {kind.magic: kind for kind in reversed(KINDS.values())}

@@ -42,7 +42,7 @@ _NAMES = {
 }
 _NUMBERS = {key: {name: number for number, name in names.items()} for key, names in _NAMES.items()}
 
-_MINOR_BITS = 20  # of a device number in the kernel's format
+_MINOR_BITS = 20  # minor bits of a device number in the kernel's format
 
 
 def show_flags(kind: str, value: int) -> str:
