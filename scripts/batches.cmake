@@ -1,13 +1,13 @@
-# Compiling sources in batches. What a source includes, and what it makes out of templates of libraries, takes most of the
-# compiler's time: a batch, which is a source that includes others, takes it once. With -DCRIU_UNITY=OFF every source is
-# compiled alone, which is quicker for who changes a source again and again.
+# Compiles sources in batches: a batch is a source that includes others. The compiler spends most of its time on headers
+# and templates of libraries, and a batch processes them only once. With -DCRIU_UNITY=OFF every source is compiled
+# alone, which is faster for repeated changes of one source.
 option(CRIU_UNITY "Compile sources in batches, for a build of everything" ON)
 
-# batch_sources(TARGET [SIZE n] [APART folder...]): the target's C++ sources, those of a layer in batches of n at most, and
-# those of a folder of APART in batches of their own. Sources of a processor's folder (arch/) share no batch with others:
-# test/aarch64/cross_check compiles the other batches for another processor. A source with options of its own, or with the
-# property SKIP_UNITY_BUILD_INCLUSION, is compiled alone. Sources of a batch share one anonymous namespace, so names in it
-# differ within a layer.
+# batch_sources(TARGET [SIZE n] [APART folder...]): batches the target's C++ sources. The sources of a layer form
+# batches of at most n. Sources of an APART folder form batches of their own. Sources of a processor's folder (arch/)
+# aren't batched with others, because test/aarch64/cross_check compiles the other batches for another processor. A
+# source with options of its own, or with the property SKIP_UNITY_BUILD_INCLUSION, is compiled alone. Sources of a batch
+# share one anonymous namespace, so the names in it must be unique within a layer.
 function(batch_sources target)
   if(NOT CRIU_UNITY)
     return()
@@ -25,7 +25,8 @@ function(batch_sources target)
     if(alone OR includes OR definitions OR NOT source MATCHES "\\.cpp$")
       continue()
     endif()
-    # By their names below the root of the tree, batches are the same wherever it stands: a compiler cache knows them.
+    # Paths relative to the root make batches independent of the tree's location, so that a compiler cache recognizes
+    # them.
     cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
     cmake_path(IS_PREFIX PROJECT_SOURCE_DIR ${path} in_tree)
@@ -33,7 +34,7 @@ function(batch_sources target)
     if(generated OR NOT in_tree)
       continue()
     endif()
-    # Rooms of a layer (criu/engine/dump/dump) share batches, since small ones would be batches of few sources.
+    # Rooms of a layer (criu/engine/dump/dump) share batches. A batch for each small room would have few sources.
     cmake_path(GET name PARENT_PATH folder)
     if(NOT folder IN_LIST ARG_APART)
       set(arch)
@@ -51,7 +52,7 @@ function(batch_sources target)
   list(REMOVE_DUPLICATES folders)
 
   foreach(folder IN LISTS folders)
-    # As many as are needed, all of about the same size.
+    # As few batches as possible, all of about the same size.
     list(LENGTH names_${folder} count)
     math(EXPR batches "(${count} + ${ARG_SIZE} - 1) / ${ARG_SIZE}")
     foreach(batch RANGE 1 ${batches})
@@ -69,8 +70,8 @@ function(batch_sources target)
       set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_batches/${folder}_${batch}.cpp)
       file(CONFIGURE OUTPUT ${file} CONTENT "${content}" @ONLY)
       target_sources(${target} PRIVATE ${file})
-      # To GCC the sources in a batch are headers, in whose types it wants no anonymous namespace. That it collects garbage
-      # in between saves a tenth of the memory and takes a tenth of the time.
+      # GCC treats the sources in a batch as headers, and warns about anonymous namespaces in their types. Less frequent
+      # garbage collection costs a tenth more memory and saves a tenth of the time.
       set_source_files_properties(${file} PROPERTIES
         COMPILE_OPTIONS "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;--param=ggc-min-heapsize=524288>")
     endforeach()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The processes that scripts/demo dumps and restores. Each appends one line per tick to a report, from which the
-// script sees whether anything was lost, repeated or changed.
+// Processes that scripts/demo dumps and restores. Each appends one line per tick to a report. The script reads there
+// whether anything was lost, repeated or changed.
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ std::uint64_t checksum(std::span<const std::uint64_t> words) {
     return sum;
 }
 
-/// Words no other run has.
+/// Returns random words, different in each run.
 std::vector<std::uint64_t> randomWords(std::size_t count) {
     std::uint64_t seed = 0;
     if (::getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
@@ -57,7 +57,7 @@ public:
         if (fd_ < 0)
             die(path);
     }
-    /// Writes at the descriptor's own offset: a restored one must go on where the dumped one was.
+    /// Writes at the descriptor's offset, so that a restored process continues where the dumped one was.
     void line(const std::string& text) const {
         if (::write(fd_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
             die("report");
@@ -67,7 +67,7 @@ private:
     int fd_;
 };
 
-/// A file that has no name any more.
+/// A file that was deleted while it is open.
 class NamelessFile {
 public:
     explicit NamelessFile(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
@@ -90,7 +90,7 @@ private:
     int fd_;
 };
 
-/// Much memory, threads that count, and a deleted file.
+/// Uses much memory, threads that count, and a deleted file.
 void calculate(const char* path) {
     const Report report(path);
     const std::vector<std::uint64_t> memory = randomWords(kWords);
@@ -113,7 +113,7 @@ void calculate(const char* path) {
     }
 }
 
-/// Numbers into a pipe, as fast as it takes them: it is always full.
+/// Writes numbers into a pipe as fast as possible, so that the pipe is always full.
 void send() {
     for (std::uint64_t number = 1;; ++number) {
         const std::string text = std::to_string(number) + "\n";
@@ -122,7 +122,7 @@ void send() {
     }
 }
 
-/// Takes them out again, slowly, and checks that each is the next one.
+/// Reads the numbers slowly, and checks their order.
 void receive(const char* path) {
     const Report report(path);
     std::uint64_t last = 0;

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How many of the project's own headers each source includes, directly or by way of others: its header closure."""
+"""Header closures: how many of the project's own headers each source includes, directly or indirectly."""
 
 import os
 import re
 
-# A source that is above is compiled anew whenever one of so many headers changes, and can hardly be tested alone.
+# Limit for a closure. A larger one makes a source compile again after most changes, and hard to test alone.
 LIMIT = 60
-# Sources that only compose the work of others.
+# Sources without a limit, because they only combine other parts.
 COMPOSERS = ("criu/engine/dump/tasks/dump_task.cpp",)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(compel/[^>]+)>)', re.M)
 
 
 class Headers:
-    """Who includes whom. Generated headers (images/…) count like others, but what they include doesn't."""
+    """Include graph. Generated headers (images/…) count, but the headers that they include don't."""
 
     def __init__(self, root, names):
         self.root = root
@@ -21,14 +21,14 @@ class Headers:
         self.known = {}
 
     def resolve(self, include):
-        """The path of an included header; None for one that isn't of the project."""
+        """Returns the path of an included header; None if it isn't one of the project."""
         for path in (include, "compel/include/" + include):
             if path in self.names:
                 return path
         return include if include.startswith("images/") else None
 
     def direct(self, path):
-        """What a file includes itself, each header once."""
+        """Returns the headers that a file includes directly, each once."""
         if path not in self.known:
             text = ""
             if path in self.names:
@@ -39,7 +39,9 @@ class Headers:
         return self.known[path]
 
     def closure(self, path, without=None):
-        """All headers that a source includes; `without`: those that are left if it doesn't include this one itself."""
+        """Returns all headers that a source includes. With `without`: as if the source didn't include that one
+        directly.
+        """
         seen = set()
         left = [header for header in self.direct(path) if header != without]
         while left:
@@ -50,7 +52,9 @@ class Headers:
         return seen
 
     def contributors(self, path):
-        """The headers that a source includes itself, with how many it would have less without each, the most first."""
+        """Returns the headers that a source includes directly, each with the number that its removal would save,
+        largest first.
+        """
         whole = len(self.closure(path))
         less = ((whole - len(self.closure(path, header)), header) for header in self.direct(path))
         return sorted(less, reverse=True)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Included before everything else by clang-tidy 14: versions before 15 can't use libstdc++'s
-// std::source_location, so it is supplied here.
+// clang-tidy includes this file before all others. Versions before 15 can't use libstdc++'s std::source_location, so
+// this file defines it.
 #pragma once
 
 #include <version>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The files of this tree."""
+"""Files of this tree."""
 
 import os
 import subprocess
@@ -8,12 +8,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def names():
-    """Their names, from the root, without what git is told to ignore."""
+    """Returns the files' paths relative to the root, without files that git ignores."""
     listed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
                             capture_output=True, text=True, check=False)
     if listed.returncode == 0:
         found = listed.stdout.splitlines()
-    else:  # unpacked from an archive
+    else:  # the tree was unpacked from an archive
         found = []
         for folder, folders, files in os.walk(ROOT):
             folders[:] = [name for name in folders if not name.startswith((".git", "build"))]

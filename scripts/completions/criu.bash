@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion for bash. Commands, options and values are asked of criu itself, so they are those of the installed version.
+# Completion for bash. It gets commands, options and values from criu itself, so they fit the installed version.
 
-# The options of a help text ($1), one a line: name, "no" if it has a no-form, "=" or " " before an argument, what the
-# argument is called, "again" if it may be repeated; separated by bars of the unlikely kind.
+# Prints the options of a help text ($1), one per line: name, "no" if it has a no-form, "=" or " " before an argument,
+# name of the argument, "again" if it may be repeated. The separator is a bar that help texts don't contain.
 _criu_options() {
     awk '
         function flush() { if (name != "") print name "\037" no "\037" link "\037" argument "\037" (text ~ /may be repeated/ ? "again" : "") }
@@ -22,7 +22,7 @@ _criu_options() {
         END { flush() }' <<<"$1"
 }
 
-# Values of an argument ($1: how it is called, $2: the option's name, $3: what was typed) into COMPREPLY.
+# Sets COMPREPLY to values of an argument ($1: its name, $2: the option's name, $3: the typed text).
 _criu_values() {
     local words=() word
     case $1 in
@@ -80,14 +80,14 @@ _criu() {
     fi
 
     local name no link argument again letter= words=()
-    # Which option the value is of: that of --name=value, or the word before.
+    # The value belongs to the option of --name=value, or to the previous word.
     [[ $current == --*=* ]] && previous=${current%%=*}
     [[ $previous == -? ]] && letter=$(sed -nE "s/^  ($previous), --(\[no-\])?([a-z-]+).*/\3/p" <<<"$help")
     while IFS=$'\037' read -r name no link argument again; do
         if [[ $previous == "--$name" || $letter == "$name" ]]; then
             if [[ $current == --*=* ]]; then
                 _criu_values "$argument" "$name" "${current#*=}"
-                # Where = doesn't separate words, the whole word is replaced.
+                # If = doesn't separate words, bash replaces the whole word.
                 [[ $COMP_WORDBREAKS == *=* ]] || COMPREPLY=("${COMPREPLY[@]/#/--$name=}")
                 return
             elif [[ $link == ' ' ]]; then
@@ -95,7 +95,7 @@ _criu() {
                 return
             fi
         fi
-        # What was given is not offered again, nor its opposite.
+        # An option that was given isn't offered again, nor its opposite.
         [[ $again || $given != *" --$name "* && $given != *" --no-$name "* ]] || continue
         words+=("--$name${link/ /}")
         [[ $no ]] && words+=("--no-$name")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion for fish. Commands, options and values are asked of criu itself, so they are those of the installed version.
+# Completion for fish. It gets commands, options and values from criu itself, so they fit the installed version.
 
-# The options of a help text on standard input, one a line: name, letter, whether it has a no-form, how its argument is
-# attached, what that is called, text; separated by tabs.
+# Prints the options of a help text on standard input, one per line: name, letter, whether it has a no-form, how its
+# argument is attached, name of the argument, text. Tabs separate them.
 function __criu_options
     awk '
         function flush() { if (name != "") { sub(/^ +/, "", text); gsub(/ +/, " ", text); print name "\t" letter "\t" no "\t" link "\t" argument "\t" text } }
@@ -23,7 +23,7 @@ function __criu_options
         END { flush() }'
 end
 
-# Values that an argument may have, by what it is called.
+# Prints possible values of an argument, by the argument's name.
 function __criu_values --argument-names argument
     for word in (string split '|' -- $argument)
         string match -r '^[a-z]+$|^[a-z]+:' -- $word

@@ -1,8 +1,8 @@
 #compdef criu
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion for zsh. Commands, options and values are asked of criu itself, so they are those of the installed version.
+# Completion for zsh. It gets commands, options and values from criu itself, so they fit the installed version.
 
-# What _arguments wants to know of the options of a help text ($1), one a line.
+# Prints specifications for _arguments of the options of a help text ($1), one per line.
 _criu_specs() {
     print -r -- "$1" | awk '
         function action(argument,   words, count, i, list) {
