@@ -1,13 +1,13 @@
-# Makes C and C++ of one .proto file: cmake -DPROTOC_C=… -DPROTO=…/X.proto -DPATHS=<import folders, separated by :>
-# -DBASE=X -DTO=<folder> -P generate.cmake writes, below TO,
+# Generates C and C++ from one .proto file: cmake -DPROTOC_C=… -DPROTO=…/X.proto -DPATHS=<import folders, separated by
+# :> -DBASE=X -DTO=<folder> -P generate.cmake writes below TO:
 #
-#   X.pb-c.c, X.pb-c.h   protobuf-c's, without comments, and without what is in X.fwd.h
-#   X.fwd.h              the message types as incomplete ones, and the enumerations
-#   X.fwd.hpp            that, and MessageTraits (message_traits.hpp) of each message
-#   X.hpp                all of it, and the X.hpp of what X imports
+#   X.pb-c.c, X.pb-c.h   protobuf-c's output, without comments and without the content of X.fwd.h
+#   X.fwd.h              the message types as incomplete types, and the enumerations
+#   X.fwd.hpp            X.fwd.h, and MessageTraits (message_traits.hpp) of each message
+#   X.hpp                all of these, and the X.hpp of imported files
 #
-# A file that would stay as it is isn't written, so that nothing that includes it is compiled again: a comment changes
-# none of them, and a field only X.pb-c.*.
+# A file whose content doesn't change isn't written, so that its users aren't compiled again. A changed comment changes
+# no file; a new field changes only X.pb-c.*.
 cmake_minimum_required(VERSION 3.25)
 
 function(write_changed name text)

@@ -5,8 +5,8 @@
 
 namespace criu {
 
-/// Links a message's C type to its description: MessageTraits<CoreEntry>::descriptor. The specialisations are generated
-/// with the messages, one header per .proto file ("images/core.hpp").
+/// Link from a message's C type to its descriptor: MessageTraits<CoreEntry>::descriptor. The specialisations are
+/// generated with the messages, one header per .proto file ("images/core.hpp").
 template <typename T>
 struct MessageTraits;
 
