@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What this machine's memory can do: copy_limit MIB FOLDER prints "NAME THREADS GB/s" lines. FOLDER is to be a tmpfs.
+// Measures the memory throughput of this machine: copy_limit MIB FOLDER prints "NAME THREADS GB/s" lines. FOLDER should
+// be a tmpfs.
 //   read   process_vm_readv from another process, then pwrite into a file: the work of a dump
-//   write  pread of that file into fresh memory of one's own: the work of a restore
-// Each is run once to warm up and three times to be measured; the best counts, for it is a limit.
+//   write  pread of that file into fresh private memory: the work of a restore
+// Each runs once to warm up and three times measured. The best result counts, because it is a limit.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -44,7 +45,7 @@ std::byte* fresh(std::size_t size) {
     return static_cast<std::byte*>(map);
 }
 
-// Splits [0, size) evenly between threads; returns GB/s.
+// Divides [0, size) evenly between threads; returns GB/s.
 double rate(std::size_t size, unsigned threads, const std::function<void(std::size_t, std::size_t)>& work) {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<std::thread> pool;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What this machine's loopback network can do: socket_limit MIB STREAMS prints GB/s. So many threads send memory
-// through TCP connections, and as many others take it and throw it away: the least that a page server could do. Done
-// once to warm up and three times to be measured; the best counts, for it is a limit.
+// Measures the throughput of this machine's loopback network: socket_limit MIB STREAMS prints GB/s. STREAMS threads
+// send memory over TCP connections, and as many others receive and discard it, which is the minimum work of a page
+// server. It runs once to warm up and three times measured. The best result counts, because it is a limit.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

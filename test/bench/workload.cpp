@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A process tree of a given size to be dumped and restored: workload [WHAT=COUNT]...
+// Process tree of a given size for dumps: workload [WHAT=COUNT]...
 //   memory=MIB     private memory of each process (default: 1)
-//   text=1         the memory has words of some language instead of numbers, for compression
-//   processes=N    in all (default: 1)
-//   shared=N       descriptions that all processes have: half files, half pipes
+//   text=1         memory contains words instead of numbers, for compression
+//   processes=N    number of processes (default: 1)
+//   shared=N       open file descriptions that all processes share: half files, half pipes
 //   threads=N, pipes=N, connections=N, mixed=N
-//                  of the first process: threads, pipes, TCP connections with itself, descriptors of many kinds
-//   tmpfs=MIB      in 64 files of a file system in memory, which all processes have in a mount namespace of their own
-// It says READY and sleeps. On SIGUSR1 it reads all its memory, on SIGUSR2 it writes to one page in a hundred and says
-// CHANGED, on SIGRTMIN it looks at one word and says HERE, and on SIGTERM it ends with status 0 if all is as it was.
+//                  of the root: threads, pipes, TCP connections with itself, descriptors of many kinds
+//   tmpfs=MIB      in 64 files of a tmpfs, which all processes have in a private mount namespace
+// The program prints READY and sleeps. SIGUSR1: it checks all its memory. SIGUSR2: it writes to one page in a hundred
+// and prints CHANGED. SIGRTMIN: it checks one word and prints HERE. SIGTERM: it ends with status 0 if nothing has
+// changed.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -44,7 +45,7 @@ std::uint64_t word(std::size_t index, std::uint64_t seed) {
     return (index + 1) * 0x9e3779b97f4a7c15ULL ^ seed;
 }
 
-// Eight letters: one of 64 words, which follow each other without an order that repeats.
+// Returns eight letters: one of 64 words, in an order that doesn't repeat.
 std::uint64_t letters(std::size_t index, std::uint64_t seed) {
     std::uint64_t text = word(word(index, seed) >> 58, 1);
     for (unsigned byte = 0; byte < 8; ++byte) {
@@ -77,13 +78,13 @@ public:
         return true;
     }
 
-    // One word in the middle.
+    // Checks one word in the middle.
     [[nodiscard]] bool answers() const {
         const std::size_t middle = words_.size() / 2;
         return words_[middle] == content_(middle, seed_);
     }
 
-    // Writes what is there anyway to one page in a hundred: the kernel calls such a page changed.
+    // Writes the present content to one page in a hundred. The kernel counts such a page as written.
     void change() {
         constexpr std::size_t apart = 100 * 4096 / sizeof(std::uint64_t);
         for (std::size_t i = 0; i < words_.size(); i += apart) {
@@ -150,7 +151,8 @@ bool hold_their_numbers(const std::vector<Pipe>& pipes) {
     return true;
 }
 
-// Both ends of TCP connections over the loopback device, a number on its way in each direction.
+// Opens TCP connections over the loopback device, both ends in this process, with a number in transit in each
+// direction.
 std::vector<Pipe> open_connections(unsigned count) {
     if (count == 0) {
         return {};
@@ -192,7 +194,7 @@ bool hold_their_numbers_both_ways(const std::vector<Pipe>& connections) {
     return true;
 }
 
-// Descriptors of many kinds, ten numbers for each round.
+// Descriptors of many kinds, ten for each round.
 class Mixture {
 public:
     explicit Mixture(unsigned count) {
@@ -261,7 +263,8 @@ private:
     std::vector<int> fds_;
 };
 
-// Files in a tmpfs on /mnt. Where images may be is taken out of the namespace, so that no dump contains itself.
+// Files in a tmpfs on /mnt. Mounts that may contain images are unmounted in the namespace, so that no dump contains
+// itself.
 class Files {
 public:
     explicit Files(std::size_t bytes) : each_(bytes / kFiles / sizeof(std::uint64_t)) {
@@ -333,7 +336,7 @@ void say(const char* line) {
     fflush(stdout);
 }
 
-// Until SIGTERM; does what the other signals ask for.
+// Handles signals until SIGTERM.
 void await_check(Memory& memory) {
     const sigset_t set = awaited_signals();
     for (;;) {
@@ -353,7 +356,7 @@ void await_check(Memory& memory) {
     }
 }
 
-// Children go straight to sleep; they say "ready" by one byte.
+// Starts a child, which sends one byte when it is ready, and sleeps.
 pid_t start_child(std::size_t bytes, std::uint64_t seed, bool text) {
     Pipe report{};
     if (pipe(report.data()) != 0) {
@@ -412,7 +415,7 @@ int main(int argc, char** argv) {
     const Mixture mixture(wanted["mixed"]);
     say("READY");
     if (wanted["tmpfs"] != 0) {
-        // What was open before the namespace was made lies outside of it.
+        // Files that were open before the namespace was created are on mounts outside of it.
         const int null = open("/dev/null", O_RDWR);
         for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
             require(dup2(null, fd) == fd, "/dev/null");

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The criu program from outside: exit statuses, where messages go, configuration files, completion.
+# Tests of the criu program's command line: exit statuses, destination of messages, configuration files, completion.
 # usage: cli_test.sh PATH_OF_CRIU
 set -u
 criu=$(realpath "$1")
@@ -12,7 +12,7 @@ export HOME=$work/home
 unset CRIU_CONFIG_FILE CRIU_FAULT CRIU_DEPRECATED CRIU_LIBS_DIR
 failures=0
 
-# run STATUS ARGUMENT...: runs criu, keeps its output in $out and $err, and checks its exit status.
+# run STATUS ARGUMENT...: runs criu, stores its output in $out and $err, and checks its exit status.
 run() {
     local expected=$1 status
     shift
@@ -33,7 +33,7 @@ complain() {
     failures=$((failures + 1))
 }
 
-# has TEXT PATTERN: TEXT is one that was kept, PATTERN a shell pattern it must match.
+# has TEXT PATTERN: checks that a stored text matches a shell pattern.
 has() {
     # shellcheck disable=SC2053 # it is a pattern
     [[ $1 == $2 ]] || complain "no match for '$2'"
@@ -69,7 +69,7 @@ has "$err" "*Error*CRIU_FAULT: 139 is out of range*"
 CRIU_FAULT=x run 1 check
 has "$err" "*Error*CRIU_FAULT*not a number*"
 
-# A log file lies in the work directory, is truncated, and begins with version and machine.
+# A log file is in the work directory, is truncated, and begins with version and machine.
 mkdir images logs
 echo old >logs/check.log
 run 1 dump -t 1 --external 'file[1' -D images -W logs -o check.log -v4
@@ -86,7 +86,7 @@ has "$out" "*Error (*"
 run 1 restore -D images -o check.log --verbosity=4 -verbosity=0
 has "$(<images/check.log)" ""
 
-# Configuration files: what they hold is used, and mistakes in them are named with their place.
+# criu uses the values of configuration files, and reports mistakes with file and line.
 mkdir -p home/.criu
 echo 'log-file home.log' >home/.criu/default.conf
 run 1 restore -D images
@@ -105,7 +105,7 @@ printf '\nverbosity=4 \nimages-dir images \nlog-file chosen.log \n' >chosen.conf
 run 1 restore --no-default-config --config chosen.conf
 has "$(<images/chosen.log)" "*Version*"
 
-# What decides over criu comes from files that only root and its user can change.
+# Files that control criu must be writable only by root and the user.
 chmod o+w chosen.conf
 run 1 restore -D images --no-default-config --config chosen.conf
 has "$err" "*Error*chosen.conf may be changed by others (mode 646)*"
@@ -128,7 +128,7 @@ if [[ $(id -u) = 0 ]]; then
     has "$err" "*Error*chosen.conf belongs to user 65534*"
     chown 0 chosen.conf
 
-    # A program with rights of its file lets its user decide nothing by the environment.
+    # A set-user-id criu ignores the environment of its user.
     cp "$criu" lent-criu
     chmod 4755 lent-criu
     chmod 755 .
@@ -144,7 +144,7 @@ if [[ $(id -u) = 0 ]]; then
     rm lent-criu
 fi
 
-# What the processor offers is written down, and compared.
+# `cpuinfo dump` writes the processor's features, `cpuinfo check` compares them.
 mkdir cpu
 run 1 cpuinfo check --no-default-config -D cpu
 has "$err" "*Error*cpuinfo.img*No such file*"
@@ -157,19 +157,19 @@ has "$err" "*Error*nothing*"
 run 1 cpuinfo --no-default-config -D cpu
 has "$err" "*Error*dump or check*"
 
-# Properties of cgroups are read before anything is done.
+# criu reads properties of cgroups before it changes anything.
 sleep 60 >/dev/null 2>&1 &
 program=$!
 run 1 dump --no-default-config -t $program -D images --cgroup-props '"cpu": wrong'
 has "$err" "*Error*cgroup properties, line 1*"
 kill $program
 
-# Closed standard streams don't end up as files criu opens.
+# Files that criu opens must not get the numbers of closed standard streams.
 last="criu restore with closed streams"
 "$criu" restore --no-default-config -D images -o closed.log -v4 <&- >&- 2>&-
 has "$(head -c 9 images/closed.log | tail -c 8)" "??.?????"
 
-# Completion offers what there is.
+# Completion offers existing commands and options.
 # shellcheck source=/dev/null
 source "$here/../../scripts/completions/criu.bash"
 complete_words() {
@@ -195,14 +195,14 @@ has "$out" chosen.conf
 complete_words check --tree
 has "$out" ""
 
-# ps tells the processes of criu from each other. A program in a network namespace of its own waits for that when it is
-# restored, so that a script can look at it.
+# Titles in ps distinguish criu's processes. A restored program with a private network namespace waits for the network
+# lock, so that an action script can read the titles.
 if [[ $(id -u) == 0 ]] && unshare --net true 2>/dev/null; then
     cat >look <<'SCRIPT'
 #!/bin/sh
 [ "$CRTOOLS_SCRIPT_ACTION" = "$STAGE" ] || exit 0
 for process in /proc/[0-9]*; do
-    # It may have ended meanwhile.
+    # The process may have ended since the listing.
     { tr '\0' ' ' <"$process/cmdline" && echo; } 2>/dev/null
 done >"$TITLES"
 exit 0

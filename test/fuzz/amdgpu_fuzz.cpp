@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What amdgpu reads: properties of sysfs, and images. A topology out of an image is matched with itself, where a match
-// must exist if anything is compared at all.
+// Input of amdgpu: sysfs properties and images. A topology from an image is matched with itself, which must succeed if
+// anything is compared.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What --cgroup-props says.
+// Input: the argument of --cgroup-props.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         criu::cgroup::PropertyTable table;
         table.change(std::string_view(reinterpret_cast<const char*>(data), size));
     } catch (const criu::Error&) {
-        // Malformed text is refused by an Error; anything else that gets out is a bug.
+        // An Error for malformed text is correct. Any other exception is a bug.
     }
     return 0;
 }

@@ -10,8 +10,8 @@
 
 namespace criu::fuzz {
 
-/// One target for several readers of text: the first byte chooses one, the rest is its input. That it is refused is
-/// fine.
+/// Runs one of several text parsers: the first byte chooses it, the rest is its input. An Error of the parser is
+/// correct.
 inline int readByOneOf(std::span<void (*const)(std::string_view)> readers, const std::uint8_t* data, std::size_t size) {
     if (size == 0)
         return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Configuration files and everything their values go through.
+// Input: configuration files, with all processing of their values.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::string_view text(reinterpret_cast<const char*>(data), size);
         criu::options::applySettings(criu::options::parseConfigText(text, "fuzz"), options);
     } catch (const criu::Error&) {
-        // Malformed text is refused by an Error; anything else that gets out is a bug.
+        // An Error for malformed text is correct. Any other exception is a bug.
     }
     return 0;
 }

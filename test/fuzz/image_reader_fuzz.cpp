@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Input: an image file of any kind, found by its magic. Each record that can be read must survive being written and
-// read again.
+// Input: an image file of any kind, identified by its magic. A record that can be read must stay equal when it is
+// written and read again.
 #include <cstring>
 #include <vector>
 

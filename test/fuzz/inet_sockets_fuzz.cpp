@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Readers of what the kernel and iptables say about sockets: the first byte chooses one, the rest is its input. They
-// may refuse with criu::Error and nothing else.
+// Parsers for socket data of the kernel and of iptables. The first byte chooses one, the rest is its input. They may
+// throw criu::Error and nothing else.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         kReaders[data[0] % std::size(kReaders)](bytes, {reinterpret_cast<const char*>(data + 1), size - 1});
     } catch (const Error&) {
-        // Refused, as it should be.
+        // The parser may refuse its input.
     }
     return 0;
 }

@@ -13,7 +13,7 @@
 
 namespace criu::fuzz {
 
-/// A file in memory with the given content, positioned at its start.
+/// Creates a file in memory with the given content, positioned at its start.
 inline UniqueFd fileOf(std::span<const std::uint8_t> content) {
     UniqueFd fd(sys(::memfd_create("input", MFD_CLOEXEC), "make a memfd"));
     if (sys(::pwrite(fd.get(), content.data(), content.size(), 0), "fill a memfd") !=
@@ -22,7 +22,7 @@ inline UniqueFd fileOf(std::span<const std::uint8_t> content) {
     return fd;
 }
 
-/// What must hold for any input.
+/// Traps unless a condition holds, which must be true for any input.
 inline void require(bool holds) {
     if (!holds)
         __builtin_trap();

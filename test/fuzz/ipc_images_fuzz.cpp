@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Input: an image of System V message queues, semaphores, or POSIX message queues, which the first byte says.
+// Input: an image of System V message queues, semaphores, or POSIX message queues. The first byte chooses the kind.
 #include "criu/model/id_map.hpp"
 #include "criu/namespaces/ipc/ipc_messages.hpp"
 #include "criu/namespaces/ipc/ipc_semaphores.hpp"

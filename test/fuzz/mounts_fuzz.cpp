@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Mounts of a namespace: from mountinfo, and from records of an image; options of autofs. A tree that was accepted can
-// be walked, and each path leads somewhere.
+// Mounts of a namespace, from mountinfo and from records of an image; options of autofs. An accepted tree can be
+// traversed, and each path leads to a mount.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@ void mountinfo(std::string_view text) {
     walk(MountTree::fromKernel(criu::kernel::MountTable(criu::kernel::parseMountInfo(text)), {}));
 }
 
-/// Records with a byte for their size before each.
+/// Builds records; a byte before each gives its size.
 void image(std::string_view text) {
     std::vector<criu::Record<MntEntry>> records;
     while (!text.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Input: a pagemap file. What is read must keep the promises of Pagemap, and must mean the same once written and read
-// again.
+// Input: a pagemap file. The result must keep the guarantees of Pagemap, and must stay equal when it is written and
+// read again.
 #include "criu/image/pagemap.hpp"
 #include "criu/image/reader.hpp"
 #include "test/fuzz/input.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// All parsers of procfs text: the first byte chooses one, the rest is the file. Parsers may refuse with criu::Error and
+// All parsers of procfs text. The first byte chooses one, the rest is the file. Parsers may throw criu::Error and
 // nothing else.
 #include <cstddef>
 #include <cstdint>

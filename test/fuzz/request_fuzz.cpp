@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Requests of clients: the message, and what its options come to for each command. The first byte says for which.
+// Requests of clients: the message, and the effect of its options on each command. The first byte chooses the command.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         requireUsable(invocation.options, inherited);
         options::validate(invocation, {});
     } catch (const criu::Error&) {
-        // Requests that are malformed, or ask for what can't be, are refused by an Error; anything else is a bug.
+        // An Error for a malformed or impossible request is correct. Any other exception is a bug.
     }
     return 0;
 }

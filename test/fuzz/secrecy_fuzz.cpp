@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Input: what is read before anything is authenticated (files of keys, encryption.img, signature.img), or by whom it is
-// authenticated isn't trusted: everybody can encrypt for a public key, so the list of encrypted files and blocks of any
-// size are sealed here as a hostile sender would. The first byte chooses one of them.
+// Input that is read before authentication (files of keys, encryption.img, signature.img), or from an untrusted sender.
+// Anyone can encrypt for a public key, so the list of encrypted files and blocks of any size are sealed here like by a
+// hostile sender. The first byte chooses the parser.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ using namespace criu;
 
 const std::function<void()> kGoOn = [] {};
 
-/// A directory for one input.
+/// Directory for one input.
 class Folder {
 public:
     Folder() : images(make()) {}
@@ -57,7 +57,7 @@ private:
     }
 };
 
-/// Of each kind.
+/// Secret keys of each kind.
 const std::vector<crypto::SecretKey>& identities() {
     static const std::vector<crypto::SecretKey> all =
         parseIdentities(std::string(test::pki::kP256Secret) + test::pki::kRsaSecret +
@@ -99,7 +99,7 @@ void readSignature(std::string_view image) {
     requireSigned(folder.images, kSigners, nullptr, kGoOn);
 }
 
-/// An encrypted file of one block: its head, and `content`, sealed.
+/// Writes an encrypted file of one block: its head, and `content`, sealed.
 void putSealed(const Folder& folder, const DumpKey& key, std::uint64_t file, crypto::Nonce nonce,
                std::span<const std::byte> associated, std::span<const std::byte> content) {
     const auto head = encrypted::head();
@@ -109,7 +109,7 @@ void putSealed(const Folder& folder, const DumpKey& key, std::uint64_t file, cry
     folder.put(imageName(ImageKind::Encrypted, file), whole);
 }
 
-/// What is accepted of a list must be in the files as it says.
+/// Checks that accepted files have the sizes of the list.
 void requireAsListed(const ImageDir& images, const DecryptedAmounts& amounts) {
     std::size_t files = 0;
     std::uint64_t bytes = 0;
@@ -124,7 +124,7 @@ void requireAsListed(const ImageDir& images, const DecryptedAmounts& amounts) {
     fuzz::require(files == amounts.files && bytes == amounts.bytes);
 }
 
-/// The text is the list, and the first of its files has one block of the first size and place that it has there.
+/// Uses the text as the list. Its first file has one block, with the size and offset of the list.
 void readList(std::string_view list) {
     const Folder folder;
     const Folder into;
@@ -148,7 +148,7 @@ void readList(std::string_view list) {
                 putSealed(folder, key, file, {0, 0}, encrypted::placeOf(offset), std::vector<std::byte>(size));
         }
     } catch (const Error&) {
-        // The list is looked at again below, where it has to be refused.
+        // The list is used again below, where it must be refused.
     }
     const DecryptedAmounts amounts =
         decryptImages(folder.images, DumpKey(folder.images, identities()), &into.images, kGoOn);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Input: what follows the head of a stream, as records without checksums (type, file, offset, size, payload), which are
-// computed here, since no input would get past them. What is accepted must have as many files as it says, and what is
-// refused leaves none.
+// Input: the part of a stream behind its head, as records without checksums (type, file, offset, size, payload). The
+// target adds the checksums, because no input would have valid ones. An accepted stream must create as many files as it
+// announces; a refused stream leaves no file.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ std::vector<std::uint8_t> streamOf(std::span<const std::uint8_t> input) {
         record.number = number;
         record.offset = take<std::uint64_t>(input);
         if (record.offset < stream::kLongestFile)
-            record.offset %= std::uint64_t{1} << 40;  // the file system's own limit isn't what this is about
+            record.offset %= std::uint64_t{1} << 40;  // keeps below the file system's limit, which isn't tested here
         const auto payload = input.first(std::min<std::size_t>(take<std::uint8_t>(input), input.size()));
         record.size = payload.size();
         record.payloadChecksum = sums.of(std::as_bytes(payload), head.id);
@@ -61,7 +61,7 @@ std::vector<std::uint8_t> streamOf(std::span<const std::uint8_t> input) {
 }
 
 std::size_t filesIn(const ImageDir& images) {
-    return namesIn(images).size() - 2;  // "." and ".."
+    return namesIn(images).size() - 2;  // without "." and ".."
 }
 
 }  // namespace

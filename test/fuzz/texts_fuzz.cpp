@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Texts of images that become commands, input of programs or names of files: the first byte chooses a rule, the rest is
-// the text. The programs are replaced by runners that take what they are given apart on their own, and trap at whatever
-// isn't allowed: whatever a rule lets pass must please them.
+// Texts of images that become commands, input of programs or names of files. The first byte chooses a check, the rest
+// is the text. Runners replace the programs; they parse their input independently, and trap for all that isn't allowed.
 #include <getopt.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -29,7 +28,7 @@ using criu::fuzz::require;
 
 namespace {
 
-/// nft(8) as criu uses it for locks: each line is one of these.
+/// Checks nft(8) commands of network locks: each line must match one of these.
 void requireLockCommands(const std::string& commands) {
     static const std::regex kLine(
         "table inet CRIU-[0-9a-fA-F-]* \\{|(add|delete) table inet CRIU-[0-9a-fA-F-]*|list tables inet|chain "
@@ -42,7 +41,7 @@ void requireLockCommands(const std::string& commands) {
     }
 }
 
-/// Whatever stands outside of quotation marks and comments.
+/// Returns the text outside of quotation marks and comments.
 std::string bareText(std::string_view text) {
     std::string bare;
     for (std::size_t at = 0; at < text.size(); ++at) {
@@ -58,9 +57,9 @@ std::string bareText(std::string_view text) {
     return bare;
 }
 
-/// Parses a rule as iptables does; traps if it comes across an option that isn't about the rule.
+/// Parses a rule like iptables. Traps at an option that doesn't belong to a rule.
 void requireHarmlessRule(const std::vector<std::string>& words) {
-    // getopt_long(3) permutes.
+    // getopt_long(3) reorders its arguments.
     std::vector<std::string> copies(words);
     std::vector<char*> pointers{const_cast<char*>("iptables")};
     for (std::string& word : copies)
@@ -85,7 +84,7 @@ void requireHarmlessRule(const std::vector<std::string>& words) {
                 found >= kHarmless);
 }
 
-/// Words as iptables-restore's parser makes them.
+/// Splits a line like iptables-restore's parser.
 std::vector<std::string> wordsOf(const std::string& line) {
     std::vector<std::string> words;
     std::string word;
@@ -251,7 +250,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         kTargets[data[0] % std::size(kTargets)]({reinterpret_cast<const char*>(data + 1), size - 1});
     } catch (const criu::Error&) {
-        // Refused, as it should be.
+        // The check may refuse its input.
     }
     return 0;
 }

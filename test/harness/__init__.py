@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the whole-program tests and the benchmark share: namespaces, processes, criu runs, reports."""
+"""Common parts of the whole-program tests and the benchmark: namespaces, processes, criu runs, reports."""

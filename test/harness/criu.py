@@ -7,23 +7,23 @@ import time
 
 
 class Run:
-    """One finished run of criu."""
+    """A finished run of criu."""
 
     def __init__(self, argv, log, code, seconds, peak_rss):
         self.argv = argv
         self.log = log
-        self.code = code  # negative: ended by that signal
+        self.code = code  # negative: the signal that ended criu
         self.seconds = seconds
-        self.peak_rss = peak_rss  # bytes, of criu itself
+        self.peak_rss = peak_rss  # in bytes, of criu itself
 
     def describe(self):
-        """For a person: what ended how, and its last error."""
+        """Describes the exit and the last error for a message."""
         how = f"exit code {self.code}" if self.code >= 0 else f"killed by signal {-self.code}"
         return f"criu {self.argv[1]}: {how}: {last_error(self.log) or 'no Error line'} (log: {self.log})"
 
 
 class Criu:
-    """A criu binary, run by the init of a namespace."""
+    """A criu binary that the init of a namespace runs."""
 
     def __init__(self, init, binary, timeout=60, verbosity=4):
         self.init = init
@@ -32,17 +32,17 @@ class Criu:
         self.verbosity = verbosity
 
     def argv(self, action, images, log, options=()):
-        """The command line of one action; the log's name is relative to the images."""
+        """Returns the command line of an action. The log's name is relative to the images."""
         return [self.binary, action, "--no-default-config", "-D", images, "-o", log, f"-v{self.verbosity}", *options]
 
     def start(self, action, images, log, options=(), before_exec=None):
-        """Starts criu and returns its pid. before_exec: called in its process first."""
+        """Starts criu and returns its pid. The new process calls before_exec first."""
         os.makedirs(images, exist_ok=True)
         return self.init.start(self.argv(action, images, log, options), "/", os.path.join(images, log + ".output"),
                                before_exec=before_exec)
 
     def run(self, action, images, log, options=()):
-        """Runs criu to its end. Raises Timeout when it hangs."""
+        """Runs criu to its end. Raises Timeout if it hangs."""
         begin = time.monotonic()
         pid = self.start(action, images, log, options)
         ended = self.init.wait(pid, self.timeout, f"criu {action}, log {os.path.join(images, log)}")
@@ -51,16 +51,16 @@ class Criu:
                    ended.peak_rss)
 
     def dump(self, root, images, options=(), log="dump.log"):
-        """criu dump of the tree under root."""
+        """Runs criu dump of the tree of `root`."""
         return self.run("dump", images, log, ["-t", str(root), *options])
 
     def restore(self, images, options=(), log="restore.log"):
-        """criu restore that goes on in the background."""
+        """Runs criu restore with the restored tree in the background."""
         return self.run("restore", images, log, ["-d", *options])
 
 
 def error_lines(log):
-    """The Error lines of a log, and of what criu printed before it had one."""
+    """Returns the Error lines of a log, and of criu's output before it opened the log."""
     found = []
     for path in (log + ".output", log):
         try:
@@ -72,7 +72,7 @@ def error_lines(log):
 
 
 def last_error(log):
-    """The last Error line that says more than that all failed, or None."""
+    """Returns the last specific Error line, or None."""
     lines = error_lines(log)
     telling = [line for line in lines if not re.search(r"(Dumping|Restoring) failed", line, re.IGNORECASE)] or lines
     return telling[-1] if telling else None

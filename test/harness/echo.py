@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A TCP server outside of the tree that is dumped: it sends back whatever it receives."""
+"""TCP server outside of the dumped tree. It sends back all that it receives."""
 
 import fcntl
 import selectors
@@ -14,13 +14,13 @@ SIOCOUTQNSD = 0x894B
 
 
 class EchoServer:
-    """Serves at a port of 127.0.0.1 until the process ends."""
+    """Server at a port of 127.0.0.1, until the process ends."""
 
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.clients = []
-        self._last = []  # conditions of connections when they ended
+        self._last = []  # states of connections when they ended
         self._waiting = {}  # data to send back
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -44,13 +44,15 @@ class EchoServer:
                     del self._waiting[key.fileobj]
                     key.fileobj.close()
                     continue
-                # What can't be sent back yet is all that is taken.
+                # While data waits to be sent, the server reads no more.
                 wanted = selectors.EVENT_WRITE if self._waiting[key.fileobj] else selectors.EVENT_READ
                 if wanted != key.events:
                     selector.modify(key.fileobj, wanted)
 
     def conditions(self):
-        """What the kernel says of each connection, or said when it ended, as lines: why one stood still."""
+        """Returns the kernel's state of each connection, also of ended ones, as lines. They show why a connection
+        stalled.
+        """
         living = [_condition(client, len(self._waiting[client]), "?") for client in self.clients if client in self._waiting]
         lines = [f"server ({'serves' if self._thread.is_alive() else 'is dead'}): {line}" for line in self._last + living]
         nft = shutil.which("nft")
@@ -73,7 +75,7 @@ class EchoServer:
 
 
 def _condition(client, waiting, events):
-    """Queues, timers and times (ms) of a TCP connection."""
+    """Returns queues, timers and times (ms) of a TCP connection."""
     def queue(request):
         return struct.unpack("i", fcntl.ioctl(client, request, bytes(4)))[0]
     try:

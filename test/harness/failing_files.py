@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A file system that fails as told: one flat directory in memory, served through /dev/fuse by a thread of its own."""
+"""File system with failures on demand: one flat directory in memory, served by a thread through /dev/fuse."""
 
 import ctypes
 import errno
@@ -22,11 +22,11 @@ _HEADER = struct.Struct("<IIQQIIII")
 
 
 class Unmountable(Exception):
-    """No such file system can be had on this machine."""
+    """Error for a machine that can't mount FUSE."""
 
 
 class Node:
-    """A file or a symbolic link."""
+    """File or symbolic link."""
 
     def __init__(self, mode, content=b""):
         self.mode = mode
@@ -34,12 +34,12 @@ class Node:
 
 
 class FailingFiles:
-    """The file system, mounted on an existing directory until close()."""
+    """File system, mounted on an existing directory until close()."""
 
     def __init__(self, path):
         self.path = path
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._names = {}  # to the numbers of nodes
+        self._names = {}  # name → node number
         self._nodes = {ROOT: Node(stat.S_IFDIR | 0o700)}
         self._fault = None
         self._struck = False
@@ -56,23 +56,25 @@ class FailingFiles:
         self._thread.start()
 
     def fail(self, request, name, code, beyond=0):
-        """From now on requests of a kind about files of this name fail with an error number; those to read, write or size
-        a file do only if they go beyond an offset. `code` may also be a function: it is called once, the request goes on."""
+        """Makes requests of a kind for files of this name fail with an error number. Requests that read, write or
+        resize a file fail only beyond an offset. If `code` is a function, it is called once, and the request
+        succeeds.
+        """
         self._struck = False
         self._fault = (request, name, code, beyond)
 
     def heal(self):
-        """From now on nothing fails. Returns whether something has since fail()."""
+        """Ends all failures. Returns whether a request has failed since fail()."""
         self._fault = None
         return self._struck
 
     def detach(self):
-        """Takes the file system out of the tree of mounts; who has it open can go on using it."""
+        """Detaches the mount. Processes that have it open can continue to use it."""
         if self._libc.umount2(self.path.encode(), MNT_DETACH) != 0:
             raise OSError(ctypes.get_errno(), f"detach {self.path}")
 
     def close(self):
-        """Ends the file system for everybody."""
+        """Aborts the file system for all processes."""
         self._libc.umount2(self.path.encode(), MNT_DETACH)
         self._thread.join(10)
 
@@ -83,7 +85,7 @@ class FailingFiles:
             except OSError as error:
                 if error.errno in (errno.EINTR, errno.ENOENT, errno.EAGAIN):
                     continue
-                break  # it isn't mounted any more, and nobody has it open
+                break  # unmounted, and no process has it open
             request = _HEADER.unpack_from(data)
             _, kind, unique, node = request[:4]
             body = data[_HEADER.size:]
@@ -95,12 +97,12 @@ class FailingFiles:
             try:
                 os.write(self._device, struct.pack("<IiQ", 16 + len(answer), -code, unique) + answer)
             except OSError as error:
-                if error.errno != errno.ENOENT:  # an interrupted request is nobody's any more
+                if error.errno != errno.ENOENT:  # the process has abandoned an interrupted request
                     break
         os.close(self._device)
 
     def _failure(self, kind, node, body):
-        """The error number that a request is to get; 0 if it is to be answered."""
+        """Returns the error number for a request; 0 if it succeeds."""
         request, name, code, beyond = self._fault or (None, None, 0, 0)
         if kind != request:
             return 0
@@ -139,7 +141,7 @@ class FailingFiles:
         return self._entry(number)
 
     def _answer(self, kind, number, body):
-        """An error number, or 0 and what is answered."""
+        """Returns an error number, or 0 and the reply."""
         node = self._nodes[number] if number in self._nodes else None
         opened = struct.pack("<QII", 0, 0, 0)
         if kind == INIT:
@@ -195,5 +197,5 @@ class FailingFiles:
 
 
 def _text(body):
-    """A name at the beginning of some bytes."""
+    """Returns the name at the beginning of some bytes."""
     return body.split(b"\0", 1)[0].decode()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Everything that the kernel shows of a tree: what procstate.py looks at in every mode, and beside that all files of
-/proc/PID and its threads, every option of every socket, what fcntl(2), ioctl(2) and stat(2) say of each descriptor, and
-what system calls tell only to a thread itself.
+"""All state of a tree that the kernel shows: the data of procstate.py, which every mode compares, and in addition all
+files of /proc/PID and its threads, every option of every socket, results of fcntl(2), ioctl(2) and stat(2) for each
+descriptor, and results of system calls in the threads themselves.
 
-What may be another after a restore is in EXPLAINED, with its reason. Anything else is lost state.
+EXPLAINED lists fields that may differ after a restore, with reasons. Any other difference is lost state.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ import subprocess
 
 from . import processes, procstate
 
-# What differs after a restore, and why that is right. Regular expressions for names of fields.
+# Reasons for differences after a restore, by regular expressions for names of fields.
 EXPLAINED = {}
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -25,40 +25,40 @@ _PIDFD_OPEN = 434
 _PIDFD_GETFD = 438
 _IOPRIO_GET = 252
 
-# Text files of /proc/PID that are taken as they are.
+# Text files of /proc/PID that are compared unchanged.
 PROCESS_FILES = ["auxv", "coredump_filter", "cpuset", "cpu_resctrl_groups", "gid_map", "uid_map", "projid_map",
                  "setgroups", "oom_adj", "timens_offsets", "attr/current", "attr/exec", "attr/fscreate",
                  "attr/keycreate", "attr/sockcreate", "patch_state"]
 
-# Of each thread. The last two say where it waits, and with which arguments.
+# Files of each thread. The last two show where the thread sleeps, and the arguments of its system call.
 THREAD_FILES = ["attr/current", "cpuset", "personality", "loginuid", "sessionid", "wchan", "syscall"]
 
-# Lines of status that are counters, or numbers of the kernel's own.
+# Lines of status that are counters or ids of the kernel.
 STATUS_SKIPPED = {"Tgid", "Ngid", "Pid", "Kthread", "FDSize", "VmPeak", "VmHWM", "VmRSS", "RssAnon", "RssFile", "RssShmem", "VmPTE",
                   "VmSwap", "SigQ", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches", "State",
                   "x86_Thread_features", "VmSize", "VmData", "VmStk", "VmExe", "VmLib"}
 
-# Fields of stat (proc_pid_stat(5)) that are counters, times, places in kernel memory, or compared by other means.
+# Fields of stat (proc_pid_stat(5)) that are counters, times, kernel addresses, or compared in another way.
 STAT_SKIPPED = {1, 2, 3, 4, 5, 6, 8, 10, 11, 12, 13, 14, 15, 16, 17, 21, 22, 24, 29, 30, 31, 32, 33, 34, 35, 36, 37, 39, 42, 43, 44}
 
-# Fields of smaps that say what a mapping is, not what is in it.
+# Fields of smaps that describe the mapping, not its content.
 SMAPS_KEPT = {"KernelPageSize", "MMUPageSize", "ProtectionKey", "THPeligible"}
 
-# Lines of fdinfo that are the kernel's own numbers, or compared by other means.
+# Lines of fdinfo that are ids of the kernel, or compared in another way.
 FDINFO_SKIPPED = {"mnt_id", "ino", "pos", "flags", "lock"}
 
-# Socket options that are counters or the kernel's own numbers, or whose reading has an effect.
+# Socket options that are counters or ids of the kernel, or whose reading changes state.
 OPTIONS_SKIPPED = {
     (socket.SOL_SOCKET, 4),     # SO_ERROR: reading clears it
     (socket.SOL_SOCKET, 49),    # SO_INCOMING_CPU: of the last packet
     (socket.SOL_SOCKET, 55),    # SO_MEMINFO: counters
     (socket.SOL_SOCKET, 56),    # SO_INCOMING_NAPI_ID
-    (socket.SOL_SOCKET, 57),    # SO_COOKIE: a number of the kernel's own
-    (socket.SOL_SOCKET, 71),    # SO_NETNS_COOKIE: likewise
+    (socket.SOL_SOCKET, 57),    # SO_COOKIE: an id of the kernel
+    (socket.SOL_SOCKET, 71),    # SO_NETNS_COOKIE: an id of the kernel
     (socket.SOL_SOCKET, 77),    # SO_PEERPIDFD: reading opens a descriptor
     (socket.SOL_SOCKET, 26),    # SO_ATTACH_FILTER as SO_GET_FILTER: compared as far as the buffer goes
     (socket.IPPROTO_TCP, 11),   # TCP_INFO: counters
-    (socket.IPPROTO_TCP, 26),   # TCP_CC_INFO: likewise
+    (socket.IPPROTO_TCP, 26),   # TCP_CC_INFO: counters
     (socket.IPPROTO_TCP, 24),   # TCP_TIMESTAMP: a clock
     (socket.IPPROTO_TCP, 28),   # TCP_SAVED_SYN: reading frees it
     (socket.IPPROTO_TCP, 35),   # TCP_ZEROCOPY_RECEIVE: reading maps
@@ -68,7 +68,7 @@ LEVELS = {"SOCKET": socket.SOL_SOCKET, "IP": 0, "TCP": 6, "UDP": 17, "IPV6": 41,
           "RAW": 255, "PACKET": 263, "ATM": 264, "NETLINK": 270, "TIPC": 271, "TLS": 282, "XDP": 283, "MPTCP": 284,
           "VSOCK": 40, "BLUETOOTH": 274, "SCTP": 132, "ALG": 279}
 
-# ioctl(2) requests that only tell: name, number, size of the answer.
+# ioctl(2) requests that only read: name, number, size of the result.
 REQUESTS = [("TCGETS2", 0x802C542A, 44), ("TIOCGWINSZ", 0x5413, 8), ("TIOCGETD", 0x5424, 4), ("TIOCGPTLCK", 0x80045439, 4),
             ("TIOCGPKT", 0x80045438, 4), ("TIOCGEXCL", 0x80045440, 4), ("TIOCGSOFTCAR", 0x5419, 4),
             ("FIONREAD", 0x541B, 4), ("TIOCOUTQ", 0x5411, 4), ("FIOQSIZE", 0x5460, 8), ("FS_IOC_GETFLAGS", 0x80086601, 8),
@@ -83,7 +83,7 @@ CONTROLS = [("F_GETFL", 3, None), ("F_GETSIG", 11, None), ("F_GETLEASE", 1025, N
 
 
 def picture(root, probe):
-    """{pid: {what: value}} of the tree under root; probe is the program thread_probe."""
+    """Returns {pid: {what: value}} of the tree of `root`. `probe` is the program thread_probe."""
     names = {}
     pids = procstate.Pids(root)
     found = {}
@@ -99,7 +99,7 @@ def picture(root, probe):
 
 
 def differences(before, after, ignored=()):
-    """As procstate.differences(), less what is explained."""
+    """Returns procstate.differences() without the explained ones."""
     return procstate.differences(before, after, [*ignored, *EXPLAINED])
 
 
@@ -121,7 +121,7 @@ def _process(pid, names, pids, probe):
     fields.update(_policies(pid))
     fields["mountinfo"] = _mounts(pid)
     fields.update(_files(pid, names, pids))
-    # The process is stopped for a moment, so this comes last.
+    # Stops the process for a moment, so it is the last step.
     fields.update(_probed(pid, pids, probe))
     return fields
 
@@ -174,7 +174,7 @@ def _smaps(pid):
 
 
 def _policies(pid):
-    """Memory policies of mappings, without where pages are."""
+    """Returns memory policies of mappings, without the location of pages."""
     fields = {}
     for line in (processes.text(f"/proc/{pid}/numa_maps") or "").splitlines():
         words = line.split()
@@ -184,7 +184,7 @@ def _policies(pid):
 
 
 def _mounts(pid):
-    """What is mounted where, on which other, without the kernel's numbers."""
+    """Returns mounts and their parents, without ids of the kernel."""
     lines = [line.split() for line in (processes.text(f"/proc/{pid}/mountinfo") or "").splitlines()]
     places = {words[0]: words[4] for words in lines}
     shown = []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Keys for tests of encrypted and signed images, and files of them."""
+"""Keys for tests of encrypted and signed images, and files of these keys."""
 
 import os
 import subprocess
 
-# Key pairs as openssl genpkey writes them: whose the images are, and strangers'.
+# Key pairs in the format of openssl genpkey: of the recipients of images, and of strangers.
 KEYS = {"recipient": ("MC4CAQAwBQYDK2VuBCIEIEj6cpm8+R3lnUCNojl4ocUUN0ztRnjhEgm0TJ6vppFF", "MCowBQYDK2VuAyEA94Epnoa0DO91uRpzd1IGZGORyullkQaNZDudNpzmewc="),
         "stranger": ("MC4CAQAwBQYDK2VuBCIEIPjEsiWQuCDtEAbf3vwaK1TnKRmk8sFnLob94IRAuOxo", "MCowBQYDK2VuAyEA5nMtdu932uS5KA70OGxRUm3hfbWtv9EHkcb5Z/QCdnE="),
         "signer": ("MC4CAQAwBQYDK2VwBCIEIPD2klfRtCjh1bQC7OPA0A/K2FNr3y5aAfwLc+eV2uxm", "MCowBQYDK2VwAyEAI7IAwNyDHlz8qmrXgFCshJAdo0GyQp5PrdLFreq2G5Y="),
@@ -12,7 +12,7 @@ KEYS = {"recipient": ("MC4CAQAwBQYDK2VuBCIEIEj6cpm8+R3lnUCNojl4ocUUN0ztRnjhEgm0T
 
 
 def write(folder):
-    """Makes NAME.key and NAME.pub of each pair in a folder."""
+    """Writes NAME.key and NAME.pub of each pair into a folder."""
     os.makedirs(folder, exist_ok=True)
     for name, pair in KEYS.items():
         for half, label, text in zip(("key", "pub"), ("PRIVATE", "PUBLIC"), pair):
@@ -23,8 +23,10 @@ def write(folder):
 
 
 def certify(folder):
-    """Makes, with openssl, the authorities NAME.pem "authority" and "impostor"; the recipients "rsa" and "curve" with NAME.key and
-    a certificate NAME.pem; and for the signers "certified" and "uncertified" (by the impostor) NAME.key with both."""
+    """Creates keys and certificates with openssl. Authorities: "authority" and "impostor", with NAME.pem. Recipients:
+    "rsa" and "curve", with NAME.key and a certificate NAME.pem. Signers: "certified" and "uncertified" (by the
+    impostor), with both.
+    """
     os.makedirs(folder, exist_ok=True)
 
     def openssl(*words):

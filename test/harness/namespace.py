@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a piece of a test as init of its own pid, mount and IPC namespaces.
+"""Runs a part of a test as init of new pid, mount and IPC namespaces.
 
-There every pid and every terminal of a dumped tree is free again, criu is in the same namespaces as the tree, and
-ending init ends everything the test has started. The caller's script is started again with INSIDE and a file that says what to do.
+All pids and terminals of a dumped tree are free again there, criu is in the same namespaces as the tree, and the end
+of init ends all processes of the test. The caller's script is started again with INSIDE and a file with the task.
 """
 
 import ctypes
@@ -20,14 +20,16 @@ MNT_DETACH = 2
 
 
 class Died(Exception):
-    """Init ended without an answer, or did not end in time."""
+    """Error for an init that ended without a result or didn't end in time."""
 
 
 def run(script, work, task, timeout, network=False, compiled=None):
-    """Runs `script INSIDE FILE` in new namespaces; returns what its answer() got. `work` holds task and answer.
+    """Runs `script INSIDE FILE` in new namespaces. Returns the value that it passed to answer(). `work` contains task
+    and result.
 
-    `network`: in a network of its own, too, which has only a loopback device. `compiled`: a folder where Python keeps the
-    modules that it has compiled, for the next runs; without one they are compiled each time, which nobody sees in the tree."""
+    `network`: also in a new network namespace, which has only a loopback device. `compiled`: folder for Python's
+    compiled modules, for later runs. Without it they are compiled each time, and not written to the tree.
+    """
     request = os.path.join(work, "task.json")
     with open(request, "w", encoding="utf-8") as file:
         json.dump(task, file)
@@ -42,7 +44,7 @@ def run(script, work, task, timeout, network=False, compiled=None):
         try:
             code = init.wait(timeout)
         except BaseException as error:
-            # The kernel ends init when unshare dies, and with init the whole namespace.
+            # The kernel ends init when unshare dies, and all processes of the namespace with init.
             init.kill()
             init.wait()
             if isinstance(error, subprocess.TimeoutExpired):
@@ -56,9 +58,9 @@ def run(script, work, task, timeout, network=False, compiled=None):
 
 
 def request():
-    """The task that run() gave, inside; None outside."""
+    """Returns the task of run() inside the namespaces; None outside."""
     if len(sys.argv) == 3 and sys.argv[1] == INSIDE:
-        # An interrupt is for the outer half, which ends us.
+        # The outer script handles an interrupt and ends this process.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         mount_own_devices(sys.argv[2])
         with open(sys.argv[2], encoding="utf-8") as file:
@@ -67,22 +69,24 @@ def request():
 
 
 def mount_own_devices(task):
-    """Numbers of pseudoterminals are to be as free again after a dump as pids are, and /dev/shm is to hold nothing of the
-    machine's, which could be large, full, changing or out of reach: unless the caller works there, as benchmarks do, which want
-    images in memory. What was mounted there leaves this namespace: covered, it would be dumped with trees that have a copy of it. No program is run for it: the first pid is the test's."""
+    """Mounts private devpts and /dev/shm. Numbers of pseudoterminals become free again after a dump, like pids. The
+    machine's /dev/shm may be large, full, changing or inaccessible; it stays if the caller's files are there, as in
+    benchmarks. The old mounts are unmounted: a covered mount would be dumped with trees that have a copy of it. It
+    starts no program, because the test needs the first pid.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     for kind, where, options in ((b"devpts", b"/dev/pts", b"newinstance,mode=620,ptmxmode=666"),
                                  (b"tmpfs", b"/dev/shm", b"mode=1777")):
         if os.path.realpath(task).startswith(where.decode() + "/"):
             continue
         while libc.umount2(where, MNT_DETACH) == 0:
-            pass  # of several that cover each other
+            pass  # one of several mounts that cover each other
         if os.path.isdir(where) and libc.mount(kind, where, kind, 0, options) != 0:
             raise OSError(ctypes.get_errno(), f"mount {where.decode()}")
 
 
 def bring_up_loopback():
-    """Switches on the loopback device of this network."""
+    """Enables the loopback device of this network namespace."""
     siocgifflags, siocsifflags, up = 0x8913, 0x8914, 1
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         name, flags = struct.unpack("16sH", fcntl.ioctl(any_socket, siocgifflags, struct.pack("16sH14x", b"lo", 0))[:18])
@@ -90,7 +94,7 @@ def bring_up_loopback():
 
 
 def answer(value):
-    """Gives run() its result."""
+    """Passes the result to run()."""
     path = sys.argv[2] + ".answer"
     with open(path + ".new", "w", encoding="utf-8") as file:
         json.dump(value, file)

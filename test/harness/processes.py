@@ -15,22 +15,22 @@ else. What a program promises about time is not told by such a limit."""
 
 
 class Timeout(Exception):
-    """Something did not happen in time."""
+    """Error for an event that didn't happen in time."""
 
 
 class Ended:
-    """How a child ended."""
+    """Exit of a child."""
 
     def __init__(self, status, usage):
         self.code = os.waitstatus_to_exitcode(status)  # negative: the signal
-        self.peak_rss = usage.ru_maxrss * 1024  # bytes
+        self.peak_rss = usage.ru_maxrss * 1024  # in bytes
 
 
 class Init:
-    """The single-threaded init of a namespace: starts processes and reaps all that end, orphans included."""
+    """Single-threaded init of a namespace: starts processes and reaps all that end, also orphans."""
 
     def __init__(self):
-        # Waited for with sigtimedwait, so that no end is noticed late.
+        # sigtimedwait(2) reports each end at once.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         self.ended = {}
         self._started = set()
@@ -38,7 +38,7 @@ class Init:
 
     @contextlib.contextmanager
     def adopting_nobody(self):
-        """Meanwhile only children that this process has started are reaped, as by the init of many a container."""
+        """Scope in which only children of this process are reaped, as by the init of many containers."""
         self._adopts = False
         try:
             yield
@@ -47,10 +47,12 @@ class Init:
 
     def start(self, argv, cwd, output, env=None, session=False, before_exec=None, own_pids=False,
               own_users=None, passed=None):
-        """Starts argv with stdin at /dev/null and both outputs appended to a file; returns its pid.
+        """Starts argv with stdin from /dev/null and both outputs appended to a file. Returns its pid.
 
-        passed: descriptors that it has beside these, by their numbers there. own_pids: as the first process of a pid namespace; own_users: and as user 0 of a user namespace, which is
-        USERS outside; "denied": one that denies setgroups(2), with USERS + 5 as the only supplementary group."""
+        passed: further descriptors, by their numbers in the new process. own_pids: starts it as init of a new pid
+        namespace. own_users: in addition as user 0 of a user namespace, which is USERS outside. "denied": that
+        namespace denies setgroups(2), and USERS + 5 is the only supplementary group.
+        """
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C"} if env is None else env
         if own_users:
             pid = _fork_in_new_user_namespace(own_users == "denied")
@@ -70,7 +72,7 @@ class Init:
             os.dup2(out, 1)
             os.dup2(out, 2)
             _pass_on(passed or {})
-            # Python ignores these two; a program expects the defaults.
+            # Python ignores these two signals; programs expect the defaults.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -84,7 +86,7 @@ class Init:
             os._exit(127)
 
     def reap(self):
-        """Collects all that have ended, without waiting."""
+        """Reaps all ended children, without waiting."""
         if self._adopts:
             while self._reap(-1):
                 pass
@@ -104,13 +106,13 @@ class Init:
         return True
 
     def pause(self, seconds):
-        """Sleeps until a child ends, at most this long."""
+        """Sleeps until a child ends, at most `seconds`."""
         if seconds > 0:
             signal.sigtimedwait({signal.SIGCHLD}, seconds)
         self.reap()
 
     def until(self, condition, seconds, what):
-        """Waits for a condition, looked at when a child ends and every few milliseconds."""
+        """Waits for a condition. Checks it when a child ends, and every few milliseconds."""
         deadline = time.monotonic() + seconds
         self.reap()
         while True:
@@ -122,7 +124,7 @@ class Init:
             self.pause(0.003)
 
     def wait(self, pid, seconds, what="end of a process"):
-        """Waits for the end of a child (or adopted orphan)."""
+        """Waits for the end of a child or an adopted orphan."""
         deadline = time.monotonic() + seconds
         self.reap()
         while pid not in self.ended:
@@ -133,7 +135,7 @@ class Init:
         return self.ended.pop(pid)
 
     def kill_all(self):
-        """Ends every other process of the namespace and reaps it."""
+        """Kills and reaps all other processes of the namespace."""
         while pids() != [1]:
             for pid in pids():
                 if pid != 1:
@@ -147,7 +149,7 @@ class Init:
 
 
 def _pass_on(passed):
-    """Leaves nothing open from 3 on but these, at their numbers."""
+    """Closes all descriptors from 3 on except these, and moves these to their numbers."""
     beyond = 512
     copies = {number: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, beyond) for number, fd in passed.items()}
     os.closerange(3, beyond)
@@ -159,13 +161,13 @@ def _pass_on(passed):
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 
-# Who is user (and group) 0 of a user namespace outside, and how many of each there are.
+# Uid and gid outside of root in a user namespace, and the size of the mapped ranges.
 USERS = 100000
 USER_COUNT = 65536
 
 
 def _fork_in_new_user_namespace(denied):
-    """As fork(); the child is the first process of a pid namespace that belongs to a new user namespace."""
+    """Forks. The child is init of a pid namespace that belongs to a new user namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     here, there = socket.socketpair()
     helper = os.fork()
@@ -179,7 +181,7 @@ def _fork_in_new_user_namespace(denied):
         pid = os.fork()
         if pid:
             there.send(str(pid).encode())
-            os._exit(0)  # its child becomes ours
+            os._exit(0)  # reparents the child to this init
         here.close()
         there.close()
         if not denied:
@@ -217,24 +219,24 @@ def _fork_in_new_pid_namespace():
 
 
 def depth(pid):
-    """How deep the pid namespace of a process is below this one; 0 when it is gone."""
+    """Returns how many levels the pid namespace of a process is below this one; 0 if the process doesn't exist."""
     fields = status(pid)
     return len(fields["NSpid"].split()) - 1 if fields else 0
 
 
 def inside(pid, tid=None, level=-1):
-    """What a process or thread is called in its own pid namespace, or in the one that is so deep; None when it is gone."""
+    """Returns the pid of a process or thread in its own pid namespace, or at a level. None if it doesn't exist."""
     fields = status(pid, tid)
     return int(fields["NSpid"].split()[level]) if fields else None
 
 
 def pids():
-    """Every process of the namespace, init and zombies included."""
+    """Returns all processes of the namespace, with init and zombies."""
     return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
 
 
 def text(path):
-    """A file of /proc; None when the process is gone."""
+    """Returns the content of a /proc file; None if the process doesn't exist."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -243,7 +245,7 @@ def text(path):
 
 
 def status(pid, tid=None):
-    """/proc/PID/status as a dictionary; None when the process is gone."""
+    """Returns /proc/PID/status as a dictionary; None if the process doesn't exist."""
     content = text(f"/proc/{pid}/task/{tid}/status" if tid else f"/proc/{pid}/status")
     if content is None:
         return None
@@ -252,7 +254,7 @@ def status(pid, tid=None):
 
 
 def threads(pid):
-    """Thread ids."""
+    """Returns the thread ids of a process."""
     try:
         return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
     except FileNotFoundError:
@@ -260,7 +262,7 @@ def threads(pid):
 
 
 def tree(root):
-    """A process and its descendants, parents first."""
+    """Returns a process and its descendants, parents first."""
     children = {}
     for pid in pids():
         fields = status(pid)

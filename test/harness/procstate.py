@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What /proc says about a tree: an oracle that needs no help of the program.
+"""State of a tree in /proc: a check that doesn't depend on the program.
 
-A picture of every process is taken before the dump and after the restore; whatever the kernel shows of a process and
-is not bound to time, host or the kernel's own numbering has to be the same.
+The state of every process is read before the dump and after the restore. Both must be equal, except for values that
+depend on time, host or ids of the kernel.
 """
 
 import os
@@ -10,19 +10,19 @@ import re
 
 from . import processes
 
-# Of /proc/PID/status, per thread.
+# Fields of /proc/PID/status, per thread.
 STATUS = ["Name", "Umask", "State", "PPid", "Uid", "Gid", "Groups", "NSpid", "NSpgid", "NSsid", "Threads", "SigPnd",
           "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs",
           "Seccomp", "Seccomp_filters", "NStgid", "TracerPid", "Cpus_allowed_list", "THP_enabled"]
 
-# Of /proc/PID/task/TID, per thread.
+# Files of /proc/PID/task/TID, per thread.
 THREAD_FILES = ["comm", "personality"]
 THREAD_LINKS = ["cwd", "root"]
 
-# Those that are pids.
+# Fields that are pids.
 PIDS = ["PPid", "NStgid", "NSpid", "NSpgid", "NSsid"]
 
-# Of /proc/PID/stat (numbers of proc_pid_stat(5)).
+# Fields of /proc/PID/stat (numbers of proc_pid_stat(5)).
 STAT = {7: "tty_nr", 8: "tpgid", 26: "startcode", 27: "endcode", 28: "startstack", 38: "exit_signal", 45: "start_data", 46: "end_data",
         47: "start_brk", 48: "arg_start", 49: "arg_end", 50: "env_start", 51: "env_end", 52: "exit_code"}
 
@@ -30,27 +30,27 @@ FILES = ["comm", "cmdline", "environ", "limits", "personality", "oom_score_adj",
 LINKS = ["exe", "cwd", "root"]
 FDINFO = {"pos", "flags", "lock", "eventfd-count", "eventfd-semaphore", "sigmask"}
 
-# Of a zombie only this is left that matters.
+# Fields that are compared for a zombie.
 ZOMBIE = {"Name", "State", "PPid", "NSpid", "NSpgid", "NSsid"}
 
-# VmFlags that say what happened to a mapping, not what it is: soft-dirty; accounted, set by a first mprotect(PROT_WRITE);
-# mapped by execve(2) (before Linux 5.15); perhaps with guard pages, which a neighbour is said to have, too, when both are merged.
+# VmFlags that depend on a mapping's history: soft-dirty; accounted, set by a first mprotect(PROT_WRITE); mapped by
+# execve(2) (before Linux 5.15); possible guard pages, which the kernel also shows for a merged neighbour.
 TRANSIENT_FLAGS = {"sd", "ac", "dw", "gu"}
 
-# O_DIRECTORY, O_NOFOLLOW and O_TMPFILE's own bit: they mattered when the file was opened.
+# O_DIRECTORY, O_NOFOLLOW and the private bit of O_TMPFILE: effective only when a file is opened.
 OPENING_FLAGS = 0o200000 | 0o400000 | 0o20000000
 
-# sigwaitinfo(SIGTERM), where the test programs sleep, unblocks that signal as long as it sleeps.
+# sigwaitinfo(SIGTERM), in which the test programs sleep, unblocks the signal during the sleep.
 TRIGGER_BIT = 1 << 14
 
-# The kernel's own mappings: placed per boot, checked by the tests that call into them.
+# Mappings of the kernel with a new address per boot. Tests that call into them check them.
 KERNEL_MAPS = ("[vdso]", "[vvar]", "[vvar_vclock]", "[vsyscall]")
 
 MAP = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) (\S+) (\d+) *(.*)$")
 
 
 class Pids:
-    """How the processes of a tree and their threads are called in the pid namespace of its root."""
+    """Pids and tids of a tree in the pid namespace of its root."""
 
     def __init__(self, root):
         self.processes = processes.tree(root)
@@ -63,26 +63,27 @@ class Pids:
                     self.names[tid] = processes.inside(pid, tid, self.level)
 
     def inside(self, pid):
-        """The name of one; None outside of the namespace, or when it is gone."""
+        """Returns the inner pid; None outside of the namespace, or if the process doesn't exist."""
         return self.names.get(pid) if self.own else pid
 
     def text(self, number):
-        """The same for a number in a text, which may be something else than a pid."""
+        """Returns the inner pid for a number in a text, which may not be a pid."""
         name = self.inside(int(number)) if number and number.isdigit() else None
         return number if name is None else str(name)
 
 
 def picture(root):
-    """{pid: {what: value}} of the tree under root. Pids are those of the pid namespace that its processes are in."""
+    """Returns {pid: {what: value}} of the tree of `root`. Pids are those of the pid namespace of its processes."""
     names = {}
     pids = Pids(root)
     return {pids.inside(pid): _process(pid, names, pids) for pid in pids.processes if pids.inside(pid) is not None}
 
 
 def differences(before, after, ignored=(), new_maps=False):
-    """What changed between two pictures, as lines.
+    """Returns the changes between two pictures, as lines.
 
-    `ignored` holds regular expressions for what may change, and "tree" if processes come and go; with new_maps, mappings may have been added.
+    `ignored` has regular expressions for fields that may change, and "tree" if processes may start and end. With
+    new_maps, mappings may have been added.
     """
     if "tree" in ignored:
         ignored = [*ignored, r"thread \d+ children"]
@@ -105,7 +106,9 @@ def differences(before, after, ignored=(), new_maps=False):
 
 
 def _is_within_another(what, value, fields):
-    """Is a mapping a part of one of these that is larger? The kernel merges an added one with its neighbours."""
+    """Returns whether a mapping is a part of a larger one in `fields`. The kernel merges an added mapping with its
+    neighbours.
+    """
     begin = int(what.split()[1].rstrip(":"), 16)
     end, _, kind = value.partition(" ")
     for name, other in fields.items():
@@ -122,7 +125,7 @@ def _process(pid, names, pids):
     zombie = (processes.status(pid) or {}).get("State", "Z").startswith("Z")
     stat = (processes.text(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
     for number, name in STAT.items():
-        # In a stopped task the field holds the stop signal until the parent has asked for it.
+        # For a stopped task this field is the stop signal, until the parent has waited for it.
         if zombie != (name == "exit_code"):
             continue
         value = stat[number - 3] if len(stat) > number - 3 else None
@@ -136,7 +139,7 @@ def _process(pid, names, pids):
             if name == "SigBlk" and value:
                 value = f"{int(value, 16) & ~TRIGGER_BIT:016x}"
             if name == "State" and value:
-                # Running, sleeping and waiting for a disk are one for us; stopped, traced and dead are not.
+                # Running, sleeping and disk sleep are equal here; stopped, traced and dead differ.
                 value = "runs" if value[0] in "RSD" else value
             if name in PIDS and pids.own and value:
                 value = pids.text(value) if name == "PPid" else "\t".join(value.split()[pids.level:])
@@ -157,7 +160,7 @@ def _process(pid, names, pids):
 
 
 def _thread(pid, tid, names, pids):
-    """What /proc and the scheduler show of one thread, beside its status."""
+    """Returns state of a thread from /proc and the scheduler, without its status."""
     fields = {"cgroup": _cgroups(pid, tid), **_scheduling(tid)}
     children = (_file(pid, f"task/{tid}/children") or "").split()
     fields["children"] = sorted(pids.text(child) for child in children)
@@ -176,14 +179,17 @@ def _file(pid, name):
 
 
 def _cgroups(pid, tid):
-    """Where a thread isn't in the root of a hierarchy. Others may make and end hierarchies meanwhile."""
+    """Returns groups of a thread outside of the hierarchies' roots. Other programs may create and remove hierarchies.
+    """
     lines = (_file(pid, f"task/{tid}/cgroup") or "").splitlines()
     members = [line.partition(":")[2] for line in lines]
     return sorted(member for member in members if not member.endswith(":/"))
 
 
 def _link(path, names):
-    """A link of /proc; numbers of pipes and the like are replaced by their order of appearance in the tree."""
+    """Returns the target of a /proc link. Ids of pipes and similar objects become numbers in the order of their
+    appearance.
+    """
     try:
         target = os.readlink(path)
     except OSError as error:
@@ -195,7 +201,7 @@ def _link(path, names):
 
 
 def _scheduling(tid):
-    """The policy includes the flag SCHED_RESET_ON_FORK."""
+    """Returns the scheduling policy with the flag SCHED_RESET_ON_FORK."""
     try:
         return {"policy": os.sched_getscheduler(tid), "priority": os.sched_getparam(tid).sched_priority,
                 "nice": os.getpriority(os.PRIO_PROCESS, tid), "affinity": sorted(os.sched_getaffinity(tid))}
@@ -204,7 +210,9 @@ def _scheduling(tid):
 
 
 def _maps(pid):
-    """Mappings with their flags. Neighbours that only differ in address are one: the kernel merges them at times."""
+    """Returns mappings with their flags. Neighbours that only differ in address are joined, because the kernel may
+    merge them.
+    """
     found = []
     for line in (processes.text(f"/proc/{pid}/smaps") or "").splitlines():
         match = MAP.match(line)
@@ -217,8 +225,8 @@ def _maps(pid):
     for begin, end, rights, offset, device, path, flags in found:
         if path in KERNEL_MAPS:
             continue
-        # Shared anonymous memory has no other name to be made by again.
-        path = re.sub(r"^socket:\[\d+\]$", "socket", path)  # the number is the kernel's own
+        # A restore can't give shared anonymous memory its old name.
+        path = re.sub(r"^socket:\[\d+\]$", "socket", path)  # the number is an id of the kernel
         path = path.replace("/memfd:/dev/zero", "/dev/zero").replace("/memfd:/anon_hugepage", "/anon_hugepage")
         if not path or path in ("[heap]", "[stack]"):
             device, offset = "", 0
@@ -257,12 +265,12 @@ def _info_line(line, pids):
 
 
 def _timers(pid, pids):
-    """POSIX timers without the addresses the kernel hides and the time left."""
+    """Returns POSIX timers without kernel addresses and remaining times."""
     try:
         text = processes.text(f"/proc/{pid}/timers")
         if text and pids.own:
             text = re.sub(r"(?<=\.)\d+$", lambda match: pids.text(match[0]), text, flags=re.MULTILINE)
-        # Threads that make timers at the same time may be listed in another order than numbered.
+        # If threads create timers at the same time, the order of the list may differ from the order of ids.
         return sorted(re.split(r"^(?=ID: )", text, flags=re.MULTILINE)) if text else text
     except OSError as error:
         return error.strerror

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Results of a suite: one line each, failures with how to run them again, and the closing count."""
+"""Results of a suite: one line for each test, failures with the command that repeats them, and the closing count."""
 
 import concurrent.futures
 import time
 
 
 class Outcome:
-    """How one run of one test ended."""
+    """Result of one run of a test."""
 
     def __init__(self, state, details=()):
         self.state = state  # "passed", "failed" or "skipped"
@@ -14,7 +14,7 @@ class Outcome:
 
 
 def show(title, failures, rerun):
-    """Why tests failed, and how to run them again."""
+    """Prints the reasons of failures, and how to repeat them."""
     if not failures:
         return
     print(f"\n{title}")
@@ -26,10 +26,10 @@ def show(title, failures, rerun):
 
 
 def run_all(names, run, rerun, jobs, tried_again=None):
-    """Runs run(name) -> Outcome for each name, several at once; prints as it goes. Returns the exit code.
+    """Runs run(name) -> Outcome for each name, several at once, and prints results. Returns the exit code.
 
-    Given a list for them, tests that failed among others are run again alone, for a loaded machine upsets tests that watch
-    moments. The list gets the names of those that passed then; the closing lines tell of them, and how they failed first.
+    With a list `tried_again`, tests that failed run again alone, because a busy machine disturbs tests that depend
+    on time. The list gets the names of tests that passed then. The closing lines show them with their first failure.
     """
     began = time.monotonic()
     counts = {"passed": 0, "failed": 0, "skipped": 0}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A client of criu's requests, with a protobuf codec of its own: what it makes of images/rpc.proto owes nothing to the
-library that criu reads requests with."""
+"""Client for criu's requests with a separate protobuf codec: it parses images/rpc.proto independently of criu's
+library.
+"""
 
 import array
 import os
@@ -9,11 +10,11 @@ import socket
 import struct
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LARGEST_REPLY = 1024  # what clients in use read at a time
+LARGEST_REPLY = 1024  # read size of existing clients
 
 
 class Proto:
-    """Messages and enumerations of a .proto file of version 2, as far as rpc.proto goes."""
+    """Messages and enumerations of a proto2 file, as far as rpc.proto needs them."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
@@ -29,7 +30,7 @@ class Proto:
                     for label, of, field, number in re.findall(r"(\w+)\s+(\w+)\s+(\w+)\s*=\s*(\d+)", body)}
 
     def encode(self, message, values):
-        """Bytes of a message from a dictionary; lists for repeated fields, dictionaries for messages."""
+        """Encodes a dictionary as a message. Repeated fields are lists, messages are dictionaries."""
         out = b""
         for field, value in values.items():
             number, of, label = self.messages[message][field]
@@ -47,7 +48,7 @@ class Proto:
         return varint(number << 3) + varint(int(value) & 0xffffffffffffffff)
 
     def decode(self, message, data):
-        """The dictionary of a message's bytes."""
+        """Decodes a message to a dictionary."""
         by_number = {number: (field, of, label) for field, (number, of, label) in self.messages[message].items()}
         values = {}
         while data:
@@ -82,7 +83,7 @@ class Proto:
 
 
 def varint(number):
-    """The bytes of a number."""
+    """Encodes a number."""
     out = b""
     while True:
         number, low = number >> 7, number & 0x7f
@@ -92,7 +93,7 @@ def varint(number):
 
 
 def take_varint(data):
-    """The first number and what comes behind it."""
+    """Returns the first number and the remaining bytes."""
     number = shift = 0
     for at, byte in enumerate(data):
         number |= (byte & 0x7f) << shift
@@ -106,13 +107,13 @@ PROTO = Proto(os.path.join(ROOT, "images", "rpc.proto"))
 
 
 class Left(Exception):
-    """criu has closed the connection."""
+    """Error for a connection that criu has closed."""
 
 
 class Connection:
-    """The client's end."""
+    """The client's end of a connection."""
 
-    PATIENCE = 60  # seconds
+    PATIENCE = 60  # in seconds
 
     def __init__(self, end):
         self.socket = end
@@ -121,20 +122,20 @@ class Connection:
 
     @classmethod
     def to_service(cls, path):
-        """A connection with the service."""
+        """Connects to the service."""
         end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         end.connect(path)
         return cls(end)
 
     def send(self, kind, opts=None, **more):
-        """Sends a request of a type, with criu_opts if there are any."""
+        """Sends a request of a type, with criu_opts if given."""
         values = {"type": kind, **more}
         if opts is not None:
             values["opts"] = {"images_dir_fd": -1, **opts}
         self.socket.send(PROTO.encode("criu_req", values))
 
     def receive(self):
-        """The next reply as a dictionary. Raises Left when there is none."""
+        """Returns the next reply as a dictionary. Raises Left if criu has closed the connection."""
         rights = array.array("i")
         room = socket.CMSG_SPACE(8 * rights.itemsize)
         data, ancillary, flags, _ = self.socket.recvmsg(LARGEST_REPLY, room)
@@ -149,13 +150,14 @@ class Connection:
         return PROTO.decode("criu_resp", data)
 
     def ask(self, kind, opts=None, **more):
-        """The reply to a request that nothing is notified of."""
+        """Returns the reply to a request without notifications."""
         self.send(kind, opts, **more)
         return self.receive()
 
     def run(self, kind, opts, answer=lambda note: True):
-        """A request with notifications: each is answered with what `answer` returns. Returns the reply, and the
-        notifications."""
+        """Sends a request with notifications, and replies to each with the result of `answer`. Returns the reply and
+        the notifications.
+        """
         self.send(kind, {**opts, "notify_scripts": True})
         notes = []
         while True:
@@ -166,13 +168,14 @@ class Connection:
             self.send("NOTIFY", notify_success=bool(answer(reply["notify"])))
 
     def close(self):
-        """Leaves."""
+        """Closes the connection."""
         self.socket.close()
 
 
 class Swrk(Connection):
-    """`criu swrk 3`, started by a client that runs in the init of a namespace. `within`: a process in whose pid and mount
-    namespaces it runs, as a child of the one that waits for it."""
+    """`criu swrk 3`, started by a client that runs in the init of a namespace. `within` is a process: criu then runs in
+    its pid and mount namespaces, as a child of a process that waits for it.
+    """
 
     def __init__(self, init, binary, output, passed=(), environment=None, options=("--no-default-config",), within=None):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -187,10 +190,10 @@ class Swrk(Connection):
         theirs.close()
 
     def end(self):
-        """Leaves, and waits for criu; its exit status."""
+        """Closes the connection and waits for criu. Returns its exit status."""
         self.close()
         return self.wait()
 
     def wait(self):
-        """criu's exit status."""
+        """Waits for criu and returns its exit status."""
         return self.init.wait(self.pid, self.PATIENCE, "end of criu swrk").code

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws a sample of test cases by a seed, for runs that have no time for all."""
+"""Draws a sample of test cases by a seed, for runs without time for all."""
 
 import math
 import random
@@ -8,8 +8,8 @@ import random
 def draw(cases, labels_of, seed, share):
     """Returns a share (0 to 1) of the cases, in their order.
 
-    Each label has a case in the sample: `labels_of(case)` returns the labels of one, such as its program and its mode. The
-    same seed draws the same cases from the same list.
+    Each label has a case in the sample. `labels_of(case)` returns the labels of a case, such as its program and its
+    mode. The same seed draws the same cases from the same list.
     """
     shuffled = list(range(len(cases)))
     random.Random(seed).shuffle(shuffled)

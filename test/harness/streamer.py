@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What criu-image-streamer does at its sockets, as criu sees it: takes the images of a dump, and serves them to a restore.
+"""Replacement for criu-image-streamer at its sockets: receives the images of a dump, and serves them to a restore.
 
-Requests are a length and a message of one field, as images/img-streamer.proto says; for each file the other side passes one end
-of a pipe, with one byte that means nothing.
+A request is a length and a message of one field, see images/img-streamer.proto. For each file criu passes one end of
+a pipe, with one byte without meaning.
 """
 
 import os
@@ -15,9 +15,10 @@ SERVE = "streamer-serve.sock"
 
 
 class Streamer:
-    """Listens in an images directory; keeps files by name in `files`.
+    """Listens in an images directory; stores files by name in `files`.
 
-    dies_after: bytes after which it vanishes in the midst of work; deaf_after: after which it takes nothing more."""
+    dies_after: number of bytes after which it closes everything. deaf_after: number after which it reads no more.
+    """
 
     def __init__(self, folder, name, files=None, dies_after=None, deaf_after=None):
         os.makedirs(folder, exist_ok=True)
@@ -38,14 +39,14 @@ class Streamer:
         self.thread.start()
 
     def wait(self):
-        """Its end, which is when criu has closed the connection; returns the files."""
+        """Waits until criu has closed the connection. Returns the files."""
         self.thread.join(60)
         if self.thread.is_alive():
             raise TimeoutError("criu doesn't dismiss the image streamer")
         return self.files
 
     def close(self):
-        """Vanishes, with all that it has open."""
+        """Closes all its descriptors."""
         self.ended.set()
         for end in [self.listening, self.connection]:
             if end:
@@ -97,7 +98,7 @@ class Streamer:
         os.close(pipe)
 
     def _serve(self, name, pipe):
-        content = memoryview(self.files.pop(name))  # each can be had once
+        content = memoryview(self.files.pop(name))  # each file is served once
         try:
             while content and not self._over():
                 content = content[os.write(pipe, content[:1 << 16]):]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A terminal with a session in it, seen and typed at from its other side."""
+"""Pseudoterminal with a session, controlled from its master."""
 
 import fcntl
 import os
@@ -13,11 +13,11 @@ import time
 
 
 class Silent(AssertionError):
-    """What was expected did not appear."""
+    """Error for missing output."""
 
 
 class Terminal:
-    """A pseudoterminal; what programs write to it is kept in `seen`."""
+    """Pseudoterminal. `seen` has the output of programs."""
 
     ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C", "TERM": "xterm", "PS1": "$ ", "HOME": "/"}
 
@@ -32,7 +32,7 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def start(self, argv, cwd, inherit=()):
-        """Starts a program that leads a session with this terminal; returns its pid. `inherit`: (fd here, fd there)."""
+        """Starts a program that leads a session with this terminal. Returns its pid. `inherit`: (fd here, fd there)."""
         pid = os.fork()
         if pid:
             return pid
@@ -57,32 +57,32 @@ class Terminal:
             os._exit(127)
 
     def close_slave(self):
-        """Leaves the slave to the session."""
+        """Closes the slave, which only the session then has."""
         os.close(self.slave)
         self.slave = -1
 
     def type(self, text):
-        """Types; what appears from now on is what expect() looks at."""
+        """Types a text. expect() checks only output after this call."""
         self.collect(0)
         self.mark = len(self.seen)
         os.write(self.master, text.encode())
 
     def collect(self, seconds):
-        """Reads what is there; waits so long for something."""
+        """Reads the available output; waits for up to `seconds` for some."""
         while select.select([self.master], [], [], seconds)[0]:
             try:
                 block = os.read(self.master, 65536)
             except OSError:
-                return  # nobody has the slave
+                return  # no process has the slave open
             self.seen += block.decode(errors="replace")
             seconds = 0
 
     def expect(self, text, seconds=60):
-        """Waits until the text has appeared since something was typed last."""
+        """Waits until the text has appeared since the last type()."""
         self.expect_match(re.escape(text), seconds)
 
     def expect_match(self, pattern, seconds=60):
-        """The same for a regular expression; returns the match."""
+        """Waits for a match of a regular expression, and returns it."""
         deadline = time.monotonic() + seconds
         while True:
             found = re.search(pattern, self.seen[self.mark:])

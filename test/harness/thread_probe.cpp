@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// thread_probe PID: prints what only system calls of a process' own threads tell, a line "TID WHAT = VALUE" each. The
-// process is stopped for that, and goes on afterwards. An error of a call is a value as well.
+// thread_probe PID: prints results of system calls that only a process' own threads can make, one line "TID WHAT =
+// VALUE" each. It stops the process during that time. An error of a call is a value as well.
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
 
@@ -18,7 +18,7 @@
 
 namespace {
 
-// Newer than some headers: names and numbers of <linux/prctl.h> and <asm/prctl.h>.
+// Constants of <linux/prctl.h> and <asm/prctl.h> that older headers lack.
 enum : std::uint64_t {
     kGetSchedCore = 0,               // PR_SCHED_CORE_GET
     kGetMdwe = 66,                   // PR_GET_MDWE
@@ -35,15 +35,15 @@ enum : std::uint64_t {
     kMembarrierRegistrations = 1 << 9,
 };
 
-constexpr std::uint64_t kBuffer = ~std::uint64_t{0};  // stands for the address of the answer
-constexpr std::uint64_t kBehind = ~std::uint64_t{1};  // and for that of a second one, 8 bytes behind it
+constexpr std::uint64_t kBuffer = ~std::uint64_t{0};  // stands for the address of the result
+constexpr std::uint64_t kBehind = ~std::uint64_t{1};  // stands for the address of a second result, 8 bytes behind
 constexpr std::size_t kRoom = 256;
 
 struct Question {
     const char* name;
     long number;
     std::vector<std::uint64_t> arguments;
-    std::size_t answer;  // bytes at the buffer; 0: the result is the answer
+    std::size_t answer;  // bytes in the buffer; 0: the return value is the result
 };
 
 const std::vector<Question>& threadQuestions() {
@@ -141,7 +141,7 @@ void look(compel::FrozenProcess& process) {
             std::printf("%d rseq = %llx %u %x\n", tracee.tid(), static_cast<unsigned long long>(rseq->address),
                         rseq->size, rseq->signature);
         if (tracee.userDispatch())
-            continue;  // calls made here would be dispatched
+            continue;  // the dispatch would also catch calls that are made here
         compel::RemoteSyscalls calls(thread.tracee, instruction);
         const compel::RemoteBuffer buffer(calls, kRoom);
         for (const Question& question : threadQuestions())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A mount namespace in which every change to the machine's files is seen, and none is real.
+"""Mount namespace in which every change to the machine's files is visible, and none takes effect.
 
-Each file system is covered by an overlay whose upper layer is in memory: what anybody creates, removes or changes is
-found there. Kernel file systems (/proc, /sys, control groups, terminals) and one folder stay what they are.
+Each file system is covered by an overlay with its upper layer in memory. All that any process creates, removes or
+changes is found there. Kernel file systems (/proc, /sys, control groups, terminals) and one folder stay unchanged.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ import os
 import stat
 
 MS_BIND, MS_REC, MS_PRIVATE, MNT_DETACH = 4096, 16384, 1 << 18, 2
-SYS_PIVOT_ROOT = 155  # of x86-64
+SYS_PIVOT_ROOT = 155  # number on x86-64
 KERNEL = {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs", "securityfs", "bpf",
           "configfs", "fusectl", "pstore", "binfmt_misc", "hugetlbfs", "autofs", "efivarfs", "nsfs"}
 
@@ -18,7 +18,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Unwatchable(Exception):
-    """The machine can't do it, and why."""
+    """Error with the reason why the machine can't do it."""
 
 
 def _require(result, what):
@@ -32,7 +32,7 @@ def _mount(source, target, kind, flags, options=None):
 
 
 def _mounts():
-    """(path, type) of all mounts, in the order in which they cover each other."""
+    """Returns (path, type) of all mounts, in the order in which they cover each other."""
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         for line in file:
             words = line.split()
@@ -40,11 +40,10 @@ def _mounts():
 
 
 class Watched:
-    """Makes the calling process and all its children to come live below overlays. To be made once, in a mount
-    namespace of one's own."""
+    """Moves the calling process and all its children below overlays. Create it once, in a private mount namespace."""
 
     def __init__(self, stage, keep):
-        """`stage`: an empty folder for the layers; `keep`: the folder that stays what it is."""
+        """`stage` is an empty folder for the layers; `keep` is the folder that stays unchanged."""
         self.layers = []  # (path, upper, lower)
         _mount("none", "/", None, MS_REC | MS_PRIVATE)
         _mount("layers", stage, "tmpfs", 0, "mode=755")
@@ -71,7 +70,7 @@ class Watched:
             _mount("watched", target, "overlay", 0, f"lowerdir={below},upperdir={layer[0]},workdir={layer[1]}")
             self.layers.append((path, layer[0], below))
         _mount(keep, root + keep, None, MS_BIND)
-        # The layers stay within reach of the one who watches, where nobody else looks.
+        # Only this process can reach the layers.
         _mount(stage, root + stage, None, MS_BIND | MS_REC)
         os.chdir(root)
         _require(LIBC.syscall(SYS_PIVOT_ROOT, b".", b"."), "pivot_root")
@@ -79,7 +78,7 @@ class Watched:
         os.chdir("/")
 
     def changes(self):
-        """What differs from the machine, as lines."""
+        """Returns the differences from the machine, as lines."""
         lines = []
         for path, upper, lower in self.layers:
             for base, folders, files in os.walk(upper):

@@ -16,7 +16,7 @@
 
 namespace criu::test {
 
-/// Where children have their mappings: addresses far from each other that nothing else takes.
+/// Returns an address for mappings of children. The addresses are far from each other and unused.
 constexpr std::uint64_t place(unsigned number) noexcept {
     constexpr std::uint64_t kBase = 0x10000000000;
     constexpr std::uint64_t kStride = 0x10000000;
@@ -27,7 +27,7 @@ constexpr std::size_t pages(std::size_t count) {
     return count * machinePageSize();
 }
 
-/// A child process that has run `prepare` and stands still since; killed at the end.
+/// Child process that has run `prepare` and is stopped since then. The destructor kills it.
 class StoppedChild {
 public:
     explicit StoppedChild(const std::function<void()>& prepare);
@@ -38,14 +38,14 @@ public:
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     [[nodiscard]] kernel::ProcPid process() const { return kernel::ProcDir().open(pid_); }
 
-    /// What the process would read, also where it may not.
+    /// Returns memory as the process would read it, also where its protection forbids reading.
     [[nodiscard]] std::string memory(std::uint64_t start, std::uint64_t end) const;
 
 private:
     pid_t pid_ = -1;
 };
 
-/// Stands for the engine: numbers files and keeps entries of segments.
+/// Replacement for the engine: numbers files and stores entries of segments.
 class NumberedFiles final : public memory::MappedFileDump {
 public:
     NumberedFiles(const kernel::ProcPid& process, memory::SegmentsDump& segments)

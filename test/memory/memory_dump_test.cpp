@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Private memory: what the images say of each page must be what the process reads.
+// Private memory: images must contain each page as the process reads it.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ const VmaEntry* entryAt(const DumpedMemory& memory, std::uint64_t start) {
     return nullptr;
 }
 
-/// Compares all private memory of a process with its images. What isn't in the images must read as zero, or as the
+/// Compares all private memory of a process with its images. Pages that aren't in the images must be zero, or equal the
 /// file.
 void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDir& images) {
     const auto pagemap = Pagemap::load(images, ImageKind::Pagemap, static_cast<std::uint64_t>(child.pid()));
@@ -91,7 +91,7 @@ void compareAll(const StoppedChild& child, const MemoryDump& dump, const ImageDi
                 const auto offset = static_cast<off_t>(entry.pgoff + (at - entry.start));
                 inFile.assign(machinePageSize(), '\0');
                 if (sys(::pread(mapped.get(), inFile.data(), machinePageSize(), offset), "read the mapped file") == 0)
-                    continue;  // beyond its end: nothing can be read
+                    continue;  // beyond the file's end, where nothing can be read
                 wanted = inFile;
             }
             if (child.memory(at, at + machinePageSize()) != wanted)
@@ -117,7 +117,7 @@ struct Scene {
     MemoryDump dump;
 };
 
-/// All ranges of a pagemap, those that touch joined.
+/// Returns all ranges of a pagemap, with adjacent ones joined.
 std::vector<PagemapRange> joined(const Pagemap& pagemap) {
     std::vector<PagemapRange> out;
     for (const PagemapRange& range : pagemap.ranges()) {
@@ -160,7 +160,7 @@ TEST_CASE("every kind of private memory") {
         const UniqueFd zero(sys(::open("/dev/zero", O_RDWR | O_CLOEXEC), "open"));
         at = mapAt(place(8), pages(4), PROT_READ | PROT_WRITE, MAP_PRIVATE, zero.get());
         at[pages(2)] = 'z';
-        // Neighbours that the kernel keeps apart, with pages on both sides of the borders.
+        // Neighbours that the kernel doesn't merge, with pages on both sides of the borders.
         at = mapPrivate(place(9), pages(9));
         std::memset(at, 7, pages(9));
         ::mprotect(at + pages(3), pages(3), PROT_READ);
@@ -273,7 +273,7 @@ TEST_CASE("kernels without PAGEMAP_SCAN give the same") {
             mapPrivate(place(3) + pages(page), machinePageSize())[5] = 'x';
         static_cast<void>(*static_cast<volatile char*>(mapPrivate(place(5), pages(16))));
     });
-    // The terabyte's untouched part is passed over.
+    // The scan skips the untouched part of the terabyte.
     std::vector<std::vector<PagemapRange>> results;
     for (const auto mode : {kernel::PagemapScanner::Mode::Auto, kernel::PagemapScanner::Mode::Entries}) {
         const test::TemporaryDir dir;
@@ -373,7 +373,7 @@ TEST_CASE("a wish to stop ends a dump of pages") {
 TEST_CASE("a full tmpfs is an error, whatever way it is written") {
     constexpr std::size_t kSize = std::size_t{40} << 20;
     const StoppedChild child([] { std::memset(mapPrivate(place(0), kSize), 1, kSize); });
-    // A mount of its own is gone with the process that made it.
+    // The mount of a private mount namespace ends with its process.
     const pid_t pid = sys(::fork(), "create a child");
     if (pid == 0) {
         int status = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Shared memory and memfds: dumped from a child, made again in this process.
+// Shared memory and memfds, dumped from a child and restored in this process.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,14 +42,14 @@ char* mapShared(unsigned where, std::size_t size, int fd, int prot = PROT_READ |
     return static_cast<char*>(at);
 }
 
-/// A memfd at a known number.
+/// Creates a memfd with a given number.
 int makeMemfd(int number, const char* name, unsigned flags, std::size_t size) {
     const UniqueFd fd(sys(::memfd_create(name, flags), "make a memfd"));
     sys(::ftruncate(fd.get(), static_cast<off_t>(size)), "size");
     return sys(::dup2(fd.get(), number), "move");
 }
 
-/// A descriptor of the child, as the engine would describe it.
+/// Describes a descriptor of the child, like the engine.
 files::OpenFd openFdOf(const StoppedChild& child, int number) {
     files::OpenFd file;
     file.pid = HostPid(child.pid());
@@ -63,7 +63,7 @@ files::OpenFd openFdOf(const StoppedChild& child, int number) {
     return file;
 }
 
-/// The tree with nothing but the mappings of one process.
+/// Returns a tree with only the mappings of one process.
 model::ProcessTree treeOf(const MemoryDump& dump, TreePid pid) {
     model::ProcessTree tree;
     auto task = std::make_unique<model::Task>();
@@ -198,7 +198,7 @@ TEST_CASE("memfds: name, size, mode, seals, content") {
     CHECK(contentOfFd(scene.fdFor(1)).substr(5000, 3) == "abc");
     CHECK(::fcntl(scene.fdFor(1), F_GET_SEALS) == (F_SEAL_WRITE | F_SEAL_SHRINK));
 
-    // Who had it mapped may write, and must be able to map it again.
+    // A process that had it mapped may write, and must be able to map it again.
     CHECK(::fcntl(scene.fdFor(2), F_GET_SEALS) == 0);
     scene.restored.finish();
     CHECK(::fcntl(scene.fdFor(2), F_GET_SEALS) == static_cast<int>(kFutureWrite));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a process says after criu's code ran in it is data, whoever wrote it.
+// Results that criu's code reports from a process are untrusted: the process may have overwritten them.
 #include "criu/pie/step_results.hpp"
 
 #include <compel/process.hpp>
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint64_t kRoom = 65536;
 
-/// Runs a program that writes `value` over the word at `offset` of its own head, as a process with the same memory
-/// could, and then fails with EBADF. `text`: what the failure is expected to say.
+/// Runs a program that overwrites the word at `offset` of its own head with `value`, as a process with the same memory
+/// could. It then fails with EBADF. `text` is the expected message.
 void checkScribbled(std::uint64_t offset, std::uint64_t value, const char* text) {
     const test::StoppedChild child([] {});
     auto process = compel::FrozenProcess::freeze(child.pid());
@@ -27,14 +27,14 @@ void checkScribbled(std::uint64_t offset, std::uint64_t value, const char* text)
     pie::RemoteData data(injection.data());
     const auto compose = [value](std::uint64_t target) {
         pie::StepList steps;
-        // The second call answers with what the first one has set.
+        // The second call returns the value that the first one has set.
         steps.call(pie::Subject::Query, 1, SYS_personality, value).check = pie::ResultCheck::Any;
         steps.call(pie::Subject::Query, 2, SYS_personality, 0xffffffff).check = pie::ResultCheck::Any;
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 3, target).check = pie::ResultCheck::Any;
         steps.call(pie::Subject::CloseFd, 77, SYS_close, 77);
         return steps;
     };
-    // Where the head will be depends on the number of steps alone.
+    // The address of the head depends only on the number of steps.
     pie::RemoteData trial(injection.data());
     pie::StepList first = compose(0);
     const std::uint64_t head = engine::placeProgram(first, trial, &process.leader()).program;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Has what only a plugin can carry: a value in /dev/cpu_dma_latency and a mapping of /dev/loop0. Says READY; on SIGTERM
-// says PASS, or FAIL and why. The plugin moves the mapping by a page each time.
+// Program with state that only a plugin can save: a value in /dev/cpu_dma_latency and a mapping of /dev/loop0. Prints
+// READY; on SIGTERM prints PASS, or FAIL and the reason. The plugin moves the mapping by a page each time.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ constexpr std::int32_t kLatency = 777;
     std::exit(1);
 }
 
-/// Offset of the mapping at an address, as the kernel shows it; -1 if there is none.
+/// Returns the offset of the mapping at an address, as the kernel shows it; -1 if there is none.
 long offsetAt(const void* address) {
     std::FILE* const maps = std::fopen("/proc/self/maps", "r");
     char line[512];

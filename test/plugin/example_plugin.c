@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A plugin that carries descriptors of /dev/cpu_dma_latency (each holds a number), mappings of a loop device,
-// connections to the server at $EXAMPLE_SERVER and vxlan network devices, and writes every call to the file
-// $EXAMPLE_LOG. $EXAMPLE_FAIL names a call that is to fail.
+// Plugin that saves descriptors of /dev/cpu_dma_latency (each has a number), mappings of a loop device, connections to
+// the server at $EXAMPLE_SERVER and vxlan network devices. It writes every call to the file $EXAMPLE_LOG. $EXAMPLE_FAIL
+// names a call that fails.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 #endif
 static const char name[] = PLUGIN_NAME;
 
-/* Notes a call; 0, or what it is to fail with. */
+/* Records a call. Returns 0, or the error with which it has to fail. */
 static __attribute__((format(printf, 2, 3))) int note(const char* call, const char* format, ...) {
     const char* const fail = getenv("EXAMPLE_FAIL");
     const char* const path = getenv("EXAMPLE_LOG");
@@ -104,7 +104,7 @@ static int restore_file(int id, bool* retry_needed) {
 }
 CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__RESTORE_EXT_FILE, restore_file)
 
-/* The server, if that is what a socket is connected to. */
+/* Returns whether a socket's peer is the server. */
 static int is_server(const struct sockaddr_un* address) {
     const char* const server = getenv("EXAMPLE_SERVER");
     return server != NULL && address->sun_family == AF_UNIX && strcmp(address->sun_path, server) == 0;
@@ -138,7 +138,7 @@ static int restore_socket(int inode) {
     const int failed = note("RESTORE_UNIX_SK", "%s", "");
     if (failed != 0)
         return failed;
-    /* Its own name, whose file the dumped process has left behind. */
+    /* Address of the socket, whose file the dumped process has left. */
     struct sockaddr_un own = {.sun_family = AF_UNIX};
     snprintf(own.sun_path, sizeof(own.sun_path), "%.90s.client", peer.sun_path);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -149,7 +149,7 @@ static int restore_socket(int inode) {
 }
 CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__RESTORE_UNIX_SK, restore_socket)
 
-/* Devices of kind vxlan are made by an action script of the restore. */
+/* An action script of the restore creates vxlan devices. */
 static int dump_link(int index, int type, char* kind) {
     if (kind == NULL || strcmp(kind, "vxlan") != 0)
         return -ENOTSUP;

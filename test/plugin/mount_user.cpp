@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// In a mount namespace of its own this program has a mount for which plugins are asked first: a part of a file system,
-// of which nothing else is mounted any more. It says READY; on SIGTERM it says PASS if the plugin's mount is there, or
-// FAIL and why.
+// Program with a private mount namespace. It contains a mount that criu offers to plugins first: a part of a file
+// system whose other parts aren't mounted any more. Prints READY; on SIGTERM prints PASS if the plugin's mount exists,
+// or FAIL and the reason.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The plugin interface on a live process: which hooks are called and when, and what their failures do.
+# Tests the plugin interface on a live process: calls of hooks, their order, and the effect of their failures.
 # usage: plugin_test.sh PATH_OF_CRIU PATH_OF_DEVICE_USER PLUGIN_DIRECTORY
 set -u
 if [[ ${INSIDE:-} == "" ]]; then
@@ -38,7 +38,7 @@ start() {
         exit 77
     fi
 }
-calls() { # what the plugin noted, in one line
+calls() { # prints the plugin's records in one line
     [[ $(paste -sd, calls) == "$1" ]] || { echo "the plugin noted: $(paste -sd, calls)"; return 1; }
 }
 dump() {
@@ -49,7 +49,7 @@ restore() {
     : >calls
     "$criu" restore -d -D images -o restore.log -v4 "$@"
 }
-finished() { # the program has checked itself and said so
+finished() { # checks that the program has printed PASS
     kill -TERM "$pid"
     for _ in $(seq 500); do
         kill -0 "$pid" 2>/dev/null || break
@@ -93,7 +93,7 @@ done
 expect "restore after all" restore -L "$plugins"
 expect "the program found all as it was" finished "PASS moved by 4096"
 
-# A connection to somebody outside, which the plugin makes anew.
+# A connection to an external process, which the plugin creates again.
 export EXAMPLE_SERVER=$work/server
 "$(dirname "$user")/socket_user" serve "$EXAMPLE_SERVER" </dev/null >server.out 2>&1 &
 server=$!
@@ -118,7 +118,7 @@ expect "hooks of its restore" calls "init 2,RESTORE_INIT,RESTORE_ASYNCHRONOUS,RE
 expect "the server answers" finished PASS
 kill "$server"
 
-# A mount whose source can't be seen.
+# A mount whose source isn't visible.
 user=$(dirname "$device_user")/mount_user
 start
 expect "a part of a file system is dumped as the whole without the plugin" dump --leave-running
@@ -168,7 +168,7 @@ END
     user=$device_user
 fi
 
-# A tree that has nothing for the plugin isn't hindered by it.
+# The plugin doesn't affect a tree without resources for it.
 setsid sleep 1000 </dev/null >/dev/null 2>&1 &
 pid=$!
 sleep 0.1
@@ -180,7 +180,7 @@ wait "$pid" 2>/dev/null
 expect "its restore needs no plugin" restore
 kill -9 "$pid"
 
-# A plugin whose work criu does itself is passed over, whether its file or it itself has the name.
+# criu skips a plugin that a built-in subsystem replaces, by the name of its file or of its descriptor.
 cd "$work" || exit 1
 mkdir distribution
 cp "$plugins/example.so" distribution/amdgpu_plugin.so
@@ -215,7 +215,7 @@ expect "dump with a plugin that nobody stands for" dump -L "$work/distribution"
 expect "it is called" grep -q "init 0" calls
 wait "$pid" 2>/dev/null
 
-# What plugins of CRIU 4.2 take from its binary.
+# Symbols that plugins of CRIU 4.2 import from criu.
 export SYMBOLS_LOG=$work/symbols.log SYMBOLS_DIRECTORY
 SYMBOLS_DIRECTORY=$(dirname "$plugins")/symbols
 : >symbols.log

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// usage: socket_user serve PATH    answers every byte by the next one, over as many connections as come
-//        socket_user use PATH      is connected there: says READY; on SIGTERM says PASS, or FAIL and why
+// usage: socket_user serve PATH    answers every byte by the next one, on any number of connections
+//        socket_user use PATH      connects; prints READY; on SIGTERM prints PASS, or FAIL and the reason
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A plugin that uses everything of lib/c/criu-plugin-host.h, as plugins of CRIU 4.2 do, and writes what it finds wrong
-// to the file $SYMBOLS_LOG, and in which stages it has looked. It carries what device_user has.
+// Plugin that uses all of lib/c/criu-plugin-host.h, like plugins of CRIU 4.2. It writes errors and the stages of its
+// checks to the file $SYMBOLS_LOG. It saves the state of device_user.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <compel/infect.h> /* plugins of CRIU 4.2 have both */
+#include <compel/infect.h> /* plugins of CRIU 4.2 include both */
 
 #include "lib/c/criu-plugin-host.h"
 #include "lib/c/criu-plugin.h"
@@ -27,7 +27,7 @@
 
 static const char name[] = "symbols";
 
-/* What the master and the restored process tell each other. */
+/* Memory that the coordinator and the restored process share. */
 struct shared {
     int from_master; /* ids of stored descriptors */
     int from_target;
@@ -64,7 +64,7 @@ static ino_t inode_of(int fd) {
     return fstat(fd, &stat_of) == 0 ? stat_of.st_ino : 0;
 }
 
-/* More descriptors than a message holds, with a number for each. */
+/* More descriptors than fit into a message, with a number for each. */
 static void check_sockets(void) {
     int ends[2];
     int fds[MANY];
@@ -167,7 +167,7 @@ static int dump_file(int fd, int id) {
 }
 CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__DUMP_EXT_FILE, dump_file)
 
-/* In the restored process. */
+/* Called in the restored process. */
 static int restore_file(int id, bool* retry_needed) {
     (void)id;
     *retry_needed = false;
@@ -194,7 +194,7 @@ static int handle_mapping(int fd, const struct stat* stat_of) {
 }
 CR_PLUGIN_REGISTER_HOOK(CR_PLUGIN_HOOK__HANDLE_DEVICE_VMA, handle_mapping)
 
-/* Lets the process run, which criu has stopped, and stops it again. */
+/* Resumes the process, which criu has stopped, and stops it again. */
 static void run_once(int pid, const char* when) {
     struct seize_task_status status;
     require(ptrace(PTRACE_CONT, pid, NULL, 0) == 0 && ptrace(PTRACE_INTERRUPT, pid, NULL, 0) == 0, when);

@@ -7,26 +7,26 @@ from harness import processes
 
 
 class Failed(Exception):
-    """Not as it should be."""
+    """Error for a failed check."""
 
 
 class Skipped(Exception):
-    """Can't be tried here, and why."""
+    """Error for a case that can't run here, with the reason."""
 
 
 def require(condition, message):
-    """A check."""
+    """Raises Failed unless the condition is true."""
     if not condition:
         raise Failed(message)
 
 
 def pipe_numbers():
-    """The ends of a pipe."""
+    """Returns the ends of a pipe."""
     return os.pipe2(os.O_CLOEXEC)
 
 
 def start_service(case, *options, env=None):
-    """A service that waits for clients; its pid, and the path of its socket."""
+    """Starts a service. Returns its pid and the path of its socket."""
     reading, writing = pipe_numbers()
     folder = os.path.join(case.work, "service")
     os.makedirs(folder, exist_ok=True)

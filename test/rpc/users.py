@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Clients of the service that have fewer rights than criu, where an administrator lets users connect."""
+"""Clients of the service with fewer privileges than criu, where an administrator lets users connect."""
 
 import ctypes
 import json
@@ -25,14 +25,14 @@ users.ask_as_told(*sys.argv[2:])
 
 
 def become(user=USER, group=USER, groups=()):
-    """The calling process has the rights of a user from here on."""
+    """Changes the credentials of the calling process to those of a user."""
     os.setgroups(list(groups))
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)
 
 
 def become_member():
-    """The same, as a member of GROUP."""
+    """Changes the credentials to those of a user in GROUP."""
     become(groups=[GROUP])
 
 
@@ -45,14 +45,14 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def call(result):
-    """The result of a call of the C library, if it isn't an error."""
+    """Returns the result of a call of the C library. Raises an exception for an error."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
 def in_landlock():
-    """The calling process, a user's, may make no directories."""
+    """Restricts the calling process of a user by Landlock: it may not create directories."""
     become()
     call(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     rules = call(LIBC.syscall(LANDLOCK_CREATE_RULESET, ctypes.byref(ctypes.c_uint64(LANDLOCK_MAKE_DIR)), ctypes.c_size_t(8), 0))
@@ -60,7 +60,9 @@ def in_landlock():
 
 
 def under_seccomp():
-    """The calling process, a user's, has a filter, which allows everything. Root needn't give up new privileges for it."""
+    """Installs a filter that allows everything in the calling process of a user. Root installs it, without
+    no_new_privs.
+    """
     class Program(ctypes.Structure):
         """struct sock_fprog."""
         _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
@@ -70,7 +72,7 @@ def under_seccomp():
 
 
 def in_own_pids():
-    """Goes on in a child, a user's, in a pid namespace of its own. The parent ends as that does."""
+    """Continues in a child, a user's process in a new pid namespace. The parent ends with the child's status."""
     call(LIBC.unshare(CLONE_NEWPID))
     child = os.fork()
     if child:
@@ -79,7 +81,9 @@ def in_own_pids():
 
 
 def ask_as_told(before, service, requests):
-    """The client's process: calls the function `before`, which takes rights away. Prints a line for each reply."""
+    """Code of the client's process: calls `before`, which drops privileges, then sends requests. Prints a line for each
+    reply.
+    """
     globals()[before]()
     for folders, kind, opts in json.loads(requests):
         opened = {name: os.open(path, os.O_RDONLY | os.O_DIRECTORY) for name, path in folders.items() if path}
@@ -87,7 +91,7 @@ def ask_as_told(before, service, requests):
 
 
 class Users:
-    """A service that users may connect to, and requests of theirs."""
+    """Service that users may connect to, and their requests."""
 
     def __init__(self, case, env=None):
         self.case = case
@@ -98,14 +102,14 @@ class Users:
         self.images = self.folder("users", USER)
 
     def folder(self, name, owner, mode=0o755):
-        """The path of a new directory."""
+        """Returns the path of a new directory."""
         path = self.case.directory(name).path
         os.chown(path, owner, owner)
         os.chmod(path, mode)
         return path
 
     def file(self, path, text=SECRET, owner=0, mode=0o600):
-        """The path of a file with this content."""
+        """Returns the path of a new file with this content."""
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
         os.chown(path, owner, owner)
@@ -113,12 +117,13 @@ class Users:
         return path
 
     def program(self, *argv, **how):
-        """A process of the user."""
+        """Starts a process of the user."""
         return self.case.program(*argv, before_exec=become, **how)
 
     def ask_all(self, requests, before=become):
-        """The replies to requests of a user, each of which is (directories by option, kind, options). They come from one
-        process, which has called `before`."""
+        """Returns the replies to requests of a user. Each request is (directories by option, kind, options). One
+        process sends all requests, after calling `before`.
+        """
         output = self.file(os.path.join(self.case.work, "client.output"), "")
         client = self.case.init.start([sys.executable, "-B", "-c", CLIENT, TESTS, before.__name__, self.path,
                                        json.dumps(requests)], "/", output)
@@ -128,11 +133,11 @@ class Users:
         return [json.loads(line) for line in said.splitlines()]
 
     def ask(self, kind, images=None, before=become, **opts):
-        """The reply to one request."""
+        """Returns the reply to one request."""
         return self.ask_all([({"images_dir_fd": images or self.images}, kind, opts)], before)[0]
 
     def copy_of_sleep(self, name, mode, group=0):
-        """The path of a program of root that does nothing."""
+        """Returns the path of a root-owned program that sleeps."""
         path = os.path.join(self.case.work, name)
         shutil.copy("/bin/sleep", path)
         os.chown(path, 0, group)
@@ -140,24 +145,25 @@ class Users:
         return path
 
     def require_nothing_told(self):
-        """No file in the user's directory has the secret."""
+        """Checks that no file in the user's directory contains the secret."""
         for entry in os.scandir(self.images):
             with open(entry.path, "rb") as file:
                 require(SECRET.encode() not in file.read(), f"{entry.name} has what only root may read")
 
     def require_refused(self, text, kind, *folders, **opts):
-        """A request that fails for this reason."""
+        """Checks that a request fails for this reason."""
         reply = self.ask(kind, *folders, **opts)
         require(not reply["success"] and text in reply.get("cr_errmsg", ""), f"{kind}: no '{text}' in {reply}")
 
     def log(self, name):
-        """Text of a log in the user's directory."""
+        """Returns the text of a log in the user's directory."""
         return processes.text(os.path.join(self.images, name)) or ""
 
 
 def of_user(case):
-    """Users have only their own processes dumped, into directories that they may write to, with options that give them
-    nothing. Plugins, which open images with criu's rights, are the owner's alone."""
+    """Users can only dump their own processes, into directories that they may write to, with options that give them no
+    privileges. Only the owner of criu can use plugins, which open images with criu's privileges.
+    """
     plugins = case.directory("plugins")
     shutil.copy(os.path.join(os.path.dirname(case.criu), "..", "test", "plugin", "plugins", "example.so"), plugins.path)
     users = Users(case, env={"PATH": os.environ["PATH"], "CRIU_LIBS_DIR": plugins.path})
@@ -180,7 +186,7 @@ def of_user(case):
 
 
 def contents(folder):
-    """All that can be told of what lies in a directory."""
+    """Returns all state of a directory's content."""
     found = {}
     for entry in os.scandir(folder):
         about = entry.stat(follow_symlinks=False)
@@ -195,8 +201,9 @@ KINDS = [("CHECK", {}), ("CPUINFO_CHECK", {}), ("CPUINFO_DUMP", {}), ("DUMP", {"
 
 
 def logs_of_user(case):
-    """Whatever a user asks for, and whether it can be done or not: files are made with the user's rights. Nothing appears or
-    changes in a directory that the user can only look into, nor are files of others replaced in a sticky directory."""
+    """criu creates files with the user's credentials, for any request and result. Nothing appears or changes in a
+    directory that the user can only read. Files of others in a sticky directory aren't replaced.
+    """
     users = Users(case)
     own = users.program()
     readable = users.folder("readable", 0)
@@ -207,7 +214,7 @@ def logs_of_user(case):
         os.mkfifo(os.path.join(folder, "fifo"), 0o600)
     before = {folder: contents(folder) for folder in (readable, sticky)}
     places = [(readable, None), (users.images, readable), (readable, users.images), (sticky, None), (users.images, sticky)]
-    # The last two are requests that are wrong in themselves: the log says so.
+    # The last two requests are invalid, which the log says.
     for kind, opts in [*KINDS, ("DUMP", {"external": ["mnt[]"]}), ("DUMP", {"empty_ns": 1})]:
         users.ask_all([({"images_dir_fd": images, "work_dir_fd": work}, kind, {"pid": own, "log_file": name, "log_level": 4, **opts})
                        for images, work in places for name in ("victim", "link", "fifo", "new")])
@@ -221,7 +228,7 @@ def logs_of_user(case):
 
 
 def own_logs(case):
-    """Files that a request makes are the user's, and replace the user's files of that name; a link isn't followed."""
+    """Files of a request belong to the user, and replace the user's files of that name. Links aren't followed."""
     users = Users(case)
     own = users.program()
     aim = users.file(os.path.join(case.work, "aim"), mode=0o666)
@@ -256,7 +263,7 @@ time.sleep(1000)
 
 
 def started_as_root(users):
-    """Such a daemon; its pid."""
+    """Starts a daemon that was root. Returns its pid."""
     secret = users.file(os.path.join(users.case.work, "secret"))
     reading, writing = pipe_numbers()
     pid = users.case.init.start([sys.executable, "-B", "-c", DAEMON, TESTS, secret, "7"], "/", "/dev/null", session=True,
@@ -268,9 +275,10 @@ def started_as_root(users):
 
 
 def untraceable(case):
-    """A user gets nothing of a process that the user may not trace, though it has no ids but the user's: of a daemon that
-    was root, a program that may be executed and not read, and one with the rights of a group (set-group-id); nor of a tree with
-    such a process. It isn't even stopped."""
+    """A user gets no data of a process that the user may not trace, though all its ids are the user's: a daemon that
+    was root, a program that may be executed and not read, and one with a group's privileges (set-group-id). The same
+    holds for a tree with such a process. criu doesn't even stop it.
+    """
     users = Users(case)
     unreadable = users.copy_of_sleep("unreadable", 0o711)
     of_group = users.copy_of_sleep("of_group", 0o2755, GROUP)
@@ -288,7 +296,7 @@ def untraceable(case):
 
 
 def nameless(kind, path, how):
-    """A file of root without a name that holds the secret, open `how`."""
+    """Opens an unnamed file of root that contains the secret; `how` has the flags."""
     if kind == "memfd":
         made = os.memfd_create("secret", os.MFD_CLOEXEC)
     else:
@@ -303,17 +311,17 @@ def nameless(kind, path, how):
 
 
 class BpfMap(ctypes.Structure):
-    """The beginning of union bpf_attr of bpf(2), for BPF_MAP_CREATE."""
+    """Start of union bpf_attr of bpf(2), for BPF_MAP_CREATE."""
     _fields_ = [(name, ctypes.c_uint32) for name in ("type", "key_size", "value_size", "max_entries", "flags")]
 
 
 class BpfElement(ctypes.Structure):
-    """The beginning of union bpf_attr for BPF_MAP_UPDATE_ELEM."""
+    """Start of union bpf_attr for BPF_MAP_UPDATE_ELEM."""
     _fields_ = [("map", ctypes.c_uint64), ("key", ctypes.c_void_p), ("value", ctypes.c_void_p), ("flags", ctypes.c_uint64)]
 
 
 def map_for_writing():
-    """A BPF map that holds the secret, by a descriptor that can only write there; None if there are none here."""
+    """Returns a write-only descriptor of a BPF map that contains the secret; None if the kernel has no BPF maps."""
     bpf, create, update, array, write_only = 321, 0, 2, 2, 1 << 4
     text = ctypes.create_string_buffer(SECRET.encode(), 32)
     made = LIBC.syscall(bpf, create, ctypes.byref(BpfMap(array, 4, len(text), 1, write_only)), ctypes.sizeof(BpfMap))
@@ -325,8 +333,9 @@ def map_for_writing():
 
 
 def unreadable_files(case):
-    """Content that a process can't read by its descriptors isn't in images for a user: deleted files and memfds of root that
-    are open for writing only, or with O_PATH."""
+    """Images for a user don't contain data that the process can't read by its descriptors: deleted files and memfds of
+    root that are open for writing only, or with O_PATH.
+    """
     users = Users(case)
     path = os.path.join(case.work, "log")
     for kind in ("file", "memfd"):
@@ -353,8 +362,9 @@ def unreadable_files(case):
 
 
 def confined(case):
-    """A user's process that has fewer rights than the user gets nothing from a service that knows the user's: one in a
-    Landlock domain, under seccomp, or in a pid namespace of its own."""
+    """The service refuses a user's process with fewer privileges than the user: in a Landlock domain, under seccomp, or
+    in a private pid namespace.
+    """
     users = Users(case)
     own = users.program()
     if LIBC.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1) < 1:
@@ -366,7 +376,7 @@ def confined(case):
 
 
 def in_namespace(flag, prepare):
-    """A function that enters a new namespace, calls `prepare` as root there, and becomes the user."""
+    """Returns a function that enters a new namespace, calls `prepare` as root there, and becomes the user."""
     def enter():
         call(LIBC.unshare(flag))
         prepare()
@@ -375,7 +385,7 @@ def in_namespace(flag, prepare):
 
 
 def hide_in_mount():
-    """A file of root in a file system in memory that the calling process mounts for itself."""
+    """Creates a file of root in a tmpfs that the calling process mounts for itself."""
     call(LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None))
     call(LIBC.mount(b"none", b"/mnt", b"tmpfs", 0, None))
     file = os.open("/mnt/secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -384,7 +394,7 @@ def hide_in_mount():
 
 
 def hide_in_queue():
-    """A message of root in a queue that others may not read."""
+    """Creates a message of root in a queue that others may not read."""
     ipc_private = 0
     queue = call(LIBC.msgget(ipc_private, 0o600))
     message = ctypes.create_string_buffer(ctypes.string_at(ctypes.byref(ctypes.c_long(1)), 8) + SECRET.encode())
@@ -392,7 +402,9 @@ def hide_in_queue():
 
 
 def foreign_namespaces(case):
-    """Root's files and queues in namespaces that root has made for a user's process aren't in images of the user."""
+    """Images of the user don't contain root's files and queues in namespaces that root has created for a user's
+    process.
+    """
     users = Users(case)
     for flag, prepare, kind in ((CLONE_NEWNS, hide_in_mount, "mnt"), (CLONE_NEWIPC, hide_in_queue, "ipc")):
         own = case.program(before_exec=in_namespace(flag, prepare))
