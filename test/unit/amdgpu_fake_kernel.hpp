@@ -17,31 +17,31 @@
 
 namespace criu::amdgpu::test {
 
-/// Render nodes of a driver that has its buffers in memfds; a DMA-BUF is a copy of such a descriptor. Copy commands are
-/// executed when they are submitted. What the processor copies goes by ioctls.
+/// Render nodes of a driver with buffers in memfds. A DMA-BUF is a copy of the memfd's descriptor. Copy commands are
+/// executed when they are submitted; ioctls do the copies of the processor.
 class FakeKernel final : public Kernel {
 public:
     explicit FakeKernel(std::uint32_t family) : family_(family) {}
 
-    /// The call of this number (from 1) fails, counted from now on; 0: none.
+    /// Makes call `number` fail, counted from 1 from now on; 0 means none.
     void failCall(unsigned number) {
         failAt_ = number;
         calls_ = 0;
         forGood_ = false;
     }
-    /// It and all after it.
+    /// Makes call `number` and all later calls fail.
     void failFrom(unsigned number) {
         failCall(number);
         forGood_ = true;
     }
-    /// Copies aren't taken.
+    /// Makes copy commands fail with `code`.
     void refuseCopies(int code) { refusal_ = code; }
-    /// Buffers of others can't be mapped.
+    /// Makes mapping of other processes' buffers fail.
     void hideMemory() { hidden_ = true; }
     [[nodiscard]] unsigned calls() const { return calls_; }
     [[nodiscard]] unsigned executed() const { return executed_; }
 
-    /// A buffer as another process might have made it.
+    /// Creates a buffer as another process could.
     static UniqueFd makeBuffer(std::uint64_t size) {
         UniqueFd fd(sys(::memfd_create("buffer", MFD_CLOEXEC), "make a buffer"));
         sys(::ftruncate(fd.get(), static_cast<off_t>(size)), "size a buffer");
@@ -119,7 +119,7 @@ private:
     struct Range {
         int buffer = -1;
         std::uint64_t size = 0;
-        std::uint64_t start = 0;  ///< in the buffer
+        std::uint64_t start = 0;  ///< offset in the buffer
     };
     using Space = std::map<std::uint64_t, Range>;
     struct File {
@@ -127,7 +127,7 @@ private:
         std::set<std::uint32_t> imported;
     };
 
-    /// A buffer in the address space of a GPU, behind what lies there already.
+    /// Buffer in the address space of a GPU, behind all earlier ones.
     class FakeBuffer final : public Gpu::Buffer {
     public:
         FakeBuffer(Space& space, UniqueFd fd, std::uint64_t size, std::uint64_t start = 0)
@@ -159,7 +159,7 @@ private:
         Mapping memory_;
     };
 
-    /// Each operation counts as a call of the driver.
+    /// Fake GPU; each operation counts as a call of the driver.
     class FakeGpu final : public Gpu {
     public:
         explicit FakeGpu(FakeKernel& kernel) : kernel_(kernel) {}
@@ -224,7 +224,7 @@ private:
         return handle;
     }
 
-    /// Reads or writes GPU memory; false for what isn't mapped.
+    /// Reads or writes GPU memory; false for memory that isn't mapped.
     static bool access(const Space& space, std::uint64_t at, void* data, std::size_t size, bool write) {
         auto found = space.upper_bound(at);
         if (found == space.begin())

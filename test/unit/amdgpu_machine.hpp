@@ -10,10 +10,10 @@
 
 #include "plugins/amdgpu/topology.hpp"
 
-/// Machines with GPUs that don't exist, as topologies and as sysfs trees.
+/// Fictitious machines with GPUs, as topologies and as sysfs trees.
 namespace criu::amdgpu::test {
 
-/// What generations differ in that is looked at.
+/// Properties in which generations of GPUs differ.
 struct Model {
     std::uint32_t device;
     std::uint32_t simds;
@@ -36,7 +36,7 @@ inline Node cpuNode(std::uint32_t id) {
     return node;
 }
 
-/// GPU number `number` (from 0) of a machine, at node `id`.
+/// Returns GPU `number` (from 0) of a machine, at node `id`.
 inline Node gpuNode(const Model& model, std::uint32_t id, std::uint32_t number, GpuId gpuId) {
     Node node;
     node.id = id;
@@ -79,7 +79,8 @@ inline void joinBoth(Node& one, Node& other, LinkType type) {
 struct Machine {
     std::vector<Node> nodes;
 
-    /// `cpus` CPU nodes, then GPUs spread over them in turn (in blocks), joined in hives of `hive` by XGMI.
+    /// Returns a machine of `cpus` CPU nodes and GPUs that are distributed to them in blocks. XGMI joins hives of
+    /// `hive` GPUs.
     static Machine make(const Model& model, std::uint32_t cpus, std::uint32_t gpus, std::uint32_t hive = 1,
                         GpuId firstId = 0x1000) {
         Machine machine;
@@ -116,7 +117,7 @@ struct Machine {
     }
 };
 
-/// A folder with a machine's sysfs files; gone with the object.
+/// Folder with a machine's sysfs files; the destructor removes it.
 class Sysfs {
 public:
     explicit Sysfs(const Machine& machine) {

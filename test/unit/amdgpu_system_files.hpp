@@ -10,10 +10,10 @@
 #include "criu/base/error.hpp"
 #include "criu/kernel/proc/scan.hpp"
 
-/// Systems that topologies/*.txt describe, as trees of sysfs files; topologies/README.md has the format.
+/// Systems of topologies/*.txt as trees of sysfs files; topologies/README.md describes the format.
 namespace criu::amdgpu::test {
 
-/// A folder as /sys/class/kfd/kfd/topology of the system that a text describes; gone with the object.
+/// Folder like /sys/class/kfd/kfd/topology of the system that a text describes. The destructor removes it.
 class SystemFiles {
 public:
     explicit SystemFiles(const std::string& path) {
@@ -39,7 +39,7 @@ private:
         GpuId gpuId = 0;
         std::string bank;
         Values properties;
-        std::vector<std::pair<int, std::uint32_t>> links;  ///< type, to
+        std::vector<std::pair<int, std::uint32_t>> links;  ///< type and target node
     };
     /// Node numbers "N" or "N-M".
     struct Range {

@@ -17,7 +17,7 @@
 
 namespace criu::test {
 
-/// An empty directory for images, removed with all it holds.
+/// Empty directory for images; the destructor removes it with its content.
 class TemporaryDir {
 public:
     TemporaryDir() : path_((std::filesystem::temp_directory_path() / "criu-images-XXXXXX").string()) {
@@ -37,7 +37,7 @@ private:
     std::string path_;
 };
 
-/// The bytes of an image, put together by hand.
+/// Bytes of an image, composed by hand.
 class Bytes {
 public:
     Bytes& word(std::uint32_t value) { return append(std::string_view(reinterpret_cast<const char*>(&value), 4)); }
@@ -45,7 +45,7 @@ public:
         content_ += text;
         return *this;
     }
-    /// A record: its size, then its encoding.
+    /// Appends a record: its size, then its encoding.
     Bytes& record(std::string_view encoding) {
         return word(static_cast<std::uint32_t>(encoding.size())).append(encoding);
     }
@@ -55,7 +55,7 @@ public:
         ::protobuf_c_message_pack(&message.base, reinterpret_cast<std::uint8_t*>(encoding.data()));
         return record(encoding);
     }
-    /// Both magics of a kind.
+    /// Returns both magic numbers of a kind.
     static Bytes headerOf(ImageKind kind) {
         Bytes bytes;
         if (imageInfo(kind).framing == Framing::Common)
@@ -67,7 +67,7 @@ public:
         return bytes;
     }
 
-    /// A file with these bytes, positioned at its start.
+    /// Returns a file with these bytes, positioned at its start.
     [[nodiscard]] UniqueFd file() const {
         UniqueFd fd(sys(::memfd_create("image", MFD_CLOEXEC), "make a memfd"));
         sys(::pwrite(fd.get(), content_.data(), content_.size(), 0), "fill a memfd");
@@ -87,7 +87,7 @@ inline std::string contentOf(const std::string& path) {
     return content;
 }
 
-/// What the Error thrown by `body` says; "" when none is thrown.
+/// Returns the text of the Error that `body` throws; "" if it throws none.
 template <typename Body>
 std::string errorOf(Body&& body) {
     try {

@@ -13,8 +13,8 @@
 
 namespace criu::test {
 
-/// Pages kept in this process, each object's content dealt out to three strings: a storage that has nothing in common
-/// with pages files but the interfaces.
+/// Pages in memory of this process. Each object's content is distributed to three strings, so the storage has only the
+/// interfaces in common with pages files.
 class PagesInMemory final : public memory::PageSinks, public memory::PageSources {
 public:
     static constexpr std::size_t kStripes = 3;
@@ -22,8 +22,8 @@ public:
     struct Stored {
         std::vector<PagemapRange> ranges;
         std::string stripes[kStripes];
-        std::uint64_t size = 0;     ///< of the content
-        std::uint64_t written = 0;  ///< bytes; more than `size` if something was written twice
+        std::uint64_t size = 0;     ///< size of the content
+        std::uint64_t written = 0;  ///< number of written bytes; more than `size` if a range was written twice
         bool shared = false;
         bool finished = false;
         std::mutex mutex;

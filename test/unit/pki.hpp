@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-/// Keys, certificates and what they belong to, as openssl(1) makes them: `genpkey`, `pkey -pubout`, `ca`, `pkeyutl`.
-/// All certificates but two are valid from 2020 to 2120.
+/// Keys, certificates and encrypted data, made by openssl(1): `genpkey`, `pkey -pubout`, `ca`, `pkeyutl`. All
+/// certificates but two are valid from 2020 to 2120.
 namespace criu::test::pki {
 
 // clang-format off
 
-/// RSA of 2048 bits: PKCS #8.
+/// RSA key of 2048 bits in PKCS #8.
 inline constexpr const char* kRsaSecret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQC4t/EInREEm4mh\n"
@@ -38,7 +38,7 @@ inline constexpr const char* kRsaSecret =
     "exQAo56M1va0j3jWar6SLw==\n"
     "-----END PRIVATE KEY-----\n";
 
-/// The same: PKCS #1.
+/// kRsaSecret in PKCS #1.
 inline constexpr const char* kRsaSecretPkcs1 =
     "-----BEGIN RSA PRIVATE KEY-----\n"
     "MIIEogIBAAKCAQEAuLfxCJ0RBJuJoZJ8g2xOxUgJT1uP3LqTJchybNiTYw0wEGmi\n"
@@ -68,7 +68,7 @@ inline constexpr const char* kRsaSecretPkcs1 =
     "b6C0MHs0ZCwxMuAnIdge1rHN2Ice/nsUAKOejNb2tI941mq+ki8=\n"
     "-----END RSA PRIVATE KEY-----\n";
 
-/// Its public half.
+/// Public key of kRsaSecret.
 inline constexpr const char* kRsaPublic =
     "-----BEGIN PUBLIC KEY-----\n"
     "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAuLfxCJ0RBJuJoZJ8g2xO\n"
@@ -80,7 +80,7 @@ inline constexpr const char* kRsaPublic =
     "eQIDAQAB\n"
     "-----END PUBLIC KEY-----\n";
 
-/// Its certificate: key encipherment.
+/// Certificate of kRsaSecret for key encipherment.
 inline constexpr const char* kRsaCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIICNzCCAdygAwIBAgICEAswCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -97,7 +97,7 @@ inline constexpr const char* kRsaCertificate =
     "34B4+Yz0tUICIQDq/cGcw1rIEaiikwnd0XXYriZwPnmNDutJHZiI2WQEDA==\n"
     "-----END CERTIFICATE-----\n";
 
-/// On P-256: PKCS #8.
+/// Key on P-256 in PKCS #8.
 inline constexpr const char* kP256Secret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgYgyDx6qt+blChD61\n"
@@ -105,7 +105,7 @@ inline constexpr const char* kP256Secret =
     "6KyUWuUwZbPLtWO0QC3vX3CH4w4KnDhh5677l7zBY2CCc2uW2kREsAaw\n"
     "-----END PRIVATE KEY-----\n";
 
-/// The same: SEC 1, with its parameters in front.
+/// kP256Secret in SEC 1, with its parameters in front.
 inline constexpr const char* kP256SecretSec1 =
     "-----BEGIN EC PARAMETERS-----\n"
     "BggqhkjOPQMBBw==\n"
@@ -116,7 +116,7 @@ inline constexpr const char* kP256SecretSec1 =
     "h+MOCpw4Yeeu+5e8wWNggnNrltpERLAGsA==\n"
     "-----END EC PRIVATE KEY-----\n";
 
-/// Its certificate: key agreement.
+/// Certificate of kP256Secret for key agreement.
 inline constexpr const char* kP256Certificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBazCCARKgAwIBAgICEAwwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -129,7 +129,7 @@ inline constexpr const char* kP256Certificate =
     "DH8edwbkD5Q+fh4YjG154iSf2cNb/1AK98shLtV+jw==\n"
     "-----END CERTIFICATE-----\n";
 
-/// On P-384.
+/// Key on P-384.
 inline constexpr const char* kP384Secret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDCrAGDp+BjGxx9GV+6O\n"
@@ -138,7 +138,7 @@ inline constexpr const char* kP384Secret =
     "Sxsrx/itz3vYsJRigcnR+6nXDtBEeEGRUFSHg7bsqjmIJM40ukvoHZE=\n"
     "-----END PRIVATE KEY-----\n";
 
-/// Its certificate: key agreement.
+/// Certificate of kP384Secret for key agreement.
 inline constexpr const char* kP384Certificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBiDCCAS+gAwIBAgICEA0wCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -152,7 +152,7 @@ inline constexpr const char* kP384Certificate =
     "HGUKgjH5BMgu+uir\n"
     "-----END CERTIFICATE-----\n";
 
-/// The same secret key behind a passphrase.
+/// kP384Secret, encrypted with a passphrase.
 inline constexpr const char* kLockedSecret =
     "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
     "MIIBHDBXBgkqhkiG9w0BBQ0wSjApBgkqhkiG9w0BBQwwHAQI7e45K8TegvYCAggA\n"
@@ -163,7 +163,7 @@ inline constexpr const char* kLockedSecret =
     "QIcXCHZtYlYWYT2JHpSstEX89zvcQxmvJfqtz5+uA1SW7ZqSvtSFIy0CSI3roVY7\n"
     "-----END ENCRYPTED PRIVATE KEY-----\n";
 
-/// On P-521.
+/// Key on P-521.
 inline constexpr const char* kP521Secret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIBc2/aWp6tUSzWZRG2\n"
@@ -174,7 +174,7 @@ inline constexpr const char* kP521Secret =
     "Ug==\n"
     "-----END PRIVATE KEY-----\n";
 
-/// Its public half.
+/// Public key of kP521Secret.
 inline constexpr const char* kP521Public =
     "-----BEGIN PUBLIC KEY-----\n"
     "MIGbMBAGByqGSM49AgEGBSuBBAAjA4GGAAQBV/tQIROLmrUwaPDMNjT3bbjD3RIu\n"
@@ -183,7 +183,7 @@ inline constexpr const char* kP521Public =
     "yro8q8GGqSgs8SRSuFI=\n"
     "-----END PUBLIC KEY-----\n";
 
-/// Its certificate: digital signature only.
+/// Certificate of kP521Secret for digital signature only.
 inline constexpr const char* kP521SignsOnly =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBrjCCAVWgAwIBAgICEA4wCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -198,14 +198,14 @@ inline constexpr const char* kP521SignsOnly =
     "hz8=\n"
     "-----END CERTIFICATE-----\n";
 
-/// On P-224.
+/// Public key on P-224.
 inline constexpr const char* kOtherCurve =
     "-----BEGIN PUBLIC KEY-----\n"
     "ME4wEAYHKoZIzj0CAQYFK4EEACEDOgAEDOVvrvLtyWXUxlN7CBlYw+1S12oFENUg\n"
     "hp93OrzRKwARHZ5rp5bGhWS9yyqIrvxIETNoenoWvvw=\n"
     "-----END PUBLIC KEY-----\n";
 
-/// RSA of 1024 bits.
+/// Public RSA key of 1024 bits.
 inline constexpr const char* kSmallRsa =
     "-----BEGIN PUBLIC KEY-----\n"
     "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDEkxOsUpB7q1vYEG4S1EygDypT\n"
@@ -214,7 +214,7 @@ inline constexpr const char* kSmallRsa =
     "R4zEY9ZYMX1LNUpSdwIDAQAB\n"
     "-----END PUBLIC KEY-----\n";
 
-/// Two authorities, on P-256.
+/// Certificate of an authority on P-256.
 inline constexpr const char* kAuthority =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBmTCCAT+gAwIBAgIURu5F9f348Jvu2+PtyMqtjIm6tHYwCgYIKoZIzj0EAwIw\n"
@@ -228,7 +228,7 @@ inline constexpr const char* kAuthority =
     "RHtuGMB1qas8k8Q9QlTcyGuroQoh4YoJue1zoUI=\n"
     "-----END CERTIFICATE-----\n";
 
-/// The other one.
+/// Certificate of another authority on P-256.
 inline constexpr const char* kOtherAuthority =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBmjCCAUGgAwIBAgIULDJprzOSt1WJjfjzE7y8HMrCua4wCgYIKoZIzj0EAwIw\n"
@@ -242,7 +242,7 @@ inline constexpr const char* kOtherAuthority =
     "7jhH9/z3zUOkiLdNMLXsrCQYsE8vF1oYr54e14K8\n"
     "-----END CERTIFICATE-----\n";
 
-/// Revocation lists of both; the first has kRevokedCertificate.
+/// Revocation list of kAuthority, which contains kRevokedCertificate.
 inline constexpr const char* kRevocations =
     "-----BEGIN X509 CRL-----\n"
     "MIHJMHECAQEwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBhdXRob3JpdHkX\n"
@@ -252,7 +252,7 @@ inline constexpr const char* kRevocations =
     "XZkatn8ceB1fHih8\n"
     "-----END X509 CRL-----\n";
 
-/// The other one, which has nobody.
+/// Revocation list of kOtherAuthority, which is empty.
 inline constexpr const char* kOtherRevocations =
     "-----BEGIN X509 CRL-----\n"
     "MIHKMHICAQEwCgYIKoZIzj0EAwIwGjEYMBYGA1UEAwwPT3RoZXIgYXV0aG9yaXR5\n"
@@ -262,7 +262,7 @@ inline constexpr const char* kOtherRevocations =
     "5PJW/W4ne2AiJlitTg==\n"
     "-----END X509 CRL-----\n";
 
-/// A signer: ECDSA on P-256.
+/// Key of a signer: ECDSA on P-256.
 inline constexpr const char* kSignerSecret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg52URk+YIBU2/rWVC\n"
@@ -270,14 +270,14 @@ inline constexpr const char* kSignerSecret =
     "ord+zB4qXCV1BsDVI7ZOLFGjvnk5cadAWtOFoQch0jzVZ37FM5LZ9gr2\n"
     "-----END PRIVATE KEY-----\n";
 
-/// Its public half.
+/// Public key of kSignerSecret.
 inline constexpr const char* kSignerPublic =
     "-----BEGIN PUBLIC KEY-----\n"
     "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEgaVS+815Ibk5rM6EYXMY2zz7R1v/\n"
     "n6K3fsweKlwldQbA1SO2TixRo755OXGnQFrThaEHIdI81Wd+xTOS2fYK9g==\n"
     "-----END PUBLIC KEY-----\n";
 
-/// Certified by kAuthority.
+/// Certificate of kSignerSecret by kAuthority.
 inline constexpr const char* kSignerCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBfDCCASKgAwIBAgICEAAwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -290,7 +290,7 @@ inline constexpr const char* kSignerCertificate =
     "MrlGfzAnGazhG9IGtukCIHtu9KSmcxpj0aTmwC2bXx4BMMz79l+qQZ0a5qMTN98t\n"
     "-----END CERTIFICATE-----\n";
 
-/// The same key, until 2021.
+/// Certificate of kSignerSecret, valid until 2021.
 inline constexpr const char* kExpiredCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBezCCASGgAwIBAgICEAQwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -303,7 +303,7 @@ inline constexpr const char* kExpiredCertificate =
     "z7c3BcfZXdupCDpoAiEAtCehbvhEjLyk2NhXvqnpd2W5ZXUnvlr9Z9AQ2g7MbD4=\n"
     "-----END CERTIFICATE-----\n";
 
-/// The same key, from 2100 on.
+/// Certificate of kSignerSecret, valid from 2100 on.
 inline constexpr const char* kEarlyCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBfjCCASOgAwIBAgICEAUwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -317,7 +317,7 @@ inline constexpr const char* kEarlyCertificate =
     "cco=\n"
     "-----END CERTIFICATE-----\n";
 
-/// The same key, for TLS servers.
+/// Certificate of kSignerSecret for TLS servers.
 inline constexpr const char* kServerCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBkjCCATegAwIBAgICEAYwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -331,7 +331,7 @@ inline constexpr const char* kServerCertificate =
     "OTro3oGIjvy91eoduz21g6w6t6iC9Q==\n"
     "-----END CERTIFICATE-----\n";
 
-/// The same key, by kOtherAuthority.
+/// Certificate of kSignerSecret by kOtherAuthority.
 inline constexpr const char* kForeignCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBfzCCASSgAwIBAgICEAcwCgYIKoZIzj0EAwIwGjEYMBYGA1UEAwwPT3RoZXIg\n"
@@ -345,7 +345,7 @@ inline constexpr const char* kForeignCertificate =
     "sjwS\n"
     "-----END CERTIFICATE-----\n";
 
-/// The same key, by kIntermediate.
+/// Certificate of kSignerSecret by kIntermediate.
 inline constexpr const char* kDeepCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBkTCCARegAwIBAgICEAkwCgYIKoZIzj0EAwIwEDEOMAwGA1UEAwwFaW50ZXIw\n"
@@ -359,7 +359,7 @@ inline constexpr const char* kDeepCertificate =
     "FwLV3lcSsOK0OlhLbn6V1TChSYXs\n"
     "-----END CERTIFICATE-----\n";
 
-/// An authority between kAuthority and kDeepCertificate.
+/// Certificate of an authority between kAuthority and kDeepCertificate.
 inline constexpr const char* kIntermediate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBmzCCAUGgAwIBAgICEAgwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -373,7 +373,7 @@ inline constexpr const char* kIntermediate =
     "N1ZUkvIWstJKR5MkOnMiQmHPA8XxyhrbmclH/7NyKg==\n"
     "-----END CERTIFICATE-----\n";
 
-/// The same key, by kRsaSignerCertificate, which is of no authority.
+/// Certificate of kSignerSecret by kRsaSignerCertificate, which isn't an authority's.
 inline constexpr const char* kUnderSigner =
     "-----BEGIN CERTIFICATE-----\n"
     "MIICNzCCAR+gAwIBAgICEAowDQYJKoZIhvcNAQELBQAwFDESMBAGA1UEAwwJcnNh\n"
@@ -390,7 +390,7 @@ inline constexpr const char* kUnderSigner =
     "7G0ltmaab/UIqk6l26PpvWHLswMCtno6IXHS7A1Gq5/bTNlMyTJu6OiUUQ==\n"
     "-----END CERTIFICATE-----\n";
 
-/// A signer: RSA of 2048 bits.
+/// Key of a signer: RSA of 2048 bits.
 inline constexpr const char* kRsaSignerSecret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQDL5SxmHWpQ3RIO\n"
@@ -421,7 +421,7 @@ inline constexpr const char* kRsaSignerSecret =
     "hS7vypXIfi3KWi4nwMXrbQ==\n"
     "-----END PRIVATE KEY-----\n";
 
-/// For code.
+/// Certificate of kRsaSignerSecret for code signing.
 inline constexpr const char* kRsaSignerCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIICXzCCAgWgAwIBAgICEAEwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -439,7 +439,7 @@ inline constexpr const char* kRsaSignerCertificate =
     "3AIgIfUoQDP0TLg7PaSU7qrC6PeLkomc3SHvdui/m0PyuT8=\n"
     "-----END CERTIFICATE-----\n";
 
-/// A signer: RSA-PSS.
+/// Key of a signer: RSA-PSS.
 inline constexpr const char* kPssSignerSecret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MIIEuwIBADALBgkqhkiG9w0BAQoEggSnMIIEowIBAAKCAQEAuAhmy/AbKnTynixV\n"
@@ -470,7 +470,7 @@ inline constexpr const char* kPssSignerSecret =
     "fv7VT7oUjwvsMfG/7W/V\n"
     "-----END PRIVATE KEY-----\n";
 
-/// Certified by kAuthority.
+/// Certificate of kPssSignerSecret by kAuthority.
 inline constexpr const char* kPssSignerCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIICRzCCAe6gAwIBAgICEAIwCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -488,13 +488,13 @@ inline constexpr const char* kPssSignerCertificate =
     "xVUFqbQAlbChM70=\n"
     "-----END CERTIFICATE-----\n";
 
-/// A signer: Ed25519.
+/// Key of a signer: Ed25519.
 inline constexpr const char* kEdSignerSecret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MC4CAQAwBQYDK2VwBCIEIDwoYD/s44SMsTn3GzPcSaglpmPc+NzZbO3dtqnltlFu\n"
     "-----END PRIVATE KEY-----\n";
 
-/// Certified by kAuthority.
+/// Certificate of kEdSignerSecret by kAuthority.
 inline constexpr const char* kEdSignerCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBTjCB9aADAgECAgIQAzAKBggqhkjOPQQDAjAZMRcwFQYDVQQDDA5UZXN0IGF1\n"
@@ -507,7 +507,7 @@ inline constexpr const char* kEdSignerCertificate =
     "4Lw=\n"
     "-----END CERTIFICATE-----\n";
 
-/// A signer that was revoked.
+/// Key of a signer that was revoked.
 inline constexpr const char* kRevokedSecret =
     "-----BEGIN PRIVATE KEY-----\n"
     "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQggaXsQEF6pi3Wly73\n"
@@ -515,7 +515,7 @@ inline constexpr const char* kRevokedSecret =
     "xuhXG07pw4hufKwH3TRjZGLsi5d5Sdj+SwuxXDFruiGxZbmgJEH9T64p\n"
     "-----END PRIVATE KEY-----\n";
 
-/// Certified by kAuthority, before.
+/// Certificate of kRevokedSecret by kAuthority, from before the revocation.
 inline constexpr const char* kRevokedCertificate =
     "-----BEGIN CERTIFICATE-----\n"
     "MIIBfjCCASOgAwIBAgICEA8wCgYIKoZIzj0EAwIwGTEXMBUGA1UEAwwOVGVzdCBh\n"
@@ -529,7 +529,7 @@ inline constexpr const char* kRevokedCertificate =
     "KV4=\n"
     "-----END CERTIFICATE-----\n";
 
-/// Encrypted with kRsaPublic: OAEP with SHA-256.
+/// Data encrypted with kRsaPublic: OAEP with SHA-256.
 inline constexpr const char* kRsaShare =
     "0ac93a23a4f9b2acceee72a250792ef336348821f24c31273a61ac9afa580d58508b000de0c02d8ddd474df911245572f2e587501e9929ec"
     "c37c2408755236526ce7b618df19b61eeb54f8f494afb8e52d14bd4f92d086ee28f83fa6b909d844a0173ff0c32689109d521d4344bb5461"
@@ -537,43 +537,43 @@ inline constexpr const char* kRsaShare =
     "596b38a167e26c1b9b3c7edf827a22e87d9670c8eab3c187558a546450a264f706415d0bb4fc558c68f80f82ae0d845d8b525d16a29adcd8"
     "739a1e419fc747bab5027bfc286f6bdf30a7f8984a2f501d2095e708bf193781";
 
-/// What is in it.
+/// Decrypted content of kRsaShare.
 inline constexpr const char* kRsaShared =
     "9e3a555e15ffcc4ce9d9a4c12653e5f580f4169243c0f4cd74ba3b466bb704d8";
 
-/// A point of somebody else, for ECDH with the secret key of this kind.
+/// Point of a peer, for ECDH with the secret key of this kind.
 inline constexpr const char* kX25519Share =
     "0bd5eb915f3aeafdfd21e83348e956672c59316dd936ab832497d576b816294a";
 
-/// What both find.
+/// Result of ECDH with kX25519Share.
 inline constexpr const char* kX25519Shared =
     "53b8d70bfd65b7034d753e55502041a9a604af28f22efe548fefb0a92632fd57";
 
-/// A point of somebody else, for ECDH with the secret key of this kind.
+/// Point of a peer, for ECDH with the secret key of this kind.
 inline constexpr const char* kP256Share =
     "0431e9e5fb652aa37581bf671813335492c1d7891a3448c3a65e08f65b97f937d998d5bef2ca7347cbe085430211cdc9af250b30812eec25"
     "71af1db59c40816d5d";
 
-/// What both find.
+/// Result of ECDH with kP256Share.
 inline constexpr const char* kP256Shared =
     "be1ff2113739b301ef640b45826194f295c06e3ad7437102d6680eac8de32bd7";
 
-/// A point of somebody else, for ECDH with the secret key of this kind.
+/// Point of a peer, for ECDH with the secret key of this kind.
 inline constexpr const char* kP384Share =
     "04fb8b0405fc67741168986399fc67dcff62f4a59a44f6d9daf989e2ee160911adedcc43643453c3ae776e176c5b49a1e737cef13b3de3f4"
     "31356d7bac849fc67124ddaae1d194109c8c9159197e9571fbd6a995d8c7d6dcf4ffd35f9d37bea97f";
 
-/// What both find.
+/// Result of ECDH with kP384Share.
 inline constexpr const char* kP384Shared =
     "77d119bd46a7524ad7022fa06e46052c1024e7053f88840291747e1dec1109b97ae9176fa14e28bebb7e93f67250bb52";
 
-/// A point of somebody else, for ECDH with the secret key of this kind.
+/// Point of a peer, for ECDH with the secret key of this kind.
 inline constexpr const char* kP521Share =
     "0400839ca162adfb04619c09c1793f0d682ad65b75e6f2bbe6aa3e794bcfe1de61a3a77bd5f11df40c55453620dfe1092edc1fde04796fe6"
     "e3ba44f9d2ffe39b19ea8a01c0ccbca278a2a0cd4e04d151f036539188535f1acf0801669e49deebdee0d5a3ed36b87653550cbad6ce3d7c"
     "9e573bbe81f83a7d40eb2ab9c31d61424d2eb60b0e";
 
-/// What both find.
+/// Result of ECDH with kP521Share.
 inline constexpr const char* kP521Shared =
     "00089dabb98ee0c26dffed3b7de33de073660ddba88735512d2d178d2050d5f0dfb38a13a11f350880d7010423074d844950ef823cd6f461"
     "bde26b61ec10d0f4909e";

@@ -24,7 +24,7 @@ inline void write(const std::string& path, const std::string& content) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
-/// A new X25519 key.
+/// Returns a new X25519 key.
 inline crypto::SecretKey newIdentity() {
     crypto::SecretKey key{{}, crypto::SecretBytes(crypto::kKeySize)};
     crypto::randomize(key.secret.bytes());
@@ -32,7 +32,7 @@ inline crypto::SecretKey newIdentity() {
     return key;
 }
 
-/// Images encrypted for keys: a small file, a large one with holes, and one that is empty.
+/// Encrypts images for keys: a small file, a large one with holes, and an empty one.
 inline void dumpFor(TemporaryDir& into, const std::vector<crypto::PublicKey>& recipients, const std::string& large) {
     const ImageDir directory = into.images();
     EncryptingOutlet out(std::make_unique<DirectoryOutlet>(directory), recipients);
@@ -61,7 +61,7 @@ struct Encrypted {
 
     [[nodiscard]] std::string path(const std::string& name) { return images.path() + "/" + name; }
 
-    /// What decryption says is wrong.
+    /// Returns the error of decryption.
     std::string damage(const std::vector<crypto::SecretKey>& keys) {
         TemporaryDir target;
         const ImageDir from = images.images();
@@ -75,7 +75,7 @@ struct Encrypted {
     std::string large;
 };
 
-/// A key pair as `openssl genpkey -algorithm X25519` writes it.
+/// Key pair in the format of `openssl genpkey -algorithm X25519`.
 inline constexpr const char* kSecretPem =
     "-----BEGIN PRIVATE KEY-----\n"
     "MC4CAQAwBQYDK2VuBCIEIHcHbQpzGKV9PBbBclGyZkXfTC+H68CZKsF3+6UduSwq\n"
@@ -85,7 +85,7 @@ inline constexpr const char* kPublicPem =
     "MCowBQYDK2VuAyEAKVPpfcoSKfl8YAvsLBf+6qs1zkvt9msdQvFqRJ3FwF8=\n"
     "-----END PUBLIC KEY-----\n";
 
-/// As `openssl genpkey -algorithm ED25519` writes it.
+/// Key in the format of `openssl genpkey -algorithm ED25519`.
 inline constexpr const char* kSignerPem =
     "-----BEGIN PRIVATE KEY-----\n"
     "MC4CAQAwBQYDK2VwBCIEIPD2klfRtCjh1bQC7OPA0A/K2FNr3y5aAfwLc+eV2uxm\n"
@@ -95,7 +95,7 @@ inline constexpr const char* kSignerPublicPem =
     "MCowBQYDK2VwAyEAI7IAwNyDHlz8qmrXgFCshJAdo0GyQp5PrdLFreq2G5Y=\n"
     "-----END PUBLIC KEY-----\n";
 
-/// The same pair as the first in age's form.
+/// Key pair of kSecretPem in age's format.
 inline constexpr const char* kAgePublic = "age199f7jlw2zg5ljlrqp0kzc9l7a24ntnjtahmxk82z794yf8w9cp0se4ecc7";
 inline constexpr const char* kAgeSecret = "AGE-SECRET-KEY-1WURK6ZNNRZJH60QKC9E9RVNXGH05CTU8A0QFJ2KPWLA628DE9S4QF64P89";
 

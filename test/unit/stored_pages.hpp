@@ -10,11 +10,11 @@
 
 namespace criu::test {
 
-/// The pages that tests of images store: those of one process, from one address on.
+/// Pages that tests of images store: pages of one process, from one address on.
 inline constexpr memory::MemoryObject kStoredTask = memory::MemoryObject::process(TreePid(7));
 inline constexpr std::uint64_t kStoredStart = 0x10000;
 
-/// `bytes` of them, from `from` bytes behind the first on, read as a restore reads them.
+/// Reads `bytes` of the stored pages, from offset `from` on, like a restore.
 inline std::vector<std::byte> loadStored(const ImageDir& images, std::uint64_t from, std::uint64_t bytes,
                                          bool compares = true) {
     const memory::PageSource source = memory::FilePageSources(images, compares).openRequired(kStoredTask);

@@ -20,7 +20,7 @@ using criu::cgroup::setProperty;
 
 namespace {
 
-/// A folder that looks like a group.
+/// Folder that looks like a cgroup.
 class Group {
 public:
     Group() {
@@ -114,7 +114,7 @@ TEST_CASE("weights of devices are set line by line") {
     const Group group;
     group.put("io.weight", "default 50\n");
     setProperty(group.fd(), "io.weight", "default 100\n8:16 200");
-    // A file of a group takes each write as a whole; this one has the last at its beginning.
+    // A real file of a cgroup takes each write as a whole. This regular file has the last write at its beginning.
     CHECK(group.get("io.weight").starts_with("8:16 200"));
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("a process is dumpable by its user only in the end of a restore") {
         return dumpable;
     };
     mm.dumpable = 1;
-    // Nothing to do where it keeps criu's own rights.
+    // No change is needed where the flag keeps criu's capabilities.
     CHECK_FALSE(flag(1, 0).needsClearing(mm, false, false));
     CHECK_FALSE(flag(1, 0).needsSetting(mm, false));
     CHECK(flag(0, 0).needsSetting(mm, false));
@@ -111,7 +111,7 @@ TEST_CASE("a process is dumpable by its user only in the end of a restore") {
     CHECK(flag(1, 0).needsClearing(mm, false, false));
     CHECK(flag(1, 2).needsClearing(mm, true, true));
     CHECK_FALSE(flag(1, 0).needsSetting(mm, true));
-    // The kernel makes it so itself, or it can't be had.
+    // Only the kernel sets 2, when credentials change; PR_SET_DUMPABLE can't.
     mm.dumpable = 2;
     CHECK_FALSE(flag(1, 2).needsClearing(mm, true, true));
     CHECK(flag(1, 2).needsClearing(mm, true, false));

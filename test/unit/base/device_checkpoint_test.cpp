@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Which processes stay as they are, while drivers still deal with others.
+// Processes that are settled while drivers still work on others.
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ using namespace criu;
 
 namespace {
 
-/// Says of one process that it has done with it.
+/// Reports that it has finished with one process.
 class Changing final : public device::DeviceDump {
 public:
     Changing(HostPid pid, bool changes) : pid_(pid), changes_(changes) {}
@@ -46,7 +46,7 @@ private:
     bool changes_;
 };
 
-/// Processes that are said to be settled by subsystems that change processes, or don't.
+/// Returns the processes that are reported as settled, for subsystems that change processes or don't.
 std::vector<HostPid> settledBy(const std::vector<bool>& changing) {
     char name[20] = "/tmp/images-XXXXXX";
     REQUIRE(::mkdtemp(name) != nullptr);

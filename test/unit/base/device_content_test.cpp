@@ -26,8 +26,7 @@ namespace {
 
 constexpr std::size_t kPiece = 4096;
 
-/// A driver that has nothing to do with GPUs: its buffers are memfds, copied piece by piece, and its content files are
-/// nothing but the content.
+/// Driver without GPUs: its buffers are memfds, copied in pieces, and its content files contain the content alone.
 class MemoryDriver final : public ContentDriver {
 public:
     [[nodiscard]] std::string_view name() const override { return "memory"; }
@@ -46,8 +45,8 @@ public:
         return std::make_unique<FileContents>(std::move(fd), 0);
     }
 
-    std::atomic<std::int64_t> piecesUntilFailure{-1};  ///< negative: none fails
-    std::atomic<std::uint64_t> limit{0};               ///< of the last copier
+    std::atomic<std::int64_t> piecesUntilFailure{-1};  ///< negative means that none fails
+    std::atomic<std::uint64_t> limit{0};               ///< limit of the last copier
     std::atomic<unsigned> copiers{0};
     std::atomic<bool> slow{false};
 };
@@ -96,7 +95,7 @@ UniqueFd makeBuffer(std::size_t size) {
     return fd;
 }
 
-/// A file of contents, which begin at its eighth byte.
+/// File of contents, which begin at its eighth byte.
 struct File {
     explicit File(std::size_t size = 0) : fd(makeBuffer(size)), store(UniqueFd(::dup(fd.get())), 8) {}
     UniqueFd fd;
@@ -122,7 +121,7 @@ UniqueFd copyOf(const UniqueFd& fd) {
     return UniqueFd(sys(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0), "copy a descriptor"));
 }
 
-/// An images directory.
+/// Images directory.
 class Folder {
 public:
     Folder() {
@@ -151,7 +150,7 @@ ContentRequest request(std::uint32_t device, ContentPlace place, std::uint64_t s
     return made;
 }
 
-/// Buffers of three devices and the file of each device with their contents.
+/// Buffers of three devices, and a file for each device with their contents.
 struct SentBuffers {
     static constexpr std::size_t kSize = 10 * kPiece + 100;
     static constexpr std::size_t kBuffers = 8;
@@ -203,7 +202,7 @@ TEST_CASE("content engine: buffers of several devices go to files and back") {
         writeAt(sources.back().get(), contents.back(), 0);
     }
     move(Direction::Save, sources);
-    // Each device has as many threads as pay off, and as it has buffers: four, three and three.
+    // Each device gets as many threads as are useful, and at most one per buffer: four, three and three.
     const unsigned threads = std::clamp(availableCores() / 2, 2U, 4U);
     CHECK(driver.copiers == threads + 2 * std::min(threads, 3U));
     CHECK(driver.limit == 1000 / threads);
@@ -246,7 +245,7 @@ TEST_CASE("content engine: the first failure names the device and gives up the r
 TEST_CASE("content engine: what is under way ends with the mover") {
     MemoryDriver driver;
     constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
-    const UniqueFd buffer = makeBuffer(kEndless);  // of which nothing has memory
+    const UniqueFd buffer = makeBuffer(kEndless);  // a sparse buffer without memory
     File source(kEndless);
     ContentMover mover(driver, Direction::Load, 1000, nullptr, kNobodyWatches);
     mover.add(1, {copyOf(buffer), kEndless, &source.store, 0});
@@ -339,7 +338,7 @@ TEST_CASE("content engine: contents go to pages and back, in whatever form pages
     std::vector<std::vector<std::byte>> contents;
     for (const std::uint64_t size : kSizes) {
         contents.push_back(randomBytes(size, static_cast<unsigned>(size)));
-        // Half of it can be compressed; a part is zeroes.
+        // Half of the content is compressible; a part is zeroes.
         std::fill(contents.back().begin(), contents.back().begin() + static_cast<std::ptrdiff_t>(size / 2),
                   std::byte{7});
         std::fill(contents.back().begin(), contents.back().begin() + static_cast<std::ptrdiff_t>(size / 4),
@@ -380,7 +379,7 @@ TEST_CASE("content engine: contents go to pages and back, in whatever form pages
         CHECK(sinks.extensions() == form.extensions);
     }
     CHECK(::faccessat(folder.images().fd(), "pagemap-device-4.img", F_OK, 0) == 0);
-    // As `criu verify` finds them.
+    // `criu verify` finds the contents like this.
     CHECK(memory::objectsIn(folder.images()) == std::vector{memory::MemoryObject::device(4)});
     const memory::FilePageSources files(folder.images());
     ContentSources sources;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What subsystems of devices use beside a dump or a restore ends before it is gone.
+// Threads and objects that device subsystems use during a dump or a restore must end before the data that they refer
+// to.
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
@@ -79,7 +80,7 @@ private:
     bool fails_;
 };
 
-/// What all dumps and restores of devices are given.
+/// Arguments of all dumps and restores of devices.
 struct Surroundings {
     Surroundings() {
         REQUIRE(::mkdtemp(name) != nullptr);
@@ -122,7 +123,7 @@ TEST_CASE("devices: what they do beside restored processes ends with it, in reve
     Surroundings around;
     around.subsystems.push_back(std::make_unique<NotingSubsystem>("one", around.notes, false));
     around.subsystems.push_back(std::make_unique<NotingSubsystem>("two", around.notes, fails));
-    const InventoryEntry inventory = INVENTORY_ENTRY__INIT;  // with no list of plugins all are asked
+    const InventoryEntry inventory = INVENTORY_ENTRY__INIT;  // without a list of plugins, all subsystems take part
     const model::ProcessTree tree;
     const memory::FilePageSources pages(*around.images);
     kernel::FdStore store;
@@ -131,6 +132,6 @@ TEST_CASE("devices: what they do beside restored processes ends with it, in reve
     if (fails)
         CHECK_THROWS_AS(devices.startWork(), Error);
     else
-        CHECK(devices.startWork() != nullptr);  // and ends at once
+        CHECK(devices.startWork() != nullptr);  // ends at once
     CHECK(around.notes == Notes{"one begins", "two begins", "two ends", "one ends"});
 }

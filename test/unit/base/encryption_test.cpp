@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Encrypted images: every change of them is found, and only recipients read them.
+// Encrypted images: every change is detected, and only recipients can read them.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -71,7 +71,7 @@ TEST_CASE("every byte of encrypted images counts") {
 TEST_CASE("files of encrypted images can't be removed, added, exchanged or taken from another dump") {
     Encrypted dump;
     TemporaryDir other;
-    dump.dump(other);  // the same content for the same recipient
+    dump.dump(other);  // equal content for the same recipient
     SECTION("removed") {
         REQUIRE(::unlink(dump.path("encrypted-2.img").c_str()) == 0);
         CHECK_THAT(dump.damage(), Contains("encrypted-2.img (pages-1.img)"));
@@ -103,7 +103,7 @@ TEST_CASE("files of encrypted images can't be removed, added, exchanged or taken
         std::swap_ranges(content.begin() + 8, content.begin() + 8 + kBlock,
                          content.begin() + 8 + static_cast<std::ptrdiff_t>(content.size() - 8 - kBlock));
         write(dump.path("encrypted-2.img"), content);
-        // Threads decrypt both of them, and one is the first to say so.
+        // Threads decrypt both files, and one of them is the first to report damage.
         CHECK_THAT(dump.damage(),
                    Contains("encrypted-2.img") && Contains("bytes at offset ") && Contains("aren't what was written"));
     }
@@ -119,7 +119,7 @@ TEST_CASE("a list of encrypted files that a recipient's public key has made isn'
     Encrypted dump;
     const ImageDir from = dump.images.images();
     const DumpKey key(from, dump.identities);
-    // Entry of pages-1.img: its size, and places and sizes of its blocks.
+    // Entry of pages-1.img: its size, and offsets and sizes of its blocks.
     const auto listed = [&](std::uint64_t size, std::vector<std::uint64_t> offsets, std::vector<std::uint32_t> sizes,
                             std::string name = "pages-1.img") {
         EncryptedFileEntry entry = ENCRYPTED_FILE_ENTRY__INIT;
@@ -161,7 +161,7 @@ TEST_CASE("a list of encrypted files that was cut where one of its pieces ends i
     {
         EncryptingOutlet out(std::make_unique<DirectoryOutlet>(directory), {identities.front().own});
         const auto file = out.create("pages-1.img");
-        // Each block takes 8 bytes in the list: 7 of its place, 1 of its size.
+        // Each block takes 8 bytes in the list: 7 for its offset, 1 for its size.
         constexpr std::uint64_t kFar = std::uint64_t{1} << 43;
         constexpr std::uint64_t kBlocks = kEncryptedBlock / 8 + 1;
         for (std::uint64_t i = 0; i < kBlocks; ++i)
@@ -220,7 +220,7 @@ TEST_CASE("a head of encrypted images that nobody has made is refused") {
     for (const auto& [kind, size] : std::vector<std::pair<std::uint32_t, std::size_t>>{
              {0, 31}, {1, 64}, {2, 65}, {3, 0}, {4, 255}, {4, 2049}, {4, 0}})
         CHECK_THAT(refused(16, 1, size, 48, 32, 2, kind), Contains(fmt::format("its share has {} bytes", size)));
-    // Points that aren't on their curve, and a number that nobody has encrypted.
+    // Points that aren't on their curve, and a number that isn't a result of encryption.
     dump.identities =
         parseIdentities(std::string(pki::kP256Secret) + pki::kP384Secret + pki::kP521Secret + pki::kRsaSecret);
     for (const auto& [kind, size] :
@@ -241,7 +241,7 @@ TEST_CASE("no dump has a key or an id of another one, whoever it is for") {
         const std::string two = contentOf(other.path() + "/" + name);
         CAPTURE(name);
         REQUIRE(one.size() > 40);
-        // The content is the same; with a key and nonce that were used twice the bytes would be, too.
+        // The content is equal. If key and nonce had been used twice, the encrypted bytes would be equal, too.
         CHECK(one.substr(8, 32) != two.substr(8, 32));
         CHECK(one.substr(one.size() - 16) != two.substr(two.size() - 16));
     }
@@ -298,7 +298,7 @@ namespace {
 
 using Kept = std::array<std::byte, DumpKey::kKeptSize>;
 
-/// Images of a dump that has what a next one reads.
+/// Writes images of a dump with the data that the next dump reads.
 void dumpRecords(const ImageDir& into, const crypto::PublicKey& recipient, std::optional<EncryptedId> parent,
                  Kept& kept, EncryptedId& id) {
     EncryptingOutlet out(std::make_unique<DirectoryOutlet>(into), {recipient},
@@ -341,7 +341,7 @@ TEST_CASE("encrypted images say what they build on, and nobody changes that") {
         CHECK_FALSE(errorOf([&] { (void)DumpKey(from, identities); }).empty());
         CHECK_FALSE(errorOf([&] { (void)DumpKey(from, DumpKey::Kept(kept)); }).empty());
     }
-    // Without the field, and as if there had never been one.
+    // Removes the field parent, with each version: also one that never had the field.
     for (const std::uint32_t version : {1U, 2U, 3U}) {
         write(path, whole);
         const auto head = from.openRequired(ImageKind::Encryption).only<EncryptionHead>();
@@ -385,7 +385,7 @@ TEST_CASE("the key that was kept of a dump opens its images and no others, and o
     CHECK_FALSE(fs::exists(target.path() + "/pages-1.img"));
     CHECK_THAT(errorOf([&] { decryptImages(from, key, nullptr, kGoOn); }), Contains("the key of pages isn't known"));
     CHECK_THROWS(key.keepPages(forged));
-    Encrypted alone;  // images on which nothing builds
+    Encrypted alone;  // images without a child dump
     const ImageDir withoutBonds = alone.images.images();
     CHECK_THAT(errorOf([&] { (void)DumpKey(withoutBonds, DumpKey::Kept(kept)); }), Contains("nothing builds on such"));
     const auto take = [&] { decryptImages(from, key, nullptr, kGoOn, DecryptedPart::Records); };
@@ -445,7 +445,7 @@ TEST_CASE("what a page server has written of a dump goes with that dump only, an
     CHECK(contentOf(target.path() + "/fs-7.img") == "fs-7.img");
     CHECK(contentOf(target.path() + "/pages-65537.img") == "pages-65537.img");
     CHECK_THAT(takeBoth(), Contains("fs-7.img is there twice"));
-    // The head says whether there is another set: without that word it is a stranger.
+    // The head says whether another set belongs to it. Without that word the set is a stranger.
     const std::string path = folder.path() + "/encryption.img";
     const auto head = from.openRequired(ImageKind::Encryption).only<EncryptionHead>();
     for (const bool says : {true, false}) {

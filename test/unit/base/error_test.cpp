@@ -19,7 +19,7 @@ using criu::NoOuterContexts;
 
 namespace {
 
-/// The text of the error that `work` ends with.
+/// Returns the text of the error that ends `work`.
 template <typename Work>
 std::string failureOf(Work&& work) {
     try {
@@ -30,7 +30,7 @@ std::string failureOf(Work&& work) {
     return "no exception";
 }
 
-/// Context `inner`, with an error in it.
+/// Throws an error inside the context `inner`.
 void failInside() {
     const ErrorContext context([] { return "inner"; });
     criu::fail("it");
@@ -91,7 +91,7 @@ TEST_CASE("an error that goes on through catch and throw has each context once")
               try {
                   failInside();
               } catch (const Error&) {
-                  CHECK(failureOf(failInside) == "outer: inner: it");  // another one, meanwhile
+                  CHECK(failureOf(failInside) == "outer: inner: it");  // another error, while the first one exists
                   throw;
               }
           }) == "outer: inner: it");

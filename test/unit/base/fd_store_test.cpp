@@ -29,7 +29,7 @@ ino_t inode(int fd) {
     return ::fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
-/// Runs `body` in a child; true if it said true.
+/// Runs `body` in a child; returns its result.
 bool inChild(const std::function<bool()>& body) {
     const pid_t pid = ::fork();
     if (pid == 0) {
@@ -76,7 +76,7 @@ TEST_CASE("descriptor store: stored descriptors are had by every process, again 
     CHECK_THROWS_WITH(store.get({}), Catch::Contains("isn't open"));
     store.openQueue();
     std::vector<ino_t> inodes;
-    // Far more than a socket of default size holds, which only the privileged may enlarge.
+    // Many more than fit into a socket of default size, which only a privileged process may enlarge.
     const std::uint32_t kFiles = ::geteuid() == 0 ? 2000 : 100;
     for (std::uint32_t at = 0; at < kFiles; ++at) {
         const UniqueFd file = makeFile();
@@ -92,7 +92,7 @@ TEST_CASE("descriptor store: stored descriptors are had by every process, again 
     CHECK_THROWS_WITH(store.get({kFiles}), Catch::Contains("was never stored"));
     CHECK(inChild([&] { return inode(store.get({3}).get()) == inodes[3]; }));
 
-    // What a process adds, others find.
+    // One process adds a descriptor, other processes find it.
     ino_t* const made =
         static_cast<ino_t*>(::mmap(nullptr, sizeof(ino_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     CHECK(inChild([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Entries of files that restore must refuse before anything is made.
+// Entries of files that a restore must refuse before it creates anything.
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <sys/sysmacros.h>
@@ -37,7 +37,7 @@ namespace {
 
 constexpr pid_t kKnownPid = 7;
 
-/// Images with one process and whatever a test writes.
+/// Images with one process and the entries of a test.
 class Images final : public criu::files::FileRestore {
 public:
     [[nodiscard]] const criu::model::Options& options() const override { return options_; }
@@ -61,7 +61,7 @@ private:
     criu::Log log_;
 };
 
-/// Opens nothing but what is made out of nothing.
+/// Opens only files that need no path.
 class Opener final : public criu::files::FileOpener {
 public:
     explicit Opener(Images& images) : images_(images) {}

@@ -48,7 +48,7 @@ std::vector<std::byte> answer(const Fixed& fixed, std::uint16_t type, std::span<
     return bytes;
 }
 
-/// Of 16-bit words, as RFC 1071 has it: 0xffff over a whole that includes its checksum.
+/// Returns the sum of 16-bit words by RFC 1071: 0xffff over data that includes its checksum.
 std::uint32_t checksum(std::span<const std::byte> bytes, std::uint32_t start) {
     std::uint32_t sum = start;
     for (std::size_t i = 0; i + 1 < bytes.size(); i += 2)
@@ -72,7 +72,7 @@ TEST_CASE("Endpoints are shown, unmapped and checked", "[inet]") {
 
     const std::uint32_t words[] = {htonl(0x7f000001), 1, 2, 3};
     CHECK(InetEndpoint::fromImage(AF_INET, std::span(words).first(1), 65535).text() == "127.0.0.1:65535");
-    CHECK(InetEndpoint::fromImage(AF_INET, words, 1).text() == "127.0.0.1:1");  // as very old images have it
+    CHECK(InetEndpoint::fromImage(AF_INET, words, 1).text() == "127.0.0.1:1");  // format of very old images
     CHECK_THROWS_AS(InetEndpoint::fromImage(AF_INET6, std::span(words).first(1), 1), Error);
     CHECK_THROWS_AS(InetEndpoint::fromImage(AF_INET, {}, 1), Error);
     CHECK_THROWS_AS(InetEndpoint::fromImage(AF_INET, words, 65536), Error);
@@ -121,7 +121,7 @@ TEST_CASE("iptables rules that lock are found again among others", "[inet]") {
 
     const std::string out =
         " OUTPUT -s 10.0.0.1/32 -d 10.0.0.2/32 -p tcp -m mark ! --mark 0xc114 -m tcp --sport 80 --dport 4000 -j DROP\n";
-    CHECK_FALSE(iptablesHave({&one, 1}, AF_INET, saved));  // one direction only
+    CHECK_FALSE(iptablesHave({&one, 1}, AF_INET, saved));  // only one direction
     const std::string both = "*filter\n-A" + ours + "-A" + out + "COMMIT\n";
     CHECK(iptablesHave({&one, 1}, AF_INET, both));
     const InetConnection other = {one.remote, one.local};

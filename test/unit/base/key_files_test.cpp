@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Keys as other programs write them, and what is done with each kind.
+// Keys in the formats of other programs, and the operations of each kind.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

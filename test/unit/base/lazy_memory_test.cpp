@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Memory that is supplied while a process uses it: here, memory of this process.
+// Memory that is filled while a process uses it; here it is memory of this process.
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ using namespace criu::memory;
 
 namespace {
 
-/// One page of sevens, in an image.
+/// Image with one page of sevens.
 class Sevens {
 public:
     Sevens() : images_(place_.images()), source_(store()) {}
@@ -54,7 +54,7 @@ Mapping onePage() {
     return Mapping::anonymous(kImagePageSize, MAP_PRIVATE);
 }
 
-/// For this process; empty if it isn't allowed to have one.
+/// Creates a userfaultfd for this process; empty if the process may not have one.
 UniqueFd userfaultfdFor(const Mapping& memory) {
     UniqueFd fd(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK)));
     if (!fd)
@@ -68,7 +68,7 @@ UniqueFd userfaultfdFor(const Mapping& memory) {
     return fd;
 }
 
-/// Returns when a thread of this process waits in the kernel.
+/// Waits until a thread of this process sleeps in the kernel.
 void awaitSleep(const std::atomic<pid_t>& thread) {
     kernel::ProcBuffer buffer;
     const kernel::ProcPid self = kernel::ProcDir().self();
@@ -91,7 +91,7 @@ TEST_CASE("a page that is touched where mremap has put it, before that is known,
     pages.add({reinterpret_cast<std::uint64_t>(from.data()), kImagePageSize, test::kStoredStart});
     LazyMemory memory("this process", std::move(fd), std::move(pages), sevens.content());
 
-    // Both wait for the events to be read, and the kernel hands out the second one's first.
+    // Both threads wait until their events are read, and the kernel delivers the second event first.
     std::atomic<pid_t> mover{0};
     std::atomic<pid_t> toucher{0};
     std::atomic<int> found{-1};

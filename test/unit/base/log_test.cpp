@@ -11,7 +11,7 @@ using criu::LogLevel;
 
 namespace {
 
-/// What the log holds after `text` was written to it as an error.
+/// Returns the content of the log after `text` was written to it as an error.
 std::string logged(const std::string& text, Log& log) {
     const criu::test::TemporaryDir place;
     const std::string path = place.path() + "/log";
@@ -31,7 +31,7 @@ TEST_CASE("a name with control bytes makes neither lines nor escape sequences of
     CHECK(logged("file /tmp/a\n(00.1) Error: forged") == "Error: file /tmp/a\\x0a(00.1) Error: forged\n");
     CHECK(logged("\x1b[2Jx\r\t\x7f") == "Error: \\x1b[2Jx\\x0d\\x09\\x7f\n");
     CHECK(logged(std::string("nul\0byte", 8)) == "Error: nul\\x00byte\n");
-    // As one byte, and as a character of UTF-8, 0x9b begins an escape sequence, too.
+    // As one byte, and as a character of UTF-8, 0x9b also begins an escape sequence.
     CHECK(logged("a\x9b"
                  "31mb") == "Error: a\\x9b31mb\n");
     CHECK(logged("a\xc2\x9b"
@@ -44,9 +44,9 @@ TEST_CASE("text in UTF-8 stays as it is, and what isn't is shown byte by byte", 
           "Error: Gr\xc3\xbc\xc3\x9f"
           "e \xe2\x82\xac \xf0\x9f\x90\xa7\n");
     CHECK(logged("\xff\xc3") == "Error: \\xff\\xc3\n");
-    CHECK(logged("\xe0\x80\x9b") == "Error: \\xe0\\x80\\x9b\n");           // a longer form of 0x1b
-    CHECK(logged("\xed\xa0\x80") == "Error: \\xed\\xa0\\x80\n");           // half of a pair
-    CHECK(logged("\xf4\x90\x80\x80") == "Error: \\xf4\\x90\\x80\\x80\n");  // behind the last character
+    CHECK(logged("\xe0\x80\x9b") == "Error: \\xe0\\x80\\x9b\n");           // an overlong form of 0x1b
+    CHECK(logged("\xed\xa0\x80") == "Error: \\xed\\xa0\\x80\n");           // half of a surrogate pair
+    CHECK(logged("\xf4\x90\x80\x80") == "Error: \\xf4\\x90\\x80\\x80\n");  // beyond the last character
 }
 
 TEST_CASE("what a client is told of the first error is one line, too", "[log]") {

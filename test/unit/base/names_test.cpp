@@ -70,7 +70,7 @@ TEST_CASE("a log goes through a link only where nobody else can have put it") {
     std::ofstream(tmp.path() + "/precious") << "precious";
     std::filesystem::create_symlink("precious", path);
     {
-        const UniqueFd log = createLog(path);  // the directory is the test's own
+        const UniqueFd log = createLog(path);  // the test owns the directory
         REQUIRE(::write(log.get(), "!", 1) == 1);
     }
     CHECK(std::filesystem::file_size(tmp.path() + "/precious") == 9);
@@ -101,12 +101,12 @@ TEST_CASE("a directory is opened through links of one's own, and not through tho
     const std::string self = "/proc/self/fd/" + std::to_string(wanted.get()) + "/../deep";
     CHECK(inodeOf(criu::openDirectory(self).get()) == inodeOf(wanted.get()));
     if (::geteuid() != 0)
-        return;  // nobody else's can be made
+        return;  // only root can create a link of another user
     REQUIRE(::chown((base + "/shared").c_str(), 1000, 1000) == 0);
     CHECK_THAT(errorOf([&] { (void)criu::openDirectory(base + "/shared/theirs/deep"); }),
                Contains("theirs is a symbolic link that others may have put there"));
     CHECK_THAT(errorOf([&] { (void)criu::openDirectory(base + "/real/none"); }), Contains("No such file"));
-    // In /tmp nobody can exchange root's link.
+    // In /tmp no other user can replace root's link.
     REQUIRE(::chown((base + "/shared").c_str(), 0, 0) == 0);
     std::filesystem::permissions(base + "/shared", std::filesystem::perms(01777));
     CHECK(criu::openDirectory(base + "/shared/theirs/deep"));

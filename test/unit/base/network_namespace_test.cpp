@@ -28,7 +28,7 @@ using kernel::NamespaceKind;
 
 namespace {
 
-/// Namespaces of a root that is where criu is but for these kinds.
+/// Returns the namespaces of a root that has private namespaces of these kinds only.
 kernel::NamespaceIds idsWithOwn(std::initializer_list<NamespaceKind> own) {
     kernel::NamespaceIds ids;
     for (auto& id : ids.kinds)

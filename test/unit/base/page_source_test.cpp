@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a checkpoint says of pages, and reading them: from files with their parents, and from a storage that isn't
-// files.
+// Pages in images, and reading them: from files with their parents, and from a storage that isn't files.
 #include <catch2/catch.hpp>
 
 #include "criu/base/mapping.hpp"
@@ -50,7 +49,7 @@ void store(const ImageDir& images, const MemoryObject& object, const std::vector
     store(sinks, object, runs, letters);
 }
 
-/// A pagemap as CRIU 4.2 or older wrote it, with content of a letter for each page.
+/// Pagemap of CRIU 4.2 or older, with a letter for each page as content.
 struct OldEntry {
     std::uint64_t vaddr;
     std::uint32_t pages;
@@ -80,7 +79,7 @@ void storeOld(const ImageDir& images, std::uint32_t number, const std::vector<Ol
     pages.finish();
 }
 
-/// What memory at these addresses becomes, a letter for each page; '.' where nothing is known.
+/// Returns the resulting memory at these addresses, a letter for each page. '.' means no content.
 std::string lettersOf(const PageSource& source, std::uint64_t start, std::uint64_t end) {
     const Mapping memory = Mapping::anonymous(end - start);
     std::memset(memory.data(), '.', memory.size());
@@ -98,7 +97,7 @@ std::string lettersOf(const PageSource& source, std::uint64_t start, std::uint64
     return letters;
 }
 
-/// A directory with a parent, which has one as well.
+/// Directory with a parent, which has a parent, too.
 struct SourceChain {
     SourceChain() {
         std::filesystem::create_directory(dir.path() + "/1");
@@ -135,7 +134,7 @@ TEST_CASE("a source answers for all of a range") {
                                                            other(0x5000, 0x3000), other(0x8000, 0x3000, JobState::Lazy),
                                                            other(0xb000, 0x5000), present(0x10000, 0x1000, 0, 0x3000),
                                                            other(0x11000, 0xf000)});
-    // Clipped at both ends.
+    // Cut at both ends.
     CHECK(source->jobs(0x3000, 0x4000) == std::vector<PageJob>{present(0x3000, 0x1000, 0, 0x1000)});
     CHECK(source->jobs(0x6000, 0x9000) ==
           std::vector<PageJob>{other(0x6000, 0x2000), other(0x8000, 0x1000, JobState::Lazy)});
@@ -199,7 +198,7 @@ TEST_CASE("much content is spread over several pages files") {
     const PageSource source = sources.openRequired(kSourceTask);
     CHECK(lettersOf(source, 0x10000, 0x15000) == letters.substr(0, 5));
     CHECK(lettersOf(source, 0x20000, 0x20000 + (kPages - 5) * kImagePageSize) == letters.substr(5));
-    // Over the border of two pieces.
+    // Across the border of two pieces.
     CHECK(lettersOf(source, 0x20000 + 250 * kImagePageSize, 0x20000 + 253 * kImagePageSize) == letters.substr(255, 3));
     CHECK(lettersOf(*sources.open(MemoryObject::process(criu::TreePid(6))), 0x1000, 0x2000) == "y");
 
@@ -228,7 +227,7 @@ TEST_CASE("what isn't in a dump is looked for in its parents, cut where their ra
                                present(0x3000, 0x1000, 2, 0x2000), present(0x4000, 0x1000, 0, 0), other(0x5000, 0x2000),
                                present(0x7000, 0x1000, 1, 0x1000), other(0x8000, 0x1000)});
     CHECK(lettersOf(source, 0, 0xa000) == ".aBcD..G..");
-    // From the midst of a range.
+    // From the middle of a range.
     CHECK(lettersOf(source, 0x3000, 0x5000) == "cD");
 }
 
@@ -263,7 +262,7 @@ TEST_CASE("the same of a storage that isn't files") {
 
 TEST_CASE("content that should be in a parent but isn't is an error before anything is read") {
     const SourceChain chain;
-    std::optional<ImageDir> images;  // outlives the source
+    std::optional<ImageDir> images;  // must outlive the source
     const auto open = [&] {
         images.emplace(chain.newest());
         images->openParents();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kInstruction = 8;
 
-/// A process whose threads have the first filters given; -1 for none, -2 for strict mode.
+/// Process whose threads have the given first filters; -1 for none, -2 for strict mode.
 class Threads {
 public:
     explicit Threads(const std::vector<int>& firsts) {
@@ -42,7 +42,7 @@ public:
     criu::model::Task task;
 };
 
-/// Filters of one instruction, told apart by their content; next: index of the following one, or -1.
+/// Creates filters of one instruction with different content. next: index of the following filter, or -1.
 SeccompEntry* filters(Arena& arena, const std::vector<std::pair<char, int>>& list, std::uint32_t flags = 0) {
     auto* const entry = arena.make<SeccompEntry>();
     entry->n_seccomp_filters = list.size();

@@ -20,7 +20,7 @@ using namespace criu::kernel;
 
 namespace {
 
-/// An answer as the kernel composes it.
+/// Reply in the kernel's format.
 class Answer {
 public:
     explicit Answer(const unix_diag_msg& fixed) { append(&fixed, sizeof(fixed)); }

@@ -42,7 +42,7 @@ TEST_CASE("dump statistics are kept in stats-dump with exact page counts") {
     const WorkDir directory;
     DumpStatistics statistics;
     statistics.freezing = std::chrono::microseconds(12);
-    statistics.frozen = std::chrono::hours(2);  // more than the field holds
+    statistics.frozen = std::chrono::hours(2);  // more than the field can hold
     statistics.pagesScanned = 1ULL << 40;
     statistics.pagesWritten = 7;
     statistics.sharedPagesWritten = 3;

@@ -59,7 +59,7 @@ TEST_CASE("a requested stop ends a program that is waited for, with what it has 
     const std::string fifo = place.path() + "/fifo";
     REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     StopRequest stop;
-    // Whoever has the fifo open for writing holds back the end of what is read from it.
+    // A process that has the fifo open for writing delays the end of file for its reader.
     const UniqueFd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     const std::string script = fmt::format("exec 3>{}; sleep 1000 & kill -TERM $PPID; wait", fifo);
     CHECK_THAT(errorOf([&] {

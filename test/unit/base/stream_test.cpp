@@ -54,7 +54,7 @@ struct Streams {
         ByteStream in = open(O_RDONLY);
         return receiveStream(in, target.images());
     }
-    /// Two files whose parts come in turn, from behind.
+    /// Writes two files whose parts alternate, from their ends.
     void writeTwo() {
         StreamWriter out = writer();
         const auto one = out.create("one.img");
@@ -196,7 +196,7 @@ TEST_CASE("Whoever has the other end of a pipe may vanish, or do nothing", "[str
     ByteStream out(UniqueFd(ends[1]), stop, 1s, "the pipe");
     const std::vector<std::byte> much(std::size_t{4} << 20);
     CHECK_THAT(errorOf([&] { out.write(much); }), Contains("takes nothing for 1 s"));
-    // Bytes wait in the pipe, so a reader gets them at once, and then waits.
+    // The pipe has bytes, so a reader gets them at once, and then waits.
     ByteStream in(std::move(reading), stop, 1s, "the pipe");
     std::vector<std::byte> some(1000);
     CHECK(in.read(some) == some.size());

@@ -16,7 +16,7 @@ TEST_CASE("each type of files in images belongs to one kind, which can dump and 
     for (const FileKind& kind : fileKinds()) {
         INFO("type " << kind.type);
         CHECK(kind.startDump != nullptr);
-        // What images have no type for is refused, always.
+        // A file without a type in images is always refused.
         CHECK((kind.type == FD_TYPES__UND) == (kind.startRestore == nullptr));
         if (kind.type != FD_TYPES__UND)
             CHECK(types.insert(kind.type).second);

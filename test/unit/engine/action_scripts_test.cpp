@@ -21,7 +21,7 @@ using model::Stage;
 
 namespace {
 
-/// A directory with programs that write to a file "out" in it.
+/// Directory with programs that write to its file "out".
 class Scripts {
 public:
     Scripts() {
@@ -55,7 +55,7 @@ private:
     UniqueFd fd_;
 };
 
-// The programs find the directory by the variable they are to get.
+// The programs get the directory in this variable.
 constexpr const char* kReport =
     "echo $CRTOOLS_SCRIPT_ACTION ${CRTOOLS_INIT_PID-none} $(basename $0) $# "
     ">>$CRTOOLS_IMAGE_DIR/out";
@@ -107,13 +107,13 @@ TEST_CASE("programs get the signal mask from before and stop when criu is to sto
     CHECK(ActionScripts(masked, stop, log).reached({Stage::PreDump, criu::HostPid(), scripts.fd()}) == 0);
     CHECK(scripts.output() == "SigBlk:\t0000000000000000\n");
 
-    // The program itself sleeps: a child of it would be left when it is ended, and hold this test's output.
+    // exec avoids a child, which would survive the program and keep this test's output open.
     const std::vector<std::string> endless{scripts.add("endless", "kill -TERM $PPID; exec sleep 60")};
     const auto begin = std::chrono::steady_clock::now();
     CHECK_THROWS_WITH(ActionScripts(endless, stop, log).reached({Stage::PreDump, criu::HostPid(), scripts.fd()}),
                       Contains("stopped by SIGTERM"));
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
     CHECK(stop.requested());
-    // What was said once holds, but no longer disturbs those who wait.
+    // The stop request remains, but doesn't interrupt later scripts.
     CHECK(ActionScripts(masked, stop, log).reached({Stage::NetworkUnlock, criu::HostPid(), scripts.fd()}) == 0);
 }

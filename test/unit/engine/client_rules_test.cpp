@@ -54,7 +54,7 @@ std::string refused(const std::function<void(task::Credentials&)>& change, const
     return errorOf([&] { requireClientCredentials(client, credentials); });
 }
 
-/// A deleted file as images have it, and what a client is told.
+/// Returns the error that a client gets for a deleted file in images.
 std::string refusedGhost(mode_t mode, uid_t uid, gid_t gid, bool old) {
     const criu::test::TemporaryDir directory;
     const auto images = directory.images();

@@ -29,7 +29,7 @@ namespace {
         ::pause();
 }
 
-/// A child of this process with a number of the caller's choice, once it is free; nothing without the right to choose.
+/// Forks a child with a chosen pid, once that is free. Nothing without the privilege to choose.
 std::optional<pid_t> forkAs(pid_t wanted) {
     clone_args arguments{};
     arguments.exit_signal = SIGCHLD;
@@ -53,7 +53,7 @@ void end(pid_t pid) {
     (void)::waitpid(pid, nullptr, __WALL);
 }
 
-/// A process with two children, whose ends nobody has to take notice of: their numbers are free at once.
+/// Process with two children that are reaped automatically, so that their pids are free at once.
 struct Family {
     pid_t parent = 0;
     std::array<pid_t, 2> children{};
@@ -97,8 +97,8 @@ pid_t tracerOf(pid_t pid) {
     return kernel::readStatus(kernel::ProcDir().open(pid), buffer).tracerPid;
 }
 
-/// What is frozen when the second child ends while process number `at` is about to be stopped, and somebody else has
-/// its number from then on.
+/// Checks what is frozen if the second child ends just before process number `at` is stopped, and another process then
+/// gets its pid.
 void freezeWithStranger(std::size_t at) {
     Family family;
     const pid_t number = family.children[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Texts of images that become names of files, or parts of what other programs are given.
+// Texts of images that become names of files, or parts of the input of other programs.
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -41,7 +41,7 @@ std::string readWith(const char* runId, std::optional<std::uint32_t> lockMethod)
     return errorOf([&] { (void)engine::readImages(images, pages, log); });
 }
 
-/// What is said of a device of an image before any is made.
+/// Returns the error for a device of an image, before any is created.
 std::string checkDevice(const std::string& name, NdType type, const std::string& kind) {
     std::string nameText = name;
     std::string kindText = kind;
@@ -136,7 +136,7 @@ TEST_CASE("what ip restores are whole messages of one type", "[texts]") {
     CHECK_THAT(check("MAG"), Contains("cut off"));
     CHECK_THAT(check("MAGI" + good + good.substr(0, 23)), Contains("cut off"));
     CHECK_THAT(check("MAGI" + message(RTM_NEWADDR, 0)), Contains("cut off"));
-    // Such a message could put a device into any other namespace.
+    // Such a message could move a device to any other namespace.
     CHECK_THAT(check("MAGI" + good + message(RTM_NEWLINK, 24)), Contains("message of type 16"));
 }
 

@@ -31,7 +31,7 @@ TEST_CASE("a symbolic link on the way may lead to a FUSE file system") {
     REQUIRE(::symlink("/mnt", (folder + "/link").c_str()) == 0);
     CHECK(mayReachFuseServer(folder + "/link/file", {"/mnt"}));
     CHECK_FALSE(mayReachFuseServer(folder + "/link/file", {}));
-    CHECK_FALSE(mayReachFuseServer(folder + "/link", {"/mnt"}));  // lstat(2) doesn't follow it
+    CHECK_FALSE(mayReachFuseServer(folder + "/link", {"/mnt"}));  // lstat(2) doesn't follow the link
     CHECK_FALSE(mayReachFuseServer(folder + "/no/file", {"/mnt"}));
     CHECK(::unlink((folder + "/link").c_str()) == 0);
     CHECK(::rmdir(folder.c_str()) == 0);

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kLarge = std::size_t{320} << 20;
 constexpr std::size_t kSmall = std::size_t{1} << 20;
 
-/// A child of this process with so much memory, and with a mutex in memory that both have.
+/// Child of this process with `size` bytes of memory, and with a mutex in shared memory.
 class Child {
 public:
     Child(std::size_t bytes, bool holdsMutex)
@@ -57,7 +57,7 @@ public:
         tree_->freeze(HostPid(pid_), std::nullopt, [](HostPid) {});
     }
     ~Child() {
-        tree_.reset();  // as long as it is traced nobody learns of its end
+        tree_.reset();  // while it is traced, its end isn't reported to other processes
         ::kill(pid_, SIGKILL);
         (void)::waitpid(pid_, nullptr, __WALL);
         ::munmap(mutex_, sizeof(pthread_mutex_t));
@@ -73,12 +73,12 @@ public:
         kernel::ProcBuffer buffer;
         return kernel::readStatus(kernel::ProcDir().open(pid_), buffer).vmRss.value_or(0);
     }
-    /// Whether it is gone when it was killed. Its parent traces it, and so has taken notice.
+    /// Kills the child. Returns whether it has ended; its parent is its tracer, and has reaped it.
     [[nodiscard]] bool kill() {
         CHECK_FALSE(tree_->kill());
         return ::kill(pid_, 0) < 0 && errno == ESRCH;
     }
-    /// What whoever wants the mutex gets to know, within some seconds.
+    /// Returns the result of waiting for the mutex, within some seconds.
     [[nodiscard]] int lock() const {
         timespec end{};
         ::clock_gettime(CLOCK_REALTIME, &end);

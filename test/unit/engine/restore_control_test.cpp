@@ -72,7 +72,8 @@ TEST_CASE("created processes and their areas are listed, and not more of them th
     control.noteCreated(TreePid(20));
     control.noteArea({TreePid(20), 0x1000, 0x2000, 0x3000});
     control.noteCreated(TreePid(21));
-    control.noteCreated(TreePid(22));  // a process that writes to the page wrongly must not write past its end
+    control.noteCreated(
+        TreePid(22));  // one too many, as if a process had damaged the page; must not write past its end
     control.noteArea({TreePid(21), 0x3000, 0x4000, 0x5000});
     control.noteArea({TreePid(22), 0x5000, 0x6000, 0x7000});
     CHECK(control.created() == std::vector{TreePid(20), TreePid(21)});

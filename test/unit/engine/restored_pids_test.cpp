@@ -27,7 +27,7 @@ namespace {
         ::pause();
 }
 
-/// A process whose parent is somebody else than this one.
+/// Creates a process with another parent than this one.
 pid_t stranger() {
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
@@ -60,8 +60,8 @@ TEST_CASE("a failed restore doesn't wait for ever for a process of its pid names
     auto* const member = static_cast<std::atomic<pid_t>*>(
         ::mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     REQUIRE(member != MAP_FAILED);
-    // The first process of a pid namespace ends when nobody else is in it. A child of it has ended then, but stays as
-    // long as its tracer, which is outside, doesn't take notice.
+    // The init of a pid namespace ends only when it is alone there. A child of it has ended, but stays a zombie until
+    // its tracer, which is outside, reaps it.
     const auto createRoot = [member] {
         const long pid = ::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
         if (pid == 0) {

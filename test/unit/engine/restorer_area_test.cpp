@@ -23,9 +23,9 @@ namespace {
 
 constexpr TreePid kPid{5};
 constexpr std::uint64_t kAreaStart = 0x10000000;
-constexpr std::uint64_t kMemory = 0x20000000;  // of the process, one MiB
+constexpr std::uint64_t kMemory = 0x20000000;  // address of the process' memory, one MiB
 
-/// A process with one mapping.
+/// Returns a process with one mapping.
 model::Task taskWithMemory() {
     MmEntry mm = MM_ENTRY__INIT;
     VmaEntry vma = VMA_ENTRY__INIT;
@@ -42,13 +42,13 @@ model::Task taskWithMemory() {
     return task;
 }
 
-/// What a process has to say of its area that begins at `start`.
+/// Returns the slot of a process whose area begins at `start`.
 AreaSlot areaAt(std::uint64_t start, const RestoreControl& control) {
     const std::uint64_t code = pageAlignUp(pie::interpreterBlob().bytes.size()) + control.size();
     return {kPid, start, start + code, start + code + 0x4000};
 }
 
-/// Why an area isn't accepted; "" if it is.
+/// Returns the reason why an area isn't accepted; "" if it is.
 std::string refusalOf(const AreaSlot& area, const RestoreControl& control) {
     control.noteArea(area);
     const model::Task task = taskWithMemory();
@@ -67,7 +67,7 @@ TEST_CASE("the area that a parked process has noted is taken as it is") {
     const AreaSlot noted = areaAt(kAreaStart, control);
     control.noteArea(noted);
     const RestorerAreas areas(control);
-    control.noteArea({TreePid(6), 1, 2, 3});  // after criu has looked
+    control.noteArea({TreePid(6), 1, 2, 3});  // after criu has read the slot
     const model::Task task = taskWithMemory();
     const compel::InjectedMemory area = areas.of(task);
     CHECK(area.code == noted.start);

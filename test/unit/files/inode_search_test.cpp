@@ -19,7 +19,7 @@ using files::InodeSearch;
 
 namespace {
 
-/// A directory that is removed at the end.
+/// Directory that the destructor removes.
 struct SearchedFolder {
     std::string path;
     SearchedFolder() {

@@ -39,7 +39,7 @@ TEST_CASE("instructions that are missing are named") {
     entryOf(here).capability[0] &= ~(1U << 26);
     CHECK_THROWS_WITH(compareCpus(there, here, {CpuCap::Ins}), Catch::Contains("sse2"));
     CHECK_NOTHROW(compareCpus(there, here, {CpuCap::Fpu}));
-    // More than before is fine, unless all has to be the same.
+    // More features than at the dump are accepted, unless all must be equal.
     CHECK_NOTHROW(compareCpus(here, there, {CpuCap::Ins, CpuCap::Fpu}));
     CHECK_THROWS_WITH(compareCpus(here, there, {CpuCap::Cpu}), Catch::Contains("isn't the same"));
 }

@@ -18,9 +18,9 @@ using namespace criu;
 
 namespace {
 
-constexpr std::size_t kUsedComponents = 512;  // the word of the XSAVE header (Intel SDM volume 1, 13.4.2)
+constexpr std::size_t kUsedComponents = 512;  // offset of XSTATE_BV in the XSAVE header (Intel SDM volume 1, 13.4.2)
 
-/// A thread's register sets with recognisable content, as large as this CPU has them.
+/// Register sets of a thread with recognisable content, in the sizes of this CPU.
 struct Thread {
     Thread() : general(sizeof(user_regs_struct)), extended(sizeOfArea()) {
         for (std::size_t i = 0; i < general.size(); ++i)
@@ -106,7 +106,7 @@ TEST_CASE("registers of a 32-bit thread come back with the bases of its segments
     task::storeRegisters(thread.general, bytes, thread.extended, 0, core, thread.arena);
     REQUIRE(task::isCompat(core));
     const UserX86RegsEntry& stored = *core.thread_info->gpregs;
-    CHECK(stored.ip == 0xf7fc4547);  // the sleep is made again
+    CHECK(stored.ip == 0xf7fc4547);  // the sleep is restarted
     CHECK(stored.ax == 162);
     CHECK(stored.r8 == 0);
     CHECK(stored.gs_base == 0);
