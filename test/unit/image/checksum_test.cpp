@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Checksums of images: every byte that changes is found, in all files and all forms that pages are stored in.
+// Checksums of images: every changed byte is found, in all files and in all storage forms of pages.
 #include <fcntl.h>
 #include <unistd.h>
 #include <catch2/catch.hpp>
@@ -34,7 +34,7 @@ std::vector<std::byte> someContent() {
     return content;
 }
 
-/// A directory with a dump of one image, pages and an inventory.
+/// Directory with a dump of one image, pages and an inventory.
 class Dump {
 public:
     explicit Dump(const Striping& striping = {}, const Compression& compression = {}) : images(place_.images()) {
@@ -45,7 +45,7 @@ public:
         image.finish();
         FilePageSinks sinks(images, striping, 1, compression);
         const auto sink = sinks.open(kSummedTask, content.size());
-        // The second run goes on where the first one ends: they become one entry.
+        // The second run continues the first one, so they become one entry.
         const std::uint64_t half = content.size() / 2;
         const PageRun runs[] = {{kSummedStart, half, PageFlags::Present},
                                 {kSummedStart + half, half, PageFlags::Present}};
@@ -62,7 +62,7 @@ public:
 
     [[nodiscard]] std::string path(const std::string& name) const { return place_.path() + "/" + name; }
 
-    /// Turns one bit of a file.
+    /// Inverts one bit of a file.
     void flip(const std::string& name, std::size_t offset) const {
         UniqueFd file(sys(::open(path(name).c_str(), O_RDWR | O_CLOEXEC), "open {}", name));
         char byte = 0;
@@ -79,7 +79,7 @@ public:
         return test::loadStored(images, from, bytes, compares);
     }
 
-    /// What a check of all pages says.
+    /// Returns the damages that a check of all pages reports.
     [[nodiscard]] std::vector<std::string> check(std::uint64_t& compared) const {
         std::vector<std::string> damages;
         std::mutex mutex;
@@ -181,7 +181,7 @@ TEST_CASE("files that were written by others are in the list, too") {
         ImageWriter image = images.create(ImageKind::GhostFile, 9);
         FsEntry fs = FS_ENTRY__INIT;
         image.write(fs);
-        REQUIRE(::write(image.flush(), "behind", 6) == 6);  // as by sendfile(2)
+        REQUIRE(::write(image.flush(), "behind", 6) == 6);  // bypasses the writer, like sendfile(2)
         image.finish();
     }
     InventoryEntry inventory = INVENTORY_ENTRY__INIT;
@@ -208,7 +208,7 @@ TEST_CASE("pages are compared as they are read, whatever form they are stored in
         CAPTURE(form.name);
         const Dump dump(form.striping, form.compression);
         CHECK(dump.load(0, dump.content.size()) == dump.content);
-        // Parts of pages, and pages one by one.
+        // Parts of pages, and single pages.
         const auto part = std::span(dump.content).subspan(4 * kImagePageSize, 5000);
         CHECK(dump.load(4 * kImagePageSize, 5000) == std::vector<std::byte>(part.begin(), part.end()));
         std::uint64_t compared = 0;
@@ -221,7 +221,7 @@ TEST_CASE("pages are compared as they are read, whatever form they are stored in
         const auto damages = dump.check(compared);
         REQUIRE(!damages.empty());
         CHECK_THAT(damages.front(), Contains("pages-1.img") && Contains("pagemap-7.img) at 0x10000"));
-        // What lies elsewhere is as it was.
+        // Content of other pages is unchanged.
         CHECK_NOTHROW(dump.load(8 * kImagePageSize, kImagePageSize));
     }
 }
@@ -233,7 +233,6 @@ TEST_CASE("content that has become a hole is damaged, and isn't compared if that
     CHECK_THAT(test::errorOf([&] { (void)dump.load(0, kImagePageSize); }),
                Contains("pages-1.img at offset 0x0: a page isn't what was written"));
     CHECK(dump.load(0, kImagePageSize, false) == std::vector<std::byte>(kImagePageSize));
-    // Zeroes are zeroes.
     CHECK_NOTHROW(dump.load(kImagePageSize, kImagePageSize));
 }
 

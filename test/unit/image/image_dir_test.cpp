@@ -99,7 +99,7 @@ TEST_CASE("images are for nobody else, whatever the umask says and whatever had 
     }
     struct stat old {};
     REQUIRE(::fstat(reader.get(), &old) == 0);
-    CHECK(old.st_size == 18);  // whoever had it open sees nothing of the new one
+    CHECK(old.st_size == 18);  // the open old file has none of the new content
 }
 
 TEST_CASE("all images of an earlier dump can be removed, and nothing else") {
@@ -194,7 +194,7 @@ TEST_CASE("a client's directory is used with the client's rights") {
     REQUIRE(::stat((own + "/fs-1.img").c_str(), &status) == 0);
     CHECK((status.st_uid == kUser && status.st_gid == kGroup && (status.st_mode & 07777) == 0600));
 
-    // A directory that others can only look into.
+    // A directory that other users can only read.
     auto others = ImageDir::open(path);
     others.limitTo({kUser, kGroup, {}, {kUser}, false, false});
     CHECK_THAT(errorOf([&] { (void)others.create(ImageKind::Fs, 1); }), Contains("Permission denied"));
@@ -204,7 +204,7 @@ TEST_CASE("a client's directory is used with the client's rights") {
     CHECK_THAT(errorOf([&] { criu::removeOldImages(others); }), Contains("Permission denied"));
     CHECK(std::filesystem::exists(path + "/fs-2.img"));
 
-    // What the link to a parent leads to is the client's, too.
+    // The target of a link to a parent must be accessible to the client, too.
     const std::string closed = path + "/closed";
     std::filesystem::create_directory(closed);
     REQUIRE(::chmod(closed.c_str(), 0700) == 0);

@@ -61,7 +61,7 @@ TEST_CASE("several pages files hold pieces of the content in turn") {
         const auto place = three.place(position);
         CHECK(place.file == position / 0x2000 % 3);
         CHECK(place.together == 0x2000 - position % 0x2000);
-        CHECK(place.offset == used[place.file]);  // in order, and nothing between
+        CHECK(place.offset == used[place.file]);  // in order, without gaps
         used[place.file] += 0x1000;
         for (std::size_t file = 0; file < 3; ++file)
             CHECK(three.sizeOf(file, position + 0x1000) == used[file]);

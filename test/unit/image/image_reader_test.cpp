@@ -42,7 +42,7 @@ ImageReader pstree(const Bytes& bytes) {
     return {bytes.file(), ImageKind::Pstree, "pstree.img"};
 }
 
-// The ends of a pipe whose writer sends `content` and closes.
+// Ends of a pipe whose writer sends `content` and closes.
 class PipeFile {
 public:
     explicit PipeFile(std::string content) {
@@ -135,7 +135,7 @@ TEST_CASE("record sizes are checked before memory is taken for them") {
     CHECK_THAT(errorOf([&] { (void)reader.next<PstreeEntry>(); }),
                Contains("record 0 at offset 8") && Contains("4294967295 bytes doesn't fit"));
 
-    // A sparse file is as large as it claims to be.
+    // A sparse file has the size that it claims.
     const auto bytes = Bytes::headerOf(ImageKind::Pstree).word(0x7fffffff);
     UniqueFd fd = bytes.file();
     criu::sys(::ftruncate(fd.get(), off_t{1} << 32), "grow");
@@ -162,7 +162,7 @@ TEST_CASE("negative numbers of enumerations are rejected") {
         return errorOf([&] { static_cast<void>(criu::decode<CriuReq>(bytes)); });
     };
     CHECK(typed({1}).empty());
-    CHECK(typed({0xff, 0x7f}).empty());  // unknown, and the reader's to refuse
+    CHECK(typed({0xff, 0x7f}).empty());  // unknown, so the reader must refuse it
     CHECK_THAT(typed({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}), Contains("criu_req.type is -1,"));
     CHECK_THAT(typed({0x80, 0x80, 0x80, 0x80, 8}), Contains("isn't one of its values"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Signed images: all of them are there as the right signer has signed them.
+// Signed images: all files exist, with the content that the right signer has signed.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>

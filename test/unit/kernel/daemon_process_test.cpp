@@ -15,7 +15,7 @@ using criu::engine::createDaemon;
 
 namespace {
 
-/// What a child of this process, in which `work` runs, ends with.
+/// Returns the exit status of a child of this process that runs `work`.
 template <typename Work>
 int statusOf(Work work) {
     const pid_t child = ::fork();
@@ -52,7 +52,7 @@ TEST_CASE("that a keeper can't be created is told, whichever of its forks fails"
         WARN("needs root");
         return;
     }
-    // A user of whom there may be so many processes: this one, the one between, and the keeper (RLIMIT_NPROC).
+    // Limit of processes for the user: this one, the intermediate one, and the daemon (RLIMIT_NPROC).
     constexpr rlim_t kEnough = 3;
     for (rlim_t most = 1; most <= kEnough; ++most) {
         INFO(most << " processes");

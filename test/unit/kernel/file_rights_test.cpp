@@ -61,7 +61,7 @@ TEST_CASE("files are opened with the rights of another user, and with one's own 
         CHECK(openError(tmp.path() + "/group", O_RDWR) == EACCES);
         CHECK(openError(tmp.path() + "/further", O_RDONLY) == 0);
         CHECK(openError(tmp.path() + "/readable", O_RDONLY | O_NOATIME) == EPERM);
-        // What it has open can be opened again in /proc, as far as its rights go.
+        // An open file can be opened again through /proc, within the process' file rights.
         const UniqueFd path(::open((tmp.path() + "/readable").c_str(), O_PATH | O_CLOEXEC));
         const std::string self = "/proc/self/fd/" + std::to_string(path.get());
         CHECK(openError(self, O_RDONLY) == 0);

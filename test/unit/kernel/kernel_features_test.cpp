@@ -18,7 +18,7 @@ using namespace criu::kernel;
 
 namespace {
 
-/// A directory that goes away with its files.
+/// Directory that the destructor removes with its files.
 class CacheDirectory {
 public:
     CacheDirectory() { REQUIRE(::mkdtemp(path_.data()) != nullptr); }
@@ -90,7 +90,7 @@ TEST_CASE("found features are saved, and taken from the file by the next run") {
     const auto saved = readFeatureCache(path);
     REQUIRE(saved.has_value());
     CHECK(*saved == featureCacheKey() + "\nns_pid\nend\n");
-    // A feature that no kernel has under that name, so only the file can have said so.
+    // No kernel has this feature under that name, so the result must come from the file.
     writeFeatureCache(path, featureCacheKey(), {"apparmor_stacking", "a name from another version"});
     CHECK(Features(path).has(Feature::AppArmorStacking));
     writeFeatureCache(path, "criu-features of another boot", {"apparmor_stacking"});

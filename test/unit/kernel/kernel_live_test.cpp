@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The readers on the test program's own /proc: what the kernel really writes must parse, and agree with system calls.
+// Runs the /proc readers on the test program itself: real output of the kernel must parse, and agree with system calls.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -118,11 +118,11 @@ TEST_CASE("PAGEMAP_SCAN and pagemap entries find the same pages of private memor
         return reinterpret_cast<std::uint64_t>(memory + page * machinePageSize());
     };
     std::vector<PageRange> expected;
-    for (std::size_t page = 0; page < pages; page += 2) {  // more runs than one ioctl takes
+    for (std::size_t page = 0; page < pages; page += 2) {  // more runs than fit into one ioctl
         memory[page * machinePageSize()] = 1;
         expected.push_back({at(page), at(page + 1), PageIs::None});
     }
-    static_cast<void>(*static_cast<volatile char*>(memory + machinePageSize()));  // a zero page
+    static_cast<void>(*static_cast<volatile char*>(memory + machinePageSize()));  // maps the zero page
     const ProcPid self = ProcDir().open(::getpid());
     const PagemapScanner entries(self, PagemapScanner::Mode::Entries);
     if (entries.seesZeroPage())
@@ -263,7 +263,7 @@ TEST_CASE("of anonymous memory the same pages are found without asking for pages
     for (std::size_t page = 0; page < pages / 4; page += 3)
         memory[page * machinePageSize()] = 1;
     for (std::size_t page = pages / 4; page < pages / 2; ++page)
-        static_cast<void>(memory[page * machinePageSize()]);  // the page of zeroes
+        static_cast<void>(memory[page * machinePageSize()]);  // maps the zero page
     void* const huge = area.as<char>() + pages / 2 * machinePageSize();
     ::madvise(huge, pages / 2 * machinePageSize(), MADV_HUGEPAGE);
     for (std::size_t page = pages / 2; page < pages; ++page)
@@ -279,7 +279,7 @@ TEST_CASE("of anonymous memory the same pages are found without asking for pages
 }
 
 TEST_CASE("memory of a child is read and written in ranges; a hole stops the transfer where it is") {
-    const std::size_t pages = 2000;  // more ranges than one call takes
+    const std::size_t pages = 2000;  // more ranges than fit into one call
     const Mapping area = Mapping::anonymous((pages + 1) * machinePageSize());
     for (std::size_t page = 0; page < pages; ++page)
         std::memcpy(area.as<char>() + page * machinePageSize(), &page, sizeof(page));
@@ -412,9 +412,9 @@ TEST_CASE("threads and children are found") {
 }
 
 TEST_CASE("the child that clone(2) returned is found by what its parent calls it, and by its tracer") {
-    // What a child of this test that is the first process of a pid namespace says: what fork(2) returned to it.
+    // Results of fork(2) in the init of a pid namespace, which is a child of this test.
     struct Numbers {
-        pid_t elsewhere = 0;  // has another tracer than its parent
+        pid_t elsewhere = 0;  // has a tracer that isn't its parent
         pid_t first = 0;
         pid_t second = 0;
     };
@@ -452,14 +452,14 @@ TEST_CASE("the child that clone(2) returned is found by what its parent calls it
     if (children.size() == 3) {
         CHECK(find(numbers.first) == children[1]);
         CHECK(find(numbers.second) == children[2]);
-        CHECK(find(children[2]) == std::nullopt);  // a number outside, and none in there
+        CHECK(find(children[2]) == std::nullopt);  // a pid outside, and none in the namespace
         CHECK(find(numbers.elsewhere) == children[0]);
         CHECK(::ptrace(PTRACE_SEIZE, children[0], nullptr, nullptr) == 0);
         CHECK(find(numbers.elsewhere) == std::nullopt);
         ::kill(children[0], SIGKILL);
-        ::waitpid(children[0], nullptr, __WALL);  // its namespace doesn't end before its tracer has taken notice
+        ::waitpid(children[0], nullptr, __WALL);  // the namespace ends only when the tracer has reaped it
     }
-    // A child of this process, from which what it has made since is told apart by its number alone.
+    // Child of this process. Only its pid distinguishes it from children that this process has created since.
     const pid_t own = ::fork();
     if (own == 0) {
         ::pause();
@@ -467,7 +467,7 @@ TEST_CASE("the child that clone(2) returned is found by what its parent calls it
     }
     const ProcPid self = proc.open(::getpid());
     CHECK(findTracedChild(proc, self, ::gettid(), own, buffer) == own);
-    // Its pid namespace is further inside, but it has a number here, too.
+    // The process is in a nested pid namespace, but has a pid here, too.
     CHECK(findTracedChild(proc, self, ::gettid(), parent, buffer) == parent);
     CHECK(findTracedChild(proc, self, ::gettid(), ::getpid(), buffer) == std::nullopt);
     for (const pid_t child : {parent, own}) {

@@ -43,7 +43,7 @@ TEST_CASE("maps: each column, and names with blanks, newlines and \" (deleted)\"
     CHECK(vmas[3].name == "[anon: my name]");
     CHECK(vmas[4].devMajor == 0x103);
     CHECK(vmas[4].devMinor == 0xfffff);
-    CHECK(vmas[4].name == "/a\\040b\\134");  // not escapes: the kernel escapes newlines only here
+    CHECK(vmas[4].name == "/a\\040b\\134");  // not escapes: in this file the kernel escapes newlines only
     CHECK(vmas[5].end == 0xffffffffff601000);
     CHECK(vmas[5].name == "[vsyscall]");
 }

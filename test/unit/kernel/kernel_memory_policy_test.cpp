@@ -14,7 +14,7 @@ using criu::kernel::MemoryPolicy;
 
 TEST_CASE("The kernel makes memory of one thread where that prefers it") {
     if (::syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0) != 0)
-        return;  // a kernel without nodes, or a container that forbids it
+        return;  // a kernel without NUMA, or a container that forbids it
     bool set = false;
     int mode = -1;
     int after = -1;

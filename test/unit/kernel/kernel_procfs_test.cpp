@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The short files of /proc/PID.
+// Short files of /proc/PID.
 #include <signal.h>
 
 #include <catch2/catch.hpp>

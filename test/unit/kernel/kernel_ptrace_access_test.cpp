@@ -31,7 +31,7 @@ TEST_CASE("descendants of a process are found by its parents") {
 TEST_CASE("the kernel says whether a thread may look into others") {
     const criu::kernel::ProcPid self = criu::kernel::ProcDir().self();
     CHECK(criu::kernel::mayLookInto(self, ::getpid()));
-    CHECK_FALSE(criu::kernel::mayLookInto(self, 1));  // none of its threads
+    CHECK_FALSE(criu::kernel::mayLookInto(self, 1));  // not a thread of this process
 }
 
 }  // namespace

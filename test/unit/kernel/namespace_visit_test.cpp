@@ -25,10 +25,10 @@ using namespace criu;
 
 namespace {
 
-/// What the processes of this test say to each other.
+/// Memory that the processes of this test share.
 struct Shared {
     std::atomic<pid_t> helper{0};
-    std::atomic<int> traced{0};  ///< 1: it could be traced; otherwise minus the errno
+    std::atomic<int> traced{0};  ///< 1: ptrace succeeded; otherwise minus the errno
 };
 
 template <typename Condition>
@@ -37,7 +37,7 @@ void awaitThat(Condition&& condition) {
         ::usleep(1000);
 }
 
-/// Root of a user namespace of its own, who traces the helper as soon as that is there.
+/// Runs as root of a new user namespace, and traces the helper as soon as it exists.
 [[noreturn]] void attack(Shared& shared, int ready) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const char entered = ::unshare(CLONE_NEWUSER) == 0 ? 'y' : 'n';
@@ -45,7 +45,7 @@ void awaitThat(Condition&& condition) {
         ::_exit(1);
     awaitThat([&] { return shared.helper != 0; });
     shared.traced = ::ptrace(PTRACE_SEIZE, shared.helper.load(), nullptr, nullptr) == 0 ? 1 : -errno;
-    ::_exit(0);  // whoever is traced is free again, and its parent gets to know of its end
+    ::_exit(0);  // detaches the tracee, whose end its parent then sees
 }
 
 }  // namespace
@@ -93,5 +93,5 @@ TEST_CASE("a process of criu that somebody stops in a namespace isn't waited for
     };
     CHECK_THROWS_WITH(kernel::openInNamespaces({}, {}, stopped, std::chrono::milliseconds(50)),
                       Catch::Matchers::Contains("may have stopped it"));
-    CHECK(::waitpid(-1, nullptr, WNOHANG) < 0);  // nobody is left
+    CHECK(::waitpid(-1, nullptr, WNOHANG) < 0);  // no process is left
 }

@@ -13,7 +13,7 @@
 
 namespace {
 
-/// A variable of this process' environment, for as long as this lives.
+/// Scope in which a variable of this process' environment is set.
 class Variable {
 public:
     Variable(const char* name, const char* value) : name_(name) {
@@ -47,8 +47,8 @@ TEST_CASE("a helper's environment is a fixed one, whatever criu's is") {
 }
 
 TEST_CASE("a helper has three descriptors, whatever criu has open") {
-    const criu::UniqueFd inherited(::open("/", O_PATH));  // not closed by execve(2)
+    const criu::UniqueFd inherited(::open("/", O_PATH));  // stays open across execve(2)
     REQUIRE(inherited);
-    // The fourth is what ls itself reads.
+    // ls itself opens the fourth.
     CHECK(criu::kernel::runProgram("/bin/ls", {"/proc/self/fd"}, {}) == "0\n1\n2\n3\n");
 }

@@ -21,7 +21,7 @@ using criu::kernel::Sharing;
 
 namespace {
 
-/// A child of this process that shares something with it, or with a child of its own.
+/// Children that share something with this process, or with a child of their own.
 class Children {
 public:
     ~Children() {
@@ -62,7 +62,7 @@ TEST_CASE("processes that have everything for themselves share nothing", "[shari
 }
 
 TEST_CASE("those that share something are found among many, sorted by one thread or by several", "[sharing]") {
-    // So many that threads take part, and numbers of them that no power of two divides.
+    // Enough processes for several threads, and numbers that aren't powers of two.
     const std::size_t count = GENERATE(3U, 40U, 333U);
     Children children;
     for (std::size_t i = 0; i < count; ++i)
@@ -76,7 +76,7 @@ TEST_CASE("those that share something are found among many, sorted by one thread
         CHECK(tables.firstOf(pid) == (i % 10 == 1 ? first : pid));
         sharers += i % 10 == 1 ? 1 : 0;
     }
-    // They share it with this process, which isn't among them.
+    // The children share it with this process, which isn't among them.
     const auto partner = tables.partnerOf(HostPid(::getpid()));
     REQUIRE(partner);
     CHECK(tables.firstOf(*partner) == first);

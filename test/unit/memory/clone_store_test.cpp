@@ -18,7 +18,7 @@
 namespace criu::memory {
 namespace {
 
-/// Content whose bytes all are the number of their page in the content.
+/// Content in which each byte is the number of its page.
 class Counted final : public PageContent {
 public:
     void read(std::uint64_t position, std::span<iovec> targets) const override {
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] std::string where(std::uint64_t) const override { return "nowhere"; }
 };
 
-/// Pages 0 and 1 of what is at 0x100000, and the one of 2 MiB behind it.
+/// Layer with pages 0 and 1 from 0x100000 on, and the page 2 MiB behind them.
 class Layer final : public PageLayer {
 public:
     [[nodiscard]] std::span<const PagemapRange> ranges() const override { return ranges_; }
@@ -41,7 +41,7 @@ private:
     std::vector<PagemapRange> ranges_{{0x100000, 2, kLate, 0}, {0x300000, 1, kLate, 8192}};
 };
 
-/// A process' memory: one private mapping of which the layer has pages.
+/// Process with one private mapping, of which the layer has pages.
 struct OneMapping {
     OneMapping() {
         vma.start = 0x100000;
@@ -92,7 +92,7 @@ TEST_CASE("the file of clones has each page at its address behind its process' b
     CHECK(firstBytes(store.fd(), begin + 0x200000) == std::string(2, '\0'));
     CHECK_THROWS_WITH(store.fill(begin - 4096, 4096), Catch::Contains("nothing at"));
 
-    // Nobody else can write to it.
+    // No other process can write to it.
     CHECK(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, store.fd(), static_cast<off_t>(begin)) ==
           MAP_FAILED);
     CHECK(::ftruncate(store.fd(), 0) == -1);
@@ -103,7 +103,7 @@ TEST_CASE("the file of clones has each page at its address behind its process' b
     store.complete();
     CHECK((::fcntl(store.fd(), F_GET_SEALS) & F_SEAL_SEAL) != 0);
     CHECK(firstBytes(store.fd(), begin + 0x200000) == "cc");
-    // What has no content takes no memory.
+    // Ranges without content take no memory.
     CHECK(::lseek(store.fd(), static_cast<off_t>(begin + 2 * 4096), SEEK_DATA) == static_cast<off_t>(begin + 0x200000));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Content in compressed blocks: what was written is read, by several threads, whole and in parts; and images that
-// contradict themselves are refused.
+// Content in compressed blocks. The content must survive, read by several threads, whole and in parts. Contradictory
+// images are refused.
 #include <fcntl.h>
 #include <unistd.h>
 #include <catch2/catch.hpp>
@@ -27,7 +27,7 @@ Compression by(CodecKind kind, std::uint64_t block) {
     return kind == CodecKind::Lz4 ? Compression::lz4(1, block) : Compression::zstd(1, block);
 }
 
-/// Bytes of three kinds in turn: text, zeroes, and what doesn't get smaller.
+/// Returns bytes of three alternating kinds: text, zeroes, and incompressible bytes.
 std::vector<std::byte> mixture(std::size_t pages) {
     std::vector<std::byte> content(pages * kImagePageSize);
     std::uint64_t state = 1;
@@ -41,7 +41,7 @@ std::vector<std::byte> mixture(std::size_t pages) {
     return content;
 }
 
-/// One block for each `pages` pages, the later ones first as far as a sink allows.
+/// Writes one block for each `pages` pages, later ones first as far as the sink allows.
 void store(const ImageDir& images, const Compression& compression, std::span<const std::byte> content,
            std::uint64_t pages) {
     FilePageSinks sinks(images, {}, 1, compression);
@@ -64,7 +64,7 @@ void store(const ImageDir& images, const Compression& compression, std::span<con
     CHECK(sinks.extensions() == std::vector<std::string>{kCompressedPages});
 }
 
-/// A pagemap of one range of three pages in blocks of two.
+/// Writes a pagemap of one range of three pages in blocks of two.
 void storeBlocks(const ImageDir& images, std::uint32_t codec, std::vector<std::uint32_t> sizes,
                  std::uint32_t pagesPerBlock, std::optional<std::uint64_t> payload, std::size_t fileSize) {
     ImageWriter pagemap = images.create(ImageKind::Pagemap, kPackedTask.id);
@@ -108,7 +108,7 @@ TEST_CASE("compressed content is what it was, whole and in parts") {
               std::vector<std::byte>(part.begin(), part.end()));
     }
     const auto pages = images.openRaw(ImageKind::Pages, 1, O_RDONLY);
-    // A third is zeroes and takes nothing, a third gets much smaller.
+    // A third is zeroes and takes no space, a third becomes much smaller.
     CHECK(::lseek(pages->get(), 0, SEEK_END) < static_cast<off_t>(content.size() / 2));
 }
 

@@ -145,7 +145,7 @@ TEST_CASE("late is anonymous private memory, but for what is touched at once") {
     mm.mm_env_start = mm.mm_env_end = 0x13000;  // empty
     EagerMemory touched(mm);
     touched.addStack(0x1f000);
-    touched.addRseq(~std::uint64_t{15}, 32);  // goes round
+    touched.addRseq(~std::uint64_t{15}, 32);  // the end wraps around
     const LazyAreas areas(mm, touched);
     CHECK(std::vector(areas.mappings().begin(), areas.mappings().end()) == std::vector<Range>{{0x10000, 0x20000}});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Pages are copied into a storage that isn't a file; what is special about pages files stands at the end.
+// Drains pages into a storage that isn't files. Tests of pages files are at the end.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,17 +20,17 @@ namespace {
 
 constexpr MemoryObject kDrainObject = MemoryObject::process(criu::TreePid(7));
 
-/// A sink of a storage of its own.
+/// A sink with its own storage.
 struct Target {
     test::PagesInMemory pages;
     std::unique_ptr<PageSink> sink = static_cast<PageSinks&>(pages).open(kDrainObject, 0);
     [[nodiscard]] const test::PagesInMemory::Stored& stored() const { return pages.stored.at(kDrainObject); }
     [[nodiscard]] std::string content() const { return stored().content(); }
-    /// Every byte came once.
+    /// Checks that every byte was written exactly once.
     [[nodiscard]] bool complete() const { return stored().written == stored().size; }
 };
 
-/// Memory in which every page differs, but for those of zeroes.
+/// Returns memory in which all pages differ, except zero pages.
 Mapping makeMemory(std::size_t pages, const std::function<bool(std::size_t)>& isZero) {
     Mapping memory = Mapping::anonymous(pages * kImagePageSize);
     for (std::size_t page = 0; page < pages; ++page)
@@ -73,7 +73,7 @@ TEST_CASE("scattered ranges land one behind the other; what is elsewhere takes n
         jobs.push_back(jobFor(memory, first, pages));
         wanted += text(memory, first, pages);
     }
-    // Unmapped, and so an error if it were read.
+    // The page is unmapped, so reading it would be an error.
     REQUIRE(::munmap(memory.as<char>() + 50 * kImagePageSize, kImagePageSize) == 0);
     jobs.insert(jobs.begin() + 4, {{addressOf(memory, 50), kImagePageSize, PageFlags::Parent}});
     Target target;
@@ -108,7 +108,7 @@ TEST_CASE("large amounts are copied by threads") {
         CHECK(target.complete());
         CHECK(target.content() == text(memory, 0, pages));
     }
-    // The same again, with as many buffers as before.
+    // A second drain uses as many buffers as the first.
     const std::uint64_t buffers = drainer.bufferBytes();
     Target target;
     drainer.drain(self(), *target.sink, jobs);
@@ -264,7 +264,7 @@ TEST_CASE("pages files have holes for zero pages, whether one thread writes or s
 
 TEST_CASE("a full disk is an error") {
     const Mapping memory = makeMemory(2, never);
-    const UniqueFd full(::open("/dev/full", O_RDWR | O_CLOEXEC));  // takes no byte
+    const UniqueFd full(::open("/dev/full", O_RDWR | O_CLOEXEC));  // accepts no byte
     REQUIRE(full);
     try {
         PagesWriter(full.get()).write(0, memory.bytes());

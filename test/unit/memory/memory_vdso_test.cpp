@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The vDSO of this kernel stands for both that of the image and the present one.
+// Uses the vDSO of this kernel both as the dumped and as the present one.
 #include <elf.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -37,14 +37,14 @@ T& in(std::vector<std::byte>& bytes, std::uint64_t offset) {
     return *reinterpret_cast<T*>(bytes.data() + offset);
 }
 
-/// Reads the operand of an instruction, which needs no alignment.
+/// Reads an operand of an instruction, which may be unaligned.
 std::uint32_t operandAt(const std::vector<std::byte>& bytes, std::size_t offset) {
     std::uint32_t value = 0;
     std::memcpy(&value, bytes.data() + offset, sizeof value);
     return value;
 }
 
-/// Offset of a dynamic entry's value, which is an offset itself here.
+/// Returns the offset of a dynamic entry's value, which is itself an offset here.
 std::uint64_t dynamicEntry(std::vector<std::byte>& bytes, Elf64_Sxword tag) {
     const auto header = in<Elf64_Ehdr>(bytes, 0);
     for (unsigned index = 0; index < header.e_phnum; ++index) {
@@ -102,7 +102,7 @@ TEST_CASE("a damaged vDSO is an error, never a crash") {
             readVdsoFunctions(std::span(whole).first(size));
         } catch (const Error&) {
         }
-    // Each byte of the headers and tables turned in several ways.
+    // Changes each byte of headers and tables in several ways.
     std::size_t errors = 0;
     for (std::size_t at = 0; at < 2048; ++at)
         for (const unsigned flip : {0x01U, 0x80U, 0xffU}) {
@@ -135,7 +135,7 @@ TEST_CASE("a redirected copy works through the real one") {
                             [&](const VdsoRedirection& other) { return other.offset == function.offset; }) == 1);
     }
 
-    // As in a restored process: zeroes where the kernel's data would be.
+    // Zeroes replace the kernel's data, as in a restored process.
     constexpr std::size_t kDataRoom = std::size_t{64} << 10;
     const Mapping room = Mapping::anonymous(kDataRoom + code.size());
     std::memcpy(room.as<char>() + kDataRoom, code.data(), code.size());
@@ -160,7 +160,7 @@ TEST_CASE("a redirected copy works through the real one") {
 TEST_CASE("code that isn't redirected makes system calls") {
     if (!hasVdso())
         return;
-    // A kernel that has none of the functions.
+    // vDSO of a kernel without any of the functions.
     auto stranger = copyOf(ownVdso());
     for (std::size_t at = in<Elf64_Dyn>(stranger, dynamicEntry(stranger, DT_STRTAB)).d_un.d_ptr, end = at + 200;
          at < end; ++at)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Conversion of mappings from the kernel's text to image entries. Expected values are those CRIU 4.2 wrote for a
-// process with these mappings.
+// Converts mappings from the kernel's text to image entries. Expected values are those of CRIU 4.2 for a process with
+// these mappings.
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -15,7 +15,7 @@ using kernel::Vma;
 
 namespace {
 
-/// Files by number of asking; a name that starts with "/dev/" isn't plain unless it is /dev/zero.
+/// Files numbered in the order of queries. A name with "/dev/" isn't a plain file, except for /dev/zero.
 class FakeFiles final : public MappedFileDump {
 public:
     FileId fileFor(const Vma& vma) override {
@@ -107,7 +107,7 @@ TEST_CASE("memory of which no other process has a page is exclusive") {
     CHECK(Converted("10010000000-10010200000 rw-p 00000000 00:10 3  /anon_hugepage (deleted)\n"
                     "VmFlags: rd wr mr mw me ht \n")[0]
               .exclusive == 0);
-    // Pages of a file are had by others, or not; nobody counts its copied pages apart.
+    // Other processes may have pages of a file; the kernel doesn't count its copied pages separately.
     CHECK(Converted("10010000000-10010010000 rw-p 00000000 08:01 3  /usr/lib/library.so\nVmFlags: rd wr mr mw me \n")[0]
               .exclusive == 0);
 }

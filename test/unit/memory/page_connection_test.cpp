@@ -23,7 +23,7 @@ using criu::test::errorOf;
 
 namespace {
 
-/// One end of a connection, and the socket at the other, which does what a test has it do.
+/// One end of a connection, and a socket at the other end, which the test controls.
 struct Ends {
     explicit Ends(std::chrono::seconds patience) {
         int ends[2];
@@ -37,12 +37,12 @@ struct Ends {
     UniqueFd other;
 };
 
-/// More than any socket holds.
+/// Returns more than any socket buffer holds.
 std::vector<std::byte> muchContent() {
     return std::vector<std::byte>(std::size_t{64} << 20);
 }
 
-/// Asks the process to stop when it waits already, or is just about to.
+/// Requests a stop of the process when it waits or is about to.
 class LateStop {
 public:
     LateStop()

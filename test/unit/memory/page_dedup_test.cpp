@@ -30,12 +30,12 @@ constexpr MemoryObject kDedupObject{MemoryObject::Kind::Process, 7};
 constexpr std::uint64_t kDedupStart = 0x100000;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-/// What the byte at an address is in a dump: no two dumps have the same.
+/// Returns the byte at an address in a dump; it differs between dumps.
 std::byte dedupContentOf(std::uint64_t address, unsigned dump) {
     return static_cast<std::byte>(1 + (address / kImagePageSize * 7 + dump * 31) % 251);
 }
 
-/// A chain of directories, of which each but the first has the one before as its parent.
+/// Chain of directories; each has the previous one as its parent.
 class DedupChain {
 public:
     DedupChain() : root_(std::filesystem::temp_directory_path() / fmt::format("criu-dedup-{}", ::getpid())) {
@@ -46,7 +46,7 @@ public:
 
     [[nodiscard]] std::string path(unsigned number) const { return root_ / std::to_string(number); }
 
-    /// A dump with these runs; those that are present have their own content.
+    /// Writes a dump with these runs. Runs that are present have content of this dump.
     void dump(unsigned number, const std::vector<PageRun>& runs, unsigned files = 1) {
         std::filesystem::create_directory(path(number));
         ImageDir images = ImageDir::open(path(number));
@@ -78,8 +78,8 @@ public:
         return images;
     }
 
-    /// Bytes that all pages files of a directory have beside holes. stat(2) tells more than that at times: what ext4
-    /// needs to remember many holes counts among a file's blocks from the moment at which it has written them.
+    /// Returns the bytes of all pages files of a directory, without holes. The block count of stat(2) isn't used: ext4
+    /// includes the metadata of many holes in it.
     [[nodiscard]] std::uint64_t taken(unsigned number) const {
         std::uint64_t bytes = 0;
         for (const auto& entry : std::filesystem::directory_iterator(path(number)))
@@ -96,7 +96,7 @@ private:
     std::filesystem::path root_;
 };
 
-/// Which dump the page at each address is from, by what it has: number of the dump, or -1 for zeroes.
+/// Returns the dump whose page is at the address, by its content: number of the dump, or -1 for zeroes.
 int dumpOf(const ImageDir& images, std::uint64_t address, unsigned dumps) {
     const auto source = FilePageSources(images).openRequired(kDedupObject);
     PageReader reader(source);
@@ -127,7 +127,7 @@ TEST_CASE("what a dump has itself is freed in all earlier ones, and nothing else
                     {kDedupStart + kMiB, 2 * kMiB, kDedupPresent},
                     {kDedupStart + 3 * kMiB, 3 * kMiB, kDedupParent}},
                    files);
-        // Every second page of what the last one has, over the border of a stripe.
+        // Every second page of the last dump, across the border of a stripe.
         std::vector<PageRun> runs{{kDedupStart, 2 * kMiB, kDedupParent}};
         for (std::uint64_t at = 2 * kMiB; at < 4 * kMiB; at += 2 * kImagePageSize) {
             runs.push_back({kDedupStart + at, kImagePageSize, kDedupPresent});
@@ -140,7 +140,7 @@ TEST_CASE("what a dump has itself is freed in all earlier ones, and nothing else
         const std::uint64_t before[] = {chain.taken(0), chain.taken(1), chain.taken(2)};
         CHECK(before[0] >= all);
         const std::uint64_t freed = freeReplacedPages(images, [] {});
-        CHECK(freed == kMiB + kMiB / 2);  // of the first all of it, of the second what it had itself
+        CHECK(freed == kMiB + kMiB / 2);  // all of the first dump, and the own content of the second
         CHECK(chain.taken(0) == before[0] - kMiB);
         CHECK(chain.taken(1) == before[1] - kMiB / 2);
         CHECK(chain.taken(2) == before[2]);
@@ -152,7 +152,7 @@ TEST_CASE("what a dump has itself is freed in all earlier ones, and nothing else
             if (const int found = dumpOf(images, kDedupStart + at, 3); found != expected)
                 FAIL("page at " << at << " is of dump " << found << " instead of " << expected);
         }
-        // A second time there is nothing left to be gained, and nothing lost.
+        // A second call frees nothing, and loses nothing.
         (void)freeReplacedPages(images, [] {});
         CHECK(chain.taken(0) == before[0] - kMiB);
         CHECK(dumpOf(images, kDedupStart + 3 * kMiB + kImagePageSize, 3) == 0);
@@ -181,7 +181,7 @@ TEST_CASE("nothing is freed where earlier images are signed", "[pages]") {
     CHECK_THROWS_WITH(freeReplacedPages(chain.open(2), [] {}), Catch::Contains("are signed"));
     CHECK(chain.taken(0) == before[0]);
     CHECK(chain.taken(1) == before[1]);
-    std::filesystem::rename(signature, chain.path(2) + "/signature.img");  // nothing of the last ones is changed
+    std::filesystem::rename(signature, chain.path(2) + "/signature.img");  // the last dumps stay unchanged
     CHECK(freeReplacedPages(chain.open(2), [] {}) == 2 * kMiB);
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("content that ends too early is an error that says where", "[pages]") 
     const auto jobs = source.jobs(kDedupStart, kDedupStart + 2 * kMiB);
     REQUIRE(jobs.size() == 2);
     PageReader reader(source);
-    reader.read(jobs[1], std::span(memory).first(kImagePageSize));  // opens it
+    reader.read(jobs[1], std::span(memory).first(kImagePageSize));  // opens the file
     std::filesystem::resize_file(chain.path(0) + "/pages-1.img", kMiB + 5 * kImagePageSize);
     const auto readAll = [&] {
         reader.read(jobs[0], std::span(memory).first(kMiB));

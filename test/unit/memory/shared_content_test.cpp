@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Contents of shared memory: read whole, and freed in the images where that was asked for.
+// Contents of shared memory: read completely, and freed in the images if requested.
 #include <sys/stat.h>
 #include <catch2/catch.hpp>
 

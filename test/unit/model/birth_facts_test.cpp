@@ -23,7 +23,7 @@ BirthPlan planOf(const ProcessTree& tree, const ShellJobSession& outer) {
     return BirthPlan::make(birthFacts(tree, outer, true), outer.session);
 }
 
-/// The first process of a pid namespace, and a child that leads session 5.
+/// Returns a tree with the init of a pid namespace, and a child that leads session 5.
 ProcessTree treeWithSession5() {
     ProcessTree tree;
     add(tree, 1, 0, 1, 1);
@@ -36,7 +36,7 @@ ProcessTree treeWithSession5() {
 
 TEST_CASE("a session of the tree isn't taken for that of criu which has the same number in another pid namespace") {
     const ProcessTree tree = treeWithSession5();
-    // By criu's own number for its session, 5 would be where the root is before its setsid.
+    // If criu's session id counted, the root would be in session 5 before its setsid.
     const BirthPlan plan = planOf(tree, ShellJobSession::ownNamespace());
     CHECK(plan.root().beforeSession.empty());
     CHECK(plan.of(TreePid(5)).leadsSession);
@@ -45,7 +45,7 @@ TEST_CASE("a session of the tree isn't taken for that of criu which has the same
 
 TEST_CASE("a job that gets a pid namespace of its own doesn't ask for criu's process group by a number") {
     ProcessTree tree;
-    add(tree, 1, 0, 0, 0);  // leader of group and session: outside
+    add(tree, 1, 0, 0, 0);  // external leader of group and session
     add(tree, 2, 1, 2, 0);
     const BirthPlan plan = planOf(tree, ShellJobSession::ownNamespace());
     CHECK_FALSE(plan.root().leadsSession);

@@ -24,7 +24,7 @@ struct BirthOutcome {
     TreePid parentThread;
 };
 
-/// Plays the plan by the kernel's rules and tells where everybody ended up.
+/// Simulation that executes a plan by the kernel's rules, and shows the resulting parents, groups and sessions.
 class Kernel {
 public:
     Kernel(const BirthPlan& plan, TreePid outerSid) : plan_(plan) {
@@ -62,7 +62,7 @@ private:
         else
             start(child, {creator, who.sid, isOfThread(birth) ? birth.parentThread : TreePid()});
     }
-    /// Children of `pid` go to the one subreaper, if that is above them, else out of the tree.
+    /// Gives the children of `pid` to the subreaper if it is an ancestor; otherwise they leave the tree.
     void end(TreePid pid, TreePid subreaper) {
         TreePid above = now_.at(pid).parent;
         while (above && above != subreaper)
@@ -78,7 +78,7 @@ private:
     std::map<TreePid, BirthOutcome> now_;
 };
 
-/// A tree that came about by what processes really do: they create children and siblings, begin sessions, become and
+/// A random tree that grows by real operations: processes create children and siblings, begin sessions, become and
 /// cease to be subreapers, and end. Each process has threads, which have children of their own, and may end as well.
 class History {
 public:
@@ -105,7 +105,7 @@ private:
         bool alive = true;
     };
 
-    /// One of the threads of a process; 0: the leader.
+    /// Returns one of the threads of a process; 0 means the leader.
     TreePid anyThread(TreePid pid) {
         constexpr pid_t kFirst = 1'000'000;
         const unsigned thread = number(3);
@@ -128,7 +128,7 @@ private:
         }
     }
 
-    /// One of the youngest, so that trees become deep.
+    /// Returns one of the youngest processes, so that trees become deep.
     TreePid young() {
         std::vector<TreePid> alive;
         for (const auto& [pid, process] : processes_)
@@ -298,7 +298,7 @@ TEST_CASE("trees that processes have come to by themselves") {
             count += wanted.parentThread ? 1 : 0;
         }
     }
-    // What orphans of ended sessions leave no way for.
+    // Few children get another parent thread: orphans of ended sessions leave no other creator.
     CHECK(20 * lost < count);
 }
 
@@ -306,9 +306,9 @@ TEST_CASE("children of threads are born by them, and siblings of such children b
     constexpr TreePid kThread{15};
     constexpr TreePid kOther{16};
     std::vector<BirthFacts> facts = factsOf({{10, 0, 10, 10},   // has the threads
-                                             {11, 10, 11, 10},  // a child of one
-                                             {12, 10, 12, 12},  // begins a session, and
-                                             {13, 10, 12, 12},  // is cloned in it by the former
+                                             {11, 10, 11, 10},  // child of a thread
+                                             {12, 10, 12, 12},  // begins a session
+                                             {13, 10, 12, 12},  // cloned by process 12 in its session
                                              {14, 10, 14, 10}});
     facts[1].parentThread = facts[2].parentThread = facts[3].parentThread = kThread;
     facts[4].parentThread = kOther;

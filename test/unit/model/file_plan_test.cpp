@@ -27,7 +27,7 @@ namespace {
 constexpr TreePid kPlanRoot{10};
 constexpr TreePid kOuterSession{5};
 
-/// A tree with its files, as images have it.
+/// Tree with its files, as in images.
 struct Scene {
     std::vector<BirthFacts> births;
     std::vector<FileUser> processes;
@@ -74,8 +74,8 @@ FileFacts file(std::initializer_list<unsigned> made, std::initializer_list<unsig
     return facts;
 }
 
-/// Carries a plan out by the rules of the kernel, of which one matters: who is created has what its creator has by
-/// then. Requires what must hold while it does.
+/// Simulation of a plan by the kernel's rule that a new process inherits the current descriptors of its creator. It
+/// checks the requirements during the simulation.
 class Play {
 public:
     Play(const Scene& scene, const BirthPlan& births, const FilePlan& plan)
@@ -126,7 +126,7 @@ private:
         }
     }
 
-    /// Whether something that is opened there needs it.
+    /// Returns whether another file that the process opens needs this one.
     bool isNeededBy(TreePid pid, std::size_t file) {
         for (std::size_t other = 0; other < scene_.files.size(); ++other) {
             const std::vector<std::size_t> needs = scene_.needsOf(other);
@@ -162,7 +162,8 @@ private:
             checkNearest(file);
     }
 
-    /// Nobody further down would do, and nobody inherits what only its opener needs.
+    /// Checks that no descendant could open the file instead, and that no process inherits files that only its opener
+    /// needs.
     void checkNearest(std::size_t file) {
         const FileOpening& opening = plan_.of(file);
         std::set<TreePid> wanted;
@@ -197,7 +198,7 @@ private:
     std::vector<int> opened_;
 };
 
-/// Trees with sessions, shared tables and all sorts of files, by chance.
+/// Random trees with sessions, shared descriptor tables and files of many kinds.
 class Chance {
 public:
     explicit Chance(unsigned seed) : random_(seed) {}
@@ -229,7 +230,7 @@ private:
         TreePid sid = parent.sid;
         if (once(4))
             sid = pid;
-        else if (parent.sid == parent.pid && parent.ppid && once(3))  // born before its parent's setsid
+        else if (parent.sid == parent.pid && parent.ppid && once(3))  // created before its parent's setsid
             sid = scene.births[static_cast<std::size_t>(parent.ppid.value - kPlanRoot.value)].sid;
         scene.births.push_back({pid, parent.pid, pid, sid});
         scene.processes.push_back({pid, sid, !once(6), {}});
@@ -242,7 +243,7 @@ private:
                 return process;
     }
 
-    /// Needs only what is there already, so that there are no circles.
+    /// Adds a file. It needs only existing files, so that needs have no cycles.
     void addFile(Scene& scene) {
         FileFacts facts;
         for (unsigned i = 0; i <= number(3); ++i)
@@ -265,7 +266,7 @@ private:
         scene.files.push_back(std::move(facts));
     }
 
-    /// Leaves one that is needed in flight only.
+    /// Makes a file that others need exist only in flight.
     void dropUsers(Scene& scene) {
         const FileFacts& victim = scene.files[number(static_cast<unsigned>(scene.files.size()))];
         for (const FileFacts& other : scene.files)
@@ -300,7 +301,7 @@ std::string planErrorOf(const Scene& scene) {
     return {};
 }
 
-/// Process 10 with the children 11 and 12, of which 11 has the child 13.
+/// Returns process 10 with the children 11 and 12; 11 has the child 13.
 Scene family() {
     Scene scene;
     const auto add = [&](pid_t pid, pid_t parent, pid_t sid) {
@@ -458,7 +459,7 @@ TEST_CASE("circles among all sorts of files are errors") {
         INFO("seed " << seed);
         Chance chance(seed);
         Scene scene = chance.make(8, 20);
-        // A way along needs, closed.
+        // Closes a path along needs to a cycle.
         for (FileFacts& facts : scene.files)
             facts.opensOnlyInSession = false;
         std::size_t at = chance.number(20);

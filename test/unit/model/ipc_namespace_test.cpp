@@ -31,7 +31,7 @@ IpcDescEntry described(std::uint32_t id) {
     return desc;
 }
 
-/// An image with one queue that says to have `count` messages, with whatever follows.
+/// Returns an image with one queue that announces `count` messages, without any.
 Bytes queueImage(std::uint32_t count) {
     IpcDescEntry desc = described(1);
     IpcMsgEntry head = IPC_MSG_ENTRY__INIT;
@@ -83,7 +83,7 @@ TEST_CASE("images of message queues that can't be right are refused") {
     addMessage(good, 1, 3).append(std::string_view("abc\0\0\0\0\0", 8));
     CHECK(refusal(good).empty());
 
-    CHECK_FALSE(refusal(queueImage(1)).empty());  // it ends before the message
+    CHECK_FALSE(refusal(queueImage(1)).empty());  // the image ends before the message
     Bytes cut = queueImage(1);
     addMessage(cut, 1, 3).append("abc");
     CHECK_FALSE(refusal(cut).empty());
@@ -129,7 +129,7 @@ TEST_CASE("semaphore sets are read as they were written, and values no semaphore
 
 namespace {
 
-/// An image of one queue, which `change` is done to before.
+/// Returns the error for an image of one queue, after `change`.
 template <typename Change>
 std::string posixRefusal(Change&& change) {
     char name[] = "letters";

@@ -19,7 +19,7 @@ constexpr TreePid kFirst(102);
 constexpr TreePid kChild(103);
 constexpr TreePid kInner(104);
 
-/// A namespace with two processes, and one below it with one.
+/// Returns a namespace with two processes, and one below it with one.
 NestedPids twoLevels() {
     NestedPids pids;
     NestedPids::Space& outer = pids.add(7, nullptr);
@@ -31,7 +31,8 @@ NestedPids twoLevels() {
     return pids;
 }
 
-/// All in one session; `groups` of kParentPid and of kFirst, everybody else is in that of kFirst.
+/// Returns a plan with one session. The groups of kParentPid and kFirst are given; all others are in the group of
+/// kFirst.
 BirthPlan planWith(TreePid ofParent, TreePid ofFirst) {
     const std::vector<BirthFacts> facts = {{kRootPid, TreePid(), kRootPid, kRootPid},
                                            {kParentPid, kRootPid, ofParent, kRootPid},

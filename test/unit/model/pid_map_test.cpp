@@ -16,7 +16,7 @@ using engine::PidMap;
 
 namespace {
 
-/// A folder like /proc, of the outer of two pid namespaces.
+/// Folder like /proc of the outer of two pid namespaces.
 class FakeProc {
 public:
     FakeProc() { REQUIRE(::mkdtemp(path_) != nullptr); }
@@ -80,7 +80,7 @@ TEST_CASE("a process that has ended is forgotten, and one that ends meanwhile is
     proc.add(700, 1, "701 702");
     proc.add(701, 2, "");
     PidMap pids(HostPid(700));
-    pids.refresh(proc.dir());  // 702 isn't there
+    pids.refresh(proc.dir());  // process 702 doesn't exist
     CHECK(pids.outside(TreePid(2)) == HostPid(701));
     proc.add(700, 1, "");
     pids.refresh(proc.dir());

@@ -17,7 +17,7 @@ using Catch::Matchers::Equals;
 
 namespace {
 
-/// Notes what it is told in a text that it shares with others.
+/// Listener that records its notifications in a text that it shares with others.
 class NotingListener : public StageListener {
 public:
     NotingListener(std::string name, std::string& notes, int answer = 0)
@@ -34,7 +34,7 @@ private:
     int answer_;
 };
 
-/// Takes masters, as a client does.
+/// Listener that accepts masters, like a client.
 class Taking : public NotingListener {
 public:
     using NotingListener::NotingListener;
@@ -45,7 +45,7 @@ public:
     UniqueFd taken;
 };
 
-/// A device subsystem that wants to be told.
+/// Device subsystem that wants notifications.
 class Driver : public device::Subsystem {
 public:
     explicit Driver(StageListener* listener) : listener_(listener) {}

@@ -10,7 +10,7 @@
 namespace criu::model {
 namespace {
 
-/// Carries a plan out; returns the objects that the threads have then. New objects are numbered like the wanted ones.
+/// Executes a plan. Returns the objects that the threads have then. New objects get the ids of the wanted ones.
 std::vector<ThreadObjects> carryOut(const std::vector<ThreadObjects>& wanted) {
     std::vector<ThreadObjects> got(wanted.size());
     std::vector<bool> born(wanted.size());
@@ -55,7 +55,7 @@ TEST_CASE("threads share objects with each other and not with the leader") {
     requirePossible({{0, 0}, {2, 0}, {1, 0}, {1, 0}, {0, 3}, {0, 3}});
     requirePossible({{0, 0}, {0, 1}, {0, 1}, {0, 2}});
     requirePossible({{0, 0}, {1, 1}, {2, 2}, {1, 1}});
-    // Whoever comes first, the second and the third share one object each with the last.
+    // In any order: the second and the third thread each share one object with the last.
     requirePossible({{0, 0}, {1, 1}, {2, 2}, {1, 2}});
     requirePossible({{0, 0}, {1, 2}, {1, 1}, {2, 2}, {3, 2}});
 }

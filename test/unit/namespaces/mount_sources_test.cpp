@@ -10,7 +10,7 @@ using namespace criu::namespaces;
 
 namespace {
 
-/// Mounts, of which some may be given.
+/// Mounts, some of which may be external.
 struct Mounts {
     const Mount& add(std::uint32_t device, const std::string& root, int shared = 0, bool deleted = false) {
         Mount& mount = all.emplace_back();

@@ -104,7 +104,7 @@ TEST_CASE("paths lead to what is mounted last on the way") {
     CHECK_FALSE(paths.isReachable(*tree.find(11)));
     CHECK_FALSE(paths.isReachable(*tree.find(12)));
     CHECK(paths.isReachable(*tree.find(14)));
-    // Attached in this order, none is in the way of another.
+    // In this order, no mount covers the place of another.
     const auto children = tree.children().at(tree.root().id);
     REQUIRE(children.size() == 2);
     CHECK(children[0]->id == 11);

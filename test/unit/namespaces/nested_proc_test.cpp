@@ -10,7 +10,7 @@ using namespace criu::namespaces;
 
 namespace {
 
-/// Mounts of a namespace; those of device 0:40 are of a proc file system of a pid namespace below that of the tree.
+/// Returns mounts of a namespace. Device 0:40 is the proc file system of a nested pid namespace.
 MountTree treeOf(const std::string& text) {
     MountTree tree = MountTree::fromKernel(
         kernel::MountTable(kernel::parseMountInfo("1 1 254:0 / / rw - ext4 /dev/vda rw\n" + text)), {});
@@ -37,7 +37,7 @@ TEST_CASE("a proc file system with what containers mount on it can be exchanged"
     CHECK_NOTHROW(require(kProc + "32 31 0:40 /sys /proc/sys ro - proc proc rw\n"
                                   "33 31 0:5 /null /proc/kcore rw - devtmpfs dev rw\n"
                                   "34 31 0:41 / /proc/acpi ro - tmpfs tmpfs ro\n"));
-    // Over one of the namespace above.
+    // The mount covers a proc file system of the parent namespace.
     CHECK_NOTHROW(require("30 1 0:39 / /proc rw - proc proc rw\n31 30 0:40 / /proc rw - proc proc rw\n"));
 }
 

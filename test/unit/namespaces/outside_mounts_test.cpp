@@ -18,7 +18,7 @@ using namespace criu::namespaces;
 
 namespace {
 
-/// Images of a tree with a mount that its dump has found outside, at a path of this test's choice.
+/// Images of a tree with an external mount, which the dump has found at a path that the test chooses.
 class FoundMount {
 public:
     explicit FoundMount(const std::string& outside) {
@@ -34,7 +34,7 @@ public:
         image.finish();
     }
 
-    /// What is found for it with these options.
+    /// Opens the source that these options give to the mount.
     [[nodiscard]] UniqueFd open(const model::Options& options) const {
         const ImageDir images = place_.images();
         const MountImages mounts(images, kNumber, {}, options);

@@ -14,7 +14,7 @@ using criu::namespaces::SemUndoValue;
 
 namespace {
 
-/// Semaphores and one process' adjustments, as semop(2) treats them.
+/// Semaphores and the undo values of one process, by the rules of semop(2).
 struct Semaphores {
     std::vector<std::uint16_t> values;
     std::map<std::uint16_t, int> adjustments;

@@ -62,9 +62,9 @@ TEST_CASE("the many ways to set verbosity") {
     CHECK(optionsOf({"-v4"}).verbosity == Debug);
     CHECK(optionsOf({"--verbosity"}).verbosity == Info);
     CHECK(optionsOf({"--verbosity=1"}).verbosity == LogLevel::Error);
-    // One dash: -v with the argument "erbosity=0", which is no number.
+    // With one dash: -v with the argument "erbosity=0", which isn't a number.
     CHECK(optionsOf({"--verbosity=4", "-verbosity=0"}).verbosity == Message);
-    // Optional arguments are attached only.
+    // Optional arguments must be attached.
     const Arguments apart = readArguments(Words{"-v", "4"});
     CHECK(apart.words == Words{"4"});
     CHECK_FALSE(apart.settings.front().value);
@@ -73,7 +73,7 @@ TEST_CASE("the many ways to set verbosity") {
 TEST_CASE("long names may be cut short while they are unambiguous") {
     CHECK(optionsOf({"--tcp-e"}).tcpEstablished);
     CHECK(optionsOf({"--shell"}).shellJob);
-    CHECK(optionsOf({"--tls"}).tls);  // exact, though others begin so
+    CHECK(optionsOf({"--tls"}).tls);  // an exact name, though other names begin with it
     CHECK_THROWS_WITH(optionsOf({"--tcp-"}), Contains("ambiguous") && Contains("--tcp-established, --tcp-close"));
     CHECK_THROWS_WITH(optionsOf({"--log=x"}), Contains("ambiguous") && Contains("--log-file, --log-pid"));
 }

@@ -18,7 +18,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-/// A directory of its own, removed at the end.
+/// Directory that the destructor removes.
 class ConfigDirectory {
 public:
     ConfigDirectory() {
@@ -136,7 +136,7 @@ TEST_CASE("later sources win: system, home, named by environment, --config, comm
     CHECK(usual.libDir == "home");
     CHECK(usual.root == "system");
 
-    // --config takes the place of the default files, not of the one named by the environment.
+    // --config replaces the default files, but not the file that the environment names.
     const model::Options config = resolve({"--config", chosen});
     CHECK(config.logFile == "chosen");
     CHECK(config.timeout == std::chrono::seconds(4));

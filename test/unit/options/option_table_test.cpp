@@ -21,7 +21,7 @@ struct Expected {
     bool noForm;
 };
 
-// Every option of CRIU 4.2's command line. -d belongs to --restore-detached here, with --daemon as its other name.
+// All options of CRIU 4.2's command line. Here -d belongs to --restore-detached, which has the other name --daemon.
 constexpr Expected kExpected[] = {
     {"tree", 't', Argument::Required, false},
     {"leave-stopped", 's', Argument::None, false},
@@ -110,7 +110,7 @@ constexpr Expected kExpected[] = {
     {"allow-uprobes", 0, Argument::None, true},
 };
 
-/// What CRIU 4.2 hasn't got, besides options for devices.
+/// Options that CRIU 4.2 lacks, without options for devices.
 constexpr std::string_view kOwn[] = {
     "allow-loss",
     "background",
@@ -173,7 +173,7 @@ TEST_CASE("names and letters are unique, and arguments have a placeholder exactl
         if (row.letter != 0)
             CHECK(letters.insert(row.letter).second);
         CHECK((row.argument == Argument::None) == row.placeholder.empty());
-        // A no-form takes no argument, so only flags can have one.
+        // A no-form takes no argument, so only flags have one.
         if (row.noForm == NoForm::Present)
             CHECK(row.argument == Argument::None);
         if (row.support != Support::Removed)

@@ -145,7 +145,7 @@ TEST_CASE("what a request leaves out, or empty, stays as configuration files hav
     CHECK(options.cgroupMode == model::CgroupMode::Full);
     CHECK(options.networkLock == model::NetworkLock::Skip);
     CHECK_FALSE(options.tree);
-    // But the level's default counts.
+    // The default level applies.
     CHECK(options.verbosity == LogLevel::Warning);
 }
 

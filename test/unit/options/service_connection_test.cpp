@@ -51,7 +51,7 @@ TEST_CASE("packets of a client are requests, and its end is no request") {
     put(pair.client, "\xff\xff");
     CHECK_THAT(errorOf([&] { (void)connection.receive(stop); }), Contains("request"));
     put(pair.client, "\x08\x0a");
-    CHECK(connection.receive(stop));  // what can't be read is out of the way
+    CHECK(connection.receive(stop));  // the invalid message has been removed
 
     ::shutdown(pair.client.get(), SHUT_WR);
     CHECK_FALSE(connection.receive(stop));
@@ -60,7 +60,7 @@ TEST_CASE("packets of a client are requests, and its end is no request") {
 TEST_CASE("a request is of a size that a request can have") {
     Pair pair;
     constexpr int kRoom = 4 << 20;
-    // Only those with CAP_NET_ADMIN get more than the system's limit.
+    // Only a process with CAP_NET_ADMIN may exceed the system's limit.
     if (::setsockopt(pair.client.get(), SOL_SOCKET, SO_SNDBUFFORCE, &kRoom, sizeof(kRoom)) != 0) {
         WARN("skipped: packets of more than 1 MiB can't be sent");
         return;

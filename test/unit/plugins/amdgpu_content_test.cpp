@@ -44,7 +44,7 @@ void put(int fd, const std::vector<char>& bytes, std::uint64_t offset = 0) {
     REQUIRE(::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes.size()));
 }
 
-/// A file as a store, from its beginning on.
+/// Returns a store that begins at the start of a file.
 device::FileContents storeOf(const UniqueFd& file) {
     return {UniqueFd(::dup(file.get())), 0};
 }
@@ -57,7 +57,7 @@ std::vector<char> get(int fd, std::size_t size, std::uint64_t offset = 0) {
     return bytes;
 }
 
-/// An images directory.
+/// Images directory.
 class Folder {
 public:
     Folder() {
@@ -79,7 +79,7 @@ TEST_CASE("amdgpu: copy commands") {
     REQUIRE(first.size() == 8);
     CHECK(first == std::vector<std::uint32_t>{1, 0xfff, 0, 0x56789000, 0x1234, 0xef000000, 0xabcd, 0});
     CHECK(copyCommands(kOldFamily, 0, 0, 0x1000)[1] == 0x1000);
-    // Larger ones take several commands, of sizes that their field has room for.
+    // Larger copies need several commands, whose sizes fit into the command's field.
     for (const std::uint32_t family : {kOldFamily, kNewFamily}) {
         const auto commands = copyCommands(family, 0, 0, std::uint64_t{5} << 20);
         CHECK(commands.size() == 24);
@@ -93,7 +93,7 @@ TEST_CASE("amdgpu: content goes to a file and back") {
     const std::size_t size = GENERATE(std::size_t{4096}, std::size_t{5} << 20, (std::size_t{9} << 20) + 4096);
     const std::uint64_t limit = GENERATE(std::uint64_t{1}, std::uint64_t{3} << 20, std::uint64_t{64} << 20);
     if (limit == 1 && size > 4096)
-        return;  // page by page: long
+        return;  // copying page by page takes too long
     FakeKernel kernel(family);
     Copier copier(kernel, 128, limit, [] {});
     const auto bytes = randomBytes(size, 1);
@@ -151,7 +151,7 @@ TEST_CASE("amdgpu: a copy that fails says so, whichever call it was") {
             threw = true;
             ++failed;
         }
-        if (!threw)  // no such call, one of the clean-up, or the processor has done it
+        if (!threw)  // the copy had fewer calls, or the clean-up failed, or the processor copied instead
             CHECK(get(file.get(), kSize) == bytes);
         if (kernel.calls() < call)
             break;
@@ -215,7 +215,7 @@ TEST_CASE("amdgpu: a copy can be ended between two pieces") {
     const unsigned before = kernel.executed();
     CHECK_THROWS_WITH(copier.load({buffer.get(), 0, kSize, &store, 0}), Catch::Contains("enough"));
     CHECK(kernel.executed() - before < kSize >> 20);
-    // Nothing is left of it that would hinder the next.
+    // The failure leaves no state that would disturb the next copy.
     pulses = 3;
     CHECK_NOTHROW(copier.load({buffer.get(), 0, kSize, &store, 0}));
 }

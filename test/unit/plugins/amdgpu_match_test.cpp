@@ -61,7 +61,7 @@ TEST_CASE("amdgpu: different GPUs find their like") {
 }
 
 TEST_CASE("amdgpu: a choice that leads nowhere is taken back") {
-    // The first can go to either, the second only to the first's first choice.
+    // The first GPU fits both; the second one fits only the GPU that the first would choose.
     Machine source = Machine::make(kMi50, 1, 2);
     Machine here = Machine::make(kMi50, 1, 2, 1, 0x5000);
     source.gpu(1).vramSize *= 2;
@@ -75,7 +75,7 @@ TEST_CASE("amdgpu: GPUs of one hive go to one hive") {
     const Machine source = Machine::make(kMi200, 1, 4, 2);
     Machine here = Machine::make(kMi200, 1, 4, 2, 0x5000);
     SECTION("whose members stand elsewhere") {
-        // Nodes 0 and 2, and 1 and 3 are joined.
+        // Nodes 0 and 2, and nodes 1 and 3 are joined.
         for (Node& node : here.nodes)
             std::erase_if(node.links, [](const Link& link) { return link.type == LinkType::Xgmi; });
         joinBoth(here.gpu(0), here.gpu(2), LinkType::Xgmi);
@@ -94,7 +94,7 @@ TEST_CASE("amdgpu: GPUs of one hive go to one hive") {
 }
 
 TEST_CASE("amdgpu: several hives, of which the first that fits is the wrong one") {
-    // A hive of two and one of three: the pair must not take places in the hive of three.
+    // A hive of two and one of three: the pair must not get GPUs of the hive of three.
     Machine source = Machine::make(kMi300x, 1, 5);
     Machine here = Machine::make(kMi300x, 1, 5, 1, 0x5000);
     joinBoth(source.gpu(0), source.gpu(1), LinkType::Xgmi);

@@ -26,7 +26,7 @@ using Catch::Contains;
 
 namespace {
 
-/// Images of a checkpoint with nothing but files of a GPU.
+/// Images with files of a GPU only.
 class FakeImages final : public files::FileRestore {
 public:
     FakeImages() {
@@ -42,8 +42,8 @@ public:
         entry->type = FD_TYPES__EXT;
         entries_.push_back(std::move(entry));
     }
-    /// A process' compute state on a machine, without buffers.
-    /// `drmFile`: the render node that it is noted to have its address spaces of; 0: none.
+    /// Adds a process' compute state on a machine, without buffers. `drmFile` is the recorded render node of its
+    /// address spaces; 0 means none.
     void addKfd(std::uint32_t id, const Machine& machine, std::uint32_t pid, std::uint32_t drmFile = 0) {
         add(id);
         auto& image = *arena_.make<CriuKfd>();
@@ -67,7 +67,7 @@ public:
         image.gem_handle = 3;
         writeImage(*images_, dmabufImageName(FileId{id}), image.base);
     }
-    /// `minor`: 0 as the plugin that CRIU 4.2 was released with writes it, of the GPU `user`.
+    /// Adds a render node. `minor` 0 is what the plugin of CRIU 4.2 wrote for the GPU `user`.
     void addEmptyRender(std::uint32_t id, std::uint32_t minor, std::uint32_t user = 0) {
         add(id);
         CriuRenderNode image = CRIU_RENDER_NODE__INIT;
@@ -106,7 +106,7 @@ public:
     }
     [[nodiscard]] bool hasProcess(TreePid) const override { return true; }
     std::shared_ptr<files::RestoredFile> file(FileId) override { fail("not asked for"); }
-    /// All are in one process, but for holders_.
+    /// All files belong to one process, except for holders_.
     [[nodiscard]] std::vector<FileId> besides(FileId) const override {
         std::vector<FileId> found;
         for (const auto& entry : entries_)
@@ -152,7 +152,7 @@ struct Plan {
 
 TEST_CASE("amdgpu: images that have nothing of a GPU ask for nothing") {
     FakeImages images;
-    images.add(1);  // some plugin's
+    images.add(1);  // file of another plugin
     const Plan plan(images, Machine{});
     CHECK_FALSE(plan.restore.owns(FileId{1}));
     CHECK(plan.restore.findGpu("0") == device::DeviceRestore::GpuName::NoGpus);
@@ -175,7 +175,7 @@ TEST_CASE("amdgpu: a driver that knows nothing of a process is an error if image
         for (;;)
             ::pause();
     {
-        // In a pid namespace of its own the tree calls this process otherwise than criu does.
+        // In a private pid namespace, the process has another pid in the tree than for criu.
         compel::FrozenProcess process = compel::FrozenProcess::freeze(child);
         CHECK_THROWS_WITH(plan.restore.resume(process, TreePid(5)), Contains("doesn't know"));
         CHECK_NOTHROW(plan.restore.resume(process, TreePid(6)));
@@ -262,7 +262,7 @@ TEST_CASE("amdgpu: in images of CRIU 4.2 buffers are found by their handles") {
 TEST_CASE("amdgpu: processes of one tree get the same GPUs") {
     FakeImages images;
     const Machine machine = Machine::make(kMi100, 1, 2);
-    Machine renamed = machine;  // what a process knows that was restored before
+    Machine renamed = machine;  // view of a process that was restored before
     renamed.gpu(0).gpuId = 0x7000;
     renamed.gpu(1).gpuId = 0x7001;
     images.addKfd(1, machine, 10);
@@ -335,7 +335,7 @@ TEST_CASE("amdgpu: --gpu-map is about GPUs of any of the processes") {
     images.options_.gpuMap = {{"0x1000", "0x5003"}, {"0x1001", "0x5002"}};
     const Machine here = Machine::make(kMi100, 1, 4, 1, 0x5000);
     CHECK_NOTHROW(Plan(images, here));
-    // It may be about a GPU of another vendor, who says so.
+    // The option may name a GPU of another vendor, whose subsystem checks it.
     images.options_.gpuMap.push_back({"0x9999", "0x5001"});
     const Plan plan(images, here);
     CHECK(plan.restore.findGpu("0x1001") == device::DeviceRestore::GpuName::Known);

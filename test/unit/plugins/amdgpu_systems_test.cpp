@@ -14,7 +14,7 @@ namespace {
 
 const std::string kFolder = CRIU_TEST_TOPOLOGIES;
 
-/// As it is there.
+/// Reads the topologies of all systems.
 std::map<std::string, Topology> systems() {
     std::map<std::string, Topology> found;
     for (const auto& entry : std::filesystem::directory_iterator(kFolder))
@@ -23,7 +23,7 @@ std::map<std::string, Topology> systems() {
     return found;
 }
 
-/// As images have it whose processes used all GPUs that can be used.
+/// Returns the topology that images contain if processes used all usable GPUs.
 Topology imaged(const Topology& here) {
     Arena arena;
     auto& image = *arena.make<CriuKfd>();
@@ -35,7 +35,7 @@ Topology imaged(const Topology& here) {
     return Topology::fromImage(image);
 }
 
-/// "fits", or what the error says.
+/// Returns "fits", or the text of the error.
 std::string outcome(const Topology& source, const Topology& here) {
     try {
         const GpuMap map = matchGpus(source, here, MatchRules{}, {});
@@ -108,7 +108,7 @@ TEST_CASE("amdgpu: each system is restored on each other one, or refused for the
     for (const Pair& pair : pairs()) {
         REQUIRE(all.contains(pair.source));
         const Topology source = imaged(all.at(pair.source));
-        // "-": all that aren't named in another line of this source.
+        // "-" means all systems that no other line of this source names.
         for (const auto& [name, here] : all) {
             if (pair.here == "-" ? seen.contains({pair.source, name}) : pair.here != name)
                 continue;

@@ -46,12 +46,12 @@ TEST_CASE("amdgpu: node ids may have holes, and links to what can't be seen are 
     const Machine machine = Machine::make(kMi100, 1, 4, 4);
     const Sysfs sysfs(machine);
     std::filesystem::remove_all(sysfs.node(2));
-    Sysfs::put(sysfs.node(3) + "/gpu_id", "");  // as a device cgroup makes it
+    Sysfs::put(sysfs.node(3) + "/gpu_id", "");  // a device cgroup has this effect
     const Topology read = Topology::read(sysfs.root());
     CHECK(read.gpus().size() == 2);
     CHECK(read.find(2) == nullptr);
     CHECK(read.find(1)->links.size() == 2);  // the CPU and node 4
-    CHECK(read.find(4)->ioLinks == 4);       // what the driver counts stays
+    CHECK(read.find(4)->ioLinks == 4);       // the driver's count is unchanged
     CHECK(read.isBidirectional(*read.find(1), read.find(1)->links[0]));
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("amdgpu: a topology goes to an image and back, with the ids that the p
         topology.toImage({{0x1001, 0x1001}}, some, arena);
         const Topology less = Topology::fromImage(some);
         CHECK(less.gpus().size() == 1);
-        CHECK(less.findGpu(0x1001)->links.size() == 1);  // its CPU
+        CHECK(less.findGpu(0x1001)->links.size() == 1);  // the link to its CPU
     }
     SECTION("one that isn't there") {
         CHECK_THROWS_WITH(topology.toImage({{0x4242, 0x4242}}, *arena.make<CriuKfd>(), arena),

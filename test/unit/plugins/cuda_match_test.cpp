@@ -29,11 +29,11 @@ TEST_CASE("CUDA: --gpu-map names GPUs by UUID or by their place") {
     CHECK(matchGpus({kOne, kTwo}, {kOne, kTwo}, {{kOne.uuid, kTwo.uuid}, {kTwo.uuid, kOne.uuid}}) ==
           Chosen{{kOne.uuid, kTwo.uuid}, {kTwo.uuid, kOne.uuid}});
     CHECK(matchGpus({kOne}, {kTwo, kThree}, {{"0", "1"}}) == Chosen{{kOne.uuid, kThree.uuid}});
-    // The one that was asked for is taken from the one that would have stayed, for which another is found.
+    // The option maps kOne to kTwo. The dumped kTwo, which would have stayed there, gets kThree.
     CHECK(matchGpus({kOne, kTwo}, {kTwo, kThree}, {{kOne.uuid, kTwo.uuid}}) ==
           Chosen{{kOne.uuid, kTwo.uuid}, {kTwo.uuid, kThree.uuid}});
     CHECK_THROWS_WITH(matchGpus({kOne}, {kTwo}, {{"0", "7"}}), Contains("no GPU 7 here"));
-    // It may be about a GPU of another vendor.
+    // The option may name a GPU of another vendor.
     CHECK(matchGpus({kOne}, {kOne, kTwo}, {{kTwo.uuid, "0"}, {"1", "0"}}) == Chosen{{kOne.uuid, kOne.uuid}});
     CHECK_THROWS_WITH(matchGpus({kOne}, {kOther}, {{"0", "0"}}), Contains("can't be put on a L4"));
     CHECK_THROWS_WITH(matchGpus({kOne, kTwo}, {kThree}, {{"0", "0"}, {"1", "0"}}), Contains("two GPUs"));

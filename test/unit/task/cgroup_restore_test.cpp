@@ -17,14 +17,14 @@ namespace {
 constexpr std::uint32_t kOwnSet = 1;
 constexpr std::uint32_t kSet = 2;
 
-/// An image of one set with one hierarchy, in which there is one group with a group below it that has a property.
+/// Image of one set with one hierarchy: a group, and below it a group with a property.
 struct Image {
     std::string controller = "name=test";
     std::string path = "/group/inner";
     std::string head = "group";
     std::string child = "inner";
     std::string property = "notify_on_release";
-    std::string rootProperty = "notify_on_release";  ///< of the outer group
+    std::string rootProperty = "notify_on_release";  ///< property of the outer group
 
     void write(const criu::ImageDir& images) {
         CgMemberEntry member = CG_MEMBER_ENTRY__INIT;
@@ -129,7 +129,8 @@ TEST_CASE("only properties that a dump writes down are set", "[cgroup]") {
     criu::model::Options options;
     options.cgroupProps = "\"cpu\":\n - \"strategy\": \"replace\"\n - \"properties\": [ \"cpu.mine\" ]";
     CHECK(loaded({.property = "cpu.mine"}, options).empty());
-    CHECK(loaded({.property = "cpu.shares"}, options).empty());  // named at the dump, if not here
+    CHECK(loaded({.property = "cpu.shares"}, options)
+              .empty());  // the option doesn't name it, but the dump may have named it
     for (const char* const command : {"cgroup.kill", "release_agent", "..", "../x"}) {
         options.cgroupProps = fmt::format("\"x\":\n - \"strategy\": \"merge\"\n - \"properties\": [ \"{}\" ]", command);
         CHECK_THAT(loaded({.property = command}, options), Contains("is no setting of a cgroup"));
@@ -137,7 +138,7 @@ TEST_CASE("only properties that a dump writes down are set", "[cgroup]") {
 }
 
 TEST_CASE("10,000 groups in each other are read, or refused, without a crash", "[cgroup]") {
-    // Encoded by hand: the library that encodes messages is recursive itself.
+    // Encoded by hand, because the library's encoder is recursive itself.
     const criu::test::TemporaryDir directory;
     const auto images = directory.images();
     const auto field = [](char tag, const std::string& content) {
@@ -193,7 +194,7 @@ TEST_CASE("a thread of a process without a set can be told to move", "[cgroup]")
     criu::Log log;
     Image().write(images);
     CgroupRestore groups(options, log, images, kOwnSet);
-    // No hierarchy of the image is one in which threads can be elsewhere than their process.
+    // No hierarchy of the image allows threads in other groups than their process.
     CHECK(errorOf([&] { groups.moveThread(criu::HostPid(1), kSet, 0); }).empty());
     CHECK_THAT(errorOf([&] { groups.moveThread(criu::HostPid(1), kSet + 1, kSet); }), Contains("has no set 3"));
 }

@@ -28,7 +28,7 @@ struct Pty {
 }  // namespace
 
 TEST_CASE("what was taken out is there also when taking fails", "[tty]") {
-    // As a terminal to which somebody writes without end.
+    // Behaves like a terminal to which a process writes without end.
     const UniqueFd endless(sys(::open("/dev/zero", O_RDONLY | O_CLOEXEC), "open /dev/zero"));
     Queued output;
     CHECK_THROWS_AS(takeOutput(endless.get(), output), Error);

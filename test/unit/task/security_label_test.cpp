@@ -89,7 +89,7 @@ TEST_CASE("a thread that wasn't confined doesn't get the label of a criu that is
     };
     CHECK(stepsOf(labels) != 0);
 
-    // Where nothing would change, and where whoever restores has decided otherwise, or the images know of no AppArmor.
+    // Cases: no change is needed, the user has chosen another label, and images without AppArmor.
     const task::LabelRestore unconfined(apparmor, std::nullopt, false, {LabelModule::AppArmor, "unconfined"});
     CHECK(unconfined.wanted(none) == std::nullopt);
     CHECK(stepsOf(unconfined) == 0);

@@ -46,7 +46,7 @@ TEST_CASE("the area of restartable sequences has to be the process' own writable
         at(good);
         CHECK_NOTHROW(requireOwnRseq(thread, mm));
     }
-    // Where criu's own code and data may be, for example.
+    // For example addresses of criu's own code and data.
     for (const std::uint64_t bad : {0x10000, 0x1ffe0, 0x21ff0, 0x22000, 0x30000, 0x10000000}) {
         at(bad);
         CHECK_THROWS_AS(requireOwnRseq(thread, mm), Error);
