@@ -230,7 +230,7 @@ parasite_ctl* compel_prepare(int pid) {
         return ctl;
     fail(pid, "it can't be infected");
     if (compel_cure_local(ctl) != 0)
-        fail(pid, "release what was prepared for it");
+        fail(pid, "release its prepared resources");
     return nullptr;
 }
 

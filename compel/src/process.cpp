@@ -64,7 +64,8 @@ FrozenProcess FrozenProcess::seizeFirst(pid_t pid, const FreezeOptions& options)
     try {
         process.seizeLeader(options);
     } catch (const TraceeGone& gone) {
-        throw TraceeGone(gone.code(), join("freeze process ", pid, ": it ended meanwhile (", gone.message(), ")"));
+        throw TraceeGone(gone.code(),
+                         join("freeze process ", pid, ": it ended during the freeze (", gone.message(), ")"));
     }
     return process;
 }
@@ -79,7 +80,8 @@ void FrozenProcess::stop(FreezeOptions options) {
                 failWith(ETIMEDOUT, "freeze process ", pid_, ": it creates threads faster than they can be stopped");
         }
     } catch (const TraceeGone& gone) {
-        throw TraceeGone(gone.code(), join("freeze process ", pid_, ": it ended meanwhile (", gone.message(), ")"));
+        throw TraceeGone(gone.code(),
+                         join("freeze process ", pid_, ": it ended during the freeze (", gone.message(), ")"));
     }
 }
 

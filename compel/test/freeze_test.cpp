@@ -195,7 +195,7 @@ TEST_CASE("two thousand threads") {
     CHECK(child.exitCode() == 5);
 }
 
-TEST_CASE("a process that runs is brought into a group-stop, and none of its code runs meanwhile") {
+TEST_CASE("a running process is brought into a group-stop without executing its code") {
     struct Shared {
         std::atomic<std::uint64_t> counters[3];
         std::atomic<int> handled;
@@ -595,7 +595,7 @@ TEST_CASE(
     CHECK(test::stateOf(pid) == '?');
 }
 
-TEST_CASE("a killed process keeps its memory until it is let go on to its end") {
+TEST_CASE("a killed process keeps its memory until it is resumed to its end") {
     Child child([](const Child::Talk& talk) {
         std::thread other([] {
             for (;;)

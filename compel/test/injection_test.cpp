@@ -183,7 +183,7 @@ TEST_CASE("a fault's signal that waits when the thread is stopped isn't the blob
     CHECK(child.exitCode() == 5);
 }
 
-TEST_CASE("a blob that crashes or doesn't end leaves the thread as it was") {
+TEST_CASE("a blob that crashes or doesn't end leaves the thread unchanged") {
     Child child(guardVectors);
     REQUIRE(child.hear() == "ready");
     auto process = FrozenProcess::freeze(child.pid());
@@ -313,7 +313,7 @@ TEST_CASE("a stopped process runs a blob and stays stopped") {
     CHECK(child.exitCode() == 5);
 }
 
-TEST_CASE("memory that can't be had is an error, and nothing stays behind") {
+TEST_CASE("a failed allocation is an error, and leaves no mapping") {
     Child child([](const Child::Talk& talk) {
         talk.say("ready");
         return talk.hear() == "end" ? 5 : 1;

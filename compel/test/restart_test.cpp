@@ -347,7 +347,7 @@ TEST_CASE("a process in strict seccomp mode executes system calls for its tracer
     CHECK(test::stateOf(child.pid()) != 'Z');
 }
 
-TEST_CASE("a thread is not resumed in the midst of a restartable sequence") {
+TEST_CASE("a thread is not resumed inside a restartable sequence") {
     // The child spins inside a critical section, which the kernel often aborts by itself. The test checks that the
     // child never continues inside it after a stop in which the thread ran other code.
     Child child([](const Child::Talk& talk) {

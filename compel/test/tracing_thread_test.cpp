@@ -52,7 +52,7 @@ TEST_CASE("work beside a tracer uses what that has seized, and seizes for it") {
     }
 }
 
-TEST_CASE("what work beside a tracer throws is thrown by whoever waits for it") {
+TEST_CASE("an exception of work beside a tracer is thrown in the waiting thread") {
     CHECK_THROWS_WITH(workBesideTracer([] { throw std::runtime_error("of the work"); }), "of the work");
     workBesideTracer(
         [] { CHECK_THROWS_WITH(inTracingThread([] { throw std::runtime_error("of the tracer"); }), "of the tracer"); });

@@ -28,7 +28,7 @@ constexpr const char* usage =
     "  -f, --file FILE       the linked blob\n"
     "  -o, --output FILE     the header\n"
     "  -p, --prefix NAME     what its names begin with; made of the names of the files if not given\n"
-    "  -l, --log-level NUM   4 reports what is done\n"
+    "  -l, --log-level NUM   4 reports each step\n"
     "      --source FILE     put the bytes of a blob in C++ here, not into the header\n"
     "  -x, --cxx             for blobs in C++ of compel/blob.hpp; otherwise those in C of compel/infect.h\n"
     "  -s, --static          the static library\n"
