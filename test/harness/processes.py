@@ -10,8 +10,7 @@ import socket
 import time
 
 PATIENCE = 60
-"""Seconds within which anything that is waited for happens unless it never does, also on a machine that is busy with much
-else. What a program promises about time is not told by such a limit."""
+"""Timeout in seconds for all waits, large enough for a busy machine. Tests of time limits use other values."""
 
 
 class Timeout(Exception):

@@ -138,7 +138,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("shared anonymous memory, also what is no longer mapped") {
+TEST_CASE("shared anonymous memory, also a part that is no longer mapped") {
     Scene scene([] {
         char* const at = mapShared(0, pages(16), -1);
         std::memset(at, 'a', pages(3));

@@ -46,7 +46,7 @@ void checkScribbled(std::uint64_t offset, std::uint64_t value, const char* text)
 
 }  // namespace
 
-TEST_CASE("a program's head that was changed meanwhile isn't followed") {
+TEST_CASE("a program's head that the process has changed isn't followed") {
     SECTION("the address of the steps") {
         checkScribbled(offsetof(pie::Program, steps), 0x7fff0000, "close fd 0x4d");
     }

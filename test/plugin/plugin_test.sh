@@ -72,7 +72,7 @@ expect "names it" grep -q "Error.*without the plugin example" images/restore.log
 expect "a restore with the plugin switched off" fails restore -L "$plugins" --no-device example
 expect "restore" restore -L "$plugins"
 expect "hooks of a restore" calls "init 2,RESTORE_INIT,RESTORE_ASYNCHRONOUS,RESTORE_EXT_FILE not yet,RESTORE_EXT_FILE opened,UPDATE_VMA_MAP /dev/loop0,RESUME_DEVICES_LATE,exit 2 well"
-expect "the program found all as it was" finished "PASS moved by 4096"
+expect "the program found all unchanged" finished "PASS moved by 4096"
 
 for hook in init PAUSE_DEVICES CHECKPOINT_DEVICES HANDLE_DEVICE_VMA DUMP_EXT_FILE DUMP_DEVICES_LATE; do
     start
@@ -91,7 +91,7 @@ for hook in init RESTORE_INIT RESTORE_ASYNCHRONOUS RESTORE_EXT_FILE UPDATE_VMA_M
     expect "$hook: nothing is left" gone
 done
 expect "restore after all" restore -L "$plugins"
-expect "the program found all as it was" finished "PASS moved by 4096"
+expect "the program found all unchanged" finished "PASS moved by 4096"
 
 # A connection to an external process, which the plugin creates again.
 export EXAMPLE_SERVER=$work/server
@@ -161,10 +161,10 @@ END
     expect "dump of a device" dump -L "$plugins"
     expect "hooks of its dump" calls "init 0,PAUSE_DEVICES,PAUSE_DEVICES,DUMP_EXT_LINK 9 1,CHECKPOINT_DEVICES,CHECKPOINT_DEVICES,DUMP_DEVICES_LATE,exit 0 well"
     wait "$pid" 2>/dev/null
-    expect "a restore where nobody makes the device" fails restore
+    expect "a restore without a script that creates the device" fails restore
     expect "says what to do" grep -q "Error.*ext0: it was left to a plugin" images/restore.log
     expect "restore of a device" restore --action-script "$PWD/make-device"
-    expect "the device is as it was" finished PASS
+    expect "the device is unchanged" finished PASS
     user=$device_user
 fi
 
@@ -211,7 +211,7 @@ mv distribution/cuda_plugin.so distribution/vendor_plugin.so
 setsid sleep 1000 </dev/null >/dev/null 2>&1 &
 pid=$!
 sleep 0.1
-expect "dump with a plugin that nobody stands for" dump -L "$work/distribution"
+expect "dump with a plugin that no subsystem replaces" dump -L "$work/distribution"
 expect "it is called" grep -q "init 0" calls
 wait "$pid" 2>/dev/null
 
@@ -223,7 +223,7 @@ start
 CRIU_FAULT=138 expect "dump with a plugin that uses all symbols" dump -L "$SYMBOLS_DIRECTORY" --timeout 17
 wait "$pid" 2>/dev/null
 CRIU_FAULT=138 expect "its restore" restore -L "$SYMBOLS_DIRECTORY" --timeout 17
-expect "the program is as it was" finished "PASS moved by 0"
+expect "the program is unchanged" finished "PASS moved by 0"
 expect "all symbols work" test "$(paste -sd, symbols.log)" = "looked dump,looked restore,looked process,looked resume"
 grep "wrong:" symbols.log
 

@@ -197,7 +197,7 @@ def contents(folder):
 
 KINDS = [("CHECK", {}), ("CPUINFO_CHECK", {}), ("CPUINFO_DUMP", {}), ("DUMP", {"leave_running": True}), ("PRE_DUMP", {}),
          ("SINGLE_PRE_DUMP", {}), ("PAGE_SERVER", {}), ("PAGE_SERVER_CHLD", {}), ("RESTORE", {})]
-"""Requests with options, by which files could be made."""
+"""Requests with options that could make criu create files."""
 
 
 def logs_of_user(case):
@@ -259,7 +259,7 @@ users.become()
 os.close(int(sys.argv[3]))
 time.sleep(1000)
 """
-"""A daemon that has read what only root may, and has given up root's rights since."""
+"""Program of a daemon that has read a file of root, and has dropped root's credentials since."""
 
 
 def started_as_root(users):

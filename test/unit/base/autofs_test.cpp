@@ -19,7 +19,7 @@ TEST_CASE("options of an autofs as mountinfo shows them") {
     CHECK(seen.pipeInode == 353394U);
 }
 
-TEST_CASE("an autofs that asks nobody has no pipe") {
+TEST_CASE("an autofs without a daemon has no pipe") {
     const AutofsOptions seen = parseAutofsOptions("fd=-1,pgrp=85,timeout=0,minproto=5,maxproto=5,offset,pipe_ino=-1");
     CHECK(seen.pipe == -1);
     CHECK(seen.type == AutofsType::Offset);

@@ -242,7 +242,7 @@ TEST_CASE("content engine: the first failure names the device and gives up the r
     CHECK_THROWS_WITH(mover.finish(), Catch::Contains("memory device 7") && Catch::Contains("copy a piece"));
 }
 
-TEST_CASE("content engine: what is under way ends with the mover") {
+TEST_CASE("content engine: running copies end with the mover") {
     MemoryDriver driver;
     constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
     const UniqueFd buffer = makeBuffer(kEndless);  // a sparse buffer without memory
@@ -401,7 +401,7 @@ TEST_CASE("content engine: contents go to pages and back, in whatever form pages
     CHECK_THROWS_WITH(stores.at({"", 4, 0}, 1).write(0, beyond), Catch::Contains("is being loaded"));
 }
 
-TEST_CASE("content engine: a failure ends those who wait for the order of compressed pages") {
+TEST_CASE("content engine: a failure ends threads that wait for the order of compressed pages") {
     const Folder folder;
     MemoryDriver driver;
     driver.piecesUntilFailure = GENERATE(0, 3, 300, 700);

@@ -99,7 +99,7 @@ struct Surroundings {
 
 }  // namespace
 
-TEST_CASE("devices: what is undone after a dump isn't counted in what is gone by then") {
+TEST_CASE("devices: work that is reverted after a dump isn't counted in an object that has ended") {
     const bool fails = GENERATE(false, true);
     Surroundings around;
     around.subsystems.push_back(std::make_unique<NotingSubsystem>("one", around.notes, fails));

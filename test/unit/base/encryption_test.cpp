@@ -184,7 +184,7 @@ TEST_CASE("a list of encrypted files that was cut where one of its pieces ends i
     CHECK_THAT(damage(), Contains("encrypted-0.img") && Contains("aren't what was written"));
 }
 
-TEST_CASE("a head of encrypted images that nobody has made is refused") {
+TEST_CASE("a forged head of encrypted images is refused") {
     Encrypted dump;
     const ImageDir from = dump.images.images();
     std::vector<std::uint8_t> zeroes(4096);
@@ -232,7 +232,7 @@ TEST_CASE("a head of encrypted images that nobody has made is refused") {
         }
 }
 
-TEST_CASE("no dump has a key or an id of another one, whoever it is for") {
+TEST_CASE("no two dumps have the same key or id, for any recipient") {
     Encrypted dump;
     TemporaryDir other;
     dump.dump(other);
@@ -315,7 +315,7 @@ void dumpRecords(const ImageDir& into, const crypto::PublicKey& recipient, std::
 
 }  // namespace
 
-TEST_CASE("encrypted images say what they build on, and nobody changes that") {
+TEST_CASE("encrypted images authenticate the id of their parent") {
     const crypto::SecretKey identity = newIdentity();
     TemporaryDir first;
     TemporaryDir second;
@@ -354,7 +354,7 @@ TEST_CASE("encrypted images say what they build on, and nobody changes that") {
     }
 }
 
-TEST_CASE("the key that was kept of a dump opens its images and no others, and of them what is asked for") {
+TEST_CASE("the stored key of a dump decrypts the requested part of its images and no other images") {
     const crypto::SecretKey identity = newIdentity();
     TemporaryDir folder;
     TemporaryDir other;

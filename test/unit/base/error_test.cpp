@@ -72,7 +72,7 @@ TEST_CASE("an error carries the contexts of all scopes that it was made in, oute
     CHECK(failureOf([] { criu::fail("it"); }) == "it");
 }
 
-TEST_CASE("a context describes what is, when the error is made") {
+TEST_CASE("a context describes the state at the time of the error") {
     int number = 1;
     const ErrorContext context([&] { return fmt::format("number {}", number); });
     number = 2;
@@ -122,7 +122,7 @@ TEST_CASE("contexts belong to their thread, and a pool's errors get those of who
     CHECK(failureOf([&] { pool.wait(); }) == "outer: inner: it");
 }
 
-TEST_CASE("errors that somebody else reports begin without the contexts of before") {
+TEST_CASE("errors inside NoOuterContexts begin without the outer contexts") {
     const ErrorContext outer([] { return "outer"; });
     {
         const NoOuterContexts none;

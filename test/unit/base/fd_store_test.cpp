@@ -104,7 +104,7 @@ TEST_CASE("descriptor store: stored descriptors are had by every process, again 
     ::munmap(made, sizeof(ino_t));
 }
 
-TEST_CASE("descriptor store: what is stored is gone when nobody will get it any more") {
+TEST_CASE("descriptor store: a stored descriptor is closed when no process can get it any more") {
     FdStore store;
     store.openQueue();
     int ends[2] = {-1, -1};

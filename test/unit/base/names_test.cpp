@@ -50,7 +50,7 @@ TEST_CASE("nothing is opened outside of a directory, whatever component of the p
     CHECK_THAT(errorOf([&] { (void)openBelow(root.get(), "a/none", O_PATH); }), Contains("No such file"));
 }
 
-TEST_CASE("a log is nobody else's, and takes the place of an earlier one") {
+TEST_CASE("a log is readable for its owner alone, and replaces an earlier one") {
     const TemporaryDir tmp;
     const std::string path = tmp.path() + "/log";
     std::ofstream(path) << "earlier";
@@ -64,7 +64,7 @@ TEST_CASE("a log is nobody else's, and takes the place of an earlier one") {
     CHECK(createLog("/dev/null"));
 }
 
-TEST_CASE("a log goes through a link only where nobody else can have put it") {
+TEST_CASE("a log is opened through a link only where no other user can have created it") {
     const TemporaryDir tmp;
     const std::string path = tmp.path() + "/log";
     std::ofstream(tmp.path() + "/precious") << "precious";

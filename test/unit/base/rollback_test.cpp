@@ -11,7 +11,7 @@
 using criu::engine::Rollback;
 using criu::engine::RollbackStep;
 
-TEST_CASE("a rollback takes the latest steps first, passes over those that fail, and leaves out those that are gone") {
+TEST_CASE("a rollback runs the latest steps first, continues after failures, and omits removed steps") {
     criu::Log log;
     Rollback rollback;
     std::string done;

@@ -16,7 +16,7 @@ using criu::Error;
 using criu::SequencedExecution;
 using criu::test::errorOf;
 
-TEST_CASE("parts of a sequence get their turn in the order of positions, whoever comes first") {
+TEST_CASE("parts of a sequence run in the order of positions, in any order of arrival") {
     constexpr std::uint64_t kParts = 40;
     SequencedExecution turns;
     std::vector<std::uint64_t> order;

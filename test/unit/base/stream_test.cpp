@@ -188,7 +188,7 @@ TEST_CASE("Pages go to a stream by blocks, those of zeroes not at all", "[stream
     CHECK(pages[2 * kImagePageSize] == 1);
 }
 
-TEST_CASE("Whoever has the other end of a pipe may vanish, or do nothing", "[stream]") {
+TEST_CASE("the process at the other end of a pipe may end, or do nothing", "[stream]") {
     StopRequest stop;
     int ends[2];
     sys(::pipe2(ends, O_CLOEXEC), "make a pipe");

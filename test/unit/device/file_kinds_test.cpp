@@ -23,7 +23,7 @@ TEST_CASE("each type of files in images belongs to one kind, which can dump and 
     }
 }
 
-TEST_CASE("whoever takes all files that have a path is asked last") {
+TEST_CASE("the kind that claims all files with a path comes last") {
     REQUIRE_FALSE(fileKinds().empty());
     CHECK(fileKinds().back().type == FD_TYPES__REG);
 }

@@ -127,7 +127,7 @@ void freezeWithStranger(std::size_t at) {
 
 }  // namespace
 
-TEST_CASE("whoever gets the number of a child that has ended isn't frozen with its parent") {
+TEST_CASE("a process that gets the pid of an ended child isn't frozen with its parent") {
     SECTION("after the children were listed") {
         freezeWithStranger(1);
     }

@@ -112,7 +112,7 @@ TEST_CASE("the memory of a large process is freed before it ends", "[freed_memor
     CHECK(child.kill());
 }
 
-TEST_CASE("a process that was only to have its memory freed ends with whoever traces it", "[freed_memory]") {
+TEST_CASE("a process whose memory was freed ends with its tracer", "[freed_memory]") {
     Child child(kLarge, false);
     child.killAndFreeMemory();
 }

@@ -13,7 +13,7 @@ using engine::AreaSlot;
 using engine::Barrier;
 using engine::RestoreControl;
 
-TEST_CASE("nobody passes a barrier before the last participant has come, and each barrier counts for itself") {
+TEST_CASE("no process passes a barrier before the last one arrives, and barriers count independently") {
     constexpr unsigned kParticipants = 4;
     const RestoreControl control(kParticipants);
     std::atomic<unsigned> arriving{0};

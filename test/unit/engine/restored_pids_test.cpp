@@ -56,7 +56,7 @@ pid_t sleeper() {
 
 }  // namespace
 
-TEST_CASE("a failed restore doesn't wait for ever for a process of its pid namespace that somebody holds") {
+TEST_CASE("a failed restore doesn't wait without limit for a traced process of its pid namespace") {
     auto* const member = static_cast<std::atomic<pid_t>*>(
         ::mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     REQUIRE(member != MAP_FAILED);
@@ -107,7 +107,7 @@ TEST_CASE("a failed restore doesn't wait for ever for a process of its pid names
     ::munmap(member, sizeof(*member));
 }
 
-TEST_CASE("a failed restore ends its processes, and nobody who has the number of one that is gone") {
+TEST_CASE("a failed restore kills its processes, and none that has the pid of an ended one") {
     const pid_t other = stranger();
     Log log;
     RestoreControl control(3);

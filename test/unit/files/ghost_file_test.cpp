@@ -31,7 +31,7 @@ void writeGhost(const criu::ImageDir& images, mode_t mode) {
 
 }  // namespace
 
-TEST_CASE("a ghost file leaves nothing, and nobody else's file is taken away") {
+TEST_CASE("a ghost file leaves no name, and removes no file of another program") {
     const criu::test::TemporaryDir directory;
     const criu::test::TemporaryDir place;
     const auto images = directory.images();

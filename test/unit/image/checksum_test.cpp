@@ -145,7 +145,7 @@ TEST_CASE("each byte of each image that changes is found before anything is made
     CHECK(dump.damage().empty());
 }
 
-TEST_CASE("what is said of a damaged image names it and the place") {
+TEST_CASE("errors about a damaged image have its name and the offset") {
     const Dump dump;
     dump.flip("fs-7.img", 9);
     CHECK_THAT(dump.damage(), Contains("fs-7.img: the ") && Contains("bytes at offset 0x0 aren't what was written"));

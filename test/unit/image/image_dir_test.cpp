@@ -78,7 +78,7 @@ TEST_CASE("an image takes the place of a link, and never the content of what the
     CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(tmp.path() + "/fs-1.img")));
 }
 
-TEST_CASE("images are for nobody else, whatever the umask says and whatever had their names") {
+TEST_CASE("images are private to their owner, with any umask and any earlier file of the name") {
     const TemporaryDir tmp;
     const auto dir = tmp.images();
     const auto modeOf = [&](const char* name) {
@@ -147,7 +147,7 @@ TEST_CASE("old images are read by the version set") {
     CHECK(dir.openRequired(ImageKind::Fs, 1).only<FsEntry>()->cwd_id == 4);
 }
 
-TEST_CASE("what isn't a regular file is no image, in nobody's directory") {
+TEST_CASE("only regular files are images, in any user's directory") {
     const TemporaryDir tmp;
     std::filesystem::create_symlink("/dev/zero", tmp.path() + "/pages-1.img");
     REQUIRE(::mkfifo((tmp.path() + "/pages-2.img").c_str(), 0600) == 0);

@@ -154,7 +154,7 @@ TEST_CASE("addresses are looked up") {
     CHECK(pagemap.from(0x9000).empty());
 }
 
-TEST_CASE("what is written is read back, merged") {
+TEST_CASE("written ranges are read back, merged") {
     const criu::test::TemporaryDir tmp;
     const auto dir = tmp.images();
     PagemapWriter writer(dir.create(ImageKind::ShmemPagemap, 9), {{2, 8, 5}, 0x3000});

@@ -200,7 +200,7 @@ TEST_CASE("messages nested without end are rejected") {
     CHECK_THAT(nested(5000), Contains("nested deeper"));
 }
 
-TEST_CASE("one and only say what is missing or too much") {
+TEST_CASE("one and only report missing and additional records") {
     auto none = pstree(Bytes::headerOf(ImageKind::Pstree));
     CHECK_THAT(errorOf([&] { none.one<PstreeEntry>(); }), Contains("where a pstree_entry is required"));
     auto two = pstree(Bytes::headerOf(ImageKind::Pstree).record(process(1)).record(process(2)));
@@ -258,7 +258,7 @@ TEST_CASE("payload that isn't there is an error") {
     CHECK_THAT(errorOf([&] { (void)open(fourth).payload(0xffffffffffff); }), Contains("bytes before a payload does"));
 }
 
-TEST_CASE("rest takes what is left, up to a limit") {
+TEST_CASE("rest reads the remaining bytes, up to a limit") {
     const std::string tail(150000, 't');
     const auto bytes = Bytes::headerOf(ImageKind::Pstree).record(process(1)).append(tail);
     auto reader = pstree(bytes);

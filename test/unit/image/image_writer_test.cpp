@@ -49,7 +49,7 @@ TEST_CASE("each framing writes its own header") {
     }
 }
 
-TEST_CASE("what is composed in an arena comes back from the file") {
+TEST_CASE("a message composed in an arena is read back from the file") {
     const criu::test::TemporaryDir tmp;
     const auto dir = tmp.images();
     Arena arena;

@@ -42,7 +42,7 @@ TEST_CASE("signed images are all there, unchanged, and by the right signer") {
         fs::resize_file(dump.path("encrypted-2.img"), 100);
         CHECK_THAT(problem(good), Contains("encrypted-2.img: it has 100 bytes"));
     }
-    SECTION("what is used is what was looked at") {
+    SECTION("the file that is used is the file that was checked") {
         TemporaryDir target;
         const ImageDir copy = target.images();
         const std::string pages = contentOf(dump.path("encrypted-2.img"));
@@ -55,7 +55,7 @@ TEST_CASE("signed images are all there, unchanged, and by the right signer") {
         CHECK(decryptImages(copy, DumpKey(copy, dump.identities), &to, kGoOn).files == 3);
         CHECK(contentOf(plain.path() + "/pages-1.img") == dump.large);
     }
-    SECTION("made larger by a hole that nobody could read to its end") {
+    SECTION("made larger by a hole that is too large to read") {
         fs::resize_file(dump.path("encrypted-2.img"), std::uintmax_t{1} << 40);
         CHECK_THAT(problem(good), Contains("encrypted-2.img: it has 1099511627776 bytes, but"));
     }
@@ -79,7 +79,7 @@ TEST_CASE("signed images are all there, unchanged, and by the right signer") {
     }
 }
 
-TEST_CASE("signed images name those that they build on") {
+TEST_CASE("signed images name their parent images") {
     TemporaryDir first;
     TemporaryDir second;
     const Signers good = parseSigners(kSignerPublicPem);
@@ -177,7 +177,7 @@ TEST_CASE("signers are those whom an authority has certified, now") {
         CHECK(problem(authority + pki::kIntermediate) == "");
         CHECK(problem(pki::kIntermediate) == "");
     }
-    SECTION("through somebody who is none") {
+    SECTION("through a certificate that isn't an authority's") {
         sign(pki::kSignerSecret, {pki::kUnderSigner, pki::kRsaSignerCertificate});
         CHECK_FALSE(problem(authority).empty());
         CHECK_FALSE(problem(pki::kRsaSignerCertificate).empty());
@@ -199,7 +199,7 @@ TEST_CASE("signers are those whom an authority has certified, now") {
         CHECK_FALSE(problem(authority).empty());
         CHECK(problem(pki::kOtherAuthority) == "");
     }
-    SECTION("somebody else's certificate beside a signature") {
+    SECTION("another signer's certificate beside a signature") {
         sign(pki::kSignerSecret, {pki::kRsaSignerCertificate});
         CHECK_THAT(problem(authority), Contains("by somebody else"));
         CHECK(problem(pki::kSignerCertificate) == "");

@@ -69,7 +69,7 @@ TEST_CASE("a name is removed from the directory it was made in, whatever leads t
     CHECK(std::filesystem::exists(tmp.path() + "/in/file"));
 }
 
-TEST_CASE("created directories go again, but not those that were there or are in use") {
+TEST_CASE("created directories are removed, but not earlier ones or ones in use") {
     const TemporaryDir tmp;
     std::filesystem::create_directory(tmp.path() + "/a");
     {
@@ -88,7 +88,7 @@ TEST_CASE("created directories go again, but not those that were there or are in
     CHECK_FALSE(std::filesystem::exists(tmp.path() + "/a/b/c"));
 }
 
-TEST_CASE("what is made is changed through its descriptor, whatever has the name by then") {
+TEST_CASE("a created file is changed through its descriptor, not by its name") {
     const TemporaryDir tmp;
     const std::string path = tmp.path() + "/name";
     std::ofstream(tmp.path() + "/precious") << "x";

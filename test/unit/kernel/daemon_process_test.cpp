@@ -29,13 +29,13 @@ int statusOf(Work work) {
 
 }  // namespace
 
-TEST_CASE("a keeper is nobody's child that the caller would have to wait for", "[keeper]") {
+TEST_CASE("a daemon isn't a child that the caller must wait for", "[daemon]") {
     CHECK(statusOf([] {
               int ends[2];
               if (::pipe(ends) != 0)
                   return 1;
               const pid_t creator = ::getpid();
-              createDaemon("a keeper", [&] {
+              createDaemon("a daemon", [&] {
                   const bool orphan = ::getppid() != creator;
                   (void)!::write(ends[1], &orphan, sizeof(orphan));
                   ::_exit(0);
@@ -47,7 +47,7 @@ TEST_CASE("a keeper is nobody's child that the caller would have to wait for", "
           }) == 0);
 }
 
-TEST_CASE("that a keeper can't be created is told, whichever of its forks fails", "[keeper]") {
+TEST_CASE("a daemon that can't be created is an error, whichever fork fails", "[daemon]") {
     if (::geteuid() != 0) {
         WARN("needs root");
         return;
@@ -62,7 +62,7 @@ TEST_CASE("that a keeper can't be created is told, whichever of its forks fails"
                   if (::setrlimit(RLIMIT_NPROC, &limit) != 0 || ::setresuid(kNobodyElse, kNobodyElse, kNobodyElse) != 0)
                       return -1;
                   try {
-                      createDaemon("a keeper", [] { ::_exit(0); });
+                      createDaemon("a daemon", [] { ::_exit(0); });
                   } catch (const criu::Error& error) {
                       return error.code();
                   }

@@ -58,7 +58,7 @@ TEST_CASE("a feature cache is believed only whole, and under its own key") {
         CHECK_FALSE(parseFeatureCache(text.substr(0, length), "key 1").has_value());
 }
 
-TEST_CASE("a feature cache is read only if nobody else could have written it") {
+TEST_CASE("a feature cache is read only if no other user could have written it") {
     const CacheDirectory directory;
     const std::string path = directory.file("cache");
     CHECK_FALSE(readFeatureCache(path).has_value());
@@ -111,7 +111,7 @@ TEST_CASE("probes leave no child, descriptor or mapping of theirs behind") {
     CHECK(readChildren(self, ::getpid(), buffer).empty());
 }
 
-TEST_CASE("what is required and lacking is an error that says what for") {
+TEST_CASE("a required feature that the kernel lacks is an error with its purpose") {
     Features features("");
     for (const FeatureInfo& info : featureTable()) {
         if (features.has(info.feature)) {

@@ -16,7 +16,7 @@ const std::string kHead =
 
 }  // namespace
 
-TEST_CASE("io_uring: counters, and what is listed below them") {
+TEST_CASE("io_uring: counters and the lists below them") {
     const IoUringInfo info = parseIoUring(
         kHead +
         "SQEs:\t2\n    4: opcode:NOP, fd:0, flags:0, off:0, addr:0x0, rw_flags:0x0, buf_index:0 user_data:0, e0:0x0\n"

@@ -86,7 +86,7 @@ TEST_CASE("who is root in a user namespace can't trace what criu has enter it, a
     ::munmap(room, sizeof(Shared));
 }
 
-TEST_CASE("a process of criu that somebody stops in a namespace isn't waited for without end") {
+TEST_CASE("criu doesn't wait without limit for its process that is stopped in a namespace") {
     const auto stopped = [] {
         ::raise(SIGSTOP);
         return std::map<int, UniqueFd>();

@@ -61,7 +61,7 @@ TEST_CASE("processes that have everything for themselves share nothing", "[shari
     }
 }
 
-TEST_CASE("those that share something are found among many, sorted by one thread or by several", "[sharing]") {
+TEST_CASE("processes that share an object are found among many, sorted by one thread or by several", "[sharing]") {
     // Enough processes for several threads, and numbers that aren't powers of two.
     const std::size_t count = GENERATE(3U, 40U, 333U);
     Children children;

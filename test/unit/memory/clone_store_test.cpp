@@ -73,7 +73,7 @@ std::string firstBytes(int file, std::uint64_t offset) {
 
 }  // namespace
 
-TEST_CASE("the file of clones has each page at its address behind its process' begin, once somebody wants it") {
+TEST_CASE("the shared-pages file has a page at its address behind its process' start, once a clone needs it") {
     OneMapping memory;
     const PageSource pages = source();
     const auto content = std::make_shared<const LazyContent>(pages, MemoryObject::process(TreePid(7)), nullptr);
@@ -107,7 +107,7 @@ TEST_CASE("the file of clones has each page at its address behind its process' b
     CHECK(::lseek(store.fd(), static_cast<off_t>(begin + 2 * 4096), SEEK_DATA) == static_cast<off_t>(begin + 0x200000));
 }
 
-TEST_CASE("what is little or can't be a file's isn't mapped for clones") {
+TEST_CASE("small mappings and ones that can't map a file aren't shared by clones") {
     OneMapping memory;
     CHECK(mappingsOfClones(memory.mm, source()).empty());
 

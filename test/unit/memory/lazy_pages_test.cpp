@@ -50,7 +50,7 @@ TEST_CASE("pages that wait can be looked at without being taken") {
     CHECK(pages.waitingBytes() == 9 * kPage);
 }
 
-TEST_CASE("what is taken next lies behind what was wanted, and then comes the beginning") {
+TEST_CASE("orders continue behind the last wanted page, and wrap around to the beginning") {
     LazyPageMap pages = tenPages();
     const auto wanted = pages.takeAt(0x15123, 2 * kPage);
     REQUIRE(wanted);
@@ -88,7 +88,7 @@ TEST_CASE("what a process gives up is forgotten, whether it waits or is coming")
     CHECK(pages.waitingBytes() == 4 * kPage);
 }
 
-TEST_CASE("moved pages keep their content, and replace what was there") {
+TEST_CASE("moved pages keep their content, and replace earlier pages") {
     LazyPageMap pages = tenPages();
     pages.add({0x50000, 4 * kPage, 0x50000});
     const auto order = pages.takeAt(0x12000, kPage);
@@ -114,7 +114,7 @@ TEST_CASE("pages may be moved by more than 2 GiB, and a piece may be longer") {
     CHECK_FALSE(pages.takeNext(kPage));
 }
 
-TEST_CASE("a child waits for what is on its way to its parent") {
+TEST_CASE("a child waits for pages that its parent has ordered") {
     LazyPageMap pages = tenPages();
     const auto order = pages.takeAt(0x12000, 2 * kPage);
     pages.arrived(order->number, 0x12000, kPage);
@@ -126,7 +126,7 @@ TEST_CASE("a child waits for what is on its way to its parent") {
     CHECK(child.waitingBytes() == 9 * kPage);
 }
 
-TEST_CASE("late is anonymous private memory, but for what is touched at once") {
+TEST_CASE("lazy areas are anonymous private memory without eager memory") {
     VmaEntry heap = VMA_ENTRY__INIT;
     heap.start = 0x10000;
     heap.end = 0x20000;

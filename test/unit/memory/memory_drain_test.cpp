@@ -64,7 +64,7 @@ DrainSource self() {
 
 }  // namespace
 
-TEST_CASE("scattered ranges land one behind the other; what is elsewhere takes no room and isn't read") {
+TEST_CASE("scattered ranges are stored one behind the other; pages of the parent take no room and aren't read") {
     const Mapping memory = makeMemory(64, never);
     const std::pair<std::size_t, std::size_t> runs[] = {{0, 1}, {3, 4}, {10, 12}, {40, 1}, {63, 1}};
     std::vector<DrainJob> jobs;

@@ -216,7 +216,7 @@ void checkPlan(const std::vector<Row>& rows, pid_t outer, std::size_t helpers) {
 
 }  // namespace
 
-TEST_CASE("a shell with a pipeline: everybody in one session") {
+TEST_CASE("a shell with a pipeline: all processes in one session") {
     checkPlan({{10, 0, 10, 10}, {11, 10, 11, 10}, {12, 10, 11, 10}, {13, 12, 11, 10}}, 1, 0);
 }
 

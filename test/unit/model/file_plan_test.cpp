@@ -348,7 +348,7 @@ TEST_CASE("a file in flight is opened where the socket is, before it") {
     CHECK(plan.of(2).completer == TreePid(13));
 }
 
-TEST_CASE("a file that somebody has and that is in flight elsewhere is inherited by both") {
+TEST_CASE("a file that is a descriptor of one process and in flight in another is inherited by both") {
     Scene scene = family();
     scene.files = {file({1}, {2}), file({2})};
     table(scene, 13) = ids({1});
@@ -427,7 +427,7 @@ TEST_CASE("files that need each other in a circle are an error") {
     CHECK_THAT(planErrorOf(scene), Contains("need each other"));
 }
 
-TEST_CASE("a need that nothing fulfils, and a file that nobody uses, are errors") {
+TEST_CASE("a need without a file, and an unused file, are errors") {
     Scene scene = family();
     scene.files = {file({1}, {7})};
     table(scene, 13) = ids({1});

@@ -55,7 +55,7 @@ TEST_CASE("without a namespace ids are the same on both sides") {
     CHECK(same.seenUid(9) == 9);
 }
 
-TEST_CASE("a namespace without maps has nobody") {
+TEST_CASE("a namespace without maps maps no id") {
     const IdMap empty({}, {});
     CHECK(empty.innerUid(0) == IdMap::kNone);
     CHECK(empty.firstUid() == IdMap::kNone);

@@ -56,7 +56,7 @@ std::string refusal(const Bytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("message queues are read as they were written") {
+TEST_CASE("message queues are read back unchanged") {
     const TemporaryDir dir;
     const ImageDir images = dir.images();
     std::vector<MessageQueue> queues(2);
@@ -101,7 +101,7 @@ TEST_CASE("images of message queues that can't be right are refused") {
     CHECK_THAT(refusal(Bytes::headerOf(ImageKind::IpcMsg).record(head)), Catch::Contains("can't have the id"));
 }
 
-TEST_CASE("semaphore sets are read as they were written, and values no semaphore can have are refused") {
+TEST_CASE("semaphore sets are read back unchanged, and invalid values are refused") {
     const TemporaryDir dir;
     const ImageDir images = dir.images();
     const auto written = [&](std::vector<SemaphoreSet> sets) {

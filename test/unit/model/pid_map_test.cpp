@@ -75,7 +75,7 @@ TEST_CASE("in a pid namespace of its own a tree has other numbers, which may be 
     CHECK_THROWS_AS(pids.outside(TreePid(703)), Error);
 }
 
-TEST_CASE("a process that has ended is forgotten, and one that ends meanwhile is passed over") {
+TEST_CASE("a process that has ended is removed, and one that ends during the refresh is skipped") {
     const FakeProc proc;
     proc.add(700, 1, "701 702");
     proc.add(701, 2, "");

@@ -60,7 +60,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("listeners are told in their order, with what is known then") {
+TEST_CASE("listeners are notified in their order, with the data known at that stage") {
     std::string notes;
     NotingListener client("client", notes);
     NotingListener scripts("scripts", notes);
@@ -84,7 +84,7 @@ TEST_CASE("who objects fails the stage, and those behind aren't told of it") {
     CHECK_THROWS_WITH(listeners.require(Stage::PreDump), Equals("an action script failed at pre-dump with status 3"));
 }
 
-TEST_CASE("all are told to unlock the network, whoever objects") {
+TEST_CASE("all listeners are notified to unlock the network, even after an objection") {
     std::string notes;
     NotingListener client("client", notes, 1);
     NotingListener scripts("scripts", notes, 4);
@@ -93,7 +93,7 @@ TEST_CASE("all are told to unlock the network, whoever objects") {
     CHECK(notes == "client:network-unlock:0:-1 scripts:network-unlock:0:-1 ");
 }
 
-TEST_CASE("a terminal's master goes to the first who takes it, and not to nobody") {
+TEST_CASE("a terminal's master goes to the first listener that takes it; none is an error") {
     std::string notes;
     NotingListener scripts("scripts", notes);
     Taking client("client", notes);

@@ -14,7 +14,7 @@ TEST_CASE("a tree in criu's pid namespace has the numbers that criu sees") {
     CHECK(pids.inside(HostPid()) == TreePid());
 }
 
-TEST_CASE("a tree in a pid namespace of its own has others, and knows nobody else") {
+TEST_CASE("a tree in a private pid namespace has inner pids, and none for other processes") {
     TreePids pids = TreePids::ofOwnNamespace();
     pids.add(HostPid(700), TreePid(1));
     pids.add(HostPid(702), TreePid(3));

@@ -89,7 +89,7 @@ TEST_CASE("what isn't a tree") {
     CHECK_THROWS_AS(treeOf("1 9 0:5 / / rw - tmpfs x rw\n1 9 0:5 / / rw - tmpfs x rw\n"), Error);
 }
 
-TEST_CASE("paths lead to what is mounted last on the way") {
+TEST_CASE("paths lead to the mount that was mounted last") {
     const MountTree tree = treeOf(
         "10 1 0:5 / / rw - tmpfs root rw\n"
         "11 10 0:6 / /a/b rw - tmpfs hidden rw\n"

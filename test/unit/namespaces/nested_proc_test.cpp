@@ -41,7 +41,7 @@ TEST_CASE("a proc file system with what containers mount on it can be exchanged"
     CHECK_NOTHROW(require("30 1 0:39 / /proc rw - proc proc rw\n31 30 0:40 / /proc rw - proc proc rw\n"));
 }
 
-TEST_CASE("a proc file system that no path leads to can't be exchanged, nor what is covered on one") {
+TEST_CASE("a covered proc file system can't be exchanged, nor a covered mount on one") {
     CHECK_THROWS_AS(require(kProc + "32 31 0:41 / /proc rw - tmpfs tmpfs rw\n"), Error);
     CHECK_THROWS_AS(require(kProc + "32 31 0:41 / /proc/acpi rw - tmpfs tmpfs rw\n"
                                     "33 32 0:42 / /proc/acpi rw - tmpfs tmpfs rw\n"),

@@ -229,7 +229,7 @@ TEST_CASE("final states: stopped counts more than running") {
     CHECK(optionsOf(opts).finalState == model::FinalState::Stopped);
 }
 
-TEST_CASE("what is about criu's own process is refused to clients that haven't started it") {
+TEST_CASE("options for criu's process are refused to clients that haven't started it") {
     CriuOpts opts = message();
     InheritFd inherit = INHERIT_FD__INIT;
     char key[] = "pipe:[5]";

@@ -73,7 +73,7 @@ TEST_CASE("a request is of a size that a request can have") {
     CHECK(connection.receive(stop));
 }
 
-TEST_CASE("replies are packets, and those to nobody are errors") {
+TEST_CASE("replies are packets; a reply to a closed connection is an error") {
     Pair pair;
     Connection connection(std::move(pair.criu));
     CriuResp reply = CRIU_RESP__INIT;

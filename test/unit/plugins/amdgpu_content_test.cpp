@@ -281,7 +281,7 @@ TEST_CASE("amdgpu: images are a length and a message") {
     CHECK_THROWS_WITH(device::readDriverImageBytes(folder.images(), "broken"), Catch::Contains("1000 bytes follow"));
 }
 
-TEST_CASE("amdgpu: buffers are handed on from whoever made them") {
+TEST_CASE("amdgpu: buffers are passed on by the process that created them") {
     kernel::FdStore store;
     store.openQueue();
     const ObjectTable table({5, 9}, &store);

@@ -264,7 +264,7 @@ TEST_CASE("amdgpu: --gpu-map is obeyed") {
     CHECK_THROWS_WITH(match(source, here, {}, {{"0x1000", "0x5000"}, {"0x1000", "0x5001"}}), Contains("twice"));
 }
 
-TEST_CASE("amdgpu: sixteen GPUs that can't be matched don't take for ever") {
+TEST_CASE("amdgpu: sixteen GPUs that can't be matched are refused in time") {
     const Machine source = Machine::make(kMi300x, 2, 16);
     Machine here = Machine::make(kMi300x, 2, 16, 1, 0x5000);
     for (Node& node : here.nodes)

@@ -198,7 +198,7 @@ TEST_CASE("amdgpu: render nodes are opened before the compute state that uses th
     CHECK(plan.restore.descriptors() > 0);
 }
 
-TEST_CASE("amdgpu: where nobody knows which file of a render node the driver was given, all are one") {
+TEST_CASE("amdgpu: if images don't name the render node's file of the driver, all its files count as one") {
     FakeImages images;
     const Machine machine = Machine::make(kMi100, 1, 1);
     images.addEmptyRender(2, 128);

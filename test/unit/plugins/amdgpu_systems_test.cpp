@@ -93,7 +93,7 @@ TEST_CASE("amdgpu: systems as bug reports and test data show them are read") {
     CHECK(apu.caches == 470);
 }
 
-TEST_CASE("amdgpu: a GPU that has no render node harms nobody") {
+TEST_CASE("amdgpu: a GPU without a render node is ignored") {
     const auto all = systems();
     const Topology& desktop = all.at("mi50-renoir");
     REQUIRE(desktop.gpus().size() == 2);

@@ -32,7 +32,7 @@ void requireSame(const Node& one, const Node& other) {
 
 }  // namespace
 
-TEST_CASE("amdgpu: a machine's sysfs tree is read as it was written") {
+TEST_CASE("amdgpu: a machine's sysfs tree is read back unchanged") {
     const auto [gpus, hive] = GENERATE(table<std::uint32_t, std::uint32_t>({{0, 1}, {1, 1}, {2, 2}, {4, 2}, {8, 8}}));
     const Machine machine = Machine::make(gpus > 2 ? kMi300x : kMi50, 2, gpus, hive);
     const Sysfs sysfs(machine);

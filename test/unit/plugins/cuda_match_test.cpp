@@ -18,7 +18,7 @@ using Chosen = std::map<std::string, std::string>;
 
 }  // namespace
 
-TEST_CASE("CUDA: GPUs that are here stay, and others of the same model take the place of those that aren't") {
+TEST_CASE("CUDA: present GPUs are kept, and missing ones are replaced by others of the same model") {
     CHECK(matchGpus({kOne, kTwo}, {kOne, kTwo, kOther}, {}) == Chosen{{kOne.uuid, kOne.uuid}, {kTwo.uuid, kTwo.uuid}});
     CHECK(matchGpus({kOne, kTwo}, {kOther, kTwo, kThree}, {}) ==
           Chosen{{kOne.uuid, kThree.uuid}, {kTwo.uuid, kTwo.uuid}});

@@ -27,7 +27,7 @@ struct Pty {
 
 }  // namespace
 
-TEST_CASE("what was taken out is there also when taking fails", "[tty]") {
+TEST_CASE("bytes that were read from a terminal are kept when reading fails", "[tty]") {
     // Behaves like a terminal to which a process writes without end.
     const UniqueFd endless(sys(::open("/dev/zero", O_RDONLY | O_CLOEXEC), "open /dev/zero"));
     Queued output;
@@ -47,7 +47,7 @@ TEST_CASE("a terminal has its settings also when something can't be put back", "
     CHECK(kernel::readLineSettings(pty.slave.get()) == settings);
 }
 
-TEST_CASE("what is put into a terminal arrives as it was", "[tty]") {
+TEST_CASE("bytes that are written to a terminal arrive unchanged", "[tty]") {
     const Pty pty;
     const auto settings = *kernel::readLineSettings(pty.slave.get());
     Queued input;

@@ -59,7 +59,7 @@ std::vector<std::byte> part(const std::vector<std::byte>& area, std::size_t offs
 
 }  // namespace
 
-TEST_CASE("registers come back as they were") {
+TEST_CASE("registers are restored unchanged") {
     Thread thread;
     constexpr std::size_t kVectors = 160;  // XMM0 to XMM15 in the legacy area
     for (std::size_t i = 0; i < 256; ++i)
