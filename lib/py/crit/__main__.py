@@ -141,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     explore.add_argument("--json", action="store_true", help="as data for programs")
     why = command("explain", "says why a directory of images can't be restored on this machine", _explain)
     why.add_argument("dir", metavar="DIR")
-    why.add_argument("--root", default="/", metavar="PATH", help="what is the root of the restored tree's files (default: /)")
+    why.add_argument("--root", default="/", metavar="PATH", help="root directory of the restored tree (default: /)")
     return parser
 
 

@@ -158,10 +158,10 @@ def _files(checkpoint: Checkpoint, root: str) -> Iterator[Finding]:
             yield Finding(True, f"{name}, {use}, can't be found: {error.strerror}", "Images don't hold it; put it back.")
             continue
         if "mode" in file and stat.S_IFMT(found.st_mode) != stat.S_IFMT(file["mode"]):
-            yield Finding(True, f"{name}, {use}, is something else than it was", "Put back what was there.")
+            yield Finding(True, f"{name}, {use}, has another file type than at the dump", "Restore the dumped file.")
         elif "size" in file and stat.S_ISREG(found.st_mode) and found.st_size != file["size"]:
             yield Finding(True, f"{name}, {use}, has {found.st_size} bytes, and had {file['size']}",
-                          "Put back the file as it was when the dump was made.")
+                          "Restore the file of the time of the dump.")
         elif "mode" in file and found.st_mode != file["mode"]:
             yield Finding(True, f"{name}, {use}, has mode {stat.S_IMODE(found.st_mode):o}, and had "
                           f"{stat.S_IMODE(file['mode']):o}", "Change it back, or restore with --skip-file-rwx-check.")
@@ -192,7 +192,7 @@ def _addresses(checkpoint: Checkpoint) -> Iterator[Finding]:
                     probe.listen()
         except OSError as error:
             yield Finding(not address.startswith("fe80"), f"a {inet['proto']} socket was bound to {address} port {port}: "
-                          f"{error.strerror}", "Give this machine the address, and end whoever has the port.")
+                          f"{error.strerror}", "Give this machine the address, and end the process that has the port.")
 
 
 def _devices(checkpoint: Checkpoint) -> Iterator[Finding]:
