@@ -40,7 +40,7 @@ struct parasite_ctl {
     int tsock;  ///< socket to the running blob; -1 means none
     bool daemonized;
 
-    // Resources that compel_prepare() has created; released while infect_ctx still refers to them.
+    // Resources that compel_prepare() has created. own_sock is closed only if infect_ctx still refers to it.
     int own_sock;
     void* own_regs;
 };

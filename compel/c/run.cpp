@@ -19,7 +19,7 @@ namespace {
 
 constexpr int syscallStop = SIGTRAP | 0x80;
 
-/// Scope that saves and restores extended registers around code that may use them.
+/// Saved extended registers of a thread, for code in it that may change them.
 class ExtendedRegisters {
 public:
     ~ExtendedRegisters() { free(state_); }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Infects processes by the C interface, sends commands to a blob, and checks that the processes don't change. usage:
- * infect; prints failures and ends with 1 after one.
+ * Infects processes by the C interface, sends commands to a blob, and checks that the processes don't change.
+ * usage: infect; prints failures and ends with 1 after one.
  */
 #include "commands.h"
 #include "parasite.h"

@@ -93,7 +93,8 @@ extern int __must_check compel_stop_daemon(struct parasite_ctl* ctl);
 /* Prepares another thread of the process, which must be stopped. */
 extern struct parasite_thread_ctl __must_check* compel_prepare_thread(struct parasite_ctl* ctl, int pid);
 extern void compel_release_thread(struct parasite_thread_ctl* tctl);
-/* Remove the blob from the process (cure_remote), release the library's part with `ctl` (cure_local), or do both. */
+/* Removes the blob from the process (cure_remote), releases the library's part with `ctl` (cure_local), or does both.
+ */
 extern int __must_check compel_cure_remote(struct parasite_ctl* ctl);
 extern int __must_check compel_cure_local(struct parasite_ctl* ctl);
 extern int __must_check compel_cure(struct parasite_ctl* ctl);
@@ -129,7 +130,7 @@ extern int __must_check compel_unmap(struct parasite_ctl* ctl, unsigned long add
 /* Returns whether the process runs 64-bit code. */
 extern int compel_mode_native(struct parasite_ctl* ctl);
 
-/* Return the original signal masks of the threads. */
+/* Returns the original signal masks of the threads. */
 extern k_rtsigset_t* compel_task_sigmask(struct parasite_ctl* ctl);
 extern k_rtsigset_t* compel_thread_sigmask(struct parasite_thread_ctl* tctl);
 
@@ -199,10 +200,10 @@ extern uint64_t compel_get_leader_sp(struct parasite_ctl* ctl);
 extern uint64_t compel_get_thread_sp(struct parasite_thread_ctl* tctl);
 extern uint64_t compel_get_leader_ip(struct parasite_ctl* ctl);
 extern uint64_t compel_get_thread_ip(struct parasite_thread_ctl* tctl);
-/* Set the address at which the thread continues. */
+/* Sets the address at which the thread continues. */
 extern void compel_set_leader_ip(struct parasite_ctl* ctl, uint64_t ip);
 extern void compel_set_thread_ip(struct parasite_thread_ctl* tctl, uint64_t ip);
-/* Return the upper ends of the stacks in the process. The second is null if there is one thread. Each pointer may be
+/* Returns the upper ends of the stacks in the process. The second is null if there is one thread. Each pointer may be
  * null. */
 extern void compel_get_stack(struct parasite_ctl* ctl, void** rstack, void** r_thread_stack);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Start and end of a blob's run. The tracer sets ip to compel_blob_start, the stack pointer to 16-byte aligned memory,
- * %rdi to the argument, %r13 to the end signal and %r12 to a signal frame or 0. To end the run, the thread sends the
- * end signal to itself, and the tracer swallows it. The kernel reports it even if the user's signal queue is full. A
- * thread without a tracer ignores the signal, and continues through the frame by rt_sigreturn(2).
+ * Start and end of a blob's run. The tracer sets ip to compel_blob_start, and the stack pointer to 16-byte aligned
+ * memory. %rdi has the argument, %r13 the end signal, and %r12 a signal frame or 0. To end the run, the thread sends
+ * the end signal to itself, and the tracer swallows it. The kernel reports it even if the user's signal queue is full.
+ * A thread without a tracer ignores the signal, and continues through the frame by rt_sigreturn(2).
  */
 #include <asm/unistd.h>
 

@@ -86,7 +86,7 @@ enum cpuid_leafs {
 #define X86_FEATURE_LONGRUN (2 * 32 + 1)
 #define X86_FEATURE_LRTI (2 * 32 + 3)
 
-/* Word 3: set by the kernel, not by one CPUID leaf */
+/* Word 3: bits that Linux defines; they aren't in one CPUID leaf */
 #define X86_FEATURE_CXMMX (3 * 32 + 0)
 #define X86_FEATURE_K6_MTRR (3 * 32 + 1)
 #define X86_FEATURE_CYRIX_ARR (3 * 32 + 2)

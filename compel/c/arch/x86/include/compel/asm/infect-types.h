@@ -113,7 +113,7 @@ struct thread_ctx;
 struct parasite_ctl;
 struct parasite_thread_ctl;
 
-/* Read the segments of a thread into its thread_ctx. */
+/* Reads the segments of a thread into its thread_ctx. */
 extern int __compel_arch_fetch_thread_area(int tid, struct thread_ctx* context);
 extern int compel_arch_fetch_thread_area(struct parasite_thread_ctl* tctl);
 extern void compel_arch_get_tls_thread(struct parasite_thread_ctl* tctl, tls_t* out);
