@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Input that is read before authentication (files of keys, encryption.img, signature.img), or from an untrusted sender.
-// Anyone can encrypt for a public key, so the list of encrypted files and blocks of any size are sealed here like by a
-// hostile sender. The first byte chooses the parser.
+// Anyone can encrypt for a public key. So the target seals the list of encrypted files and blocks of any size itself,
+// like a hostile sender. The first byte chooses the parser.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

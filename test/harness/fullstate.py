@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""All state of a tree that the kernel shows: the data of procstate.py, which every mode compares, and in addition all
-files of /proc/PID and its threads, every option of every socket, results of fcntl(2), ioctl(2) and stat(2) for each
-descriptor, and results of system calls in the threads themselves.
+"""All state of a tree that the kernel shows. It includes the data of procstate.py, which every mode compares. It adds:
+
+- all files of /proc/PID and its threads
+- every option of every socket
+- results of fcntl(2), ioctl(2) and stat(2) for each descriptor
+- results of system calls in the threads themselves
 
 EXPLAINED lists fields that may differ after a restore, with reasons. Any other difference is lost state.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a part of a test as init of new pid, mount and IPC namespaces.
 
-All pids and terminals of a dumped tree are free again there, criu is in the same namespaces as the tree, and the end
+All pids and terminals of a dumped tree are free again there, and criu is in the same namespaces as the tree. The end
 of init ends all processes of the test. The caller's script is started again with INSIDE and a file with the task.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-only
-"""Messages, enumerations and values of rpc.proto, under the name that protoc's own module would have."""
+"""Messages, enumerations and values of rpc.proto, by the name of the module that protoc would generate."""
 
 from __future__ import annotations
 
