@@ -567,8 +567,7 @@ TEST_CASE("the first process of a pid namespace ends at once if it has that to i
 }
 
 // The namespace init ends when the ends of all others there are noticed, which is up to their tracer.
-TEST_CASE(
-    "who waits for the first process of a pid namespace learns that it was killed while others there are traced") {
+TEST_CASE("a wait for the init of a pid namespace reports its kill while other processes there are traced") {
     const pid_t pid = startFirst([] {
         if (::fork() == 0)
             for (;;)

@@ -40,7 +40,7 @@ inline void dumpFor(TemporaryDir& into, const std::vector<crypto::PublicKey>& re
     const auto pages = out.create("pages-1.img");
     out.create("empty.img")->finish(0);
     pages->write(2'000'000, bytesOf(large).subspan(2'000'000, 500'000));
-    small->write(0, bytesOf("something that nobody is to read"));
+    small->write(0, bytesOf("something that no others may see"));
     pages->write(1U << 20, bytesOf(large).subspan(1U << 20, 2'000'000 - (1U << 20)));
     small->finish(32);
     pages->finish(large.size());

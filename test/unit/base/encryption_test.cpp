@@ -34,12 +34,12 @@ TEST_CASE("encrypted images are what they were when a recipient decrypts them, a
     const ImageDir to = target.images();
     const DecryptedAmounts amounts = decryptImages(from, DumpKey(from, dump.identities), &to, kGoOn);
     CHECK(amounts.files == 3);
-    CHECK(contentOf(target.path() + "/fs-7.img") == "something that nobody is to read");
+    CHECK(contentOf(target.path() + "/fs-7.img") == "something that no others may see");
     CHECK(contentOf(target.path() + "/pages-1.img") == dump.large);
     CHECK(contentOf(target.path() + "/empty.img").empty());
     for (const auto& entry : fs::directory_iterator(dump.images.path())) {
         const std::string content = contentOf(entry.path());
-        CHECK(content.find("nobody is to read") == std::string::npos);
+        CHECK(content.find("no others may see") == std::string::npos);
         CHECK(content.find("pages-1") == std::string::npos);
     }
 }
@@ -282,7 +282,7 @@ TEST_CASE("images are encrypted for keys of every kind") {
     for (crypto::SecretKey& each : parseIdentities(secret))
         identities.push_back(std::move(each));
     CHECK(decryptImages(from, DumpKey(from, identities), &to, kGoOn).files == 3);
-    CHECK(contentOf(target.path() + "/fs-7.img") == "something that nobody is to read");
+    CHECK(contentOf(target.path() + "/fs-7.img") == "something that no others may see");
     const std::string path = folder.path() + "/encryption.img";
     const std::string whole = contentOf(path);
     for (std::size_t at = 0; at < whole.size(); at += 5) {
