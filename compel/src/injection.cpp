@@ -37,11 +37,11 @@ bool sentByATask(const siginfo_t& info) noexcept {
     return info.si_code <= 0;
 }
 
-// A thread that faults may be stopped by an interruption before it gets the fault's signal (get_signal() of Linux). The
-// signal is then in the thread's queue.
+// A thread that faults is stopped by an interruption of that moment before it gets the fault's signal (get_signal() of
+// Linux), which waits in its queue then. Other tasks may have sent such signals, too.
 std::vector<siginfo_t> waitingFaults(const Tracee& tracee) {
     std::vector<siginfo_t> found = tracee.pendingSignals(SignalQueue::Thread);
-    std::erase_if(found, [](const siginfo_t& info) { return sentByATask(info) || !isFault(info.si_signo); });
+    std::erase_if(found, [](const siginfo_t& info) { return !isFault(info.si_signo); });
     return found;
 }
 
@@ -67,11 +67,11 @@ EndSignal chooseEndSignal(pid_t tid) {
     const auto isIn = [](std::uint64_t set, int signal) { return (set & signalBit(signal)) != 0; };
     for (const int signal : ignoredByDefault)
         if (!isIn(status->caught | status->pending, signal))
-            return {signal, true};
+            return {signal, true, status->pendingForProcess};
     for (const int signal : oftenIgnored)
         if (isIn(status->ignored & ~status->pending, signal))
-            return {signal, true};
-    return {SIGURG, false};
+            return {signal, true, status->pendingForProcess};
+    return {SIGURG, false, status->pendingForProcess};
 }
 
 std::uint64_t wholePages(std::uint64_t size) noexcept {
@@ -108,8 +108,9 @@ BlobRun::BlobRun(BlobRun&& other) noexcept
       savedMask_(other.savedMask_),
       savedShadowStack_(other.savedShadowStack_),
       ownFaults_(std::move(other.ownFaults_)),
-      foreignSignals_(std::move(other.foreignSignals_)),
+      takenSignals_(std::move(other.takenSignals_)),
       lastFault_(other.lastFault_),
+      faultsThere_(other.faultsThere_),
       result_(other.result_),
       running_(std::exchange(other.running_, false)),
       ended_(other.ended_) {}
@@ -170,30 +171,48 @@ bool BlobRun::handleStop(const StopInfo& stop) {
         // full queue can't hold, is the blob's.
         const bool isBlobs = info.si_code == SI_TKILL && info.si_pid == registers.blobProcess();
         if (!isBlobs && !hasNoSender(info))
-            foreignSignals_.push_back(info);
+            takenSignals_.push_back({info, isOfThread(info)});
         result_ = registers.blobResult();
         return true;
     }
     const auto own = std::find_if(ownFaults_.begin(), ownFaults_.end(),
                                   [&info](const siginfo_t& each) { return isSameFault(each, info); });
-    if (own != ownFaults_.end())
+    const bool isOwn = own != ownFaults_.end();
+    if (isOwn)
         ownFaults_.erase(own);
     else if (isFault(stop.signal) && (!sentByATask(info) || isFaultAgain(info, registers.ip())))
         crash(info, registers.ip());
-    foreignSignals_.push_back(info);
+    takenSignals_.push_back({info, isOwn || isOfThread(info)});
     tracee_->cont();
     return false;
 }
 
-/// Kernels from 5.14 to 6.11 may lack siginfo for a fault in a user namespace that has reached its limit of queued
-/// signals. A second signal at the same address wasn't sent by a process.
+/// Kernels from 5.14 to 6.11 may have no siginfo for a fault in a user namespace, where its limit of queued signals is
+/// reached. Signals that were sent are fewer at one place: a thread and its process have each of them pending once.
 bool BlobRun::isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept {
-    const bool again = hasNoSender(info) && lastFault_ == ip;
-    lastFault_ = ip;
-    return again;
+    constexpr unsigned mostSent = 2 * faultSignals.size();
+    if (std::exchange(lastFault_, ip) != ip)
+        faultsThere_ = 0;
+    return hasNoSender(info) && ++faultsThere_ > mostSent;
+}
+
+/// Tells for a dequeued signal that wasn't in the queue of the thread with siginfo whether it was pending for the
+/// thread. The kernel takes such a signal first, then that of the process (dequeue_signal() of Linux).
+bool BlobRun::isOfThread(const siginfo_t& info) const {
+    if ((end_.pendingForProcess & signalBit(info.si_signo)) != 0) {
+        const auto status = readThreadStatus(tracee_->tid());
+        return !status || (status->pendingForProcess & signalBit(info.si_signo)) != 0;
+    }
+    // kill(2) and sigqueue(3) send to the process. kill(2) never lacks siginfo.
+    return hasNoSender(info) || (info.si_code != SI_USER && info.si_code != SI_QUEUE);
 }
 
 void BlobRun::crash(const siginfo_t& info, RemoteAddress ip) {
+    // The blob's own faults without siginfo can't be told from signals that were sent.
+    if (hasNoSender(info))
+        std::erase_if(takenSignals_, [&info](const TakenSignal& taken) {
+            return hasNoSender(taken.info) && taken.info.si_signo == info.si_signo;
+        });
     stopQuietly();
     if (ip - code_ < blob_->bytes.size())
         fail("a blob in thread ", tracee_->tid(), " crashed with signal ", info.si_signo, " at offset ",
@@ -228,7 +247,7 @@ void BlobRun::restore() {
         tracee_->requeueSignal();
     std::exception_ptr failure;
     try {
-        requeueForeignSignals();
+        requeueTakenSignals();
     } catch (const Error&) {
         failure = std::current_exception();
     }
@@ -240,21 +259,20 @@ void BlobRun::restore() {
         std::rethrow_exception(failure);
 }
 
-void BlobRun::requeueForeignSignals() {
-    if (foreignSignals_.empty())
+void BlobRun::requeueTakenSignals() {
+    if (takenSignals_.empty())
         return;
-    // Only the process itself may queue signals with another sender's siginfo. Signals of kill and sigqueue were for
-    // the process, others for the thread.
+    // Only the process itself may queue signals in others' names.
     RemoteSyscalls remote(*tracee_);
     const RemoteBuffer buffer(remote, wholePages(sizeof(siginfo_t)));
     const RemoteMemory memory(tracee_->tid());
     const auto pid = remote.call(SYS_getpid);
-    for (const auto& info : std::exchange(foreignSignals_, {})) {
+    for (const auto& [info, ofThread] : std::exchange(takenSignals_, {})) {
         memory.writeValue(buffer.address(), info);
-        if (info.si_code == SI_USER || info.si_code == SI_QUEUE)
-            remote.call(SYS_rt_sigqueueinfo, pid, info.si_signo, buffer.address());
-        else
+        if (ofThread)
             remote.call(SYS_rt_tgsigqueueinfo, pid, remote.call(SYS_gettid), info.si_signo, buffer.address());
+        else
+            remote.call(SYS_rt_sigqueueinfo, pid, info.si_signo, buffer.address());
     }
 }
 

@@ -109,6 +109,7 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
                         .data = statusBytes(*text, "VmData"),
                         .locked = statusBytes(*text, "VmLck"),
                         .pending = signals("SigPnd") | signals("ShdPnd"),
+                        .pendingForProcess = signals("ShdPnd"),
                         .ignored = signals("SigIgn"),
                         .caught = signals("SigCgt")};
 }

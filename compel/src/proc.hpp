@@ -25,8 +25,10 @@ struct ThreadStatus {
     std::uint64_t mapped = 0;
     std::uint64_t data = 0;
     std::uint64_t locked = 0;
-    /// Sets of signals, bit n-1 for signal n: pending for thread or process, ignored explicitly, and caught.
+    /// Sets of signals, bit n-1 for signal n: pending for it or its process, pending for its process,
+    /// ignored explicitly, and caught.
     std::uint64_t pending = 0;
+    std::uint64_t pendingForProcess = 0;
     std::uint64_t ignored = 0;
     std::uint64_t caught = 0;
 };

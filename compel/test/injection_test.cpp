@@ -256,6 +256,37 @@ TEST_CASE("signals for a thread in a blob wait, and faults' signals sent by othe
     CHECK(child.exitCode() == 5);
 }
 
+TEST_CASE("signals of faults without siginfo stay pending for whom they were sent to") {
+    Child child([](const Child::Talk& talk) {
+        const rlimit none{0, 0};
+        ::setrlimit(RLIMIT_SIGPENDING, &none);
+        sigset_t all;
+        sigfillset(&all);
+        ::sigprocmask(SIG_BLOCK, &all, nullptr);
+        for (const int signal : {SIGTRAP, SIGSEGV})
+            ::pthread_kill(::pthread_self(), signal);
+        for (const int signal : {SIGTRAP, SIGBUS})
+            ::sigqueue(::getpid(), signal, {});
+        talk.say("ready");
+        talk.hear();
+        return 5;
+    });
+    REQUIRE(child.hear() == "ready");
+    auto process = FrozenProcess::freeze(child.pid());
+    auto& leader = process.leader();
+    const auto before = stateOf(leader);
+    for (int turn = 0; turn < 2; ++turn) {
+        Injection injection(leader, testblob::blob, 65536);
+        injection.memory().writeValue(injection.data(), Argument{.task = Task::Identify});
+        CHECK(injection.run(leader, injection.data(), injection.data() + 65536) == child.pid());
+        injection.cure();
+        CHECK(stateOf(leader) == before);
+    }
+    process.detach();
+    child.say("end");
+    CHECK(child.exitCode() == 5);
+}
+
 TEST_CASE("two thousand threads run a blob at the same time") {
     constexpr int count = 2000;
     Child child([](const Child::Talk& talk) {

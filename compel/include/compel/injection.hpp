@@ -22,7 +22,8 @@ namespace compel {
 /// Signal by which a blob reports its end.
 struct EndSignal {
     int number;
-    bool isIgnored;  ///< true if the process ignores the signal
+    bool isIgnored;                    ///< the process ignores it
+    SignalMask pendingForProcess = 0;  ///< signals that were pending for the process at the choice
 };
 
 /// A blob that runs in a thread, from Injection::start() to finish(). During the run only signals of faults and the end
@@ -62,9 +63,10 @@ private:
     [[nodiscard]] SignalMask mask() const noexcept;
     bool handleStop(const StopInfo& stop);
     [[nodiscard]] bool isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept;
+    [[nodiscard]] bool isOfThread(const siginfo_t& info) const;
     [[noreturn]] void crash(const siginfo_t& info, RemoteAddress ip);
     void restore();
-    void requeueForeignSignals();
+    void requeueTakenSignals();
     void stopQuietly() noexcept;
 
     Tracee* tracee_;
@@ -75,9 +77,16 @@ private:
     Registers saved_;
     SignalMask savedMask_ = 0;
     std::optional<std::uint64_t> savedShadowStack_;
-    std::vector<siginfo_t> ownFaults_;  ///< faults of the thread that were queued when it was stopped
-    std::vector<siginfo_t> foreignSignals_;
-    RemoteAddress lastFault_ = 0;  ///< instruction pointer at the last fault signal without siginfo
+    /// Signal of the task that the run has dequeued.
+    struct TakenSignal {
+        siginfo_t info;
+        bool ofThread;  ///< it was in the queue of the thread, not of the process
+    };
+
+    std::vector<siginfo_t> ownFaults_;  ///< signals of faults in the queue of the thread before the run
+    std::vector<TakenSignal> takenSignals_;
+    RemoteAddress lastFault_ = 0;  ///< place of the thread at its last signal of a fault
+    unsigned faultsThere_ = 0;     ///< number of signals without siginfo that it got at this place in a row
     std::int64_t result_ = 0;
     bool running_ = false;
     bool ended_ = false;
