@@ -24,27 +24,36 @@ void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Aren
 
 namespace {
 
-/// Returns the limit to set; empty if it is equal already.
-std::optional<rlimit> wantedLimit(const TaskCoreEntry& core, const kernel::ResourceLimits& now, std::size_t resource) {
-    if (core.rlimits == nullptr || resource >= core.rlimits->n_rlimits || resource >= now.size())
+/// Returns the limit to set; nothing if the process is born with it.
+std::optional<rlimit> wantedLimit(const TaskCoreEntry& core, const LimitsAtBirth& birth, std::size_t resource) {
+    if (resource >= birth.now.size())
         return std::nullopt;
-    const RlimitEntry& wanted = *core.rlimits->rlimits[resource];
-    if (wanted.cur == now[resource].rlim_cur && wanted.max == now[resource].rlim_max)
+    rlimit wanted = birth.fallback[resource];
+    if (core.rlimits != nullptr && resource < core.rlimits->n_rlimits)
+        wanted = {core.rlimits->rlimits[resource]->cur, core.rlimits->rlimits[resource]->max};
+    if (wanted.rlim_cur == birth.now[resource].rlim_cur && wanted.rlim_max == birth.now[resource].rlim_max)
         return std::nullopt;
-    return rlimit{wanted.cur, wanted.max};
+    return wanted;
 }
 
 }  // namespace
 
-void restoreLimits(const TaskCoreEntry& core, const kernel::ResourceLimits& now, int except, pie::StepList& steps,
+void restoreLimits(const TaskCoreEntry& core, const LimitsAtBirth& birth, std::uint32_t later, pie::StepList& steps,
                    pie::RemoteData& data) {
-    for (std::size_t i = 0; i < now.size(); ++i)
-        if (const auto limit = wantedLimit(core, now, i); limit && static_cast<int>(i) != except)
-            steps.call(pie::Subject::ResourceLimit, i, SYS_prlimit64, 0, i, data.put(*limit), 0);
+    for (std::size_t i = 0; i < birth.now.size(); ++i)
+        if ((later >> i & 1U) == 0)
+            restoreLimit(core, birth, static_cast<int>(i), steps, data);
 }
 
-void restoreLimit(const TaskCoreEntry& core, const kernel::ResourceLimits& now, int resource, pid_t pid) {
-    if (const auto limit = wantedLimit(core, now, static_cast<std::size_t>(resource)))
+void restoreLimit(const TaskCoreEntry& core, const LimitsAtBirth& birth, int resource, pie::StepList& steps,
+                  pie::RemoteData& data) {
+    const auto number = static_cast<std::uint64_t>(resource);
+    if (const auto limit = wantedLimit(core, birth, number))
+        steps.call(pie::Subject::ResourceLimit, number, SYS_prlimit64, 0, number, data.put(*limit), 0);
+}
+
+void restoreLimit(const TaskCoreEntry& core, const LimitsAtBirth& birth, int resource, pid_t pid) {
+    if (const auto limit = wantedLimit(core, birth, static_cast<std::size_t>(resource)))
         kernel::setResourceLimit(pid, resource, *limit);
 }
 

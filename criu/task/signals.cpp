@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include <array>
 #include <cstring>
 
 #include "criu/base/error.hpp"
@@ -52,7 +53,14 @@ struct KernelStack {
     std::uint64_t size = 0;
 };
 
-/// True for signals with an action. SIGKILL and SIGSTOP have none, so images leave them out.
+int signalOf(std::span<const std::byte> info) {
+    int signal = 0;
+    if (info.size() >= sizeof(signal))
+        std::memcpy(&signal, info.data(), sizeof(signal));
+    return signal;
+}
+
+/// SIGKILL and SIGSTOP have no action to be set, so images leave them out.
 bool hasAction(int signal) {
     return signal != SIGKILL && signal != SIGSTOP;
 }
@@ -100,15 +108,38 @@ void SignalStackQuery::store(pie::RemoteData& answers, ThreadCoreEntry& core, Ar
     core.sas = &entry;
 }
 
-SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, Arena& arena) {
+SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, std::uint64_t pending, Arena& arena) {
     auto* const entry = arena.make<SignalQueueEntry>();
-    entry->n_signals = queue.size();
-    entry->signals = arena.array<SiginfoEntry*>(queue.size());
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-        entry->signals[i] = arena.make<SiginfoEntry>();
-        entry->signals[i]->siginfo = arena.bytes(queue[i]);
+    entry->signals = arena.array<SiginfoEntry*>(queue.size() + kSignals);
+    const auto add = [&](std::span<const std::byte> info) {
+        entry->signals[entry->n_signals] = arena.make<SiginfoEntry>();
+        entry->signals[entry->n_signals++]->siginfo = arena.bytes(info);
+    };
+    const auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
+    // SIGKILL is pending for every thread of a process that is being killed.
+    std::uint64_t left = pending & ~bit(SIGKILL);
+    for (const std::vector<std::byte>& info : queue) {
+        add(info);
+        if (const int signal = signalOf(info); signal >= 1 && signal <= kSignals)
+            left &= ~bit(signal);
+    }
+    for (int signal = 1; signal <= kSignals; ++signal) {
+        std::array<std::byte, kSiginfoBytes> info{};  // SI_USER is 0
+        std::memcpy(info.data(), &signal, sizeof(signal));
+        if ((left & bit(signal)) != 0)
+            add(info);
     }
     return entry;
+}
+
+bool needsRoomInQueue(const ProtobufCBinaryData& siginfo) {
+    siginfo_t info{};
+    if (siginfo.len != sizeof(info))
+        return false;  // refused by restoreSignalQueue()
+    std::memcpy(&info, siginfo.data, sizeof(info));
+    constexpr int kFirstRealTime = 32;
+    const bool hasNoSender = info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
+    return !hasNoSender && (info.si_signo >= kFirstRealTime || info.si_code < 0);
 }
 
 void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::RemoteData& data) {
@@ -151,9 +182,9 @@ void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, pid_t pid, p
         const ProtobufCBinaryData& bytes = queue->signals[i]->siginfo;
         if (bytes.len != kSiginfoBytes)
             fail("a queued signal has {} bytes, not {}", bytes.len, kSiginfoBytes);
-        int signal = 0;
-        std::memcpy(&signal, bytes.data, sizeof(signal));
-        const std::uint64_t info = data.put(std::as_bytes(std::span(bytes.data, bytes.len)));
+        const auto raw = std::as_bytes(std::span(bytes.data, bytes.len));
+        const int signal = signalOf(raw);
+        const std::uint64_t info = data.put(raw);
         if (shared)
             steps.call(pie::Subject::SignalQueue, static_cast<std::uint64_t>(signal), SYS_rt_sigqueueinfo, pid, signal,
                        info);

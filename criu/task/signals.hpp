@@ -38,8 +38,15 @@ private:
     std::uint64_t at_;
 };
 
-/// Converts raw siginfo records (128 bytes each, as PTRACE_PEEKSIGINFO returns them) to an image's queue.
-SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, Arena& arena);
+/// Stores raw siginfo records (128 bytes each, as PTRACE_PEEKSIGINFO returns them) as an image's queue.
+/// `pending`: all signals that are pending there. Those without siginfo, for which the queue of their user had no room
+/// (RLIMIT_SIGPENDING), get what the kernel tells the process of them: SI_USER, sent by process 0.
+SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, std::uint64_t pending, Arena& arena);
+
+/// Returns true for a siginfo record that can't be queued while the queue of the user is full (RLIMIT_SIGPENDING), or
+/// only without its content. The kernel queues standard signals of kill(2) and of its own beyond the limit
+/// (__send_signal_locked()).
+[[nodiscard]] bool needsRoomInQueue(const ProtobufCBinaryData& siginfo);
 
 /// Adds steps that set the actions of all signals. The process must have all signals blocked.
 void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);

@@ -110,6 +110,21 @@ def fewer_rights(subject, _task):
     subject.check()
 
 
+def fewer_signals(subject, _task):
+    """Where criu may not raise the limit of queued signals, a restore is refused that wants more, before it begins."""
+    subject.dump(subject.ours, "images")
+    starter = ["/usr/bin/prlimit", "--sigpending=100:100", "/usr/bin/setpriv", "--bounding-set", "-sys_resource"]
+    run = ConfinedCriu(subject.ours, starter).restore(subject.images("images"), subject.restore_options)
+    if run.code == 0:
+        raise Failed(f"criu restore under {' '.join(starter)} succeeded")
+    if not any("RLIMIT_SIGPENDING" in line for line in criu_runs.error_lines(run.log)):
+        raise Failed(f"no Error line names the limit: {run.describe()}")
+    subject.require_nothing_left("after the failed restore")
+    subject.await_free_ids()
+    subject.restore(subject.ours, "images")
+    subject.check()
+
+
 # Starts criu in a session with a key.
 WITH_KEY = r"""
 import ctypes, os, sys
@@ -142,5 +157,6 @@ class ConfinedCriu(criu_runs.Criu):
 ATTACKS = [
     modes.Mode("own-keys", own_keys, scenario=True, beyond_42=True),
     modes.Mode("fewer-rights", fewer_rights, scenario=True, beyond_42=True),
+    modes.Mode("fewer-signals", fewer_signals, scenario=True, beyond_42=True),
     modes.Mode("attacked", attacked, scenario=True, beyond_42=True),
 ]

@@ -106,7 +106,8 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
     if (run.lazy != nullptr) {
         forEach([&run](compel::FrozenProcess& process, const Member& member) {
             run.lazy->handOver(process, member.area, *member.task);
-            task::restoreLimit(*member.task->core().tc, run.start.limits, RLIMIT_NOFILE, process.pid());
+            task::restoreLimit(*member.task->core().tc, {run.start.limits, run.start.limitsBefore}, RLIMIT_NOFILE,
+                               process.pid());
         });
         run.lazy->begin();
     }
@@ -149,8 +150,10 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     moveThreads(task, member.threads, run.cgroups);
     const auto seccomp = run.content.seccomp.find(task.pid);
     const UniqueFd* const users = run.surroundings.usernsOf(task);
-    PrivilegeDrop(process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
-                  {run.start.credentials, run.start.dumpable, *run.start.labels}, users != nullptr ? users->get() : -1)
+    PrivilegeDrop(
+        process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
+        {run.start.credentials, run.start.dumpable, *run.start.labels, {run.start.limits, run.start.limitsBefore}},
+        users != nullptr ? users->get() : -1)
         .run(member.area);
     setThreads(task, member.threads);
     if (run.surroundings.ids.isOwnNamespace()) {

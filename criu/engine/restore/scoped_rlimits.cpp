@@ -10,7 +10,9 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/status.hpp"
 #include "criu/model/process_tree.hpp"
+#include "criu/task/signals.hpp"
 #include "images/core.hpp"
 #include "images/mm.hpp"
 
@@ -28,11 +30,67 @@ void raise(const model::ProcessTree& tree, const kernel::ResourceLimits& before)
         if (wanted[i].rlim_max != before[i].rlim_max && ::setrlimit(static_cast<__rlimit_resource>(i), &wanted[i]) != 0)
             failErrno("raise own resource limit {} from {} to {}, which a process of the tree has", i,
                       before[i].rlim_max, wanted[i].rlim_max);
-    rlimit locked{RLIM_INFINITY, RLIM_INFINITY};
-    if (::setrlimit(RLIMIT_MEMLOCK, &locked) != 0) {
-        locked = {wanted[RLIMIT_MEMLOCK].rlim_max, wanted[RLIMIT_MEMLOCK].rlim_max};
-        ::setrlimit(RLIMIT_MEMLOCK, &locked);
+}
+
+/// Raises limits of objects that the kernel counts for a user, in each user namespace (enum rlimit_type in
+/// <linux/user_namespace.h>). A new namespace is given the soft limits of its creator for all of its users
+/// (create_user_ns()).
+void raiseLimitsOfUser() {
+    for (const auto resource : {RLIMIT_NPROC, RLIMIT_MSGQUEUE, RLIMIT_SIGPENDING, RLIMIT_MEMLOCK}) {
+        rlimit wanted{RLIM_INFINITY, RLIM_INFINITY};
+        if (::setrlimit(resource, &wanted) == 0)
+            continue;
+        sys(::getrlimit(resource, &wanted), "read own resource limit {}", static_cast<int>(resource));
+        wanted.rlim_cur = wanted.rlim_max;
+        sys(::setrlimit(resource, &wanted), "raise own resource limit {} to {}", static_cast<int>(resource),
+            wanted.rlim_max);
     }
+}
+
+/// Entries in the queue of a user.
+struct QueueNeeds {
+    std::uint64_t all = 0;
+    std::uint64_t limited = 0;  ///< entries that the kernel refuses when the queue is full
+
+    void add(const SignalQueueEntry* queue) {
+        for (std::size_t i = 0; queue != nullptr && i < queue->n_signals; ++i) {
+            ++all;
+            limited += task::needsRoomInQueue(queue->signals[i]->siginfo) ? 1 : 0;
+        }
+    }
+};
+
+QueueNeeds queueNeedsOf(const model::ProcessTree& tree) {
+    QueueNeeds needs;
+    for (const auto& task : tree.tasks) {
+        if (!task->alive())
+            continue;
+        const TaskCoreEntry& core = *task->core().tc;
+        needs.add(core.signals_s);
+        for (const model::Thread& thread : task->threads)
+            needs.add((*thread.core)->thread_core->signals_p);
+        const std::uint64_t timers = core.timers != nullptr ? core.timers->n_posix : 0;
+        needs.all += timers;
+        needs.limited += timers;
+    }
+    return needs;
+}
+
+void requireRoomInQueue(const model::ProcessTree& tree) {
+    rlimit limit{};
+    sys(::getrlimit(RLIMIT_SIGPENDING, &limit), "read the limit of queued signals");
+    const QueueNeeds needs = queueNeedsOf(tree);
+    if (limit.rlim_cur == RLIM_INFINITY || needs.limited == 0)
+        return;
+    kernel::ProcBuffer buffer;
+    const std::uint64_t queued = kernel::readStatus(kernel::ProcDir().self(), buffer).queuedSignals;
+    if (queued + needs.all <= limit.rlim_cur)
+        return;
+    Error error(EAGAIN, fmt::format("restore {} pending signals and POSIX timers, where the user of criu has {} already"
+                                    " and may have {} (RLIMIT_SIGPENDING)",
+                                    needs.all, queued, limit.rlim_cur));
+    error.addHint("raise that limit (ulimit -i), or give criu CAP_SYS_RESOURCE");
+    throw error;
 }
 
 /// Refuses a tree with too many mappings. A process has criu's mappings beside its own ones while it is restored, and
@@ -66,6 +124,8 @@ ScopedRlimits::ScopedRlimits(const model::ProcessTree& tree, bool raiseAll) : Sc
     requireRoomForMappings(tree);
     if (raiseAll)
         raise(tree, before_);
+    raiseLimitsOfUser();
+    requireRoomInQueue(tree);
     files_ = kernel::raiseFileLimit();
 }
 

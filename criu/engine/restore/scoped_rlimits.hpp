@@ -12,12 +12,13 @@ struct ProcessTree;
 namespace criu::engine {
 
 /// Resource limits of criu during a restore: as high as its descriptors, and processes that inherit the limits, need.
-/// The destructor sets the previous limits.
+/// Limits that the kernel counts per user are raised as far as criu may: a restored process shares them with other
+/// processes of its user, and with criu. The destructor sets the previous limits.
 class ScopedRlimits {
 public:
     /// `raiseAll`: the processes can't raise their limits themselves, so they inherit the highest limits of the tree.
     /// The limit of locked memory becomes unlimited if criu may do that, else the hard limit. Throws Error if criu may
-    /// not raise a limit.
+    /// not raise a limit, or if its user has no room for the queued signals and POSIX timers of the tree.
     ScopedRlimits(const model::ProcessTree& tree, bool raiseAll);
     ~ScopedRlimits() { putBack(); }
     ScopedRlimits(const ScopedRlimits&) = delete;
@@ -26,6 +27,8 @@ public:
     /// Raises the limit of open files to `count` if it is lower and criu may raise it (CAP_SYS_RESOURCE, fs.nr_open).
     /// Returns the limit.
     int makeRoomForFiles(std::size_t count) noexcept;
+
+    [[nodiscard]] const kernel::ResourceLimits& before() const noexcept { return before_; }
 
     /// Sets the previous limits. Called before criu executes the command of --exec-cmd, or only waits.
     void putBack() const noexcept;

@@ -96,7 +96,7 @@ CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& trace
         thread.user_dispatch->size = questions.dispatch->size;
     }
     task::storeScheduling(traced.tid, context.onlineCpus, thread, arena);
-    thread.signals_p = task::storeSignalQueue(asBytes(traced.pending), arena);
+    thread.signals_p = task::storeSignalQueue(asBytes(traced.pending), status.pending, arena);
     thread.has_cg_set = 1;
     thread.cg_set = cgroupSet;
     task::storeSeccomp(status.seccomp, questions.seccomp, thread);
@@ -118,7 +118,8 @@ void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteDat
     questions.process->localTable.refuse(answers);
     task::storeLimits(kernel::readLimits(task.dir, buffer), process, arena);
     process.signals_s =
-        task::storeSignalQueue(asBytes(questions.thread.tracee.pendingSignals(compel::SignalQueue::Process)), arena);
+        task::storeSignalQueue(asBytes(questions.thread.tracee.pendingSignals(compel::SignalQueue::Process)),
+                               task.status.sharedPending, arena);
     addProcValues(task, context.ids, process);
     requireRestorerRoom(core, mm, task.process->threads().size());
     if (task.state == model::TaskState::Stopped) {

@@ -61,13 +61,14 @@ std::unique_ptr<const memory::CompatVdso> vdsoForCompat(const model::ProcessTree
 }  // namespace
 
 RestoreStart::RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& surroundings,
-                           const model::Options& options)
+                           const model::Options& options, const kernel::ResourceLimits& before)
     : credentials(credentialsAtBirth(content.tree, surroundings.ids)),
       dumpable(dumpableFlag(content.tree, credentials, surroundings)),
       labels(std::make_unique<const task::LabelRestore>(content.lsmType(), options.lsmProfile,
                                                         surroundings.ids.isOwnNamespace())),
       scheduling(task::Scheduling::of(HostPid())),
       limits(currentRlimits()),
+      limitsBefore(before),
       timerIdsSettable(hasPosixTimers(content.tree) && kernel::Features().has(kernel::Feature::TimerRestoreIds)),
       mappings(std::make_unique<const memory::RangeSet>(memory::ownMappings())),
       vdso(std::make_unique<const memory::VdsoLayout>(memory::VdsoLayout::ofSelf())),

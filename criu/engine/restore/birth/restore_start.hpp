@@ -32,9 +32,9 @@ struct RestoreImages;
 
 /// State of a restored process at the start of its program.
 struct RestoreStart {
-    /// Throws Error if this kernel can't run the tree's tasks.
+    /// `before`: limits of criu before it raised them. Throws Error if this kernel can't run the tree's tasks.
     RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& surroundings,
-                 const model::Options& options);
+                 const model::Options& options, const kernel::ResourceLimits& before);
     ~RestoreStart();
     RestoreStart(const RestoreStart&) = delete;
     RestoreStart& operator=(const RestoreStart&) = delete;
@@ -43,7 +43,8 @@ struct RestoreStart {
     task::Dumpable dumpable;
     std::unique_ptr<const task::LabelRestore> labels;
     task::Scheduling scheduling;
-    kernel::ResourceLimits limits;
+    kernel::ResourceLimits limits;        ///< criu has raised some
+    kernel::ResourceLimits limitsBefore;  ///< for images without limits
     bool timerIdsSettable = false;
     std::unique_ptr<const memory::RangeSet>
         mappings;  ///< mappings of the coordinator (memory::ownMappings()), which all restored processes are born with

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore/task/drop_privileges.hpp"
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -76,6 +77,8 @@ void PrivilegeDrop::compose(std::size_t thread, pie::StepList& steps, pie::Remot
     task::restoreKernelAddresses(core, steps);
     if (const std::uint64_t pointer = task::criticalSectionPointer(own); pointer != 0)
         process_.memory().writeValue(pointer, std::uint64_t{0});
+    if (thread == 0)
+        task::restoreLimit(*task_.core().tc, common_.limits, RLIMIT_NPROC, steps, data);
 }
 
 void PrivilegeDrop::runOthers(compel::Injection& injection) {

@@ -10,6 +10,7 @@
 #include "criu/model/process_tree.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/credentials.hpp"
+#include "criu/task/limits.hpp"
 #include "criu/task/seccomp.hpp"
 #include "criu/task/security_label.hpp"
 
@@ -28,10 +29,11 @@ namespace criu::engine {
 /// - user namespace and credentials.
 /// - security label: a profile may deny the capabilities that setting credentials needs. The file that sets the label
 ///   is opened before, with criu's privileges.
-/// - attributes that the kernel resets when credentials change (prctl(2)): the dumpable flag and the death signal of
-/// the
-///   thread. The flag is cleared here in any case.
+/// - attributes that the kernel resets when credentials change (prctl(2)): the dumpable flag and the death signal
+///   of the thread. The flag is cleared here in any case.
 /// - addresses that the kernel accesses on its own (task::restoreKernelAddresses()).
+/// - the limit of processes: the kernel compares it when the user changes. A process above it couldn't execute programs
+///   any more (flag_nproc_exceeded() in kernel/cred.c).
 class PrivilegeDrop {
 public:
     using Threads = std::unordered_map<TreePid, compel::FrozenThread*>;
@@ -41,6 +43,7 @@ public:
         const task::Credentials& credentials;  ///< current credentials of all threads
         task::Dumpable dumpable;
         const task::LabelRestore& labels;
+        task::LimitsAtBirth limits;
     };
 
     /// All arguments outlive this object. `seccomp`: null for a process without filters. `users`: the process'

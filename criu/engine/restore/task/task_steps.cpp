@@ -179,11 +179,14 @@ void TaskSteps::compose(pie::StepList& steps) {
         composeClosing(steps);
     composeThread(leader, steps);
     task::restoreSignalQueue(core.signals_s, true, numberOf(task_.pid), numberOf(task_.pid), steps, data_);
-    // With lazy pages the process still gets a userfaultfd. So the coordinator sets RLIMIT_NOFILE after that.
-    task::restoreLimits(core, run_.start.limits, run_.lazy != nullptr ? RLIMIT_NOFILE : -1, steps, data_);
     task::restoreTimers(
         core.timers, task_.pid, [this](TreePid who) { return numberOf(who); }, run_.start.timerIdsSettable, steps,
         data_);
+    // Each timer and queued signal counts for the user (RLIMIT_SIGPENDING), so limits come after them.
+    std::uint32_t later = 1U << RLIMIT_NPROC;  // set by PrivilegeDrop
+    if (run_.lazy != nullptr)                  // a process gets one more descriptor, and then this limit from outside
+        later |= 1U << RLIMIT_NOFILE;
+    task::restoreLimits(core, {run_.start.limits, run_.start.limitsBefore}, later, steps, data_);
 }
 
 }  // namespace criu::engine
