@@ -8,6 +8,7 @@
 #include "criu/base/printable.hpp"
 #include "criu/engine/check/missing_files.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/mapping_room.hpp"
 #include "criu/engine/pid_room.hpp"
 #include "criu/engine/required_caps.hpp"
 #include "criu/engine/restore/files/restored_files.hpp"
@@ -87,6 +88,7 @@ void findAll(Run& run, Findings& findings) {
         return;
     findings.tried([&] { planned->files.noteLinks(); });
     findings.tried([&] { PidRoom::require(*planned); });
+    findings.tried([&] { requireMappingRoom(planned->content); });
     if (!planned->surroundings.ownPids)
         findTakenPids(*planned, findings);
     findFiles(*planned, findings);

@@ -28,9 +28,23 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
       control(static_cast<std::uint32_t>(plan.births.all().size())),
       systemV(std::make_unique<memory::SysvShmRestore>(plan.log())),
       start(std::make_unique<RestoreStart>(plan.content, plan.surroundings, plan.options(), limits.before())),
-      run{plan.options(), plan.log(),    plan.run.stop,    plan.images,     plan.content,      plan.births,
-          plan.files,     plan.segments, plan.cgroups,     plan.namespaces, plan.surroundings, control,
-          service,        *start,        *start->mappings, lazy.get()} {
+      run{plan.options(),
+          plan.log(),
+          plan.run.stop,
+          plan.images,
+          plan.content,
+          plan.births,
+          plan.files,
+          plan.segments,
+          plan.cgroups,
+          plan.namespaces,
+          plan.surroundings,
+          control,
+          service,
+          *start,
+          *start->mappings,
+          lazy.get(),
+          kernel::allowedMappings()} {
     control.inherit(plan.store);
     plan.run.listeners.require(Stage::PreRestore);
     makeShared();

@@ -3,6 +3,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/engine/engine.hpp"
+#include "criu/engine/mapping_room.hpp"
 #include "criu/engine/pid_room.hpp"
 #include "criu/engine/restore/born.hpp"
 #include "criu/engine/restore/parked.hpp"
@@ -39,6 +40,7 @@ int restore(Run& run) {
         run.listeners.require(Stage::PreStream);
     run.listeners.append(run.drivers);  // this process also notifies device subsystems
     PlannedRestore planned(run);
+    requireMappingRoom(planned.content);
     PidRoom room(planned);
     PreparedRestore prepared(planned);
     BornRestore born(prepared);

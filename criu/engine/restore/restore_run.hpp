@@ -56,6 +56,7 @@ struct RestoreRun {
     const RestoreStart& start;
     const memory::RangeSet& mappings;  ///< mappings of the coordinator, which all processes are born with
     LazyRestore* lazy;                 ///< null without --lazy-pages and --map-pages
+    std::size_t allowedMappings;       ///< kernel::allowedMappings()
 };
 
 }  // namespace criu::engine

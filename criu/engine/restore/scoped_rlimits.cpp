@@ -14,7 +14,6 @@
 #include "criu/model/process_tree.hpp"
 #include "criu/task/signals.hpp"
 #include "images/core.hpp"
-#include "images/mm.hpp"
 
 namespace criu::engine {
 namespace {
@@ -93,35 +92,11 @@ void requireRoomInQueue(const model::ProcessTree& tree) {
     throw error;
 }
 
-/// Refuses a tree with too many mappings. A process has criu's mappings beside its own ones while it is restored, and
-/// vm.max_map_count limits both. Without the check, allocations fail at random later.
-void requireRoomForMappings(const model::ProcessTree& tree) {
-    const kernel::ProcDir proc;
-    const std::size_t most = std::stoul(proc.readFile("sys/vm/max_map_count"));
-    std::optional<std::size_t> own;
-    for (const auto& task : tree.tasks) {
-        const std::size_t wanted = task->mm ? (**task->mm).n_vmas : 0;
-        if (wanted < most / 2)
-            continue;
-        if (!own) {
-            const std::string maps = proc.self().readFile("maps");
-            own = static_cast<std::size_t>(std::count(maps.begin(), maps.end(), '\n'));
-        }
-        if (wanted + *own <= most)
-            continue;
-        Error error(ENOMEM, fmt::format("restore {} mappings of process {} beside {} of criu, where {} are allowed",
-                                        wanted, task->pid, *own, most));
-        error.addHint("raise the sysctl vm.max_map_count");
-        throw error;
-    }
-}
-
 }  // namespace
 
 ScopedRlimits::ScopedRlimits() : before_(currentRlimits()) {}
 
 ScopedRlimits::ScopedRlimits(const model::ProcessTree& tree, bool raiseAll) : ScopedRlimits() {
-    requireRoomForMappings(tree);
     if (raiseAll)
         raise(tree, before_);
     raiseLimitsOfUser();

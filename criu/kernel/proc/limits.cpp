@@ -95,4 +95,8 @@ bool makeRoomForFiles(std::size_t count) noexcept {
     return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
+std::size_t allowedMappings() {
+    return std::stoul(ProcDir().readFile("sys/vm/max_map_count"));
+}
+
 }  // namespace criu::kernel

@@ -28,4 +28,7 @@ int raiseFileLimit();
 /// without the capability for that, or if fs.nr_open is lower.
 [[nodiscard]] bool makeRoomForFiles(std::size_t count) noexcept;
 
+/// Returns the number of mappings that a process may have (vm.max_map_count). Throws Error.
+[[nodiscard]] std::size_t allowedMappings();
+
 }  // namespace criu::kernel

@@ -11,6 +11,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/machine.hpp"
 #include "criu/memory/clones/clone_file.hpp"
+#include "criu/memory/mappings/late_work.hpp"
 #include "criu/memory/mappings/mapping_kind.hpp"
 #include "criu/memory/mappings/mapping_policies.hpp"
 #include "criu/memory/mappings/own_mappings.hpp"
@@ -194,12 +195,26 @@ void AddressSpace::addPlaced(PlacedVma placed, Log& log) {
     vmas_.push_back(placed);
 }
 
+/// Adds a mapping that the restorer's program makes.
+void AddressSpace::addUnmapped(const VmaEntry& vma) {
+    PlacedVma placed;
+    placed.vma = &vma;
+    placed.kind = &mappingKindOf(vma);
+    placed.at = vma.start;
+    placed.late = LateWork::Map;
+    vmas_.push_back(placed);
+}
+
 AddressSpace AddressSpace::build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
-                                 const RangeSet& present, MappedFiles& files, const CloneFile* clones, Log& log) {
+                                 const RangeSet& present, MappedFiles& files, const CloneFile* clones,
+                                 std::size_t allowed, Log& log) {
     const auto isOfClones = [clones](const VmaEntry& vma) { return clones != nullptr && clones->has(vma); };
     AddressSpace space;
     const MmEntry& mm = **task.mm;
     space.vmas_.reserve(mm.n_vmas);
+    const LateWorkPlan late = clones == nullptr ? LateWorkPlan::choose(mm, pages, allowed) : LateWorkPlan();
+    if (late.saved() != 0)
+        log.debug("{} of {} mappings are left to the restorer's program", late.saved(), mm.n_vmas);
 
     // Unmaps mappings without a counterpart first, to free their addresses.
     std::vector<const VmaEntry*> fresh;
@@ -209,7 +224,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
         const MapStage stage = mappingKindOf(*vma).stage();
         if (stage == MapStage::Elsewhere || stage == MapStage::Files)
             continue;
-        if (isOfClones(*vma) || !space.takeOver(*vma, previous))
+        if (isOfClones(*vma) || late.of(*vma) == LateWork::Map || !space.takeOver(*vma, previous))
             fresh.push_back(vma);
     }
     space.unmapOthers(previous);
@@ -220,6 +235,10 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
     Room room(mm, std::move(occupied));
     FileCache cache(files);
     for (const VmaEntry* vma : fresh) {
+        if (late.of(*vma) == LateWork::Map) {
+            space.addUnmapped(*vma);
+            continue;
+        }
         // Content is written through the mapping. Mappings without content get their final protection at once.
         const int protection = hasContent(pages, *vma) ? PROT_READ | PROT_WRITE : static_cast<int>(vma->prot);
         if (isOfClones(*vma))
@@ -227,6 +246,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
         else
             space.add(*vma, protection, room, cache, log);
     }
+    for (PlacedVma& placed : space.vmas_)
+        placed.late = late.of(*placed.vma);
     space.sort();
     return space;
 }

@@ -20,6 +20,7 @@ namespace criu::memory {
 
 class LazyAreas;
 class MappingKind;
+enum class LateWork : std::uint8_t;
 struct CloneFile;
 
 /// Mapping of the image in the process that is being restored.
@@ -33,6 +34,7 @@ struct PlacedVma {
     bool filled = false;     ///< has private pages, made by this process or an ancestor
     bool complete = false;   ///< has its final content in this process
     int protection = 0;      ///< current protection
+    LateWork late{};         ///< work that the restorer's program does
 
     [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
@@ -54,8 +56,10 @@ public:
     /// (--map-pages), or null.
     /// `present`: other known mappings, from ownMappings() before the first process was created. Reading them again
     /// in each process took a tenth of the restore time of small processes.
+    /// `allowed`: number of mappings that a process may have.
     static AddressSpace build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
-                              const RangeSet& present, MappedFiles& files, const CloneFile* clones, Log& log);
+                              const RangeSet& present, MappedFiles& files, const CloneFile* clones, std::size_t allowed,
+                              Log& log);
 
     /// Maps device memory. Must follow fill() and the opening of the process' files.
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
@@ -86,6 +90,8 @@ public:
     void addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const;
     /// Adds steps that move mappings to their final addresses. Must follow the steps of the vDSO.
     void addMoveSteps(pie::StepList& steps) const;
+    /// Adds steps that do the late work (LateWorkPlan). Must follow addMoveSteps().
+    void addLateSteps(pie::StepList& steps) const;
 
     /// Returns the final ranges of all mappings, which criu must not use for lasting memory.
     [[nodiscard]] RangeSet targets() const;
@@ -102,6 +108,7 @@ private:
     bool takeOver(const VmaEntry& vma, const AddressSpace& previous);
     void addOfClones(const VmaEntry& vma, int protection, const CloneFile& clones, Room& room, Log& log);
     void addPlaced(PlacedVma placed, Log& log);
+    void addUnmapped(const VmaEntry& vma);
     void unmapOthers(const AddressSpace& previous) const;
     void installGuards() const;
     void sort();

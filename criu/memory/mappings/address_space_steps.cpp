@@ -8,6 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/memory/mappings/address_space.hpp"
+#include "criu/memory/mappings/late_work.hpp"
 #include "criu/memory/mappings/mapping_kind.hpp"
 
 namespace criu::memory {
@@ -50,7 +51,7 @@ void AddressSpace::seal() {
     for (PlacedVma& placed : vmas_) {
         const VmaEntry& vma = *placed.vma;
         void* const at = reinterpret_cast<void*>(placed.at);
-        if (byProgram(placed))
+        if (byProgram(placed) || placed.late != LateWork::None)
             continue;
         if (placed.protection != static_cast<int>(vma.prot)) {
             placed.protection = static_cast<int>(vma.prot);
@@ -72,7 +73,8 @@ void AddressSpace::seal() {
 void AddressSpace::addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const {
     RangeSet kept = keep;
     for (const PlacedVma& placed : vmas_)
-        kept.add({placed.at, placed.at + placed.size()});
+        if (placed.late != LateWork::Map)
+            kept.add({placed.at, placed.at + placed.size()});
     for (const Range& gap : kept.gaps())
         steps.call(pie::Subject::UnmapOld, gap.start, SYS_munmap, gap.start, gap.size());
 }
@@ -84,6 +86,19 @@ void AddressSpace::addMoveSteps(pie::StepList& steps) const {
         pie::Step& step = steps.call(pie::Subject::MoveMemory, placed.vma->start, SYS_mremap, placed.at, placed.size(),
                                      placed.size(), MREMAP_MAYMOVE | MREMAP_FIXED, placed.vma->start);
         step.check = pie::ResultCheck::Equals;
+    }
+}
+
+void AddressSpace::addLateSteps(pie::StepList& steps) const {
+    for (const PlacedVma& placed : vmas_) {
+        const VmaEntry& vma = *placed.vma;
+        if (placed.late == LateWork::Map)
+            steps
+                .call(pie::Subject::MapMemory, vma.start, SYS_mmap, vma.start, placed.size(), vma.prot,
+                      vma.flags | MAP_FIXED_NOREPLACE, -1, 0)
+                .check = pie::ResultCheck::EqualsFirst;
+        else if (placed.late == LateWork::Protect)
+            steps.call(pie::Subject::ProtectMemory, vma.start, SYS_mprotect, vma.start, placed.size(), vma.prot);
     }
 }
 

@@ -19,6 +19,7 @@
 #include "criu/engine/dump/tasks/sem_undo_queries.hpp"
 #include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
 #include "criu/engine/dump/tasks/thread_queries.hpp"
+#include "criu/engine/mapping_room.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/memory/mappings/policy_queries.hpp"
 #include "criu/pie/enter.hpp"
@@ -116,6 +117,7 @@ private:
             CoreEntry& core = threadEntry(*asked, *traced, *answers, task_.status, leaderSet_, core_, arena);
             context_.policies.store(*answers);
             addProcess(task_, *asked, *answers, traced->mask, core_, buffer_, core, mm_, arena);
+            requireMappingRoom(mm_, task_.describe(), context_.log);
             writeThread(traced->tid, core, arena);
             return;
         }

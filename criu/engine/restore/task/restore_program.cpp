@@ -70,6 +70,7 @@ void RestoreProgram::composeMemory(pie::StepList& steps) {
     in_.space.addUnmapSteps(keep, steps);
     vdso_->addSteps(parkingAt_, steps);
     in_.space.addMoveSteps(steps);
+    in_.space.addLateSteps(steps);
     memory::RangeSet others = vdso_->finalPlaces();
     others.add({area_.start, parkingAt_});
     others.add({data_.base(), area_.end});

@@ -50,7 +50,7 @@ void TaskMemory::build(const RestoreRun& run, const Task& task, TaskFiles& files
     const memory::PageSource& pages = *run.content.pages.at(task.pid);
     const std::optional<memory::CloneFile> clones = run.lazy != nullptr ? run.lazy->fileOf(task) : std::nullopt;
     *space_ = memory::AddressSpace::build(task, pages, creator != nullptr ? *creator->space_ : kNothing, run.mappings,
-                                          files, clones ? &*clones : nullptr, run.log);
+                                          files, clones ? &*clones : nullptr, run.allowedMappings, run.log);
     late_ = std::make_unique<const memory::LazyAreas>(clones                ? clones->areas
                                                       : run.lazy != nullptr ? run.lazy->areasOf(task)
                                                                             : memory::LazyAreas());
