@@ -18,6 +18,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/files/restored_file.hpp"
+#include "criu/files/user_limit.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/device_number.hpp"
@@ -85,8 +86,10 @@ private:
         event.data.u64 = target.data;
         if (hasFired(target))
             event.events |= kAnyReadiness;
-        sys(::epoll_ctl(self, EPOLL_CTL_ADD, static_cast<int>(target.tfd), &event), "add events {:#x} to epoll fd {}",
-            target.events, self);
+        const int result = ::epoll_ctl(self, EPOLL_CTL_ADD, static_cast<int>(target.tfd), &event);
+        if (const int code = errno; result != 0)
+            failAtLimit(code, ENOSPC, fmt::format("add events {:#x} to epoll fd {}", target.events, self),
+                        "fs.epoll.max_user_watches");
         if (hasFired(target))
             fire(self, target);
     }

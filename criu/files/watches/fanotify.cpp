@@ -11,6 +11,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/files/restored_file.hpp"
+#include "criu/files/user_limit.hpp"
 #include "criu/files/watches/fsnotify.hpp"
 #include "criu/files/watches/watched_inode.hpp"
 #include "criu/image/arena.hpp"
@@ -39,8 +40,12 @@ public:
         const int flags = static_cast<int>(entry_.flags);
         // Uses the dumped flags: fdinfo keeps showing FAN_NONBLOCK and FAN_CLOEXEC of the creation, whatever the file's
         // flags are.
-        UniqueFd fd(sys(::fanotify_init(entry_.faflags, entry_.evflags),
-                        "create a fanotify file with flags {:#x} and {:#x}", entry_.faflags, entry_.evflags));
+        UniqueFd fd(::fanotify_init(entry_.faflags, entry_.evflags));
+        if (const int code = errno; !fd)
+            failAtLimit(
+                code, EMFILE,
+                fmt::format("create a fanotify file with flags {:#x} and {:#x}", entry_.faflags, entry_.evflags),
+                "fs.fanotify.max_user_groups");
         sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of a fanotify file", flags);
         opener.provide(FileId{entry_.id}, std::move(fd));
     }

@@ -13,6 +13,7 @@
 #include "criu/files/open_fd.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/files/restored_file.hpp"
+#include "criu/files/user_limit.hpp"
 #include "criu/files/watches/fsnotify.hpp"
 #include "criu/files/watches/watched_inode.hpp"
 #include "criu/image/arena.hpp"
@@ -35,7 +36,9 @@ public:
 
     void open(FileOpener& opener) override {
         const int flags = static_cast<int>(entry_.flags);
-        UniqueFd fd(sys(::inotify_init1(IN_CLOEXEC), "create an inotify file"));
+        UniqueFd fd(::inotify_init1(IN_CLOEXEC));
+        if (!fd)
+            failAtLimit(errno, EMFILE, "create an inotify file", "fs.inotify.max_user_instances");
         sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of an inotify file", flags);
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
@@ -65,8 +68,10 @@ private:
         // CONFIG_CHECKPOINT_RESTORE). Without it, temporary watches use up the numbers between.
         const bool isSet = ::ioctl(self, kSetNextWatch, wanted) == 0;
         for (;;) {
-            const int got = sys(::inotify_add_watch(self, path.c_str(), watch.mask & kMask), "watch inode {} for {:#x}",
-                                watch.i_ino, watch.mask);
+            const int got = ::inotify_add_watch(self, path.c_str(), watch.mask & kMask);
+            if (const int code = errno; got < 0)
+                failAtLimit(code, ENOSPC, fmt::format("watch inode {} for {:#x}", watch.i_ino, watch.mask),
+                            "fs.inotify.max_user_watches");
             if (got == wanted)
                 return;
             if (isSet || got > wanted)
