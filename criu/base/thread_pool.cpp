@@ -27,9 +27,8 @@ ThreadPool::ThreadPool(unsigned threads) {
         for (unsigned i = 0; i < threads; ++i)
             workers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-        // RLIMIT_NPROC is reached: fewer threads do the same work.
-        if (workers_.empty())
-            throw;
+        // The user or control group may have no more tasks (RLIMIT_NPROC, pids.max). Fewer threads do the same work, or
+        // the caller does it.
     }
 }
 
@@ -51,7 +50,10 @@ void ThreadPool::submit(std::function<void()> job) {
             return;
         jobs_.push_back(std::move(job));
     }
-    ready_.notify_one();
+    if (workers_.empty())
+        runAll();
+    else
+        ready_.notify_one();
 }
 
 void ThreadPool::wait() {
@@ -67,26 +69,36 @@ void ThreadPool::work() {
         ready_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
         if (stopping_)
             return;
-        std::function<void()> job = std::move(jobs_.front());
-        jobs_.pop_front();
-        ++running_;
-        lock.unlock();
-        std::exception_ptr failure;
-        try {
-            job();
-        } catch (...) {
-            failure = std::current_exception();
-        }
-        job = nullptr;
-        lock.lock();
-        --running_;
-        if (failure && !failure_) {
-            failure_ = failure;
-            jobs_.clear();
-        }
-        if (jobs_.empty() && running_ == 0)
-            idle_.notify_all();
+        runNext(lock);
     }
+}
+
+void ThreadPool::runAll() {
+    std::unique_lock lock(mutex_);
+    while (!jobs_.empty())
+        runNext(lock);
+}
+
+void ThreadPool::runNext(std::unique_lock<std::mutex>& lock) {
+    std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    ++running_;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+        job();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    job = nullptr;
+    lock.lock();
+    --running_;
+    if (failure && !failure_) {
+        failure_ = failure;
+        jobs_.clear();
+    }
+    if (jobs_.empty() && running_ == 0)
+        idle_.notify_all();
 }
 
 }  // namespace criu

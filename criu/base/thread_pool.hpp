@@ -17,7 +17,7 @@ unsigned availableCores() noexcept;
 
 /// Worker threads that run jobs in submission order. After the first exception the pool drops all jobs that haven't
 /// started, and wait() throws the exception. The destructor drops such jobs too and joins all threads, so a later
-/// fork(2) is safe.
+/// fork(2) is safe. If no thread can be created submit() runs the job.
 class ThreadPool {
 public:
     explicit ThreadPool(unsigned threads);
@@ -34,6 +34,8 @@ public:
 
 private:
     void work();
+    void runAll();
+    void runNext(std::unique_lock<std::mutex>& lock);
 
     std::mutex mutex_;
     std::condition_variable ready_;

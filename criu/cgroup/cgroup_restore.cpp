@@ -97,6 +97,34 @@ int removeGroup(int root, const std::string& path, const Inode& inode) {
     }
 }
 
+bool countsTasks(const std::string& controllers) {
+    return controllers.empty() || (',' + controllers + ',').find(",pids,") != std::string::npos;
+}
+
+struct LackOfTasks {
+    std::uint64_t current;
+    std::uint64_t most;
+};
+
+/// Returns nothing if a group has room for `count` more tasks. A dumped tree counts until its processes are reaped, so
+/// criu waits for that.
+std::optional<LackOfTasks> findLackOfTasks(int group, std::uint64_t count) {
+    constexpr int kTries = 200;
+    constexpr useconds_t kPause = 10'000;
+    for (int tries = 1;; ++tries) {
+        const auto most = readProperty(group, "pids.max");
+        const auto current = readProperty(group, "pids.current");
+        if (!most || !current || most->value == "max")
+            return std::nullopt;
+        const LackOfTasks found{std::stoull(current->value), std::stoull(most->value)};
+        if (found.current + count <= found.most)
+            return std::nullopt;
+        if (tries == kTries)
+            return found;
+        ::usleep(kPause);
+    }
+}
+
 void setOwner(int fd, const CgroupPerms* permissions, std::string_view what) {
     if (permissions == nullptr)
         return;
@@ -285,6 +313,31 @@ void CgroupRestore::require(std::uint32_t set) const {
         throw error;
     }
     (void)membersOf(set);
+}
+
+void CgroupRestore::requireRoomForTasks(const std::map<std::uint32_t, std::size_t>& counts) {
+    if (!image_)
+        return;
+    std::map<std::pair<std::string, std::string>, std::uint64_t> wanted;  // by controllers and path
+    for (const auto& [set, count] : counts)
+        for (const Member& member : membersOf(set == 0 ? ownSet_ : set))
+            if (countsTasks(member.controllers))
+                for (std::size_t end = 1; end != std::string::npos && member.path != "/";) {
+                    end = member.path.find('/', end + 1);
+                    wanted[{member.controllers, member.path.substr(0, end)}] += count;
+                }
+    for (const auto& [group, count] : wanted) {
+        const auto& [controllers, path] = group;
+        const UniqueFd fd(::openat(hierarchies_->root(controllers), relative(path).c_str(),
+                                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        const auto lack = fd ? findLackOfTasks(fd.get(), count) : std::nullopt;
+        if (!lack)
+            continue;
+        Error error(EAGAIN, fmt::format("{} has {} tasks and may have {} (pids.max), and a restore wants {} more",
+                                        label(controllers, path), lack->current, lack->most, count));
+        error.addHint("raise pids.max of that group for the time of the restore");
+        throw error;
+    }
 }
 
 const std::vector<CgroupRestore::Member>& CgroupRestore::membersOf(std::uint32_t set) const {

@@ -75,6 +75,9 @@ public:
     /// Throws Error if the images lack this set. 0 means that a process stays in the groups of its creator.
     void require(std::uint32_t set) const;
 
+    /// Throws Error if a group that exists has no room for the tasks of the tree (pids.max). `counts`: by set.
+    void requireRoomForTasks(const std::map<std::uint32_t, std::size_t>& counts);
+
     /// Creates missing groups as --manage-cgroups allows. Processes inherit descriptors through `store`.
     void create(kernel::FdStore& store);
 

@@ -95,11 +95,21 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
         const pid_t pid = clonePid(numbers, flags);
         if (pid >= 0)
             return pid;
-        if (errno != EEXIST)
-            failErrno("create process {}", wanted);
-        auto holder = holderOf(wanted);
+        const int code = errno;
         const auto waited = Clock::now() - begin;
         const bool moments = waited < kMoments;
+        if (code == EAGAIN && moments) {  // threads of criu that read memory end soon
+            std::this_thread::sleep_for(kPause);
+            continue;
+        }
+        if (code != EEXIST) {
+            Error error(code, fmt::format("create process {}", wanted));
+            if (code == EAGAIN)
+                error.addHint(
+                    "raise pids.max of its control groups, or the limit of processes of its user (ulimit -u)");
+            throw error;
+        }
+        auto holder = holderOf(wanted);
         if (!moments && !holder)
             holder = memberOf(wanted);
         if (waited < kPatience && (!holder || isEnding(*holder))) {  // no holder: it has just ended

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "criu/base/mapping.hpp"
 #include "criu/base/ready_wait.hpp"
@@ -19,6 +20,7 @@
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/image/record.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
+#include "criu/model/birth_plan.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/inventory.hpp"
 
@@ -86,6 +88,17 @@ void PlannedRestore::requireGroups() {
     for (const auto& task : tree().tasks)
         for (const model::Thread& thread : task->threads)
             cgroups.require(cgroup::setOf(**thread.core));
+    std::map<std::uint32_t, std::size_t> counts;
+    for (const model::Birth& birth : births.all()) {
+        // Helpers and zombies stay in the groups of their creators.
+        const model::Birth* owner = &birth;
+        while (setOfProcess(*this, owner->pid) == 0 && owner->creator)
+            owner = &births.of(owner->creator);
+        const auto task = tree().byPid.find(birth.pid);
+        const bool alive = task != tree().byPid.end() && task->second->alive();
+        counts[setOfProcess(*this, owner->pid)] += alive ? task->second->threads.size() : 1;
+    }
+    cgroups.requireRoomForTasks(counts);
 }
 
 void PlannedRestore::visitGroups() {
