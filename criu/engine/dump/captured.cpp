@@ -20,6 +20,7 @@
 #include "criu/engine/dump/tasks/dump_task.hpp"
 #include "criu/engine/dump/tasks/landlock_check.hpp"
 #include "criu/engine/dump/tasks/sem_undo_queries.hpp"
+#include "criu/engine/fuse_guarded_run.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/files/file_kind_dump.hpp"
@@ -63,16 +64,17 @@ public:
     void release(model::FinalState state) noexcept { files_.release(finalTaskStateOf(state)); }
 
 private:
+    void prepareLandlockCheck();
     void captureTables();
     void captureProcesses();
-    void captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock,
-                        AdjustmentQuestions& adjustments);
+    void captureProcess(FrozenTask& task, std::uint32_t number, AdjustmentQuestions& adjustments);
     void captureContents();
 
     ExaminedPhase& examined_;
     FrozenPhase& frozen_;
     const std::optional<std::size_t> onlineCpus_ = kernel::onlineCpus();
     DumpMemory memory_;
+    std::optional<LandlockCheck> landlock_;
     FileCollector files_;
     task::SeccompDump seccomp_;
     DumpMemory::Amounts amounts_;
@@ -93,10 +95,22 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
     for (const std::uint32_t id : examined.surroundings().sharedMemory)
         memory_.reserve(id);
     frozen_.log().stage("processes");
+    prepareLandlockCheck();
     memory_.lookAhead(frozen_.tree());
     captureTables();
     captureProcesses();
     captureContents();
+}
+
+void CapturedPhase::Capture::prepareLandlockCheck() {
+    landlock_.emplace(frozen_.log());
+    if (examined_.answered().devices.empty())
+        return;
+    for (auto& task : frozen_.tree().tasks()) {
+        const ErrorContext context([&] { return task->describe(); });
+        if (task->alive())
+            landlock_->prepare(*task);
+    }
 }
 
 /// All descriptors come before memory, which may be mapped from somebody else's.
@@ -112,7 +126,6 @@ void CapturedPhase::Capture::captureTables() {
 }
 
 void CapturedPhase::Capture::captureProcesses() {
-    LandlockCheck landlock(frozen_.log());
     AdjustmentQuestions adjustments(frozen_.stop(), frozen_.log());
     std::uint32_t number = 1;  // that of criu
     for (auto& task : frozen_.tree().tasks()) {
@@ -120,17 +133,18 @@ void CapturedPhase::Capture::captureProcesses() {
         {
             const ErrorContext context([&] { return task->describe(); });
             if (task->alive())
-                captureProcess(*task, ++number, landlock, adjustments);
+                captureProcess(*task, ++number, adjustments);
             else
                 dumpDead(*task, frozen_.images());
         }
     }
     adjustments.finish();
+    // A pid namespace can't end while it holds a child of the check.
+    landlock_.reset();
 }
 
 /// `number`: of what the process shares with no other.
-void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, LandlockCheck& landlock,
-                                            AdjustmentQuestions& adjustments) {
+void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, AdjustmentQuestions& adjustments) {
     frozen_.log().info("Dumping {}", task.describe());
     const std::uint32_t table = files_.addTable(task);  // which it knows already
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
@@ -145,7 +159,7 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     const std::map<std::uint32_t, FsEntry> paths = threadPaths(task, files_);
     sawUnsharedThreads_ = sawUnsharedThreads_ || !task.objects.empty();
     dumpCores(task,
-              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, landlock, adjustments, *around.cgroups,
+              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, adjustments, *around.cgroups,
                frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
                around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory.policies, paths},
               memory.mm);

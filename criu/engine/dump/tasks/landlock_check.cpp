@@ -53,6 +53,7 @@ class LandlockCheck::Part {
 public:
     explicit Part(Log& log) : log_(log), home_(kernel::readNamespaceIds(kernel::ProcDir().self())) {}
 
+    void prepare(FrozenTask& task);
     std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data);
     void requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer);
 
@@ -90,6 +91,12 @@ const LandlockClone& LandlockCheck::Part::witnessFor(FrozenTask& task, const Ide
         witness.obstacle = error.what();
     }
     return witness;
+}
+
+void LandlockCheck::Part::prepare(FrozenTask& task) {
+    kernel::ProcBuffer buffer;
+    for (const compel::FrozenThread& thread : task.process->threads())
+        (void)witnessFor(task, identityOf(task, kernel::readThreadStatus(task.dir, thread.tracee.tid(), buffer)));
 }
 
 std::uint64_t LandlockCheck::Part::ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data) {
@@ -144,6 +151,11 @@ void LandlockCheck::Part::requireOutsideDomain(FrozenTask& task, compel::Tracee&
 LandlockCheck::LandlockCheck(Log& log) : part_(kernel::hasLandlock() ? std::make_unique<Part>(log) : nullptr) {}
 
 LandlockCheck::~LandlockCheck() = default;
+
+void LandlockCheck::prepare(FrozenTask& task) {
+    if (part_)
+        part_->prepare(task);
+}
 
 std::uint64_t LandlockCheck::ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data) {
     return part_ ? part_->ask(task, steps, data) : 0;

@@ -36,6 +36,11 @@ public:
     LandlockCheck(const LandlockCheck&) = delete;
     LandlockCheck& operator=(const LandlockCheck&) = delete;
 
+    /// Makes the children for all threads of a process. A child closes its copies of criu's descriptors, and a FUSE
+    /// server that is asked about one (FUSE_FLUSH) may never answer. So this comes before criu has descriptors of such
+    /// files.
+    void prepare(FrozenTask& task);
+
     /// A thread's question. Returns where its answer will be; 0: nothing is asked.
     [[nodiscard]] std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data);
 
