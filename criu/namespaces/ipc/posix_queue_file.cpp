@@ -30,7 +30,8 @@ public:
 
     void open(files::FileOpener& opener) override {
         const int flags = static_cast<int>(entry_.flags);
-        UniqueFd fd(sys(::mq_open(fmt::format("/{}", entry_.name).c_str(), (flags & O_ACCMODE) | O_CLOEXEC), "open {}",
+        // The kernel makes each descriptor of a queue close-on-exec. O_CLOEXEC only adds itself to what F_GETFL shows.
+        UniqueFd fd(sys(::mq_open(fmt::format("/{}", entry_.name).c_str(), flags & (O_ACCMODE | O_CLOEXEC)), "open {}",
                         describe()));
         sys(::fcntl(fd.get(), F_SETFL, flags), "set flags {:#o} of {}", flags, describe());
         if (entry_.pos != 0)
@@ -66,7 +67,7 @@ public:
         auto& out = *dump.arena().make<PosixQueueFileEntry>();
         entry.posix_queue = &out;
         out.id = entry.id;
-        out.flags = file.statusFlags();
+        out.flags = static_cast<std::uint32_t>(sys(::fcntl(file.copy.get(), F_GETFL), "read flags of {}", file.describe()));
         out.fown = dump.owner(file);
         out.name = dump.arena().string(queues_->nameOf(file));
         out.has_pos = 1;
