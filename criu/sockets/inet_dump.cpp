@@ -192,6 +192,7 @@ InetSkEntry& InetDump::prepare(const files::OpenFd& file, Arena& arena) {
     out.flags = file.statusFlags();
     out.fown = files::readOwner(fd, arena);
     out.uid = file.stat.st_uid;
+    out.gid = file.stat.st_gid;
 
     const kernel::InetSocketInfo* const listed = find(file, type, out.ino);
     const InetConnection ends = endsOf(fd, type, listed);
@@ -211,6 +212,8 @@ void InetDump::add(const files::OpenFd& file, FileEntry& entry, files::FileDump&
     refuseUnknown(file, type);
     out.uid = dump.ids().innerUid(out.uid);
     out.has_uid = out.uid != 0 && out.uid != model::IdMap::kNone;
+    out.gid = dump.ids().innerGid(out.gid);
+    out.has_gid = out.gid != 0 && out.gid != model::IdMap::kNone;
     files::translateOwner(*out.fown, dump.ids(), dump.pids());
     entry.isk = &out;
     out.id = entry.id;

@@ -181,8 +181,10 @@ void RestoredInet::bind(int socket, std::uint32_t device) const {
 }
 
 void RestoredInet::finishOpen(int socket, files::FileOpener& opener) const {
-    if (entry_.has_uid != 0 && entry_.uid != 0 && ::fchown(socket, entry_.uid, static_cast<gid_t>(-1)) != 0)
-        opener.log().warn("{}: the owner can't be set to uid {}", describe(), entry_.uid);
+    const uid_t uid = entry_.has_uid != 0 ? entry_.uid : 0;
+    const gid_t gid = entry_.has_gid != 0 ? entry_.gid : 0;
+    if ((uid != 0 || gid != 0) && ::fchown(socket, uid, gid) != 0)
+        opener.log().warn("{}: the owner can't be set to uid {} and gid {}", describe(), uid, gid);
     restoreInetOptions(socket, entry_, opener.log());
     SkOptsEntry options = *entry_.opts;
     // complete() sets SO_REUSEADDR and SO_REUSEPORT.
