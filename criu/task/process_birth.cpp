@@ -16,6 +16,7 @@
 #include "criu/kernel/proc/pid_limit.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
+#include "criu/kernel/proc/status.hpp"
 #include "criu/model/nested_pids.hpp"
 
 namespace criu::engine {
@@ -45,11 +46,44 @@ pid_t clonePid(const std::vector<pid_t>& pids, std::uint64_t flags) {
     return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
 
-/// Returns the process that has a pid. Empty if there is none: the number may be only a group or session, or free.
-std::optional<kernel::TaskStat> holderOf(pid_t pid) {
+/// Returns whether /proc has the pids of this pid namespace. True if that can't be known.
+bool hasPidsOf(const kernel::ProcDir& proc, const std::string& space) {
     try {
+        return proc.open(1).readLink("ns/pid") == space;
+    } catch (const Error&) {
+        return true;
+    }
+}
+
+/// Returns the process that a pid namespace calls `pid`. The /proc is that of a pid namespace above.
+std::optional<kernel::TaskStat> holderIn(const kernel::ProcDir& proc, const std::string& space, pid_t pid) {
+    kernel::ProcBuffer buffer;
+    for (const pid_t candidate : proc.processes()) {
+        try {
+            const kernel::ProcPid process = proc.open(candidate);
+            if (kernel::readStatus(process, buffer).innermostPid() != pid || process.readLink("ns/pid") != space)
+                continue;
+            kernel::TaskStat found = kernel::readStat(process, buffer);
+            found.pid = pid;
+            return found;
+        } catch (const Error&) {
+            // The process has ended.
+        }
+    }
+    return std::nullopt;
+}
+
+/// Returns the process that has a pid; nullopt if none can be found. Then the pid may be the number of a group or session,
+/// or be free. `nested`: the pid is one of the namespace of /proc, and children are created below that. Otherwise it is
+/// one of the namespace of children, which --inherit-fd may have given.
+std::optional<kernel::TaskStat> holderOf(pid_t pid, bool nested) {
+    try {
+        const kernel::ProcDir proc;
         kernel::ProcBuffer buffer;
-        return kernel::readStat(kernel::ProcDir().open(pid), buffer);
+        if (!nested)
+            if (const std::string space = proc.self().readLink("ns/pid_for_children"); !hasPidsOf(proc, space))
+                return holderIn(proc, space, pid);
+        return kernel::readStat(proc.open(pid), buffer);
     } catch (const Error&) {
         return std::nullopt;
     }
@@ -65,7 +99,7 @@ bool isEnding(const kernel::TaskStat& task) {
 /// Returns a process whose group or session has this number; empty if there is none.
 std::optional<kernel::TaskStat> memberOf(pid_t number) {
     for (const pid_t pid : kernel::ProcDir().processes()) {
-        const auto task = holderOf(pid);
+        const auto task = holderOf(pid, true);
         if (task && (task->pgrp == number || task->session == number))
             return task;
     }
@@ -83,7 +117,6 @@ std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
 }  // namespace
 
 pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
-    // /proc usually shows the pid namespace of the tree's root, in which all processes of the tree have a pid.
     const pid_t wanted = numbers.back();
     using Clock = std::chrono::steady_clock;
     constexpr auto kMoments = std::chrono::seconds(2);
@@ -109,7 +142,7 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
                     "raise pids.max of its control groups, or the limit of processes of its user (ulimit -u)");
             throw error;
         }
-        auto holder = holderOf(wanted);
+        auto holder = holderOf(wanted, numbers.size() > 1);
         if (!moments && !holder)
             holder = memberOf(wanted);
         if (waited < kPatience && (!holder || isEnding(*holder))) {  // no holder: it has just ended
