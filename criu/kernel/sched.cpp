@@ -11,29 +11,11 @@
 
 namespace criu::kernel {
 
-namespace {
-
-/// struct sched_attr. <linux/sched/types.h> can't be included together with <sched.h>.
-struct KernelAttributes {
-    std::uint32_t size;
-    std::uint32_t policy;
-    std::uint64_t flags;
-    std::int32_t nice;
-    std::uint32_t priority;
-    std::uint64_t runtime;
-    std::uint64_t deadline;
-    std::uint64_t period;
-    std::uint32_t utilMin;
-    std::uint32_t utilMax;
-};
-static_assert(sizeof(KernelAttributes) == 56);
-
-}  // namespace
-
 SchedAttributes schedAttributes(pid_t tid) {
-    KernelAttributes raw{};
+    KernelSchedAttributes raw{};
     sys(::syscall(SYS_sched_getattr, tid, &raw, sizeof(raw), 0), "get scheduling attributes of {}", tid);
-    return {raw.policy, raw.flags, raw.nice, raw.priority, raw.runtime, raw.deadline, raw.period};
+    return {raw.policy,   raw.flags,  raw.nice,    raw.priority, raw.runtime,
+            raw.deadline, raw.period, raw.utilMin, raw.utilMax};
 }
 
 int niceValue(pid_t tid) {

@@ -28,7 +28,25 @@ struct SchedAttributes {
     std::uint64_t runtime = 0;
     std::uint64_t deadline = 0;
     std::uint64_t period = 0;
+    /// Utilization clamps. `utilMax` is 0 if the kernel has none (CONFIG_UCLAMP_TASK).
+    std::uint32_t utilMin = 0;
+    std::uint32_t utilMax = 0;
 };
+
+/// struct sched_attr of sched_setattr(2). <linux/sched/types.h> can't be included together with <sched.h>.
+struct KernelSchedAttributes {
+    std::uint32_t size;
+    std::uint32_t policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime;
+    std::uint64_t deadline;
+    std::uint64_t period;
+    std::uint32_t utilMin;
+    std::uint32_t utilMax;
+};
+static_assert(sizeof(KernelSchedAttributes) == 56);
 
 [[nodiscard]] SchedAttributes schedAttributes(pid_t tid);
 

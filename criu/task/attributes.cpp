@@ -135,14 +135,13 @@ void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
         restorePrivilegedAttributes(core, self);
 }
 
-void restorePersonality(const TaskCoreEntry& core, pie::StepList& steps) {
+void restorePersonality(std::uint32_t personality, pie::StepList& steps) {
     // The call returns the previous personality, so any result is accepted.
-    steps.call(pie::Subject::Personality, core.personality, SYS_personality, core.personality).check =
-        pie::ResultCheck::Any;
+    steps.call(pie::Subject::Personality, personality, SYS_personality, personality).check = pie::ResultCheck::Any;
 }
 
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {
-    restorePersonality(core, steps);
+    restorePersonality(core.personality, steps);
     // Bits of the mask are the commands that register.
     for (unsigned command = 0; core.has_membarrier_registration_mask != 0 && command < 32; ++command)
         if ((core.membarrier_registration_mask >> command & 1U) != 0)

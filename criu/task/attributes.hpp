@@ -45,7 +45,7 @@ void restorePrivilegedAttributes(const TaskCoreEntry& core, const kernel::ProcPi
 std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool leadsSession);
 
 /// Adds steps that restore the personality.
-void restorePersonality(const TaskCoreEntry& core, pie::StepList& steps);
+void restorePersonality(std::uint32_t personality, pie::StepList& steps);
 
 /// Adds steps that run when memory is in place.
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps);

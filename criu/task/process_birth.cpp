@@ -73,9 +73,9 @@ std::optional<kernel::TaskStat> holderIn(const kernel::ProcDir& proc, const std:
     return std::nullopt;
 }
 
-/// Returns the process that has a pid; nullopt if none can be found. Then the pid may be the number of a group or session,
-/// or be free. `nested`: the pid is one of the namespace of /proc, and children are created below that. Otherwise it is
-/// one of the namespace of children, which --inherit-fd may have given.
+/// Returns the process that has a pid; nullopt if none can be found. Then the pid may be the number of a group or
+/// session, or be free. `nested`: the pid is one of the namespace of /proc, and children are created below that.
+/// Otherwise it is one of the namespace of children, which --inherit-fd may have given.
 std::optional<kernel::TaskStat> holderOf(pid_t pid, bool nested) {
     try {
         const kernel::ProcDir proc;

@@ -26,9 +26,14 @@ bool isRealTime(std::uint32_t policy) {
     return plain(policy) == SCHED_FIFO || plain(policy) == SCHED_RR;
 }
 
-constexpr std::uint32_t kDeadline = 6;     // SCHED_DEADLINE
-constexpr std::uint64_t kResetOnFork = 1;  // SCHED_FLAG_RESET_ON_FORK
-constexpr int kIoOfProcess = 1;            // IOPRIO_WHO_PROCESS: a thread
+bool isFair(std::uint32_t policy) {
+    return plain(policy) == SCHED_OTHER || plain(policy) == SCHED_BATCH || plain(policy) == SCHED_IDLE;
+}
+
+constexpr std::uint32_t kMostUtilization = 1024;  // SCHED_CAPACITY_SCALE
+constexpr std::uint32_t kDeadline = 6;            // SCHED_DEADLINE
+constexpr std::uint64_t kResetOnFork = 1;         // SCHED_FLAG_RESET_ON_FORK
+constexpr int kIoOfProcess = 1;                   // IOPRIO_WHO_PROCESS: a thread
 
 /// True if a stored mask permits all processors.
 bool isUnbound(std::span<const std::byte> affinity) {
@@ -42,7 +47,45 @@ struct Change {
     std::vector<std::byte> affinity;
     std::optional<std::uint32_t> policy;
     std::uint32_t priority = 0;  ///< set together with the policy
+    std::optional<kernel::KernelSchedAttributes> slice;
+    std::optional<kernel::KernelSchedAttributes> clamps;
 };
+
+/// The kernel doesn't tell whether a thread has chosen its clamps; these are the values of one that hasn't.
+bool hasUsualClamps(const Scheduling& now) {
+    return now.utilMax == 0 ||
+           (now.utilMax == kMostUtilization && now.utilMin == (isRealTime(now.policy) ? kMostUtilization : 0));
+}
+
+/// sched_setattr(2) sets policy, nice value and slice together, so this repeats the policy and the nice value.
+std::optional<kernel::KernelSchedAttributes> sliceOf(const ThreadCoreEntry& core, const Scheduling& now) {
+    if (core.has_sched_slice == 0 || core.sched_slice == now.slice)
+        return std::nullopt;
+    const std::uint32_t policy = core.has_sched_policy != 0 ? core.sched_policy : now.policy;
+    if (!isFair(policy))
+        return std::nullopt;
+    kernel::KernelSchedAttributes wanted{};
+    wanted.size = sizeof(wanted);
+    wanted.policy = plain(policy);
+    wanted.flags = policy != plain(policy) ? kResetOnFork : 0;
+    wanted.nice = core.has_sched_nice != 0 ? core.sched_nice : now.nice;
+    wanted.runtime = core.sched_slice;
+    return wanted;
+}
+
+std::optional<kernel::KernelSchedAttributes> clampsOf(const ThreadCoreEntry& core, const Scheduling& now) {
+    if (core.has_util_min == 0 || core.has_util_max == 0 || now.utilMax == 0 ||
+        (core.util_min == now.utilMin && core.util_max == now.utilMax))
+        return std::nullopt;
+    constexpr std::uint64_t kKeepOthers = 0x18;  // SCHED_FLAG_KEEP_ALL
+    constexpr std::uint64_t kClamps = 0x60;      // SCHED_FLAG_UTIL_CLAMP
+    kernel::KernelSchedAttributes wanted{};
+    wanted.size = sizeof(wanted);
+    wanted.flags = kKeepOthers | kClamps;
+    wanted.utilMin = core.util_min;
+    wanted.utilMax = core.util_max;
+    return wanted;
+}
 
 Change changeTo(const ThreadCoreEntry& core, const Scheduling& now) {
     Change change;
@@ -64,6 +107,8 @@ Change changeTo(const ThreadCoreEntry& core, const Scheduling& now) {
         change.policy = policy;
         change.priority = priority;
     }
+    change.slice = sliceOf(core, now);
+    change.clamps = clampsOf(core, now);
     return change;
 }
 
@@ -77,6 +122,10 @@ Scheduling Scheduling::of(HostPid tid) {
         now.policy |= SCHED_RESET_ON_FORK;
     now.priority = attributes.priority;
     now.nice = kernel::niceValue(tid.value);
+    if (isFair(now.policy))
+        now.slice = attributes.runtime;
+    now.utilMin = attributes.utilMin;
+    now.utilMax = attributes.utilMax;
     now.ioPriority = static_cast<std::uint32_t>(
         sys(::syscall(SYS_ioprio_get, kIoOfProcess, tid.value), "read I/O priority of thread {}", tid));
     now.affinity = kernel::cpuAffinity(tid.value);
@@ -95,6 +144,16 @@ void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadC
     }
     core.has_sched_nice = 1;
     core.sched_nice = now.nice;
+    // A thread that has chosen none has the slice of this system, as criu itself.
+    if (now.slice != 0 && now.slice != Scheduling::of(HostPid()).slice) {
+        core.has_sched_slice = 1;
+        core.sched_slice = now.slice;
+    }
+    if (!hasUsualClamps(now)) {
+        core.has_util_min = core.has_util_max = 1;
+        core.util_min = now.utilMin;
+        core.util_max = now.utilMax;
+    }
     core.has_io_priority = 1;
     core.io_priority = now.ioPriority;
     std::size_t allowed = 0;
@@ -126,6 +185,9 @@ void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::
         param.sched_priority = static_cast<int>(change.priority);
         steps.call(pie::Subject::Scheduler, *change.policy, SYS_sched_setscheduler, 0, *change.policy, data.put(param));
     }
+    for (const auto& wanted : {change.slice, change.clamps})
+        if (wanted)
+            steps.call(pie::Subject::Scheduler, wanted->policy, SYS_sched_setattr, 0, data.put(*wanted), 0);
 }
 
 void applyScheduling(HostPid tid, const ThreadCoreEntry& core) {
@@ -144,6 +206,9 @@ void applyScheduling(HostPid tid, const ThreadCoreEntry& core) {
         sys(::sched_setscheduler(tid.value, static_cast<int>(*change.policy), &param),
             "set scheduling policy {} and priority {} of thread {}", *change.policy, change.priority, tid);
     }
+    for (const auto& wanted : {change.slice, change.clamps})
+        if (wanted)
+            sys(::syscall(SYS_sched_setattr, tid.value, &*wanted, 0), "set slice or clamps of thread {}", tid);
 }
 
 }  // namespace criu::task

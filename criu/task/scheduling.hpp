@@ -18,6 +18,9 @@ struct Scheduling {
     std::uint32_t policy = 0;
     std::uint32_t priority = 0;  ///< priority of a real-time policy
     std::int32_t nice = 0;
+    std::uint64_t slice = 0;              ///< nanoseconds, of the fair policies (Linux 6.12)
+    std::uint32_t utilMin = 0;            ///< utilization clamps
+    std::uint32_t utilMax = 0;            ///< 0: the kernel has no clamps
     std::uint32_t ioPriority = 0;         ///< as ioprio_get(2) returns it
     std::vector<std::uint64_t> affinity;  ///< as kernel::cpuAffinity() returns it
     friend bool operator==(const Scheduling&, const Scheduling&) = default;

@@ -142,6 +142,14 @@ void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_
     }
 }
 
+void addPersonality(const FrozenTask& task, HostPid tid, ThreadCoreEntry& thread) {
+    const std::uint32_t own = kernel::readPersonality(task.dir.thread(tid.value));
+    if (own == kernel::readPersonality(task.dir))
+        return;
+    thread.has_personality = 1;
+    thread.personality = own;
+}
+
 void addLabel(const FrozenTask& task, HostPid tid, CoreEntry& core, Arena& arena) {
     if (task.labels == task::LabelModule::None)
         return;

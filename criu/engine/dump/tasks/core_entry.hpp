@@ -78,6 +78,9 @@ void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteDat
 void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_t, FsEntry>& paths,
                 ThreadCoreEntry& thread, Arena& arena);
 
+/// Adds the personality of a thread, if it isn't that of the leader.
+void addPersonality(const FrozenTask& task, HostPid tid, ThreadCoreEntry& thread);
+
 /// Adds the label of a thread to its entry.
 void addLabel(const FrozenTask& task, HostPid tid, CoreEntry& core, Arena& arena);
 

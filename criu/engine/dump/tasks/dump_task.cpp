@@ -130,6 +130,7 @@ private:
                 threadEntry(*questions, *traced, *answers, status, setOf(traced->tid, buffer), core_, arena);
             if (questions->objects != nullptr)
                 addObjects(*questions->objects, context_.threadPaths, *core.thread_core, arena);
+            addPersonality(task_, traced->tid, *core.thread_core);
             core.thread_core->has_blk_sigset = 1;
             core.thread_core->blk_sigset = traced->mask;
             writeThread(traced->tid, core, arena);

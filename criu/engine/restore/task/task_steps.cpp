@@ -43,6 +43,9 @@ TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const Threa
       earlyBegun_(data.reserve(sizeof(std::uint32_t))),
       earlyGo_(data.reserve(sizeof(std::uint32_t))) {
     const std::set<TreePid> early = model::earlyThreads(task);
+    personalities_ = std::any_of(task.threads.begin(), task.threads.end(), [](const model::Thread& thread) {
+        return (*thread.core)->thread_core->has_personality != 0;
+    });
     for (std::size_t i = 0; i < task.threads.size(); ++i)
         if (early.contains(task.threads[i].tid))
             early_.insert(i);
@@ -58,6 +61,9 @@ void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps)
     const ThreadCoreEntry& own = *core.thread_core;
     task::restoreThreadState(core, steps, data_);
     task::restoreThreadControls(own, steps, data_);
+    // A thread has the personality of the one that creates it.
+    if (personalities_)
+        task::restorePersonality(own.has_personality != 0 ? own.personality : task_.core().tc->personality, steps);
     task::restoreSignalStack(own, steps, data_);
     if (!run_.surroundings.ids.isOwnNamespace())  // else the coordinator sets it, because the process may not
         task::restoreScheduling(own, run_.start.scheduling, steps, data_);
@@ -100,7 +106,7 @@ void TaskSteps::addEarly(const model::ThreadBirth& birth, std::span<const pie::T
     pie::StepList steps;
     steps.add(pie::Op::FutexAdd, pie::Subject::Thread, 0, earlyBegun_, 1);
     steps.add(pie::Op::FutexWait, pie::Subject::Thread, 0, earlyGo_, 1);
-    task::restorePersonality(*task_.core().tc, steps);
+    task::restorePersonality(task_.core().tc->personality, steps);
     const std::uint64_t program = placeThread(birth, spawned, steps);
     earlyPrograms_.push_back(
         {task_.threads[birth.thread].tid, program, data_.reserve(pie::kStackSize) + pie::kStackSize});

@@ -82,6 +82,7 @@ private:
     std::uint64_t earlyBegun_;     ///< futex word: number of early threads that have begun
     std::uint64_t earlyGo_;        ///< futex word: 1 when early threads may continue
     std::set<std::size_t> early_;  ///< indices of early threads
+    bool personalities_ = false;   ///< true if not all threads have the leader's personality
     std::vector<EarlyProgram> earlyPrograms_;
 };
 
