@@ -12,9 +12,9 @@
 namespace criu::engine {
 namespace {
 
-constexpr int kGraceMs = 3000;  // between asking a program to end and making it
+constexpr int kGraceMs = 3000;  // time between SIGTERM and SIGKILL for a program
 
-/// How a program is started: with the signals criu itself was started with.
+/// Attributes that start a program with the signal mask and signal actions that criu was started with.
 class SpawnAttributes {
 public:
     explicit SpawnAttributes(const sigset_t& mask) {
@@ -37,7 +37,7 @@ private:
     posix_spawnattr_t attributes_{};
 };
 
-/// A running program. It is ended if nobody waited for it.
+/// A running program. The destructor ends it unless reap() was called.
 class Child {
 public:
     explicit Child(pid_t pid)
@@ -53,10 +53,11 @@ public:
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
-    /// Waits for the end of the program; false when `stop` became readable, or the time (-1: none) was up, before.
+    /// Waits for the end of the program. Returns false if `stop` became readable or the time was up before; -1 waits
+    /// without a limit.
     bool ended(int stop, int timeoutMs) const noexcept {
         if (!fd_)
-            return true;  // no pidfd to be had: reap() does the waiting
+            return true;  // pidfd_open() failed: reap() waits
         pollfd waiting[2] = {{fd_.get(), POLLIN, 0}, {stop, POLLIN, 0}};
         int count;
         do {
@@ -65,7 +66,7 @@ public:
         return waiting[0].revents != 0;
     }
 
-    /// Exit status, 128 + signal for a violent end.
+    /// Returns the exit status, or 128 + signal if a signal killed the program.
     int reap() noexcept {
         int status = 0;
         while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -10,18 +10,19 @@
 
 namespace criu::engine {
 
-/// The programs of --action-script, run at every stage. They get no arguments but an environment that says what is
-/// going on: CRTOOLS_SCRIPT_ACTION, the stage's name; CRTOOLS_IMAGE_DIR, a path to the images directory that is good
-/// while criu runs; CRTOOLS_INIT_PID, the root's pid once it is known.
+/// Runs the programs of --action-script at every stage. The programs get no arguments, only an environment:
+/// - CRTOOLS_SCRIPT_ACTION: name of the stage
+/// - CRTOOLS_IMAGE_DIR: path to the images directory, valid while criu runs
+/// - CRTOOLS_INIT_PID: pid of the root, once criu knows it
 class ActionScripts : public model::StageListener {
 public:
-    /// `programs` in the order given by the user, searched for in $PATH.
+    /// `programs` are in the order of the command line. criu searches for them in $PATH.
     ActionScripts(std::span<const std::string> programs, StopRequest& stop, Log& log) noexcept
         : programs_(programs), stop_(stop), log_(log) {}
 
-    /// Runs all programs, the last given first, one after the other, whatever they return. Returns their exit statuses
-    /// or'ed (128 + signal for one that was killed); 0 without programs. Throws Error when one can't be started, or a
-    /// stop is asked for meanwhile (the program is ended then).
+    /// Runs all programs one after the other, in reverse order, whatever status they return. Returns all exit statuses
+    /// combined by OR (128 + signal for a killed program), or 0 without programs. Throws Error if a program can't be
+    /// started. A stop request ends the running program and throws Error.
     int reached(const model::StageEvent& event) override;
 
 private:

@@ -43,7 +43,7 @@ bool isOneOf(const Client& client, gid_t gid) {
     return gid == client.gid || std::find(client.groups.begin(), client.groups.end(), gid) != client.groups.end();
 }
 
-/// The first of `has` beyond `may` is named.
+/// Throws Error that names the first capability of `has` that `may` lacks.
 void requireWithin(std::uint64_t has, std::uint64_t may, std::string_view set) {
     const std::uint64_t beyond = has & ~may;
     if (beyond != 0)
@@ -82,8 +82,8 @@ void limit(ImageDir& directory, const Client& client) {
         directory.limitTo(rightsOf(client));
 }
 
-/// Checks Yama's rule, which the kernel applies to criu and not to the client. Yama also allows tracers that a process
-/// has named by PR_SET_PTRACER, which the kernel doesn't show.
+/// Checks Yama's rule for the client: the kernel applies it only to criu. A tracer that a process named by
+/// PR_SET_PTRACER is refused, because the kernel doesn't show that setting.
 void requireYama(const Client& client, HostPid root) {
     const kernel::YamaScope scope = kernel::readYamaScope();
     const bool byCapability = has(client, CAP_SYS_PTRACE);
@@ -97,7 +97,7 @@ void requireYama(const Client& client, HostPid root) {
              static_cast<int>(scope));
 }
 
-/// Refuses other namespaces: criu dumps files in memory and queues there with its own rights.
+/// Refuses private namespaces: criu dumps tmpfs files and message queues of namespaces with its own credentials.
 void requireNoOwnNamespaces(const kernel::NamespaceIds& process, const kernel::NamespaceIds& criu) {
     for (std::size_t number = 0; number < kernel::kNamespaceKinds; ++number)
         if (process.kinds[number] != criu.kinds[number])
@@ -120,12 +120,12 @@ void requireClientGhosts(const Client& client, const ImageDir& images) {
     for (const auto& remap : remaps->all<RemapFilePathEntry>()) {
         if (remap->has_remap_type != 0 && remap->remap_type != REMAP_TYPE__GHOST)
             continue;
-        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // before remap_type existed
+        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // images from before remap_type existed
         const std::uint32_t id = remap->has_remap_type != 0 ? remap->remap_id : remap->remap_id & ~kOldGhostBit;
         auto image = images.openRead(ImageKind::GhostFile, id);
         const auto ghost = image ? image->next<GhostFileEntry>() : std::nullopt;
         if (!ghost)
-            continue;  // whoever wants it will say so
+            continue;  // the restore of the file reports the missing image
         const ErrorContext context([&] { return imageName(ImageKind::GhostFile, id); });
         const GhostFileEntry& file = **ghost;
         if (S_ISCHR(file.mode) || S_ISBLK(file.mode))
@@ -201,7 +201,7 @@ void requireClientsProcesses(const Client& client, std::span<const HostPid> proc
             requireMayLookInto(process, pid.value);
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;  // the process has ended
+                throw;  // an ended process needs no check
         }
     }
 }

@@ -26,34 +26,36 @@ namespace criu::task {
 struct Credentials;
 }
 
-/// What criu does for somebody with fewer rights than its own: nothing that he couldn't do to his own processes. All of
-/// it lets everything pass for the owner of criu; otherwise it throws Error (EPERM).
+/// Rules for a client with fewer privileges than criu. The client gets no more than what it may do to its own
+/// processes. Each require function returns at once for the owner of criu; otherwise it throws Error (EPERM) for a
+/// violation.
 namespace criu::engine {
 
-/// The work directory of a client, the current one: names in it are looked up and made with the client's rights.
+/// Opens the current directory, which is the work directory. criu looks up and creates names in it with the client's
+/// path rights.
 [[nodiscard]] ImageDir openWorkDir(const model::Client& client);
 
-/// Opens the log of a command in the current directory. What a client names is made with its rights, as its own, in
-/// place of a regular file or symbolic link of its own. Throws Error.
+/// Opens the log of a command in the current directory. For a client, criu creates the file with the client's path
+/// rights. The new file replaces a regular file or symbolic link of the client. Throws Error.
 void openLog(const model::Client& client, const std::string& name, Log& log);
 
-/// A thread with these credentials may be dumped or brought to life for the client: all its ids are the client's, it
-/// has no capability that the client hasn't, and can't get one that the client couldn't get.
+/// Checks that a thread with these credentials may be dumped or restored for the client. All its ids are the client's.
+/// It has no capability that the client lacks, and its bounding set allows none beyond the client's bounding set.
 void requireClientCredentials(const model::Client& client, const task::Credentials& credentials);
 
-/// The client may have these processes dumped as they are now, so they may be stopped for it. The first one is the
-/// root of their tree.
+/// Checks running processes before criu freezes them for the client. The first process is the root of the tree.
 void requireClientsProcesses(const model::Client& client, std::span<const HostPid> processes);
 
-/// Every thread of a frozen tree, as the kernel describes it now: before the freeze they could change. The client may
-/// trace it (ptrace(2)), and it has no ids and capabilities but the client's.
+/// Checks every thread of a frozen tree. Before the freeze, threads could still change their credentials. The client
+/// may trace each thread (ptrace(2)), and a thread has only ids and capabilities of the client.
 void requireClientTree(const model::Client& client, FrozenTree& tree);
 
-/// What the images would bring to life: credentials of all threads; no namespaces of their own, owners of deleted files
-/// other than the client, or devices, which the client couldn't make.
+/// Checks what a restore would create: credentials of all threads, namespaces, and deleted files. Refuses private
+/// namespaces, and deleted files that are devices or belong to another user.
 void requireClientImages(const model::Client& client, const RestoreImages& content, const ImageDir& images);
 
-/// Part of it: `ids` of a process, `outside`: of the criu that dumped it.
+/// Refuses a process of the images that is in a private namespace. `ids` are namespace ids of the process, `outside`
+/// those of the criu that dumped it.
 void requireClientNamespaces(const model::Client& client, const TaskKobjIdsEntry& ids, const TaskKobjIdsEntry& outside);
 
 }  // namespace criu::engine

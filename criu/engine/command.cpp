@@ -30,9 +30,9 @@ namespace {
 using options::Command;
 using options::Invocation;
 
-/// Takes away what --no-device names, and adds plugins: also one whose work a subsystem does that was taken away. Not
-/// for a client with fewer rights than criu: plugins of CRIU's interface open images by themselves, with criu's rights,
-/// and the directory is the client's, who may have put a link there.
+/// Removes the device subsystems that --no-device names, then loads plugins. A plugin may replace a removed subsystem.
+/// Loads no plugins for a client with fewer privileges than criu. CRIU's plugins open images with criu's credentials,
+/// and the client may have planted a link in its images directory.
 void chooseDevices(const Run& run, device::Subsystems& devices, const device::PluginDirectory& plugins) {
     const model::Options& options = run.options;
     const auto& off = options.disabledDevices;
@@ -46,7 +46,7 @@ void chooseDevices(const Run& run, device::Subsystems& devices, const device::Pl
         run.log.info("No plugins are used for a client that hasn't all of criu's rights");
 }
 
-/// What others put into a directory while criu writes there or reads can't be told from its own work.
+/// Warns if other users may write to the directory. criu can't distinguish their files from its own.
 void warnIfShared(int directory, const std::string& name, Log& log) {
     struct stat status {};
     sys(::fstat(directory, &status), "stat {}", name);
@@ -55,14 +55,14 @@ void warnIfShared(int directory, const std::string& name, Log& log) {
                  status.st_mode & 07777);
 }
 
-/// criu holds memory of others, which is not to get into a core file of it. Zero wouldn't do: the kernel sends such a
-/// core to the program in /proc/sys/kernel/core_pattern nevertheless. With one byte it neither writes nor sends it.
+/// Prevents a core file of criu, because criu holds memory of other processes. A limit of 1 byte is needed: with 0 the
+/// kernel still sends the core to a program in /proc/sys/kernel/core_pattern.
 void limitCoreFile() noexcept {
     rlimit limit{};
     if (::getrlimit(RLIMIT_CORE, &limit) != 0)
         return;
     limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 1);
-    ::setrlimit(RLIMIT_CORE, &limit);  // to lower it is always allowed
+    ::setrlimit(RLIMIT_CORE, &limit);  // lowering a limit needs no capability
 }
 
 void logStart(const Invocation& invocation, Log& log) {
@@ -80,7 +80,7 @@ void logStart(const Invocation& invocation, Log& log) {
         log.warn("--tree has no effect on restore: pids are those of the images");
 }
 
-/// Puts the stages that others are notified of into the trace.
+/// Records stages in the trace.
 class StageMoments final : public model::StageListener {
 public:
     explicit StageMoments(Log& log) : log_(log) {}
@@ -102,7 +102,7 @@ void startTrace(const Invocation& invocation, Log& log) {
 }
 
 Outcome checkSystem(const model::Options& options, const device::Subsystems& devices, Log& log) {
-    // Probed anew: the file that features are remembered in may be of an earlier state of the machine.
+    // Probes features again: the file of remembered features may be older than the running kernel.
     kernel::Features features{std::string()};
     auto probes = featureProbes(features);
     for (const auto& device : devices)
@@ -114,7 +114,7 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
     return outcome;
 }
 
-/// The file of a stream stays if the command was done; not if a script has objected, and the tree goes on.
+/// Keeps the image stream file if the command succeeded. A script that refused a dump leaves a status other than 0.
 int keepIfDone(int status, ImageStreamFile& stream) noexcept {
     if (status == 0)
         stream.keep();
@@ -131,7 +131,7 @@ void openDirectories(const model::Options& options, const model::Client& client,
     }
     if (!client.isOwner)
         fail("the client hasn't opened its images directory");
-    // Both are relative to where criu was started.
+    // Both paths are relative to the directory that criu was started in.
     imagesDir.reset(sys(::open(options.imagesDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
                         "open the images directory {}", options.imagesDir));
     const std::string& workDir = options.workDir.value_or(options.imagesDir);
@@ -146,8 +146,9 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     options::requireAllowed(invocation.settings, client);
     if (!options.feature)
         requireCommandCaps(invocation.command);
-    ImageStreamFile stream(invocation.command, options, stop);  // its path is relative to where criu was started
-    ImageKeys keys(invocation.command, options, stop);          // as theirs
+    // before openDirectories(): the path is relative to the start directory
+    ImageStreamFile stream(invocation.command, options, stop);
+    ImageKeys keys(invocation.command, options, stop);  // before openDirectories(): paths of keys are relative, too
     Run run{options, log, stop, devices, stream, keys};
     run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
@@ -168,7 +169,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     run.listeners.setImagesDir(run.imagesDir.get());
 
     if (!options.execCommand.empty())
-        kernel::requireRunnable(options.execCommand);  // there is no way back once the tree runs
+        kernel::requireRunnable(options.execCommand);  // checked early: after the restore the command can't be refused
     switch (invocation.command) {
         case Command::Dump:
         case Command::Restore:
@@ -184,7 +185,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             limitCoreFile();
             for (const auto& device : devices)
                 device->notePreDump(runningTree(*options.tree), log);
-            devices.clear();  // their memory is the dump's
+            devices.clear();  // a pre-dump leaves device memory to the dump
             return {keepIfDone(preDump(run), stream), {}};
         case Command::PageServer:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);

@@ -11,24 +11,24 @@
 #include "criu/model/stages.hpp"
 #include "criu/options/invocation.hpp"
 
-/// The one way in which a command is carried out, whoever asks for it: the command line or a client of the service.
+/// Execution of one command, for the command line and for clients of the service.
 namespace criu::engine {
 
-/// What came of a command that didn't fail.
+/// Result of a command that didn't fail.
 struct Outcome {
     int status = 0;      ///< exit status
-    std::string answer;  ///< text for standard output: what check has found
+    std::string answer;  ///< text for standard output: findings of check, explain and verify
 };
 
-/// Carries out a command that has passed options::validate(). Enters the work directory, opens the log there, and tells
-/// of stages: `listeners` first, in their order, then the user's programs (--action-script), then device subsystems.
-/// `devices`: the compiled-in subsystems; plugins are added to them. `client`: for whom; a client that isn't criu's
-/// owner has to bring a descriptor of its images directory, and may not give options that aren't for such (see
-/// options::requireAllowed()). Throws Error when the command failed.
+/// Executes a command that has passed options::validate(). Enters the work directory and opens the log there. Notifies
+/// of stages in this order: `listeners`, action scripts (--action-script), device subsystems. `devices` are the
+/// compiled-in subsystems; execute() adds plugins to them. A client that isn't the owner of criu must pass a descriptor
+/// of its images directory. options::requireAllowed() says which options such a client may give. Throws Error if the
+/// command failed.
 Outcome execute(const options::Invocation& invocation, Log& log, StopRequest& stop, device::Subsystems devices,
                 std::vector<model::StageListener*> listeners = {}, const model::Client& client = {});
 
-/// The listeners among device subsystems, in their order.
+/// Returns the listeners of device subsystems, in the order of the subsystems.
 model::StageListeners stageListeners(const device::Subsystems& devices);
 
 }  // namespace criu::engine

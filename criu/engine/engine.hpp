@@ -24,73 +24,72 @@ class ImageStreamFile;
 struct ImageKeys;
 using model::Stage;
 
-/// What one command runs with. The current directory is the work directory (logs, pid file, statistics).
+/// Inputs of one command. The current directory is the work directory: logs, pid file and statistics are there.
 struct Run {
     const model::Options& options;
     Log& log;
     StopRequest& stop;
     const device::Subsystems& devices;
-    ImageStreamFile& stream;  ///< of --stream-to or --stream-from
-    ImageKeys& keys;          ///< of --encrypt, --decrypt, --sign and --signed-by
+    ImageStreamFile& stream;  ///< file of --stream-to or --stream-from
+    ImageKeys& keys;          ///< keys of --encrypt, --decrypt, --sign and --signed-by
     UniqueFd imagesDir = {};  ///< open for reading, O_DIRECTORY
-    /// Who is told of stages where criu was started, and from a process that outlives the work: the user's programs, a
+    /// Listeners in the process that the user started, which outlives the working process: action scripts and the
     /// client of the service.
     model::StageListeners listeners = {};
-    /// Who is told by the process that does the work: device subsystems, whose part of the work is there. After the
-    /// others.
+    /// Listeners in the working process, notified after `listeners`: device subsystems, which do their part of the work
+    /// there.
     model::StageListeners drivers = {};
-    /// Who it is done for.
+    /// Client that requested the command.
     model::Client client = {};
 };
 
-/// The images directory of a command. It belongs to the client, who may have put anything there: so criu looks up,
-/// makes and removes names in it with the client's rights, and what it makes is the client's.
+/// Opens the images directory of a command. The directory belongs to the client, which may have planted names in it. So
+/// criu looks up, creates and removes names with the client's path rights. New files belong to the client.
 [[nodiscard]] ImageDir takeImages(Run& run);
 
-/// Dumps the tree options.tree. Returns the exit status: 0, or that of a post-dump script that asked for the tree to
-/// go on. Throws Error when the dump failed; then all tasks run as before.
+/// Dumps the tree options.tree. Returns the exit status: 0, or that of a post-dump script that refused the tree kill.
+/// Throws Error if the dump failed; all tasks then run as before.
 int dump(Run& run);
 
-/// Writes the private memory of the tree options.tree, which goes on, and tracks what it writes from then on, for the
-/// next dump to leave out what hasn't changed. Returns the exit status. Throws Error when it failed.
+/// Writes the private memory of the tree options.tree, then resumes the tree. Tracks writes from then on, so that the
+/// next dump can leave out unchanged pages. Returns the exit status. Throws Error.
 int preDump(Run& run);
 
-/// Takes the pages of one dump from a sender and stores them in the images directory. With options.detached a daemon
-/// does it, and this returns as soon as senders can connect. Returns the exit status. Throws Error.
+/// Receives the pages of one dump and stores them in the images directory. With options.detached a daemon does that,
+/// and pageServer() returns as soon as senders can connect. Returns the exit status. Throws Error.
 int pageServer(Run& run);
 
-/// Supplies the processes of one restore with the pages that it has left out (--lazy-pages), from images or from the
-/// dump that has them (--page-server). With options.detached a daemon does it. Returns the exit status: not 0 if
-/// processes were ended because memory of theirs couldn't be had. Throws Error.
+/// Supplies the processes of one restore with lazy pages, from images or from the page server of the dump
+/// (--page-server). With options.detached a daemon does that. Returns the exit status: not 0 if processes were killed
+/// because their pages couldn't be read. Throws Error.
 int lazyPages(Run& run);
 
-/// Frees in all parents of the images what these have themselves. Returns the exit status. Throws Error.
+/// Frees pages in all parent images that later images contain, too. Returns the exit status. Throws Error.
 int dedup(Run& run);
 
-/// Brings the tree of the images back. Without options.detached returns when its root has ended. With
-/// options.execCommand it returns with the tree running as this process' children. Returns the exit status; throws
-/// Error when nothing was left behind.
+/// Restores the tree of the images. Without options.detached, waits until the root has ended. With options.execCommand,
+/// returns while the tree runs as children of this process. Returns the exit status. Throws Error if the restore
+/// failed; no restored process is left then.
 int restore(Run& run);
 
-/// Looks at what a restore of the images looks at before it makes anything, and puts into `answer` what is in its way,
-/// for people. Returns the exit status: 0 if that is nothing.
+/// Makes the checks of a restore without creating anything. Puts a report of all obstacles into `answer`. Returns the
+/// exit status: 0 if the report is empty.
 int explain(Run& run, std::string& answer);
 
-/// Compares images, and those that they build on, with their checksums, and puts into `answer` what was compared and
-/// what is damaged, for people. Returns the exit status: 0 if all have checksums and nothing is damaged. Throws Error
-/// for what isn't a directory of images.
+/// Compares images and their parent images with their checksums. Puts a report into `answer`. Returns the exit status:
+/// 0 if all images have checksums and none is damaged. Throws Error for a directory without images.
 int verify(Run& run, std::string& answer);
 
-/// Writes down what this machine's processor offers.
+/// Writes the features of this machine's processor to an image.
 void dumpCpuInfo(Run& run);
 
-/// Writes the files of an images directory as a stream (options.streamTo), or makes them of one (options.streamFrom),
-/// in place of what an earlier dump has left there. Return the exit status; throw Error.
+/// Packs the files of an images directory into a stream (options.streamTo), or unpacks a stream (options.streamFrom).
+/// Unpacking replaces images of an earlier dump. Both return the exit status and throw Error.
 int packStream(Run& run);
 int unpackStream(Run& run);
 
-/// Compares it with what was written down, as options.cpuCaps says (all of it if that is empty). Throws Error if
-/// something is missing here.
+/// Compares this processor with the image of dumpCpuInfo(). options.cpuCaps selects the features; empty selects all.
+/// Throws Error if a feature is missing here.
 void checkCpuInfo(Run& run);
 
 }  // namespace criu::engine

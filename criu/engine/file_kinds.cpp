@@ -34,7 +34,7 @@ namespace {
 using Dump = const FileDumpResources&;
 using Restore = const FileRestoreResources&;
 
-// The one list that a new kind is added to.
+// A new kind needs one row here.
 constexpr FileKind kKinds[] = {
     {FD_TYPES__MEMFD, [](Dump with) { return memory::makeMemfdDump(with.segments); },
      [](Restore with) { return memory::makeMemfdRestore(with.segments); }},
@@ -80,7 +80,8 @@ constexpr FileKind kKinds[] = {
      [](Restore) { return sockets::makeVsockRestore(); }},
     {FD_TYPES__UND, [](Dump) { return sockets::makeOtherSocketDump(); }, nullptr},
     {FD_TYPES__REG, [](Dump with) { return files::makeRegularDump(with.paths); },
-     [](Restore with) { return files::makeRegularRestore(with.remaps); }},  // takes whatever has a path: last
+     // last, because it claims every file with a path
+     [](Restore with) { return files::makeRegularRestore(with.remaps); }},
 };
 
 }  // namespace

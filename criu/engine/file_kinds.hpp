@@ -42,7 +42,7 @@ struct SeenSession;
 
 namespace criu::engine {
 
-/// What dump halves share with others of the run. All outlives them.
+/// State of a run that dump halves use. All of it outlives the halves.
 struct FileDumpResources {
     files::PathDump& paths;
     memory::SegmentsDump& segments;
@@ -51,11 +51,11 @@ struct FileDumpResources {
     namespaces::TunDevices& tunDevices;
     device::DumpDevices& devices;
     const std::vector<tty::SeenSession>& sessions;
-    namespaces::PosixQueuesDump* posixQueues;  ///< null if the tree has none for itself
+    namespaces::PosixQueuesDump* posixQueues;  ///< null if the tree has no private IPC namespace
     const files::RingOwners& rings;
 };
 
-/// What restore halves share with others of the run. All outlives them.
+/// State of a run that restore halves use. All of it outlives the halves.
 struct FileRestoreResources {
     const files::PathRemaps& remaps;
     const memory::Segments& segments;
@@ -63,18 +63,18 @@ struct FileRestoreResources {
     const sockets::ExternalSocketRestore& carried;
     const tty::OutsideTerminals& terminals;
     device::RestoreDevices& devices;
-    bool ownPosixQueues;  ///< the tree gets POSIX message queues of its own
+    bool ownPosixQueues;  ///< true if the tree gets a private IPC namespace
 };
 
-/// One kind of open files: how images call it, and what makes its halves, which know nothing of each other.
+/// One fd kind: its type in images, and functions that make its two halves. The halves don't use each other.
 struct FileKind {
     FdTypes type = FD_TYPES__UND;
     std::unique_ptr<files::FileKindDump> (*startDump)(const FileDumpResources&) = nullptr;
-    /// Null for a kind that is always refused.
+    /// Function that makes the restore half; null for a kind that is always refused.
     std::unique_ptr<files::FileKindRestore> (*startRestore)(const FileRestoreResources&) = nullptr;
 };
 
-/// All kinds this criu knows, in the order in which they are asked on dump.
+/// Returns all fd kinds. A dump offers each file to the kinds in this order.
 [[nodiscard]] std::span<const FileKind> fileKinds() noexcept;
 
 }  // namespace criu::engine

@@ -24,10 +24,11 @@
 namespace criu::engine {
 namespace {
 
-/// Calls that ask a file system for something, or wait for a child of criu that may do so. While criu waits for
-/// anything else (other programs, threads, stopped processes) it looks for a stop itself.
+/// Returns true for system calls that wait for a file system, or for a child of criu that may do so. Other waits of
+/// criu (for programs, threads, stopped processes) check for a stop request themselves.
 bool asksFileSystem(long call) {
-    constexpr long kPageFault = -1;  // as /proc shows a thread that waits in the kernel, but in no call
+    // number that /proc/PID/syscall shows for a thread blocked outside of a system call
+    constexpr long kPageFault = -1;
     constexpr long kCalls[] = {
         kPageFault,
         SYS_fstat,
@@ -58,8 +59,8 @@ bool asksFileSystem(long call) {
     return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
-/// A process that does nothing but have the same table of descriptors, until the calling thread ends. So that thread,
-/// and its process, end without closing any.
+/// Creates a process that shares the descriptor table and lives until the calling thread ends. The calling process can
+/// then end without closing any descriptor.
 void shareDescriptors() {
     const pid_t parent = ::getpid();
     if (sys(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0), "create a process that shares descriptors") != 0)
@@ -90,8 +91,8 @@ FilesystemWatchdog::~FilesystemWatchdog() {
     thread_.join();
 }
 
-/// The file system that a call (its number and arguments, as /proc has them) asks: that of the descriptor which is its
-/// first argument, if there is one, or any of those there are.
+/// Returns the name of the file system that a call waits for. `call` is number and arguments as in /proc/PID/syscall.
+/// If the first argument is a descriptor on a known file system, that one is named. Otherwise all known ones are.
 std::string FilesystemWatchdog::nameFor(const std::string& call) const {
     char* rest = nullptr;
     (void)std::strtol(call.c_str(), &rest, 10);
@@ -124,7 +125,7 @@ void FilesystemWatchdog::run() noexcept {
     constexpr std::chrono::seconds kAfterStop{2};
     using Clock = std::chrono::steady_clock;
     struct Wait {
-        std::string call;  ///< its number and arguments
+        std::string call;  ///< number and arguments, as in /proc/PID/syscall
         Clock::time_point since;
     };
     std::map<int, Wait> waits;

@@ -17,27 +17,27 @@ namespace criu::engine {
 
 class FrozenPhase;
 
-/// Ends the calling process as soon as one of its threads has been in one call to a file system for too long:
-/// `patience`, or a few seconds if a stop has been asked for. Destructors don't run; so this is for where nothing else
-/// ends the wait. Such calls aren't made while code of criu is in a process of the tree.
+/// Ends the calling process when one of its threads waits too long in one call to a file system. Too long is
+/// `patience`, or a few seconds after a stop request. Destructors don't run, so the watchdog is only for waits that
+/// nothing else ends. criu makes no such calls while its code is in a process of the tree.
 ///
-/// From a request that a FUSE server has taken the kernel lets not even a killed thread out before it is answered
-/// (fs/fuse/dev.c, request_wait_answer()), and such a thread goes on tracing. So the thread that traces makes no such
-/// call (compel::workBesideTracer()). It ends at once, and the kernel lets the tree go on, while the process may remain
-/// for as long as its other thread does; nobody waits for that.
+/// When a FUSE server has taken a request, the kernel lets even a killed thread wait for the reply
+/// (request_wait_answer(), fs/fuse/dev.c). A tracer in that state would keep its tasks stopped. So the tracer makes no
+/// such calls (compel::workBesideTracer()). The tracer ends at once, and the kernel resumes the tree. The process stays
+/// a zombie until its other threads end; no process waits for that.
 ///
-/// To close a descriptor asks the server as well. None of such files is closed by this process (files::FileCopy): a
-/// second process shares the table of descriptors, and is ended with the thread that has made this object. Then it
-/// closes them, for as long as that takes.
+/// Closing a descriptor also sends a request to the server. A second process therefore shares the descriptor table, so
+/// that this process closes none of these files (files::FileCopy). The second process is killed when the thread that
+/// made this object ends. It closes the files then, however long that takes.
 class FilesystemWatchdog {
 public:
-    /// What these file systems are called in messages.
+    /// Names of the file systems in messages.
     using Names = std::map<dev_t, std::string>;
-    /// Is called, in another thread, before this process is ended: with the reason, for whoever has to know.
+    /// Function that the watchdog thread calls with the reason, before it ends this process.
     using Undo = std::function<void(const std::string& why)>;
 
-    /// By the thread that traces. `patience` 0: only a stop ends the waiting. All arguments but `undo` outlive this
-    /// object.
+    /// Starts the watchdog. The tracer calls this. With a `patience` of 0 only a stop request ends the wait. All
+    /// arguments but `undo` outlive this object.
     FilesystemWatchdog(std::chrono::seconds patience, StopRequest& stop, Log& log, const Names& names, Undo undo);
     ~FilesystemWatchdog();
     FilesystemWatchdog(const FilesystemWatchdog&) = delete;
@@ -53,7 +53,7 @@ private:
     Log& log_;
     const Names& names_;
     Undo undo_;
-    UniqueFd end_;  ///< an eventfd; readable when the watch is to end
+    UniqueFd end_;  ///< eventfd; readable when the watchdog thread must end
     std::thread thread_;
 };
 

@@ -11,17 +11,17 @@ namespace criu::engine {
 class FrozenPhase;
 class Rollback;
 
-/// What work with a tree has to know of the file systems that the tree uses.
+/// File systems of the tree, as far as work on the tree needs them.
 struct GuardedFiles {
-    std::set<dev_t> devices;  ///< of those for which somebody answers
-    Rollback& rollback;       ///< gets what has to be put back even if one of them doesn't answer
+    std::set<dev_t> devices;  ///< userspace and remote file systems
+    Rollback& rollback;       ///< steps that must run even if a file system doesn't reply
 };
 
-/// Does `work` with a tree that stands still, and returns what it returns. Before anything else is asked: who may have
-/// the tree dumped, and whether its files can answer.
+/// Does `work` on a frozen tree and returns its result. First checks that the client may have the tree dumped, and that
+/// file systems of the tree reply.
 ///
-/// If the tree uses file systems for which somebody answers (UserspaceFilesystems), `work` is done beside the thread
-/// that traces and under an FilesystemWatchdog: this process may then end in the midst of it. Throws Error.
+/// If the tree uses userspace or remote file systems, `work` runs beside the tracer and under a FilesystemWatchdog. The
+/// watchdog may end this process while `work` runs. Throws Error.
 int runFuseGuarded(FrozenPhase& frozen, const std::function<int(const GuardedFiles& files)>& work);
 
 }  // namespace criu::engine

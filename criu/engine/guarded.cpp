@@ -31,11 +31,12 @@ namespace {
 
 using model::Stage;
 
-/// What the working process sends besides the number of a Stage: what the work failed of, which nobody answers.
+/// Message of the working process: the cause of a failure (GuardReport). Other messages are the number of a Stage. The
+/// guardian sends no reply to this one.
 constexpr std::int32_t kReport = -1;
-/// Instead: it ends without undoing all that it has done.
+/// Message: the working process ends without reverting all of its changes. No reply.
 constexpr std::int32_t kAbandoned = -2;
-/// It has succeeded, and ends after the guardian.
+/// Message: the work succeeded, and the working process ends after the guardian. No reply.
 constexpr std::int32_t kDone = -3;
 
 struct GuardReport {
@@ -44,11 +45,11 @@ struct GuardReport {
     std::array<char, 2000> text{};
 };
 
-/// The guardian's answer to a request, which is the number of the Stage that listeners are to be notified of: one
-/// packet. To QueryExtFiles as many packets of text as `status` says come after it.
+/// Reply of the guardian to the number of a Stage, after it has notified listeners. One packet. For QueryExtFiles,
+/// `status` packets of text follow.
 struct Answer {
     std::int32_t status = 0;
-    std::int32_t failed = 0;  ///< 1: `text` says why
+    std::int32_t failed = 0;  ///< 1 if the notification failed; `text` has the reason
     std::array<char, 500> text{};
 };
 
@@ -72,15 +73,15 @@ UniqueFd copyOf(const UniqueFd& fd) noexcept {
     return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
 }
 
-/// For processes of a dump that has failed, which run again: device subsystems undo what they couldn't before that, or
-/// what the process that had done it couldn't any more. Nothing is done a second time.
+/// Reverts device state of a failed dump whose processes run again. Subsystems do here what they couldn't do before the
+/// resume, or what the killed working process left. A subsystem does nothing twice.
 void rescueDevices(Run& run, UniqueFd imagesDir) {
     const ImageDir images(std::move(imagesDir), "the images directory");
     for (const auto& subsystem : run.devices)
         subsystem->rescue(run.log, images);
 }
 
-/// The guardian's side: it waits for the end of the working process, and does for it meanwhile what is asked for.
+/// The guardian's side: waits for the end of the working process and handles its messages.
 class GuardedWatch {
 public:
     GuardedWatch(pid_t worker, UniqueFd channel, Run& run)
@@ -94,10 +95,11 @@ public:
                                {channel_.get(), POLLIN, 0}};
             if (::poll(events, std::size(events), abandoned_ ? kAbandonedPause : -1) < 0 && errno != EINTR)
                 failErrno("wait for process {}", worker_);
-            // A listener that waits for somebody takes notice of a request, too: then the descriptor says nothing.
+            // A listener that waits may have consumed the signal of a stop request, so the descriptor alone isn't
+            // enough.
             if (!stopPassedOn_ && run_.stop.requested())
                 passStopOn();
-            // Requests come first: one that came before the end is answered before it counts.
+            // Handles messages before the exit status: a message sent before the end must be replied to first.
             if ((events[2].revents & POLLIN) != 0)
                 serve();
             else if ((events[2].revents & (POLLHUP | POLLERR)) != 0)
@@ -121,8 +123,8 @@ public:
 private:
     static constexpr int kAbandonedPause = 100;  // milliseconds
 
-    /// The thread that traced is gone, and what it had stopped goes on, though another may wait in a call from which
-    /// not even SIGKILL gets it out.
+    /// Returns true if the tracer thread has ended. The kernel has then resumed its tasks, although another thread may
+    /// be blocked in a call that SIGKILL doesn't end.
     [[nodiscard]] bool firstThreadHasEnded() const {
         try {
             kernel::ProcBuffer buffer;
@@ -132,8 +134,8 @@ private:
         }
     }
 
-    /// The working process undoes what it has done. Here the request is done with, so that it doesn't break off
-    /// listeners that take part in that.
+    /// Passes a stop request on: the working process reverts its changes. Consumes the request in the guardian, so that
+    /// it doesn't break off listeners that take part in reverting.
     void passStopOn() noexcept {
         try {
             run_.stop.throwIfRequested();
@@ -184,7 +186,7 @@ private:
         for (const std::string& name : externals)
             heard = heard && ::send(channel_.get(), name.data(), name.size(), MSG_NOSIGNAL) >= 0;
         if (!heard)
-            channel_.reset();  // nobody wants to know any more
+            channel_.reset();  // the working process has ended
     }
 
     pid_t worker_;
@@ -194,12 +196,11 @@ private:
     bool stopPassedOn_ = false;
     bool abandoned_ = false;
     bool done_ = false;
-    bool networkLocked_ = false;  ///< listeners have been asked to lock the network, and not yet to unlock it
+    bool networkLocked_ = false;  ///< listeners locked the network and haven't unlocked it
 };
 
-/// The working process gets SIGTERM, which it takes as a request to stop, when the thread that forked it ends. That
-/// setting (prctl(2), PR_SET_PDEATHSIG) isn't inherited over fork, so a guardian that ended before the setting took
-/// effect is looked for afterwards.
+/// Makes the kernel send SIGTERM (a stop request) to the working process when the guardian ends. fork(2) clears
+/// PR_SET_PDEATHSIG, so the guardian may have ended before the call. The check afterwards covers that.
 void stopWithGuardian(const kernel::PidFd& guardian) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (guardian.waitExit(std::chrono::milliseconds(0)))
@@ -214,7 +215,7 @@ GuardedRoot::GuardedRoot(HostPid root) : process(root.value) {
     try {
         ids = kernel::readNamespaceIds(dir);
     } catch (const Error& error) {
-        // Without the right to look, nothing else will be allowed either, and that is reported where it is tried.
+        // criu may lack the permission to read the links. The dump itself then fails with a better message.
         if (error.code() != EACCES && error.code() != EPERM)
             throw;
     }
@@ -254,7 +255,7 @@ std::vector<std::string> Guardian::nameExternals() {
 }
 
 int Guardian::notify(Stage stage) {
-    // A guardian that was killed can't take back what it has locked: then this is the only process left to do it.
+    // A killed guardian can't unlock the network. Then this process notifies the listeners itself.
     const bool alone = stage == Stage::NetworkUnlock && guardian_.waitExit(std::chrono::milliseconds(0));
     const int status = alone ? listeners_.notify(stage) : ask(stage);
     if (status != 0 && stage != Stage::NetworkUnlock)
@@ -298,13 +299,13 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         setProcessTitle(fmt::format("dump tree {}", root.process.pid()));
         guardiansEnd.reset();
         run.keys.lock();
-        const NoOuterContexts reported;  // by this process itself
+        const NoOuterContexts reported;  // this process logs the context of its errors itself
         run.log.beginProcess("criu: work");
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
-        UniqueFd imagesDir = copyOf(run.imagesDir);  // the work takes that
+        UniqueFd imagesDir = copyOf(run.imagesDir);  // `work` moves run.imagesDir away
         const int status = work(link);
         if (status != 0)
-            rescueDevices(run, std::move(imagesDir));  // here, too: the guardian may be gone
+            rescueDevices(run, std::move(imagesDir));  // reverts here as well, because the guardian may be dead
         run.log.endStages();
         if (status == 0)
             link.letEndFirst();

@@ -16,44 +16,44 @@
 
 namespace criu::engine {
 
-/// The process whose tree the guarded work is about, as both sides need to know it.
+/// Root of the tree that the guarded work is about. Guardian and working process both use it.
 struct GuardedRoot {
     /// Throws Error if there is no such process.
     explicit GuardedRoot(HostPid root);
 
     kernel::PidFd process;
-    kernel::NamespaceIds ids;   ///< of its namespaces
-    kernel::NamespaceIds home;  ///< those of criu
+    kernel::NamespaceIds ids;   ///< namespaces of the root
+    kernel::NamespaceIds home;  ///< namespaces of criu
 };
 
-/// The other process, as the one that does the work sees it: it watches, and notifies listeners of stages, with all
-/// that they were given there.
+/// The guardian, as the working process sees it. The guardian notifies listeners of stages, with the descriptors and
+/// state that they were given there.
 class Guardian {
 public:
-    /// `guardian`: the process that watches. `listeners` are notified here of what takes back what they have done, if
-    /// that process is gone; `drivers` always here, where their part of the dump is.
+    /// `guardian` is the guardian process. `listeners` are notified here only of NetworkUnlock, and only if the
+    /// guardian is dead. `drivers` are always notified here, because device subsystems work in this process.
     Guardian(const GuardedRoot& root, UniqueFd channel, const kernel::PidFd& guardian, model::StageListeners& listeners,
              model::StageListeners& drivers) noexcept
         : root_(root), channel_(std::move(channel)), guardian_(guardian), listeners_(listeners), drivers_(drivers) {}
 
     [[nodiscard]] const GuardedRoot& root() const noexcept { return root_; }
-    /// As StageListeners::notify() and require().
+    /// Like StageListeners::notify() and StageListeners::require().
     int notify(model::Stage stage);
     void require(model::Stage stage);
-    /// As StageListeners::nameExternals(); costs nothing if nobody names any.
+    /// Like StageListeners::nameExternals(). Sends no message if no listener names externals.
     std::vector<std::string> nameExternals();
 
-    /// What the work failed of, for whoever watches; does nothing if that process is gone.
+    /// Sends the cause of a failure to the guardian. Does nothing if the guardian is dead.
     void report(const Log::Cause& cause) noexcept;
 
-    /// This process is about to end without having undone all that it has done: whoever watches does what is done for
-    /// one that was killed.
+    /// Announces that this process ends without reverting all of its changes. The guardian then acts as for a killed
+    /// working process.
     void abandon() noexcept;
-    /// Somebody who matters to the guardian ends with this process: when the work has succeeded, the guardian says so
-    /// and ends first.
+    /// Makes letEndFirst() let the guardian end before this process. Needed if a process that the guardian depends on
+    /// ends with this one.
     void outlive() noexcept { outlives_ = true; }
-    /// After the work, which has succeeded: returns at once, or if outlive() was called when the guardian has ended, at
-    /// the latest after half a minute.
+    /// Waits until the guardian has ended, for at most half a minute. Called after work that succeeded. Returns at once
+    /// unless outlive() was called.
     void letEndFirst() noexcept;
 
 private:
@@ -68,13 +68,15 @@ private:
     bool outlives_ = false;
 };
 
-/// Runs `work` in a child process, which the caller only watches. Killing this process (even with SIGKILL, which nobody
-/// can handle) makes the child stop what it does and undo it: a tracer that just vanished would leave tasks in the
-/// midst of code that isn't theirs. Stop requests are passed on. Returns the child's exit status; `work`, in the child,
-/// returns it and must not throw.
-/// Both processes stay in the namespaces that criu was started in, where nobody in those of the tree sees them.
-/// Notified of stages are run.listeners, by the caller's process, and run.drivers, by the child. run.log gets what the
-/// child couldn't say itself.
+/// Runs `work` in a child, the working process; the calling process is the guardian. If the guardian is killed, even by
+/// SIGKILL, the child stops and reverts its changes. A killed tracer couldn't do that: its tasks would continue in
+/// injected code.
+///
+/// Passes stop requests on. Returns the exit status of the child, which is the result of `work`. `work` must not throw.
+///
+/// Both processes stay in the namespaces that criu was started in, where processes in namespaces of the tree don't see
+/// them. The guardian notifies run.listeners, the child notifies run.drivers. run.log gets what the child couldn't log
+/// itself.
 int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work);
 
 }  // namespace criu::engine

@@ -27,7 +27,8 @@ bool isOtherUser(const kernel::CredentialIds& ids, const kernel::CredentialIds& 
     return !(ids == own);
 }
 
-/// What a thread has that a process of `own` credentials can't give to itself; nothing: all can be given.
+/// Returns what the thread has and a process with credentials `own` can't give itself. Returns nothing if it can give
+/// all.
 std::optional<std::string> lackingFor(const kernel::TaskStatus& thread, const task::Credentials& own) {
     const std::uint64_t sets =
         thread.capPermitted | thread.capInheritable | thread.capAmbient | (thread.capBounding & ~own.bounding);

@@ -9,8 +9,8 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Warns of what processes of a tree have and this criu couldn't give them again: capabilities, users and groups,
-/// limits. A restore would fail for lack of rights, unless it has more than this dump.
+/// Warns of capabilities, users, groups and limits of the tree that this criu couldn't restore. A restore would need
+/// more capabilities than this dump has.
 void warnOfLackingRights(FrozenTree& tree, Log& log);
 
 }  // namespace criu::engine

@@ -25,21 +25,23 @@ void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds&
 namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inputs) {
     namespaces::NamespaceDumps kinds;
     kinds.push_back(namespaces::makePidDump(inputs));
-    kinds.push_back(namespaces::makeUserDump(inputs));  // whose map of ids others use
+    kinds.push_back(namespaces::makeUserDump(inputs));  // before the kinds that use its id map
     kinds.push_back(namespaces::makeCgroupDump(inputs));
     kinds.push_back(namespaces::makeUtsDump(inputs));
     kinds.push_back(namespaces::makeTimeDump(inputs));
     kinds.push_back(namespaces::makeMountDump(inputs));
     kinds.push_back(namespaces::makeIpcDump(inputs));
     namespaces::requireNoExternalSharing(inputs);
-    kinds.push_back(namespaces::makeNetworkDump(inputs));  // the calling thread goes there: last
+    // last, because the calling thread enters the network namespace
+    kinds.push_back(namespaces::makeNetworkDump(inputs));
     return kinds;
 }
 
 namespaces::NamespaceRestores makeNamespaceRestores(const NamespaceRestoreResources& with) {
     const namespaces::RestoreInputs& inputs = with.inputs;
     namespaces::NamespaceRestores kinds;
-    kinds.push_back(namespaces::makeUserRestore(inputs));  // says how the others call users, and owns what they build
+    // first: it defines the id map, and owns the namespaces of the other kinds
+    kinds.push_back(namespaces::makeUserRestore(inputs));
     kinds.push_back(namespaces::makePidRestore(inputs));
     kinds.push_back(namespaces::makeCgroupRestore(inputs, with.cgroups));
     kinds.push_back(namespaces::makeNetworkRestore(inputs, with.networkLock, with.networkLockName));

@@ -26,18 +26,19 @@ namespace criu::sockets {
 class NetworkLock;
 }
 
-/// All kinds of namespaces this criu knows: the list that a new kind is added to, with a line for each of its halves.
+/// List of all namespace kinds. A new kind needs one line for each of its halves.
 namespace criu::engine {
 
-/// Loads the libraries that the dump of a tree in these namespaces needs, while the tree still runs: later that would
-/// take time in which it stands still. `home`: the namespaces of criu. What can't be loaded is said where it is used.
+/// Loads libraries that a dump of a tree in these namespaces needs, before the freeze: loading would prolong it. `home`
+/// has the namespaces of criu. The code that uses a library reports a failure to load it.
 void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds& home) noexcept;
 
-/// The dump halves of all kinds, in the order in which they are made and asked. Throws Error for what can't be dumped.
+/// Makes the dump halves of all kinds, in the order in which they are made and used. Throws Error for what can't be
+/// dumped.
 [[nodiscard]] std::vector<std::unique_ptr<namespaces::NamespaceDump>> makeNamespaceDumps(
     const namespaces::DumpInputs& inputs);
 
-/// What single kinds share with others of the restore.
+/// State of the restore that single kinds use.
 struct NamespaceRestoreResources {
     const namespaces::RestoreInputs& inputs;
     cgroup::CgroupRestore& cgroups;
@@ -46,7 +47,7 @@ struct NamespaceRestoreResources {
     namespaces::MountHelpers mounts;
 };
 
-/// The restore halves of all kinds of namespaces that a tree needs, in the order in which they do each step.
+/// Makes the restore halves of all kinds that a tree needs, in the order in which they do each step.
 [[nodiscard]] namespaces::NamespaceRestores makeNamespaceRestores(const NamespaceRestoreResources& with);
 
 }  // namespace criu::engine

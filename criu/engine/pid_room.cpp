@@ -19,7 +19,7 @@
 namespace criu::engine {
 namespace {
 
-/// The highest number that is needed, and whose it is.
+/// Highest id that the restore needs, and its owner.
 struct Highest {
     pid_t number = 0;
     std::string owner;
@@ -30,13 +30,13 @@ struct Highest {
     }
 };
 
-/// In the pid namespace of the root.
+/// Returns the highest id in the pid namespace of the root.
 Highest highestOf(const PlannedRestore& planned) {
     Highest highest;
     for (const auto& task : planned.tree().tasks)
         for (const model::Thread& thread : task->threads)
             highest.add(thread.tid.value, thread.tid == task->pid ? "process" : "thread");
-    // Among them are helpers with the numbers of groups and sessions.
+    // births.all() has helpers, too: they have the ids of groups and sessions.
     for (const model::Birth& birth : planned.births.all()) {
         highest.add(birth.pid.value, birth.helper ? "process group or session" : "process");
         highest.add(birth.pgid.value, "process group");
@@ -46,7 +46,7 @@ Highest highestOf(const PlannedRestore& planned) {
     return highest;
 }
 
-/// In the namespaces below it.
+/// Returns the highest id in nested pid namespaces.
 Highest highestBelow(const PlannedRestore& planned) {
     Highest highest;
     for (const auto& space : planned.tree().nested().all())
@@ -55,7 +55,8 @@ Highest highestBelow(const PlannedRestore& planned) {
     return highest;
 }
 
-/// The limit of the namespace that the root will be in, which exists already; nothing if the user hasn't given it.
+/// Returns the limit of the existing pid namespace that the root joins: criu's, or one passed by the user. Returns
+/// nothing if the user passed no descriptor for it.
 std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
     const namespaces::RestoreNsContext& around = planned.surroundings;
     if (!around.ownPids)
@@ -78,7 +79,7 @@ std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
 
 /// A limit that is too low.
 struct Lack {
-    kernel::PidLimit limit;  ///< to be raised
+    kernel::PidLimit limit;  ///< limit to raise
     Highest wanted;
     pid_t highest = 0;
 };
@@ -86,7 +87,7 @@ struct Lack {
 std::optional<Lack> findLack(const PlannedRestore& planned) {
     const kernel::PidLimit own;
     const pid_t highest = own.highest();
-    // Namespaces that don't exist yet have no limit lower than criu's, and none of their own to be raised.
+    // A pid namespace that doesn't exist yet has a limit of at least criu's, so criu's is the one to raise.
     const auto lackInNew = [&](Highest wanted) -> std::optional<Lack> {
         if (wanted.number <= highest)
             return std::nullopt;
@@ -125,7 +126,7 @@ PidRoom::~PidRoom() {
     if (!before_)
         return;
     try {
-        // Another process may have set it since.
+        // Another process may have changed the limit.
         const int code = limit_.highest() == raised_ ? limit_.set(*before_) : 0;
         if (code != 0)
             planned_.log().warn("kernel.pid_max can't be lowered to {} again: {}", *before_ + 1, std::strerror(code));

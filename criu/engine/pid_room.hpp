@@ -10,26 +10,26 @@
 namespace criu::engine {
 class PlannedRestore;
 
-/// Room for the numbers of a tree below kernel.pid_max: of processes, threads, process groups and sessions. Where there
-/// is none the limit is raised, as CRIU 4.2 does, and is lowered again unless the restore succeeds.
+/// Raises kernel.pid_max if pids, tids, process groups or sessions of the tree are above it, as CRIU 4.2 does. The
+/// destructor lowers it again unless the restore has succeeded.
 class PidRoom {
 public:
-    /// Before anything is made. Throws Error where the limit can't be raised.
+    /// Called before the restore creates anything. Throws Error if the limit can't be raised.
     explicit PidRoom(const PlannedRestore& planned);
     ~PidRoom();
     PidRoom(const PidRoom&) = delete;
     PidRoom& operator=(const PidRoom&) = delete;
 
-    /// The tree is there.
+    /// Keeps the raised limit, because the restore has succeeded.
     void keep() noexcept { before_.reset(); }
 
-    /// Throws Error where the limit would have to be raised and can't be. Changes nothing.
+    /// Throws Error if the limit is too low and can't be raised. Changes nothing.
     static void require(const PlannedRestore& planned);
 
 private:
     const PlannedRestore& planned_;
     kernel::PidLimit limit_;
-    std::optional<pid_t> before_;  ///< if it was raised, and may be lowered again
+    std::optional<pid_t> before_;  ///< limit before it was raised; empty if it isn't to be lowered
     pid_t raised_ = 0;
 };
 

@@ -24,7 +24,7 @@ struct Unit {
     std::string_view name;
 };
 
-/// The largest binary unit of which there is at least one.
+/// Returns the largest binary unit that isn't larger than `bytes`.
 Unit unitFor(double bytes) noexcept {
     constexpr Unit units[] = {{0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
     for (const Unit& unit : units)
@@ -33,7 +33,7 @@ Unit unitFor(double bytes) noexcept {
     return {1, "B"};
 }
 
-/// "12 s", "3 min 20 s", "2 h 5 min"
+/// Returns "12 s", "3 min 20 s" or "2 h 5 min".
 std::string duration(double seconds) {
     constexpr double kLongest = 1e6;
     const auto all = static_cast<unsigned>(std::min(std::ceil(seconds), kLongest));
@@ -45,7 +45,7 @@ std::string duration(double seconds) {
 }
 
 void put(int fd, std::string_view text) noexcept {
-    // A terminal that takes no more is no reason to wait or fail.
+    // A terminal that is full must not block or fail the work.
     [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
 }
 
@@ -58,7 +58,7 @@ Progress::Progress(std::string_view verb, const std::atomic<std::uint64_t>& done
 void Progress::startThread() {
     if (fd_ < 0)
         return;
-    // Signals are for the thread that has the work.
+    // Signals must go to the thread that does the work.
     const SignalsBlocked blocked;
     thread_ = std::thread([this] {
         std::unique_lock lock(mutex_);
@@ -92,14 +92,14 @@ void Progress::tick(Time now) noexcept {
         return;
     next_ = now + kInterval;
     try {
-        // The cursor stays at the line's start, so that a message written next takes its place.
+        // The cursor stays at the start of the line, so that the next message overwrites it.
         put(fd_, fmt::format("{}{}\r",
                              line(verb_, done_.load(std::memory_order_relaxed), total_.load(std::memory_order_relaxed),
                                   now - start_),
                              kEraseRest));
         shown_ = true;
     } catch (const std::exception&) {
-        fd_ = -1;  // out of memory: the work matters, the line doesn't
+        fd_ = -1;  // out of memory: the work continues without the line
     }
 }
 
@@ -113,7 +113,7 @@ std::string Progress::line(std::string_view verb, std::uint64_t done, std::uint6
         const Unit unit = unitFor(bytes);
         return fmt::format("{}: {:.2f} {}, {}", verb, bytes / unit.size, unit.name, speed);
     }
-    total = std::max(total, done);  // it was an estimate
+    total = std::max(total, done);  // `total` was an estimate
     const double all = static_cast<double>(total);
     const Unit unit = unitFor(all);
     std::string text = fmt::format("{}: {:.2f} of {:.2f} {} ({:.0f} %), {}", verb, bytes / unit.size, all / unit.size,

@@ -14,30 +14,31 @@
 
 namespace criu::engine {
 
-/// A line on the terminal that says how far a long dump or restore is: amount, share, rate, time left. It appears after
-/// half a second, is rewritten at most five times a second, and is gone when the object is.
+/// Progress of a long dump or restore in one line of the terminal: amount, share, rate, time left. The line appears
+/// after half a second and changes at most five times a second. The destructor erases it.
 class Progress {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    /// `verb` begins the line ("Dumping"). `done` counts bytes, of `total` in all as far as is known (0: not at all);
-    /// both may be changed by anybody meanwhile, and must outlive this. `fd` is the terminal, -1 for no line at all.
+    /// `verb` begins the line ("Dumping"). `done` and `total` count bytes; a `total` of 0 is unknown. Other threads may
+    /// change both, and both must outlive this object. `fd` is the terminal; -1 means no line.
     Progress(std::string_view verb, const std::atomic<std::uint64_t>& done, int fd,
              const std::atomic<std::uint64_t>& total, Time start = std::chrono::steady_clock::now());
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// Standard error if it is a terminal and the user's options leave it to this line, else -1.
+    /// Returns standard error if it is a terminal and no log goes there. Returns -1 otherwise, or if options ask for
+    /// silence.
     static int terminal(const model::Options& options) noexcept;
 
-    /// A thread rewrites the line from now on, as long as this lives; there is none if there is no line.
+    /// Starts a thread that rewrites the line until this object is destroyed. Starts none if there is no line.
     void startThread();
 
-    /// Rewrites the line if it is time to. Called by one thread only.
+    /// Rewrites the line if the interval has passed. Only one thread may call this.
     void tick(Time now = std::chrono::steady_clock::now()) noexcept;
 
-    /// "Dumping: 1.50 of 4.00 GiB (37 %), 0.75 GiB/s, 4 s left"
+    /// Returns "Dumping: 1.50 of 4.00 GiB (37 %), 0.75 GiB/s, 4 s left".
     static std::string line(std::string_view verb, std::uint64_t done, std::uint64_t total,
                             std::chrono::duration<double> elapsed);
 

@@ -17,13 +17,14 @@
 namespace criu::engine {
 namespace {
 
-/// With 3 Yama lets nobody trace, whatever capabilities he has (Documentation/admin-guide/LSM/Yama.rst of Linux).
+/// Refuses Yama's scope 3, which forbids ptrace regardless of capabilities (Linux,
+/// Documentation/admin-guide/LSM/Yama.rst).
 void requireTracing() {
     std::string scope;
     try {
         scope = kernel::ProcDir().readFile("sys/kernel/yama/ptrace_scope");
     } catch (const Error&) {
-        return;  // the kernel doesn't run Yama
+        return;  // a kernel without Yama
     }
     if (!scope.starts_with('3'))
         return;
@@ -40,8 +41,7 @@ void requireCommandCaps(options::Command command) {
         return;
     requireTracing();
     std::vector<std::string> missing;
-    // The kernel asks for one of the two where files are mapped (/proc/PID/map_files) and where pids are chosen
-    // (clone3).
+    // The kernel accepts either capability for /proc/PID/map_files and for `set_tid` of clone3(2).
     if (!kernel::hasCapability(CAP_SYS_ADMIN) && !kernel::hasCapability(CAP_CHECKPOINT_RESTORE))
         missing.emplace_back("CAP_SYS_ADMIN (or CAP_CHECKPOINT_RESTORE)");
     if (!kernel::hasCapability(CAP_SYS_PTRACE))

@@ -5,8 +5,8 @@
 
 namespace criu::engine {
 
-/// Throws Error (EPERM) that names the capabilities that criu lacks for a command, before anything else fails of it
-/// with a message about something else.
+/// Throws Error (EPERM) that names the capabilities that criu lacks for a command. Called first, because later failures
+/// would have misleading messages.
 void requireCommandCaps(options::Command command);
 
 }  // namespace criu::engine

@@ -10,15 +10,15 @@
 
 namespace criu::engine {
 
-/// How much memory the restorer's program of a process and its data may take at most.
+/// Returns the most memory that the restorer's program and data of one process may need.
 [[nodiscard]] std::uint64_t restorerDataRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads);
 
-/// For a dump. Throws Error if that much is nowhere free beside the memory of the process, whose mappings are in the
-/// order of their addresses: it couldn't be restored.
+/// Throws Error if a dumped process has no free range for the restorer, because it couldn't be restored. Mappings in
+/// `mm` are sorted by address.
 void requireRestorerRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads);
 
-/// For a restored process: room of `size` bytes below `limit` in which neither it nor the process of the images has
-/// anything. `mapped`: what it was born with. Throws Error.
+/// Finds a range of `size` bytes below `limit` that is free both in the restored process and in the process of the
+/// images. `mapped` has the mappings that the restored process was created with. Throws Error.
 [[nodiscard]] memory::Range findRestorerArea(std::uint64_t size, std::uint64_t limit, const MmEntry& mm,
                                              const memory::RangeSet& mapped);
 

@@ -24,7 +24,8 @@ RollbackStep::~RollbackStep() {
 
 void Rollback::run(Log& log) noexcept {
     constexpr std::chrono::seconds kLongest{5};
-    const std::lock_guard lock(mutex_);  // whoever still goes on waits before it does the same
+    // a destructor of RollbackStep in another thread waits here before it reverts the same change
+    const std::lock_guard lock(mutex_);
     for (const std::function<void()>& step : steps_) {
         try {
             auto ended = std::make_shared<std::promise<void>>();

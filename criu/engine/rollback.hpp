@@ -11,12 +11,12 @@ class Log;
 
 namespace criu::engine {
 
-/// What a dump has changed outside of the processes of the tree. Usually destructors put that back. Where the thread
-/// that would call them doesn't return from a call (FilesystemWatchdog), another one does it by these steps.
+/// Steps that revert changes of a dump outside of the tree. Destructors usually revert them. FilesystemWatchdog runs
+/// the steps if the thread of these destructors is blocked in a call.
 class Rollback {
 public:
-    /// Takes the latest steps first. A step that takes longer than a few seconds isn't waited for; so the caller ends
-    /// the process afterwards. Failures are logged.
+    /// Runs the steps, latest first. Logs failures. Waits at most a few seconds for each step. A step may still be
+    /// running, so the caller must end the process afterwards.
     void run(Log& log) noexcept;
 
 private:
@@ -26,10 +26,10 @@ private:
     std::list<std::function<void()>> steps_;
 };
 
-/// One of the steps, for as long as this object lives: it is declared behind what it puts back.
+/// One step, registered while this object lives. Declare it after the object that reverts the change.
 class RollbackStep {
 public:
-    /// `undo` may be called by any thread, once.
+    /// `undo` is called at most once, by any thread.
     RollbackStep(Rollback& rollback, std::function<void()> undo);
     ~RollbackStep();
     RollbackStep(const RollbackStep&) = delete;

@@ -28,7 +28,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Of /dev/fuse, the kernel's list of devices.
+/// Numbers of /dev/fuse (Linux, Documentation/admin-guide/devices.txt).
 constexpr unsigned kFuseMajor = 10;
 constexpr unsigned kFuseMinor = 229;
 
@@ -37,8 +37,8 @@ struct Found {
     bool isFuseDevice = false;
 };
 
-/// What a link of /proc/PID leads to. AT_STATX_DONT_SYNC has the kernel answer from what it knows (Linux 4.20 for
-/// FUSE), and such links are followed without looking anything up.
+/// Reads the device of the file that a link of /proc/PID leads to, without a request to a server. AT_STATX_DONT_SYNC
+/// makes FUSE use cached attributes (Linux 4.20). The kernel follows such a link without a path lookup.
 std::optional<Found> lookAt(const kernel::ProcPid& process, const std::string& link) {
     struct statx status {};
     if (::statx(process.fd(), link.c_str(), AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &status) != 0)
@@ -48,7 +48,7 @@ std::optional<Found> lookAt(const kernel::ProcPid& process, const std::string& l
                                                                           status.stx_rdev_minor == kFuseMinor};
 }
 
-/// Whether somebody but root can have given the tree its files.
+/// Returns true if another user than root may have chosen the files of the tree.
 bool isOfOthers(FrozenTree& tree) {
     const kernel::ProcPid self = kernel::ProcDir().self();
     const auto own = kernel::readNamespaceId(self, NamespaceKind::User);
@@ -59,7 +59,7 @@ bool isOfOthers(FrozenTree& tree) {
     });
 }
 
-/// Of the file system that memfds and other shared memory are in, which is mounted nowhere.
+/// Returns the device of the file system of memfds and shared memory. It is mounted nowhere.
 dev_t sharedMemoryDevice() {
     const UniqueFd file(sys(::memfd_create("criu", MFD_CLOEXEC), "make a memfd"));
     struct stat status {};
@@ -67,8 +67,8 @@ dev_t sharedMemoryDevice() {
     return status.st_dev;
 }
 
-/// The FUSE file systems there are, mounted or not: the kernel has a list of its connections to servers, called by
-/// device numbers (fs/fuse/control.c). Nothing where that list isn't mounted, or there are none.
+/// Returns the devices of all FUSE file systems, mounted or not. The kernel lists connections to servers by device
+/// number (fs/fuse/control.c). Empty if that list isn't mounted.
 std::set<dev_t> fuseConnections() {
     constexpr decltype(statfs::f_type) kFuseControl = 0x65735543;  // FUSE_CTL_SUPER_MAGIC
     const char* const list = "/sys/fs/fuse/connections";
@@ -87,13 +87,14 @@ std::set<dev_t> fuseConnections() {
     return devices;
 }
 
-/// The mount namespaces of the tree, and which file systems in them have servers.
+/// Mount namespaces of the tree, and the userspace and remote file systems in them.
 class ServedFileSearch {
 public:
-    /// `others`: the tree is of others, who may hide a file system: unmount it while they have files of it, or get such
-    /// files from elsewhere. What is mounted neither in the tree's namespaces nor in criu's, and isn't the kernel's
-    /// own, is then taken to have a server, and so are overlays in others' namespaces: a layer may have one. In trees
-    /// of root only FUSE file systems are looked for that are mounted in none of these namespaces.
+    /// `others` is true if another user than root chose the tree's files. Such a user may hide a file system: unmount
+    /// it while files are open, or receive open files from elsewhere. So a file system counts as having a server if it
+    /// is mounted neither in the tree's namespaces nor in criu's, unless it is the kernel's own. An overlay in another
+    /// namespace counts as well, since a layer may have a server. For root's trees, the constructor only adds FUSE file
+    /// systems that are mounted in none of these namespaces.
     ServedFileSearch(FrozenTree& tree, bool others) : seesHidden_(others) {
         if (!others)
             unmounted_ = fuseConnections();
@@ -110,7 +111,7 @@ public:
             const auto space = task->namespaceOf(NamespaceKind::Mount);
             if (!spaces_.insert(space).second)
                 continue;
-            // The text is looked at first: usually there is none in it.
+            // Searches the text first: it usually has no such mount.
             const std::string_view text = task->dir.read("mountinfo", buffer_);
             if (!readsAll && !kernel::anyMountIs(text, kernel::isRemoteFileSystem))
                 continue;
@@ -133,9 +134,10 @@ public:
     }
 
     [[nodiscard]] bool none() const noexcept { return names_.empty() && !seesHidden_ && unmounted_.empty(); }
-    /// Files may be of file systems that aren't seen.
+    /// Returns true if files may be on file systems that mountinfo doesn't show.
     [[nodiscard]] bool layered() const noexcept { return layered_; }
-    /// Devices of file systems that are mounted somewhere have major numbers, or are known. Anonymous memory has none.
+    /// Returns true for a file system that is mounted nowhere and may have a server. File systems with a major number
+    /// are on block devices and need none. Device 0 is anonymous memory.
     [[nodiscard]] bool mayBeHidden(dev_t device) const {
         return unmounted_.contains(device) ||
                (seesHidden_ && device != 0 && major(device) == 0 && !mounted_.contains(device));
@@ -146,7 +148,7 @@ public:
             ofProcesses_.insert(device);
     }
     [[nodiscard]] bool has(dev_t device) const { return names_.contains(device); }
-    /// A process answers for it, and no other machine.
+    /// Returns true if a process serves the file system, not another machine.
     [[nodiscard]] bool isOfProcess(dev_t device) const { return ofProcesses_.contains(device); }
     [[nodiscard]] const std::map<dev_t, std::string>& names() const noexcept { return names_; }
     [[nodiscard]] const std::optional<std::string>& mountedInTree() const noexcept { return mountedInTree_; }
@@ -159,8 +161,8 @@ private:
 
     bool seesHidden_;
     bool layered_ = false;
-    std::set<dev_t> mounted_;    ///< all there are, if hidden ones are looked for
-    std::set<dev_t> unmounted_;  ///< FUSE file systems that are mounted in no namespace looked at
+    std::set<dev_t> mounted_;    ///< all mounted devices, if unmounted file systems are searched for
+    std::set<dev_t> unmounted_;  ///< FUSE file systems that are mounted in none of the namespaces read
     kernel::ProcBuffer buffer_;
     std::set<std::optional<std::uint32_t>> spaces_;
     std::map<dev_t, std::string> names_;
@@ -168,19 +170,19 @@ private:
     std::optional<std::string> mountedInTree_;
 };
 
-/// What one process has to do with them.
+/// Use of such file systems by one process.
 struct Part {
     bool usesAny = false;
-    std::optional<std::string> use;     ///< what it has on one that a process answers for
-    std::optional<std::string> server;  ///< where it has /dev/fuse
+    std::optional<std::string> use;     ///< file that it has on a userspace file system
+    std::optional<std::string> server;  ///< descriptor of /dev/fuse
 };
 
-/// `samples`: gets one file of each.
+/// Finds the use by one process. Adds one file of each file system to `samples`.
 Part partOf(const FrozenTask& task, ServedFileSearch& served, std::map<dev_t, UniqueFd>& samples,
             kernel::ProcBuffer& buffer) {
     Part part;
     const auto note = [&](const auto& what, const std::string& link, dev_t device) {
-        // What is the kernel's own, such as a pipe, has no path.
+        // Files of the kernel's own, such as pipes, have no path.
         if (served.mayBeHidden(device))
             if (const std::string path = task.dir.readLink(link); path.starts_with('/'))
                 served.addHidden(device, path);
@@ -201,7 +203,7 @@ Part partOf(const FrozenTask& task, ServedFileSearch& served, std::map<dev_t, Un
         }
     }
     std::vector<std::string> links{"cwd", "root", "exe"};
-    // A thread may have directories of its own (CLONE_FS).
+    // A thread may have its own directories (clone(2) without CLONE_FS).
     for (const compel::FrozenThread& thread : task.process->threads())
         if (thread.tracee.tid() != task.pid().value)
             for (const char* const link : {"cwd", "root"})
@@ -253,7 +255,7 @@ void UserspaceFilesystems::requireResponsive() const {
     for (const auto& [device, sample] : samples_) {
         struct stat status {};
         struct statfs system {};
-        // An error is an answer, too. The dump of the file reports it.
+        // An error is a reply, too. The dump of the file reports it.
         (void)::fstat(sample.get(), &status);
         (void)::fstatfs(sample.get(), &system);
     }

@@ -13,26 +13,26 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// File systems for which a process answers (FUSE), or another machine. A process of the frozen tree would never answer
-/// again, and anybody else may stop to at any time, while the tree stands still and criu waits in a system call that no
-/// signal but SIGKILL ends, or not even that one (FilesystemWatchdog).
+/// Userspace and remote file systems that the tree uses. A server in the frozen tree would never reply. Another server
+/// may stop at any time. criu would then wait, with the tree frozen, in a system call that only SIGKILL ends, or not
+/// even SIGKILL (FilesystemWatchdog).
 ///
-/// Such file systems that processes of the tree use: open files, mappings, directories, programs, or a mount of FUSE in
-/// a mount namespace that isn't criu's. If the tree isn't root's, file systems count as well that are mounted nowhere,
-/// and overlays, since nobody knows who answers for them. In trees of root those of FUSE are found that are mounted
-/// nowhere, if the kernel's list of them is mounted (fusectl at /sys/fs/fuse/connections).
+/// A use is an open file, a mapping, a directory, a program, or a FUSE mount in a mount namespace that isn't criu's. If
+/// another user than root owns the tree, overlays and file systems that are mounted nowhere count, too: their servers
+/// are unknown. For trees of root, unmounted FUSE file systems are found if fusectl is mounted
+/// (/sys/fs/fuse/connections).
 class UserspaceFilesystems {
 public:
-    /// Nothing that is done here has the kernel ask a server. Throws Error if a server may be one of the tree: if one
-    /// of its processes has /dev/fuse open.
+    /// Finds the file systems without a request to any server. Throws Error if the server may be in the tree: a process
+    /// has /dev/fuse open.
     explicit UserspaceFilesystems(FrozenTree& tree);
 
     [[nodiscard]] bool used() const noexcept { return used_; }
-    /// Those there are in the mount namespaces of the tree.
+    /// Returns the devices of those in mount namespaces of the tree.
     [[nodiscard]] const std::set<dev_t>& devices() const noexcept { return devices_; }
-    /// What they are called in messages: "/mnt (fuse)".
+    /// Returns their names in messages, such as "/mnt (fuse)".
     [[nodiscard]] const std::map<dev_t, std::string>& names() const noexcept { return names_; }
-    /// Asks each of them that is used for something and returns when all have answered. Where one doesn't, an
+    /// Sends a request to each file system in use, and returns when all have replied. If one doesn't reply,
     /// FilesystemWatchdog ends this process.
     void requireResponsive() const;
 
@@ -40,7 +40,7 @@ private:
     bool used_ = false;
     std::set<dev_t> devices_;
     std::map<dev_t, std::string> names_;
-    std::map<dev_t, UniqueFd> samples_;  ///< O_PATH descriptors of a file on each
+    std::map<dev_t, UniqueFd> samples_;  ///< O_PATH descriptor of one file on each file system
 };
 
 }  // namespace criu::engine
