@@ -9,7 +9,7 @@
 namespace criu::engine {
 namespace {
 
-/// False, with the reason logged at `level`, if the feature isn't there.
+/// Returns false if the feature is missing, and logs the reason at `level`.
 bool supported(const FeatureProbe& feature, LogLevel level, Log& log) {
     try {
         if (feature.supported())
@@ -22,7 +22,7 @@ bool supported(const FeatureProbe& feature, LogLevel level, Log& log) {
     return false;
 }
 
-/// Nothing for features that users don't ask about.
+/// Returns the category; nothing for a feature that is only criu's concern.
 std::optional<FeatureCategory> categoryOf(kernel::CheckClass check) noexcept {
     switch (check) {
         case kernel::CheckClass::Extra:
@@ -67,8 +67,7 @@ int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log&
     for (const FeatureProbe& feature : features) {
         if (feature.name != name)
             continue;
-        // That a feature is missing is an answer, not a failure of the command: the reason is a message for those who
-        // ask for more of them (-v).
+        // A missing feature is a result, not a failure of the command. So the reason is only logged with -v.
         const bool there = supported(feature, LogLevel::Info, log);
         output = answer(name, there);
         if (there && feature.category == FeatureCategory::Device)
@@ -127,7 +126,7 @@ int check(const model::Options& options, std::span<const BasicCheck> basics, std
     if (lacking != 0)
         output = fmt::format("This system can't dump and restore: {} of {} basic things are missing.\n", lacking,
                              basics.size());
-    else if (missing != 0)  // programs look for how these two begin
+    else if (missing != 0)  // programs that call criu check how these two texts begin
         output = fmt::format(
             "Looks good but some kernel features are missing:\n{} features that some programs need to be dumped.\n",
             missing);

@@ -14,29 +14,29 @@
 
 namespace criu::engine {
 
-/// When a feature is looked at by `criu check`.
+/// Options with which `criu check` tests a feature.
 enum class FeatureCategory {
-    Extra,         ///< --extra: some programs can't be dumped or restored without
+    Extra,         ///< --extra: some programs can't be dumped or restored without the feature
     Experimental,  ///< --experimental
     OnRequest,     ///< --feature only
-    Device,        ///< --extra if the device is there
+    Device,        ///< --extra, if the device exists
 };
 
-/// A kernel feature as --feature knows it.
+/// A kernel feature that --feature can name.
 struct FeatureProbe {
     std::string name;
     FeatureCategory category{};
-    std::function<bool()> supported;     ///< may throw Error to say why not
-    std::function<bool()> matters = {};  ///< of a device: whether it is there; may throw Error if it isn't
-    std::function<std::vector<std::string>()> details = {};  ///< of a device: lines about it
+    std::function<bool()> supported;     ///< test of the feature; may throw Error with the reason
+    std::function<bool()> matters = {};  ///< test whether the device exists; may throw Error if it doesn't
+    std::function<std::vector<std::string>()> details = {};  ///< lines of text about the device
 };
 
-/// Everything --feature knows, asked of `features`, which must outlive the result.
+/// Makes probes for all features that --feature can name. The probes use `features`, which must outlive them.
 std::vector<FeatureProbe> featureProbes(kernel::Features& features);
 
-/// Runs `criu check`: one feature if options.feature names one, else all basics, and what --extra and --experimental
-/// add. The answer for standard output is put into `output`, what is missing is logged. Returns the exit status: 0 if
-/// everything looked at is there, else 1.
+/// Runs `criu check`: one feature if options.feature names one. Otherwise all basic checks, and the features of --extra
+/// and --experimental. Puts the text for standard output into `output` and logs what is missing. Returns the exit
+/// status: 0 if nothing is missing, else 1.
 int check(const model::Options& options, std::span<const BasicCheck> basics, std::span<const FeatureProbe> features,
           Log& log, std::string& output);
 

@@ -29,8 +29,8 @@
 namespace criu::engine {
 namespace {
 
-/// A child process that does nothing, for system calls that need another process. It is killed with the object, and if
-/// criu ends.
+/// A child process that does nothing, for system calls that need another process. The destructor kills it; the kernel
+/// kills it if criu ends.
 class IdleChild {
 public:
     IdleChild() : pid_(sys(::fork(), "fork")) {
@@ -98,8 +98,8 @@ void eventDetails() {
         fail("/proc/PID/fdinfo doesn't show an eventfd's count");
 }
 
-/// Makes a child with a given pid: that of a child that has just been reaped, which is likely to be free still, because
-/// the kernel gives pids out in ascending order.
+/// Creates a child with a chosen pid. The pid is that of a child just reaped. It is probably still free, because the
+/// kernel assigns pids in ascending order.
 void chosenPid() {
     constexpr int attempts = 32;
     for (int i = 0; i < attempts; ++i) {

@@ -6,10 +6,10 @@
 
 namespace criu::engine {
 
-/// Something without which no tree can be dumped or restored.
+/// A requirement of every dump and restore.
 struct BasicCheck {
     std::string_view what;
-    void (*test)();  ///< throws Error when it isn't there
+    void (*test)();  ///< throws Error if the requirement isn't met
 };
 
 std::span<const BasicCheck> basicChecks() noexcept;

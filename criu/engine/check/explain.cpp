@@ -23,7 +23,7 @@
 namespace criu::engine {
 namespace {
 
-/// What is in the way of a restore, one line each.
+/// Obstacles to a restore, one a line.
 class Findings {
 public:
     void add(std::string_view text) {
@@ -31,7 +31,7 @@ public:
         ++count_;
     }
     void remark(std::string_view text) { fmt::format_to(std::back_inserter(text_), "{}\n", printable(text)); }
-    /// What a failure of `attempt` says is in the way.
+    /// Runs `attempt` and adds its failure as an obstacle. Returns true if it succeeded.
     bool tried(const std::function<void()>& attempt) {
         try {
             attempt();
@@ -61,7 +61,7 @@ void findTakenPids(const PlannedRestore& planned, Findings& findings) {
                                 "--new-pidns)",
                                 thread.tid, stat.comm));
             } catch (const Error&) {
-                // Nobody has it.
+                // The pid is free.
             }
         }
 }

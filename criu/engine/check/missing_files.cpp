@@ -35,8 +35,8 @@
 namespace criu::engine {
 namespace {
 
-/// Whether a path that leads nowhere lies in a hierarchy of control groups: those of the tree are made before its files
-/// are opened.
+/// Returns true if a path without a file lies in a cgroup hierarchy. The restore creates the tree's groups before it
+/// opens files.
 bool isMadeByRestore(std::string path) {
     struct statfs system {};
     while (::statfs(path.c_str(), &system) != 0) {
@@ -48,7 +48,7 @@ bool isMadeByRestore(std::string path) {
     return system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/// Whether a symbolic link is on the way to what has this path, which itself may be one.
+/// Returns true if a directory of the path is a symbolic link. The last component may be one.
 bool hasLinkOnTheWay(const std::string& path) {
     open_how how{};
     how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
@@ -57,7 +57,7 @@ bool hasLinkOnTheWay(const std::string& path) {
            errno == ELOOP;
 }
 
-/// Where FUSE file systems are mounted.
+/// Returns the mount points of FUSE file systems.
 std::vector<std::string> mountPointsOfServers() {
     std::vector<std::string> found;
     kernel::ProcBuffer buffer;
@@ -72,8 +72,8 @@ std::vector<std::string> mountPointsOfServers() {
 
 class Search {
 public:
-    /// Servers of FUSE file systems aren't asked here: from a request that one has taken not even SIGKILL would get
-    /// this process out, but criu can leave alone those that it restores.
+    /// The search sends no request to FUSE servers: not even SIGKILL would end the wait for a reply. A restore may not
+    /// need those file systems at all.
     Search(const PlannedRestore& planned, const std::string& root)
         : planned_(planned), root_(root), servers_(mountPointsOfServers()) {}
 
@@ -120,7 +120,7 @@ private:
             return;
         const auto found = planned_.content.files.find(FileId{id});
         if (found == planned_.content.files.end() || found->second->reg == nullptr)
-            return;  // whoever opens it complains
+            return;  // the restore reports this when it opens the file
         const files::PathRemaps& remaps = planned_.files.remaps();
         if (const std::string* const link = remaps.linkOf(FileId{id}); link != nullptr) {
             look(*link, use(), true);
@@ -149,7 +149,7 @@ private:
 
     const PlannedRestore& planned_;
     std::string root_;
-    std::vector<std::string> servers_;  ///< mount points of theirs
+    std::vector<std::string> servers_;  ///< mount points of FUSE file systems
     std::set<std::uint32_t> seen_;
     std::set<std::string> paths_;
     std::vector<MissingFile> missing_;
@@ -178,11 +178,11 @@ std::string describe(const MissingFile& file) {
 
 void PlannedRestore::requireFiles() const {
     if (surroundings.ownPaths && !surroundings.sameFiles)
-        return;  // whether they are there is known when the tree has its mounts
+        return;  // paths can only be checked when the tree's mounts exist
     const std::vector<MissingFile> missing = findMissingFiles(*this, "");
     if (missing.empty())
         return;
-    // A message has its limits; what else is missing is said by the next attempt.
+    // Limits the length of the message. The next attempt names the rest.
     constexpr std::size_t kMost = 20;
     std::vector<std::string> shown;
     for (const MissingFile& file : missing)

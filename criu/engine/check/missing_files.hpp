@@ -7,23 +7,24 @@
 namespace criu::engine {
 class PlannedRestore;
 
-/// A path that processes need and that leads nowhere.
+/// A path that a process needs and that doesn't exist.
 struct MissingFile {
     std::string path;
-    std::string use;  ///< "the program of process 7"
-    /// A temporary name that the dump gave to a deleted file (--link-remap): a restore takes it away again.
+    std::string use;  ///< use of the file, such as "the program of process 7"
+    /// True for a temporary name that the dump gave to a deleted file (--link-remap). The first restore removes such
+    /// names.
     bool ofDump = false;
 };
 
-/// All of them, each once, where paths are looked up from `root` ("" for the root directory). Files that images hold,
-/// or that the user gives, aren't among them; nor are those of /proc, which come with the processes.
+/// Returns all missing files, each once. Paths are looked up from `root` ("" is the root directory). Leaves out files
+/// that images contain, files that the user passes, and files of /proc.
 [[nodiscard]] std::vector<MissingFile> findMissingFiles(const PlannedRestore& planned, const std::string& root);
 
-/// Whether a lookup of a name could ask the server of a FUSE file system for something, of which these are the mount
-/// points: it is below one of them, or a symbolic link on the way may lead there.
+/// Returns true if the lookup of a name may send a request to a FUSE server. The name is below one of `mountPoints`, or
+/// a symbolic link in the path may lead there.
 [[nodiscard]] bool mayReachFuseServer(const std::string& name, const std::vector<std::string>& mountPoints);
 
-/// "/usr/bin/x (the program of process 7)"
+/// Returns "/usr/bin/x (the program of process 7)".
 [[nodiscard]] std::string describe(const MissingFile& file);
 
 }  // namespace criu::engine

@@ -16,14 +16,14 @@
 namespace criu::engine {
 namespace {
 
-/// What a comparison has shown, one line each. Several threads may add lines.
+/// Results of a comparison, one a line. Any thread may add damage.
 class DamageReport {
 public:
     void damage(std::string_view text) {
         add("Damaged: ", text);
         ++damages_;
     }
-    /// Something couldn't be compared.
+    /// Adds a line for content that can't be compared.
     void lacking(std::string_view text) {
         add("", text);
         complete_ = false;
@@ -31,7 +31,7 @@ public:
     void good(std::string_view text) { add("", text); }
 
     [[nodiscard]] unsigned damages() const noexcept { return damages_; }
-    /// All was compared, and nothing is damaged.
+    /// Returns true if everything was compared and nothing is damaged.
     [[nodiscard]] bool complete() const noexcept { return complete_ && damages_ == 0; }
     [[nodiscard]] std::string take() { return std::move(text_); }
 
@@ -93,7 +93,8 @@ int verify(Run& run, std::string& answer) {
             throw;
         report.damage(error.what());
     }
-    if (authentic || report.damages() != 0) {  // checksums would say no more
+    // signature or encryption has verified all content; checksums would add nothing
+    if (authentic || report.damages() != 0) {
         answer = report.take();
         return report.complete() ? 0 : 1;
     }

@@ -32,7 +32,7 @@ bool isFile(int fd) noexcept {
     return fd >= 0 && ::fstat(fd, &state) == 0 && S_ISREG(state.st_mode);
 }
 
-/// What is left of the restore: the images, and the log if that is a file.
+/// Closes all descriptors of the restore except the images, and the log if it is a file.
 void leaveRestore(SharedPagesStart& start) {
     detachFromCommand();
     start.stop.forget();
@@ -52,7 +52,8 @@ void leaveRestore(SharedPagesStart& start) {
         });
 }
 
-/// The process that holds what the other one holds, and ends the clones if that ends too early.
+/// The watchdog process of the daemon. It holds copies of the daemon's descriptors and kills the clones if the daemon
+/// fails or is killed.
 class WorkerMonitor {
 public:
     WorkerMonitor(pid_t worker, UniqueFd reports, Log& log) : worker_(worker), link_(std::move(reports)), log_(log) {}

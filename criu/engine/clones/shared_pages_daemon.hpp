@@ -13,22 +13,24 @@ namespace criu::engine {
 
 struct RestoreImages;
 
-/// What a keeper of clones is started with.
+/// Inputs of a shared-pages daemon.
 struct SharedPagesStart {
-    UniqueFd listener;  ///< restores connect to it
-    UniqueFd client;    ///< the connection of the first one
+    UniqueFd listener;  ///< socket that restores connect to
+    UniqueFd client;    ///< connection of the restore that started the daemon
     const RestoreImages& images;
     const ImageDir& directory;
     StopRequest& stop;
     Log& log;
 };
 
-/// The process that serves the memory of all clones of one checkpoint: has the file that they map, reads its content
-/// from the images once, and answers the first touch of each page. It ends with the last clone. If it can't go on, or
-/// is killed, the clones end as well: without it they would find the file's bytes in memory that they had given up.
+/// Runs the shared-pages daemon, which serves the memory of all clones of one dump. The daemon owns the shared-pages
+/// file that clones map. It reads content from the images once, and resolves the first fault on each page. The daemon
+/// ends with the last clone. If it fails or is killed, the clones are killed, too: without it, the kernel would show
+/// pages of the file in memory that a clone has released.
 ///
-/// It is two processes, as a lazy-pages daemon is. One supplies; the other holds the same descriptors and waits for the
-/// end of the first. For a fresh child of a restore, from which it keeps the images and, if that is a file, the log.
+/// The daemon consists of two processes, like a lazy-pages daemon. One serves faults. The watchdog process holds the
+/// same descriptors and waits for the end of the first. Call this in a new child of a restore. It keeps the images, and
+/// the log if that is a file.
 [[noreturn]] void runSharedPagesDaemon(SharedPagesStart start);
 
 }  // namespace criu::engine

@@ -19,7 +19,7 @@
 namespace criu::engine {
 namespace {
 
-/// An abstract address, which no file stands for and which ends with the socket.
+/// Abstract address of the daemon's socket. It needs no file and vanishes with the socket.
 class SharedPagesAddress {
 public:
     explicit SharedPagesAddress(const ImageDir& directory) {
@@ -28,7 +28,7 @@ public:
             failWith(ENOENT, "{}: there is no inventory", directory.name());
         struct stat state {};
         sys(::fstat(inventory->get(), &state), "look at the inventory");
-        // Another dump makes another file, or at least at another time.
+        // A new dump changes the inode or the times of the inventory, so it gets another address.
         const std::string name =
             fmt::format("criu-clones-{}-{}-{}.{}-{}.{}", state.st_dev, state.st_ino, state.st_mtim.tv_sec,
                         state.st_mtim.tv_nsec, state.st_ctim.tv_sec, state.st_ctim.tv_nsec);
@@ -49,7 +49,7 @@ UniqueFd makeSharedPagesSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
-/// What the keeper sends first. None if the other end is none any more. Throws Error.
+/// Receives the shared-pages file, which the daemon sends first. Returns nothing if the daemon has ended. Throws Error.
 std::optional<SharedPagesLink> takeFile(UniqueFd socket, StopRequest& stop) {
     LazyLink link(std::move(socket));
     UniqueFd file;
@@ -61,7 +61,7 @@ std::optional<SharedPagesLink> takeFile(UniqueFd socket, StopRequest& stop) {
     return SharedPagesLink{std::move(link), std::move(file)};
 }
 
-/// One that has been started by another restore. None if it has ended. Throws Error.
+/// Joins a daemon that another restore has started. Returns nothing if the daemon has ended. Throws Error.
 std::optional<SharedPagesLink> join(UniqueFd socket, StopRequest& stop) {
     switch (authenticateTo(socket.get())) {
         case PeerAuthResult::Gone:
@@ -74,7 +74,7 @@ std::optional<SharedPagesLink> join(UniqueFd socket, StopRequest& stop) {
     return takeFile(std::move(socket), stop);
 }
 
-/// None if somebody else has taken the name meanwhile. Throws Error.
+/// Starts a daemon. Returns nothing if another daemon has taken the address. Throws Error.
 std::optional<UniqueFd> startSharedPagesDaemon(const SharedPagesAddress& address, const RestoreImages& images,
                                                const ImageDir& directory, StopRequest& stop, Log& log) {
     UniqueFd listener = makeSharedPagesSocket();
@@ -99,14 +99,14 @@ SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir
                                      Log& log) {
     const ErrorContext context([] { return "keeper of clones"; });
     const SharedPagesAddress address(directory);
-    // Its last clone may end, and it with that, while somebody connects.
+    // The daemon may end with its last clone between connect() and the reply. Then the next attempt starts a new one.
     constexpr int kAttempts = 50;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         UniqueFd socket = makeSharedPagesSocket();
         if (::connect(socket.get(), address.get(), address.size()) != 0) {
             if (errno != ECONNREFUSED)
                 failErrno("connect to it");
-            // Who has taken the name meanwhile listens in a moment.
+            // A failed bind() means that another restore starts a daemon. The next attempt connects to it.
             if (auto started = startSharedPagesDaemon(address, images, directory, stop, log)) {
                 log.info("The keeper of these images' clones is started");
                 if (auto clones = takeFile(std::move(*started), stop))

@@ -14,15 +14,15 @@ namespace criu::engine {
 
 struct RestoreImages;
 
-/// What a restore with --map-pages has of the keeper of its images' clones.
+/// Connection of a restore with --map-pages to the shared-pages daemon.
 struct SharedPagesLink {
-    LazyLink link;  ///< messages as those to a lazy-pages daemon
-    UniqueFd file;  ///< that clones map; see memory/clones/clone_file.hpp
+    LazyLink link;  ///< messages like those to a lazy-pages daemon
+    UniqueFd file;  ///< the file that clones map; see memory/clones/clone_file.hpp
 };
 
-/// Connects to the keeper of the clones of these images; starts it if there is none. It is found by an abstract socket
-/// whose name says which inventory it is about, and both ends look at the other's user. The calling process has no
-/// other threads. Throws Error.
+/// Connects to the shared-pages daemon of these images, and starts one if there is none. The name of an abstract socket
+/// identifies the inventory. Both ends check the user of the other. The calling process must have only one thread.
+/// Throws Error.
 [[nodiscard]] SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir& directory,
                                                    StopRequest& stop, Log& log);
 

@@ -34,11 +34,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = LazyMessage::Kind;
 
-/// How often it is looked whether processes have ended: of those that clones have created nobody tells.
+/// Interval of checks for ended processes. Children that clones create have no pidfd here, so nothing reports their
+/// end.
 constexpr std::chrono::milliseconds kLook{1000};
-/// Content is read by so many threads; clones want the other cores.
+/// Most threads that read content. Other cores are left to the clones.
 constexpr unsigned kMostReaders = 4;
-/// Restores that wait to be believed.
+/// Most restores that wait for peer authentication.
 constexpr int kMostWaiting = 64;
 
 class SharedPagesService {
@@ -66,19 +67,19 @@ public:
         }
     }
 
-    /// Kills the processes that it serves, and those below them.
+    /// Kills the clones and their descendants.
     void endClones() noexcept { processes_.end(start_.log); }
 
 private:
-    /// Who has connected, and isn't believed yet.
+    /// A connected peer that hasn't passed peer authentication.
     struct UnauthenticatedPeer {
         UniqueFd socket;
         std::unique_ptr<PeerAuthentication> introduction;
     };
     struct Client {
         LazyLink link;
-        UniqueFd memory;                 ///< until the message about its process
-        std::vector<LazyProcess> ready;  ///< until Begin
+        UniqueFd memory;                 ///< userfaultfd of the process that the next message names
+        std::vector<LazyProcess> ready;  ///< processes to serve after Begin
     };
 
     void watch(int fd) {
@@ -88,7 +89,7 @@ private:
         sys(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event), "watch fd {}", fd);
     }
 
-    /// The other process has the same, so that closing it here isn't enough.
+    /// Removes a descriptor from the epoll. Closing it isn't enough, because the watchdog process holds a copy.
     void unwatch(int fd) noexcept { (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
     void addContent() {
@@ -121,9 +122,9 @@ private:
     void accept() {
         UniqueFd socket(::accept4(start_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!socket)
-            return;  // it has left
+            return;  // the peer has disconnected
         if (unauthenticated_.size() >= kMostWaiting)
-            unauthenticated_.erase(unauthenticated_.begin());  // closed, and so not watched any more
+            unauthenticated_.erase(unauthenticated_.begin());  // closing the only copy also removes it from the epoll
         const int fd = socket.get();
         try {
             auto introduction = std::make_unique<PeerAuthentication>(fd);
@@ -169,10 +170,10 @@ private:
         }
         if (const auto memory = memories_.find(fd); memory != memories_.end())
             return serve(*memory->second);
-        dropEnded();  // it is a process
+        dropEnded();  // `fd` is a pidfd
     }
 
-    /// False when the restore is done.
+    /// Handles one message. Returns false if the restore has disconnected or has nothing more to send.
     bool handleMessage(Client& client) {
         UniqueFd fd;
         const auto message = client.link.receive(fd, start_.stop);
@@ -227,7 +228,7 @@ private:
             waiting_.push_back(memory.fd());
     }
 
-    /// Reads all content from now on: not while a restore wants the cores.
+    /// Starts to read all content. Called after a restore has ended, because it needs the cores.
     void startReading() {
         if (readers_)
             return;
@@ -259,7 +260,7 @@ private:
             if (const auto memory = memories_.find(fd); memory != memories_.end())
                 serve(*memory->second);
         if (readers_ && !complete_ && reading_ == 0) {
-            readers_->wait();  // throws what went wrong
+            readers_->wait();  // throws the failure of a reader
             store_.complete();
             complete_ = true;
             start_.log.info("The clones' file has all content: the images aren't needed any more");
@@ -271,7 +272,7 @@ private:
         }
     }
 
-    /// Pages that nobody has touched yet are mapped when there is time, so that nobody waits for them.
+    /// Maps pages before their first fault while the daemon has nothing else to do. Clones then don't wait for them.
     void mapAhead() {
         if (!complete_ || ahead_.empty())
             return;
@@ -303,12 +304,12 @@ private:
     std::unordered_map<TreePid, std::size_t> numbers_;
     LazyLink watcher_;
     UniqueFd events_;                                     ///< epoll(7)
-    std::map<int, UnauthenticatedPeer> unauthenticated_;  ///< by their sockets
+    std::map<int, UnauthenticatedPeer> unauthenticated_;  ///< key: descriptor of the socket
     std::unordered_map<int, Client> clients_;
-    std::unordered_map<int, std::unique_ptr<memory::CloneMemory>> memories_;  ///< by descriptor
+    std::unordered_map<int, std::unique_ptr<memory::CloneMemory>> memories_;  ///< key: userfaultfd
     LazyProcesses processes_;
-    std::vector<int> ahead_;    ///< whose pages may be mapped before they are touched
-    std::vector<int> waiting_;  ///< those with faults that couldn't be answered yet
+    std::vector<int> ahead_;    ///< userfaultfds whose pages may be mapped before their first fault
+    std::vector<int> waiting_;  ///< userfaultfds with faults that can't be resolved yet
     std::atomic<unsigned> reading_{0};
     std::optional<ThreadPool> readers_;
     bool complete_ = false;

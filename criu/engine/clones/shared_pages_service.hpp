@@ -6,8 +6,9 @@
 
 namespace criu::engine {
 
-/// The work of a keeper of clones, until the last of them has ended. `watcher`: a socket to the process that is told of
-/// all that is served, and whose end is the clones'. Returns an exit status; if it isn't 0, the clones were ended.
+/// Serves all clones until the last one has ended. `watcher` is a socket to the watchdog process, which gets all
+/// descriptors that are served and kills the clones when this process fails. Returns an exit status; if it isn't 0, the
+/// clones were killed.
 [[nodiscard]] int serveSharedPages(SharedPagesStart start, UniqueFd watcher);
 
 }  // namespace criu::engine

@@ -9,8 +9,8 @@ namespace criu::engine {
 
 struct Run;
 
-/// With --auto-dedup, when a dump is complete: frees in its parents what it has itself. A dump that fails leaves them
-/// as they were; that this fails is a warning only.
+/// Frees pages in parent images that the complete dump contains, too, with --auto-dedup. Called last, so that a failed
+/// dump leaves its parent images unchanged. Only warns of a failure.
 void dedupParents(const ImageDir& images, Run& run) noexcept;
 
 }  // namespace criu::engine

@@ -7,8 +7,8 @@ namespace criu::engine {
 
 struct Run;
 
-/// The directory that a dump, or a page server, writes to, with its parent if it is to have one (--prev-images-dir).
-/// Takes over Run::imagesDir. Throws Error.
+/// Opens the directory that a dump or page server writes to, and its parent images (--prev-images-dir). Moves
+/// Run::imagesDir away. Throws Error.
 [[nodiscard]] ImageDir openDumpImages(Run& run);
 
 }  // namespace criu::engine

@@ -26,7 +26,7 @@ namespace {
 using memory::PageMessage;
 
 constexpr std::size_t kPagesKeySize = DumpKey::kKeptSize;
-/// A key, and for whom it is.
+/// Size of the pages key and the hash of recipients.
 constexpr std::size_t kOwnKeysSize = kPagesKeySize + crypto::kHashSize;
 
 crypto::SecretBytes receiveKeys(memory::PageConnection& sender, const PageMessage& message) {
@@ -38,11 +38,12 @@ crypto::SecretBytes receiveKeys(memory::PageConnection& sender, const PageMessag
     return keys;
 }
 
-/// What the pages build on, if the images directory has that: in clear, in memory.
+/// Decrypts the records of the parent pages into memory, if the images directory has these pages. Sets `id` to their
+/// id.
 std::optional<ImageDir> openParentImages(Run& run, ImageDir& place, std::span<const std::byte> keys,
                                          std::optional<EncryptedId>& id) {
     if (place.parent() == nullptr) {
-        place.unlinkParent();  // restores refuse one that the images don't know of
+        place.unlinkParent();  // a restore refuses a parent link that the images don't mention
         return std::nullopt;
     }
     const ImageDir& earlier = *place.parent();

@@ -13,30 +13,31 @@ class PageConnection;
 struct PageMessage;
 }  // namespace criu::memory
 
-/// Pages of a dump that is encrypted at a page server, which encrypts them as well (memory::PageCommand::Encrypt). The
-/// sender makes the key, so that a restore sees which pages belong to which dump; the server wraps it for the
-/// recipients, so that they can read pages of earlier dumps, beside which nothing of these dumps lies.
+/// Encryption of pages at a page server, for a dump that is encrypted itself (memory::PageCommand::Encrypt). The sender
+/// makes the key, so that a restore can check that pages belong to the dump. The server wraps the key for the
+/// recipients: parent pages at the server have no other images beside them that hold it.
 namespace criu::engine {
 
 struct Run;
 
-/// What the sender sends (sendKeys()): the key, for whom it is, and the key of the pages that the dump builds on (null:
-/// it builds on none, or on what no page server has).
+/// Returns the bytes of the sender's message (sendKeys()): pages key, hash of recipients, and key of the parent pages.
+/// `earlierPages` is null if there are no parent pages at a page server.
 [[nodiscard]] std::shared_ptr<crypto::SecretBytes> keysForServer(const DumpKey& key,
                                                                  std::span<const crypto::PublicKey> recipients,
                                                                  const crypto::SecretBytes* earlierPages);
 
-/// Where the server puts pages.
+/// Encrypted pages in the directory of a page server.
 class EncryptedStore {
 public:
-    /// Receives what belongs to the message. `place`: the images directory, which has opened its parents; the link to
-    /// them goes if the pages don't build on those. What an earlier dump has left there is removed. Throws Error.
+    /// Receives the keys that follow `message`. `place` is the images directory with its parents opened. Removes the
+    /// parent link if the pages don't build on those parents. Removes images of an earlier dump. Throws Error.
     EncryptedStore(Run& run, ImageDir& place, memory::PageConnection& sender, const memory::PageMessage& message);
 
-    /// Whatever is made there is encrypted. If it has a parent, that has what the sender's pages build on.
+    /// Images to write; they are encrypted. Their parent, if any, has the pages that the sender's pages build on.
     [[nodiscard]] const ImageDir& images() const noexcept { return spool_; }
 
-    /// All is there: returns when it is where it belongs. Without it nothing stays. Throws Error.
+    /// Writes the encrypted images to the directory and returns when they are complete. Without this call nothing
+    /// remains. Throws Error.
     void finish();
 
 private:

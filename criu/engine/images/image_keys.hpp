@@ -17,19 +17,19 @@ struct Options;
 
 namespace criu::engine {
 
-/// The keys that the options name, read where criu was started.
+/// Keys that the options name. Paths are relative to the directory that criu was started in.
 struct ImageKeys {
     ImageKeys() = default;
-    /// Those that this command uses. Throws Error.
+    /// Reads the keys that this command uses. Throws Error.
     ImageKeys(options::Command command, const model::Options& options, StopRequest& stop);
 
-    /// In a child: its copy of a key that signs isn't swapped out either.
+    /// Locks the signing key in memory again: a child doesn't inherit memory locks.
     void lock() const noexcept;
 
-    std::vector<crypto::PublicKey> recipients;  ///< --encrypt; empty: images are as they are
-    std::vector<crypto::SecretKey> identities;  ///< --decrypt
-    std::optional<Signer> signer;               ///< --sign
-    Signers signers;                            ///< --signed-by; empty: anybody's images are taken
+    std::vector<crypto::PublicKey> recipients;  ///< keys of --encrypt; images aren't encrypted if empty
+    std::vector<crypto::SecretKey> identities;  ///< keys of --decrypt
+    std::optional<Signer> signer;               ///< key of --sign
+    Signers signers;                            ///< keys of --signed-by; signatures aren't checked if empty
 };
 
 }  // namespace criu::engine

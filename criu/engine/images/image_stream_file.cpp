@@ -34,7 +34,7 @@ const std::optional<std::string>* namedFor(Command command, const model::Options
     }
 }
 
-/// Takes a standard stream over and leaves `instead` in its place.
+/// Duplicates a standard stream and puts `instead` at its number.
 UniqueFd takeStandard(int standard, const UniqueFd& instead) {
     UniqueFd taken(sys(::fcntl(standard, F_DUPFD_CLOEXEC, 3), "take over standard stream {}", standard));
     sys(::dup2(instead.get(), standard), "replace standard stream {}", standard);
@@ -47,7 +47,7 @@ UniqueFd takeStandard(bool output) {
     return takeStandard(STDIN_FILENO, UniqueFd(sys(::open("/dev/null", O_RDONLY | O_CLOEXEC), "open /dev/null")));
 }
 
-/// A fifo that nobody reads from yet can't be opened without waiting.
+/// Opens a fifo for writing, and waits until it has a reader.
 UniqueFd openForReader(const std::string& path, StopRequest& stop, std::chrono::seconds patience) {
     constexpr std::chrono::milliseconds kBetween{20};
     for (std::chrono::milliseconds waited{0};; waited += kBetween) {
@@ -97,13 +97,13 @@ void ImageStreamFile::openNamed(const std::string& value, bool toWrite, StopRequ
 
 void ImageStreamFile::openPath(const std::string& path, bool toWrite, StopRequest& stop) {
     if (!toWrite) {
-        // With O_NONBLOCK a fifo opens at once; its reader waits until somebody has written.
+        // With O_NONBLOCK a fifo opens at once. Reads wait later until a writer has opened it.
         fd_.reset(sys(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), "open {}", path));
         return;
     }
     struct stat there {};
     if (::lstat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode))
-        createFile(path, path.substr(path.rfind('/') + 1));  // npos + 1 is 0
+        createFile(path, path.substr(path.rfind('/') + 1));  // without a slash, npos + 1 is 0
     else
         fd_ = openForReader(path, stop, patience_);
 }

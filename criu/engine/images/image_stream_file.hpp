@@ -18,28 +18,26 @@ struct Options;
 
 namespace criu::engine {
 
-/// This side of a stream that the user has named by --stream-to or --stream-from: "-" for standard output or input, the
-/// number of a descriptor, or a path. A file that was made for a stream goes again with this object, unless it was
-/// kept: without its end nobody can restore from it.
+/// File or descriptor of --stream-to or --stream-from: "-" for standard output or input, a descriptor number, or a
+/// path. The destructor removes a created file unless keep() was called: an incomplete stream can't be restored.
 class ImageStreamFile {
 public:
     ImageStreamFile() = default;
-    /// Opens what the options name for this command; nothing if they name none. Standard streams are replaced, so that
-    /// programs that criu starts neither write into the stream nor read from it. Where a path leads to a fifo, the
-    /// other side is waited for. Throws Error.
+    /// Opens the stream that the options name for this command, if they name one. Replaces a standard stream, so that
+    /// programs that criu starts don't use it. Waits for a reader of a fifo. Throws Error.
     ImageStreamFile(options::Command command, const model::Options& options, StopRequest& stop);
     ~ImageStreamFile();
     ImageStreamFile(const ImageStreamFile&) = delete;
     ImageStreamFile& operator=(const ImageStreamFile&) = delete;
 
-    /// The descriptor, for who works with it. Invalid if there is none.
+    /// Returns the descriptor; invalid if there is no stream.
     [[nodiscard]] UniqueFd take() noexcept { return std::move(fd_); }
-    /// For messages.
+    /// Name for messages.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    /// Nobody reads from it any longer, or writes to it, than this: 0 for any time.
+    /// Timeout for the other end of the stream; 0 means none.
     [[nodiscard]] std::chrono::seconds patience() const noexcept { return patience_; }
 
-    /// The stream is complete: a file stays.
+    /// Keeps a created file, because the stream is complete.
     void keep() noexcept { made_.reset(); }
 
 private:
@@ -50,7 +48,7 @@ private:
     UniqueFd fd_;
     std::string name_;
     std::chrono::seconds patience_{0};
-    UniqueFd made_;  ///< the directory of a file that was made
+    UniqueFd made_;  ///< directory of the created file
     std::string madeName_;
     Inode inode_;
 };

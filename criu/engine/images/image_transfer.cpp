@@ -35,8 +35,8 @@
 namespace criu::engine {
 namespace {
 
-/// Whether the directory's path, as the kernel knows it now, leads to the directory. That of one that was unmounted or
-/// removed doesn't, nor that of one in another mount namespace.
+/// Returns true if the directory's path leads to it. The path of a directory that was unmounted or removed doesn't, nor
+/// that of one in another mount namespace.
 bool isReachable(const ImageDir& directory) {
     const std::string link = fmt::format("/proc/self/fd/{}", directory.fd());
     std::array<char, PATH_MAX> path{};
@@ -51,7 +51,7 @@ ByteStream streamOf(Run& run) {
     return {run.stream.take(), run.stop, run.stream.patience(), run.stream.name()};
 }
 
-/// All of a stream.
+/// Receives a whole stream.
 ImageDir receive(Run& run) {
     run.log.stage("stream");
     ImageDir spool = makeSpool(run.options.streamMemory);
@@ -89,7 +89,7 @@ void OutgoingImages::complete(Run& run) {
     }
     if (run.keys.signer)
         signImages(directory(), *run.keys.signer, signedParent_, [&run] { run.stop.throwIfRequested(); });
-    // What is written into a file system that is unmounted is lost when criu ends, and no call reports that.
+    // Files in an unmounted file system are lost when criu ends. No system call reports that.
     if (reachable_ && !isReachable(directory()))
         fail("image directory {}: it was unmounted or removed while images were written, nobody would find them",
              directory().name());
@@ -125,7 +125,7 @@ OutgoingImages openOutgoing(Run& run, WpTrackerLink* tracking) {
     std::shared_ptr<crypto::SecretBytes> kept;
     std::shared_ptr<crypto::SecretBytes> forServer;
     if (encrypted) {
-        // The pages build on earlier ones, wherever they are.
+        // Only pages have parent images then, and these are at the page server.
         auto key = std::make_unique<const DumpKey>(
             EncryptionLinks{options.pageServer ? std::nullopt : parent.id, options.pageServer, tracking != nullptr});
         if (tracking != nullptr)

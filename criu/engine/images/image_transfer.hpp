@@ -27,10 +27,10 @@ namespace criu::engine {
 class WpTrackerLink;
 struct Run;
 
-/// SignedId of what a dump builds on (image/signature.hpp); nothing if it isn't to be signed, or builds on nothing.
+/// SignedId of the parent images (image/signature.hpp); empty if the dump isn't signed or has no parent images.
 using SignedParent = std::optional<std::array<std::byte, 32>>;
 
-/// Images of a dump: where they are made, and where they go.
+/// Images of a dump, and their outlet.
 struct OutgoingImages {
     OutgoingImages(ImageDir made, std::unique_ptr<ImageOutlet> to, std::unique_ptr<ImageDir> place,
                    SignedParent signedParent = std::nullopt, std::shared_ptr<crypto::SecretBytes> key = nullptr,
@@ -39,20 +39,19 @@ struct OutgoingImages {
     OutgoingImages(const OutgoingImages&) = delete;
     OutgoingImages& operator=(const OutgoingImages&) = delete;
 
-    /// All images are made: returns when they are where they go to, and signed, if they are to be. Throws Error, also
-    /// where nobody would find them, since the images directory was unmounted or removed meanwhile.
+    /// Sends all images to the outlet and signs them. Returns when they have arrived. Throws Error, also if the images
+    /// directory was unmounted or removed since the dump began.
     void complete(Run& run);
-    /// The dump has failed: what there is is no checkpoint. Throws Error.
+    /// Removes the inventory after a failed dump, so that the images aren't taken for a checkpoint. Throws Error.
     void revoke(const Run& run);
 
-    /// What the next dump needs to build on these, if they are encrypted (keptKey()). To be taken once.
+    /// Returns the key that the next dump needs to build on these encrypted images (keptKey()). Call it once.
     [[nodiscard]] std::shared_ptr<crypto::SecretBytes> takeKey() noexcept;
 
-    std::unique_ptr<ImageDir> place;      ///< the images directory, if images are made elsewhere
-    std::unique_ptr<ImageOutlet> outlet;  ///< null: they stay where they are made
+    std::unique_ptr<ImageDir> place;      ///< images directory, if `images` is a spool
+    std::unique_ptr<ImageOutlet> outlet;  ///< null if the images stay in `images`
     ImageDir images;
-    std::shared_ptr<crypto::SecretBytes>
-        serverKeys;  ///< for a page server, which is to encrypt pages, too (sendKeys())
+    std::shared_ptr<crypto::SecretBytes> serverKeys;  ///< keys for a page server that encrypts pages (sendKeys())
 
 private:
     SignedParent signedParent_;
@@ -60,39 +59,39 @@ private:
 
     [[nodiscard]] const ImageDir& directory() const noexcept { return place ? *place : images; }
 
-    bool reachable_;  ///< the images directory had a path that leads to it
+    bool reachable_;  ///< the images directory had a valid path at the start
 };
 
-/// Of a dump or pre-dump, as its options say (--stream, --stream-to, or just the images directory with its parents).
-/// `tracking`: who keeps the key of earlier images that are encrypted; may be null. Throws Error.
+/// Opens the images of a dump or pre-dump, as options say: --stream, --stream-to, or the images directory with its
+/// parents. `tracking` has the key of encrypted parent images; may be null. Throws Error.
 [[nodiscard]] OutgoingImages openOutgoing(Run& run, WpTrackerLink* tracking = nullptr);
 
-/// Images of a restore: where they come from, and where they are found.
+/// Images of a restore, and their supply.
 struct IncomingImages {
     IncomingImages(ImageDir found, std::unique_ptr<StreamerSupply> from, std::optional<ImageDir> place);
     ~IncomingImages();
     IncomingImages(const IncomingImages&) = delete;
     IncomingImages& operator=(const IncomingImages&) = delete;
 
-    /// Moves all descriptors that images are found by.
+    /// Moves all descriptors of images to other numbers.
     void move(const std::function<UniqueFd(UniqueFd)>& mover);
-    /// No more images are wanted: the other side of --stream may end, and what is here in memory goes. With pages that
-    /// come later that is most of it, and criu may stay as long as the restored processes do.
+    /// Ends the transfer: closes the image streamer and empties spools. With lazy pages criu may run as long as the
+    /// restored processes, and would hold the memory of the spool.
     void dismiss() noexcept;
-    /// What users know as the images directory.
+    /// Returns the descriptor of the directory that the user named.
     [[nodiscard]] int placeFd() const noexcept { return place ? place->fd() : images.fd(); }
 
-    std::optional<ImageDir> place;           ///< the images directory, if they aren't there
-    std::unique_ptr<StreamerSupply> supply;  ///< null: all are there
+    std::optional<ImageDir> place;           ///< images directory, if `images` is a spool
+    std::unique_ptr<StreamerSupply> supply;  ///< null if all images are here already
     ImageDir images;
 };
 
-/// Of a restore. With --stream-from it returns when the stream has come to its end; encrypted images are decrypted, and
-/// signatures verified, all of them. Throws Error.
+/// Opens the images of a restore. Receives all of --stream-from, verifies all signatures, and decrypts all encrypted
+/// images. Throws Error.
 [[nodiscard]] IncomingImages openIncoming(Run& run);
 
-/// Whether a restore frees content of memory in images as soon as it has read it (--auto-dedup). What a stream has
-/// brought, or what was decrypted, is there for this restore only, and in memory.
+/// Returns true if a restore frees pages in images after reading them: with --auto-dedup, or if the images are in a
+/// spool. A spool is in memory and only this restore reads it.
 [[nodiscard]] bool freesWhatIsRead(const model::Options& options) noexcept;
 
 }  // namespace criu::engine

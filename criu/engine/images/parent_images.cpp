@@ -22,12 +22,12 @@
 namespace criu::engine {
 namespace {
 
-/// What is kept: the key of records, that of records of a page server's part, and for whom they are.
+/// Content of the kept key: key of records, key of the page server's records, hash of recipients.
 constexpr std::size_t kKey = DumpKey::kKeptSize;
 static_assert(kImagesKeySize == 2 * kKey + crypto::kHashSize);
 
-/// Looks at the signature of earlier images, of which a copy is made: of what the dump reads. It has to be of the key
-/// that signs the dump.
+/// Verifies the signature of parent images and copies their records to `copy`. The signer must be the one that signs
+/// this dump.
 SignedParent copySigned(Run& run, const ImageDir& images, const ImageDir& copy) {
     const ErrorContext context([] { return "what signed images build on"; });
     const Signers own{{crypto::X509().signerOfSecret(run.keys.signer->key.bytes())}, {}, {}};
@@ -72,7 +72,7 @@ SignedParent takePlainParent(Run& run, ImageDir& images) {
     if (!run.keys.signer)
         return std::nullopt;
     if (images.parent() == nullptr) {
-        images.unlinkParent();  // restores refuse one that no signature knows of
+        images.unlinkParent();  // a restore refuses a parent link that the signature doesn't mention
         return std::nullopt;
     }
     ImageDir records = makeSpool(run.options.streamMemory, images.parent()->name());
@@ -83,7 +83,7 @@ SignedParent takePlainParent(Run& run, ImageDir& images) {
 
 EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking) {
     if (!run.options.previousImages) {
-        place.unlinkParent();  // restores refuse one that the images don't know of
+        place.unlinkParent();  // a restore refuses a parent link that the images don't mention
         return {};
     }
     linkParentImages(run, place);
@@ -105,7 +105,7 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tr
             "of its images",
             earlier.name());
     EncryptedParent parent;
-    // With a signature the key is proved by the copy that was signed: so both name the same images.
+    // Checks the key against the signed copy, so that signature and key belong to the same images.
     std::optional<ImageDir> copy;
     if (run.keys.signer) {
         copy = makeSpool(run.options.streamMemory, earlier.name());

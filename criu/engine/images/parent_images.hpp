@@ -12,32 +12,34 @@
 
 namespace criu::engine {
 
-/// Earlier images (--prev-images-dir) that a dump which is to be encrypted builds on.
+/// Parent images (--prev-images-dir) of an encrypted dump.
 struct EncryptedParent {
-    std::optional<EncryptedId> id;  ///< nothing: it builds on nothing
+    std::optional<EncryptedId> id;  ///< empty if there are no parent images
     SignedParent signedId;
-    std::shared_ptr<crypto::SecretBytes> pagesKey;  ///< DumpKey::keepRecordsOfPages(), if a page server has their pages
-    std::optional<ImageDir> records;                ///< in clear, in memory: their inventory, and what pages they have
+    /// key of records of the parent pages (DumpKey::keepRecordsOfPages()), if a page server has the pages
+    std::shared_ptr<crypto::SecretBytes> pagesKey;
+    std::optional<ImageDir> records;  ///< decrypted records in memory: inventory and pagemaps
 };
 
-/// Which recipients there are, whatever their order.
+/// Returns a hash of the set of recipients. Their order doesn't matter.
 [[nodiscard]] crypto::Hash hashOf(std::span<const crypto::PublicKey> recipients);
 
-/// Makes the link to earlier images, as --prev-images-dir says, and opens them. Throws Error.
+/// Makes the parent link of --prev-images-dir and opens the parent images. Throws Error.
 void linkParentImages(Run& run, ImageDir& images);
 
-/// For a dump that isn't encrypted: what it reads of the images it builds on, and which they are. If it is to be
-/// signed, they have to be signed with the same key, and what is read of them is copied first: so an id of tracked
-/// memory is that of the dump that has it. Throws Error.
+/// Opens the parent images of a dump that isn't encrypted, and returns their id. For a signed dump, the parent images
+/// must be signed with the same key. Their records are copied to a spool before the dump reads them, so that it only
+/// uses verified content. Throws Error.
 [[nodiscard]] SignedParent takePlainParent(Run& run, ImageDir& images);
 
-/// For one that is: earlier images have to be encrypted, for the same recipients, and signed with the same key, if this
-/// dump is to be. The key of their records is what `tracking` (null: nobody tracks) has
-/// kept. If it has that of others, or none, the
-/// dump builds on nothing, with a warning: nobody knows what has been written since then either. Throws Error.
+/// Opens the parent images of an encrypted dump. They must be encrypted for the same recipients. For a signed dump,
+/// they must also be signed with the same key. `tracking` has the key of their records; null if no memory is tracked.
+/// Without the right key the dump builds on no parent, with a warning: then writes since those images weren't tracked
+/// either. Throws Error.
 [[nodiscard]] EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking);
 
-/// What `tracking` is to keep of a dump for that: no page can be read with it. The key has bonds.
+/// Returns the key that `tracking` keeps of a dump for the next one. It decrypts no pages. `key` must have encryption
+/// links.
 [[nodiscard]] std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key,
                                                            std::span<const crypto::PublicKey> recipients);
 

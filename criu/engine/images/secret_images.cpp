@@ -17,8 +17,8 @@
 namespace criu::engine {
 namespace {
 
-/// Images that are signed by whom the user trusts, and those that they build on; with copies of all, if they are
-/// wanted: nobody can exchange these between the look at their signature and their use.
+/// Requires that images and their parent images are signed by trusted signers. With `copies`, returns copies of all. No
+/// process can replace a copy between verification and use.
 std::vector<ImageDir> requireSignedChain(Run& run, ImageDir& images, bool copies) {
     run.log.stage("signature");
     images.openParents();
@@ -41,14 +41,14 @@ std::vector<ImageDir> requireSignedChain(Run& run, ImageDir& images, bool copies
     return made;
 }
 
-/// Whether the user wants signatures to be looked at.
+/// Returns true if the user wants signatures verified.
 bool verifiesSignature(Run& run, const ImageDir& images) {
     if (run.keys.signers.empty() && images.exists(ImageKind::Signature))
         run.log.info("The images in {} are signed; --signed-by compares that", images.name());
     return !run.keys.signers.empty();
 }
 
-/// One directory of the whole after the other becomes the parent of the one before.
+/// Makes each directory the parent of the directory before it. Returns the first.
 ImageDir joined(std::vector<ImageDir> chain) {
     for (; chain.size() > 1; chain.pop_back())
         chain[chain.size() - 2].adoptParent(std::move(chain.back()));
@@ -58,20 +58,20 @@ ImageDir joined(std::vector<ImageDir> chain) {
 /// One directory of encrypted images.
 struct Link {
     const ImageDir& images;
-    std::unique_ptr<const DumpKey> dump;   ///< null: only the pages that a page server has stored are wanted of it
-    std::unique_ptr<const DumpKey> pages;  ///< of those; null: there are none
+    std::unique_ptr<const DumpKey> dump;   ///< null if only the pages of a page server are needed
+    std::unique_ptr<const DumpKey> pages;  ///< key of the pages of a page server; null if there are none
 
-    /// What others build on.
+    /// Returns the key that later images refer to.
     [[nodiscard]] const DumpKey& key() const noexcept { return pages ? *pages : *dump; }
 };
 
-/// Whether a directory has nothing but what a page server has stored.
+/// Returns true if the directory has only pages of a page server.
 bool hasPagesOnly(const ImageDir& images) {
     return images.exists(kPagesSet.head) && !images.exists(kDumpSet.head);
 }
 
-/// `first`: the youngest images, and not those that others build on. `apart`: of these only what a page server has
-/// stored is wanted.
+/// Opens the keys of one directory. `first` is true for the youngest images. With `apart`, only the pages of a page
+/// server are needed.
 Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identities, bool first, bool apart) {
     Link link{images, nullptr, nullptr};
     if (!areEncrypted(images))
@@ -87,7 +87,7 @@ Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identit
     return link;
 }
 
-/// Encrypted images and those that they build on, which are the ones that they mean.
+/// Opens encrypted images and their parent images. Each must be the one that the next images refer to.
 std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::SecretKey> identities) {
     std::vector<Link> chain;
     for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
@@ -105,7 +105,7 @@ std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::Secr
     return chain;
 }
 
-/// Decrypts one; `into`: see decryptImages().
+/// Decrypts one directory; decryptImages() explains `into`.
 DecryptedAmounts decryptLink(Run& run, const Link& link, const ImageDir* into) {
     DecryptedAmounts all;
     const auto add = [&](const DumpKey& key, const EncryptedSet& set) {
@@ -121,7 +121,8 @@ DecryptedAmounts decryptLink(Run& run, const Link& link, const ImageDir* into) {
     return all;
 }
 
-/// Encrypted images and those that they build on; none if they aren't encrypted. The user's secret keys are gone then.
+/// Opens encrypted images and their parent images; returns none if they aren't encrypted. Erases the user's secret keys
+/// from memory.
 std::vector<Link> chainOf(Run& run, ImageDir& images) {
     const std::vector<crypto::SecretKey> identities = std::exchange(run.keys.identities, {});
     images.openParents();

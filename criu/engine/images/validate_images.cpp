@@ -40,13 +40,14 @@ void requireLabels(const RestoreImages& content, const Run& run) {
             }
 }
 
-/// The kernel sends a thread its parent-death signal when the parent ends, and the parent of a restored root is criu:
-/// one that doesn't wait for the tree would have it killed (forget_original_parent() in kernel/exit.c).
+/// Clears the parent-death signal of the root if criu ends before it. criu is the parent of a restored root, so its end
+/// would kill the tree (forget_original_parent(), kernel/exit.c).
 void clearRootDeathSignal(const model::ProcessTree& tree, const Run& run) {
     const model::Options& options = run.options;
     const bool criuEnds = (options.detached || options.finalState == model::FinalState::Stopped) &&
                           options.execCommand.empty() && !options.restoreSibling;
-    const bool hasInit = options.newPidNamespace && tree.root().pid != TreePid(1);  // criu's, which stays
+    // the namespace init is the parent and stays
+    const bool hasInit = options.newPidNamespace && tree.root().pid != TreePid(1);
     if (!criuEnds || hasInit || !tree.root().alive())
         return;
     for (const model::Thread& thread : tree.root().threads) {
@@ -116,7 +117,7 @@ model::NetworkLock lockMethod(const RestoreImages& content, const model::Options
         throw error;
     }
     if (inventory.has_network_lock_method == 0)
-        return model::NetworkLock::Iptables;  // before there was another way
+        return model::NetworkLock::Iptables;  // images from before other methods existed
     return sockets::networkLockMethod(inventory.network_lock_method);
 }
 

@@ -23,14 +23,14 @@ namespace criu::engine {
 struct RestoreImages;
 struct Run;
 
-/// As readImages(), after files that have checksums were compared with them. Throws Error also for a tree that this
-/// machine can't run, or that the client couldn't bring to life: what can't be restored isn't planned.
+/// Compares images with their checksums, then reads them like readImages(). Throws Error also for a tree that this
+/// machine can't run or the client may not restore, so that such trees aren't planned.
 RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& pages, const Run& run);
 
-/// Who creates whom. Warns of processes that become children of another thread than they were of.
+/// Makes the birth plan. Warns of processes whose parent thread changes.
 [[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log);
 
-/// How the dump has locked connections. Throws Error if they can't be restored with these options.
+/// Returns the method that the dump locked connections with. Throws Error if these options can't restore them.
 [[nodiscard]] model::NetworkLock lockMethod(const RestoreImages& content, const model::Options& options);
 
 }  // namespace criu::engine
