@@ -47,7 +47,7 @@ files::FinalTaskState finalTaskStateOf(model::FinalState state) noexcept {
 
 }  // namespace
 
-/// What is known of the tree while it is captured.
+/// State of a dump while it captures the tree.
 class CapturedPhase::Capture {
 public:
     explicit Capture(ExaminedPhase& examined);
@@ -78,7 +78,7 @@ private:
     FileCollector files_;
     task::SeccompDump seccomp_;
     DumpMemory::Amounts amounts_;
-    std::vector<std::string> extensions_;  ///< of namespaces
+    std::vector<std::string> extensions_;  ///< extensions of namespaces
     bool sawUnsharedThreads_ = false;
     Progress progress_;
 };
@@ -113,7 +113,7 @@ void CapturedPhase::Capture::prepareLandlockCheck() {
     }
 }
 
-/// All descriptors come before memory, which may be mapped from somebody else's.
+/// Adds all descriptor tables before memory: a process may map a file that only another process has open.
 void CapturedPhase::Capture::captureTables() {
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
@@ -127,7 +127,7 @@ void CapturedPhase::Capture::captureTables() {
 
 void CapturedPhase::Capture::captureProcesses() {
     AdjustmentQuestions adjustments(frozen_.stop(), frozen_.log());
-    std::uint32_t number = 1;  // that of criu
+    std::uint32_t number = 1;  // criu has 1
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
         {
@@ -143,10 +143,10 @@ void CapturedPhase::Capture::captureProcesses() {
     landlock_.reset();
 }
 
-/// `number`: of what the process shares with no other.
+/// `number` is the id of the kernel objects that the process shares with no other.
 void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, AdjustmentQuestions& adjustments) {
     frozen_.log().info("Dumping {}", task.describe());
-    const std::uint32_t table = files_.addTable(task);  // which it knows already
+    const std::uint32_t table = files_.addTable(task);  // captureTables() has added the table; this returns its id
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
     if (task.hasRings && task.compat)
         fail("it is a 32-bit process with an io_uring, whose requests have another form, which can't be dumped");

@@ -14,26 +14,26 @@ namespace criu::engine {
 
 class ExaminedPhase;
 
-/// The third phase of a dump: all that can be read of the tree is in the images: processes, memory, files and
-/// namespaces.
+/// Third phase of a dump: the images contain processes, memory, files and namespaces of the tree.
 class CapturedPhase {
 public:
-    /// Throws Error, also as soon as a stop is requested.
+    /// Captures the tree. Throws Error, also when a stop is requested.
     explicit CapturedPhase(ExaminedPhase& examined);
     ~CapturedPhase();
     CapturedPhase(const CapturedPhase&) = delete;
     CapturedPhase& operator=(const CapturedPhase&) = delete;
 
     [[nodiscard]] ExaminedPhase& examined() const noexcept { return examined_; }
-    /// Some process had an area of uprobes, which was left out.
+    /// Returns true if a process had the uprobes mapping, which the dump leaves out.
     [[nodiscard]] bool sawUprobes() const noexcept;
-    /// What the images have beyond version 2: see memory::PageSinks::extensions(), namespaces::DumpOutputs.
+    /// Returns the extensions that the images use; see memory::PageSinks::extensions() and namespaces::DumpOutputs.
     [[nodiscard]] std::vector<std::string> extensions() const;
 
-    /// With --background, when the tree runs again: memory of which there are only snapshots so far. Throws Error.
+    /// Writes the memory snapshots of --background. Called when the tree runs again. Throws Error.
     void captureSnapshots();
 
-    /// The images are complete: files of processes that go on are as they were, what the images need of them stays.
+    /// Reverts changes to files of processes that continue. Keeps what the images need, such as link remaps. Called
+    /// when the images are complete.
     void release(model::FinalState state) noexcept;
 
 private:

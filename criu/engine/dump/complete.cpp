@@ -69,7 +69,7 @@ void CompletePhase::completeImages() {
         writeInventory(captured_);
         frozen_.sendImages();
     } catch (...) {
-        frozen_.revokeImages();  // a constructor that fails has no destructor
+        frozen_.revokeImages();  // the destructor of an object whose constructor throws isn't called
         throw;
     }
 }
@@ -86,7 +86,7 @@ int CompletePhase::conclude() {
     return status;
 }
 
-/// The tree runs on with all it had: what is locked or changed for the dump is released before that.
+/// Resumes the tree before memory is written. Locks and changes of the dump are reverted before the resume.
 int CompletePhase::resumeFirst() {
     compel::inTracingThread([&] { frozen_.devices().release(true); });
     resume(model::FinalState::Running);
@@ -123,7 +123,8 @@ void CompletePhase::resume(model::FinalState state) {
     frozen_.resume(state);
 }
 
-/// The images are complete, whatever comes of it: without tracking the next dump is a whole one.
+/// Concludes tracking of memory. Only warns of a failure, because the images are complete. Without tracking the next
+/// dump writes all pages.
 void CompletePhase::concludeTracking() {
     try {
         if (frozen_.options().trackMemory)
@@ -136,7 +137,7 @@ void CompletePhase::concludeTracking() {
 }
 
 void CompletePhase::end() {
-    stays_ = true;  // nothing else is left of the tree
+    stays_ = true;  // the images are the only state left of the tree
     frozen_.end();
     captured_.release(model::FinalState::Default);
     examined_.release(model::FinalState::Default);

@@ -13,18 +13,19 @@ class CapturedPhase;
 class ExaminedPhase;
 class FrozenPhase;
 
-/// The last phase of a dump: the images are a checkpoint, with --background only when conclude() has returned. If
-/// conclude() fails while the tree goes on, they aren't any more.
+/// Fourth phase of a dump: the images are a checkpoint. With --background that is so only when conclude() has returned.
+/// If conclude() fails and the tree continues, the inventory is removed.
 class CompletePhase {
 public:
-    /// Writes what is known only now: the tree, and last of all images the inventory. Throws Error.
+    /// Writes the tree, then the inventory as the last image. With --background conclude() writes the inventory. Throws
+    /// Error.
     explicit CompletePhase(CapturedPhase& captured);
     ~CompletePhase();
     CompletePhase(const CompletePhase&) = delete;
     CompletePhase& operator=(const CompletePhase&) = delete;
 
-    /// Lets the tree go on, leaves it stopped, or ends it, as Options::finalState says. Returns the exit status of
-    /// criu: that of a post-dump script, which asks for the tree to go on by failing, else 0. Throws Error.
+    /// Resumes, stops or kills the tree, as Options::finalState says. A failed post-dump script makes the tree
+    /// continue. Returns the exit status of that script, else 0. Throws Error.
     int conclude();
 
 private:
@@ -38,7 +39,7 @@ private:
     CapturedPhase& captured_;
     ExaminedPhase& examined_;
     FrozenPhase& frozen_;
-    bool stays_ = false;  ///< the images, whatever happens
+    bool stays_ = false;  ///< true if the images are kept even if a later step fails
 };
 
 }  // namespace criu::engine

@@ -33,13 +33,13 @@ std::optional<kernel::TaskStat> statOf(const kernel::ProcDir& proc, pid_t pid, k
     }
 }
 
-/// "process 7 (sleep)"
+/// Returns "process 7 (sleep)".
 std::string shown(const kernel::ProcDir& proc, pid_t pid, kernel::ProcBuffer& buffer) {
     const auto stat = statOf(proc, pid, buffer);
     return stat ? fmt::format("process {} ({})", pid, stat->comm) : fmt::format("process {}", pid);
 }
 
-/// /proc has the number of each thread, too, though it lists only those of processes.
+/// Refuses the tid of a thread. /proc/TID exists for each thread, although /proc lists only processes.
 void requireProcess(const kernel::ProcDir& proc, HostPid root, kernel::ProcBuffer& buffer) {
     const pid_t process = kernel::readStatus(proc.open(root.value), buffer).tgid;
     if (process != root.value)
@@ -51,7 +51,7 @@ void requireOutsideOfTree(const kernel::ProcDir& proc, HostPid root, kernel::Pro
     for (pid_t self = ::getpid(); self > 0;) {
         const auto stat = statOf(proc, self, buffer);
         if (!stat)
-            return;  // in a /proc of another pid namespace
+            return;  // /proc is of another pid namespace
         if (self == root.value) {
             const bool itself = self == ::getpid();
             Error error(0,

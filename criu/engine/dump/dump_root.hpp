@@ -5,9 +5,9 @@
 
 namespace criu::engine {
 
-/// Throws Error unless a tree with this root can be dumped from here: there must be such a process (ESRCH), it must be
-/// a process and not one of its threads, not a zombie, not of the kernel, and criu must not be below it, since whoever
-/// dumps must not stand still. Clients look for the end of that last message.
+/// Throws Error unless a tree with this root can be dumped. The process must exist (else ESRCH). It must be a process,
+/// not a thread, a zombie or a kernel thread. criu must not be in the tree, because it would freeze itself. Clients
+/// search for the end of that last message.
 void requireDumpableRoot(HostPid root);
 
 }  // namespace criu::engine

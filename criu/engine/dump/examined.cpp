@@ -40,7 +40,7 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered)
     for (const auto& task : frozen.tree().tasks())
         if (task->alive())
             processes.push_back(&*task->process);
-    // Drivers trace by themselves.
+    // Device drivers make ptrace calls themselves.
     compel::inTracingThread(
         [&] { frozen.devices().checkpoint(processes, [this](HostPid pid) { earlyPages_->begin(pid); }); });
     earlyPages_->finish();

@@ -24,12 +24,11 @@ class EarlyPages;
 class FrozenPhase;
 class RollbackStep;
 
-/// The second phase of a dump: everything that can't be dumped has been refused, what the tree has around it is known,
-/// and nothing from outside reaches it any more: the network is locked, devices have been told. Some pages may have
-/// been written while drivers were at work.
+/// Second phase of a dump: refusals are over, namespaces are examined, the network is locked, and devices are
+/// checkpointed. Early pages may be written.
 class ExaminedPhase {
 public:
-    /// Throws Error, naming what can't be dumped and whose it is. Both arguments outlive this object.
+    /// Throws Error that names the process and why it can't be dumped. Both arguments outlive this object.
     ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered);
     ~ExaminedPhase();
     ExaminedPhase(const ExaminedPhase&) = delete;
@@ -41,13 +40,13 @@ public:
 
     [[nodiscard]] const GuardedFiles& answered() const noexcept { return guardedFiles_; }
 
-    /// Processes whose pages are written.
+    /// Returns the processes whose pages are written already.
     [[nodiscard]] const std::map<HostPid, memory::EarlyDump>& writtenEarly() const noexcept;
 
-    /// Whose labels this kernel shows.
+    /// Returns the security module whose labels this kernel shows.
     [[nodiscard]] task::LabelModule labelModule() const noexcept { return labelModule_; }
 
-    /// The images are complete: see namespaces::NamespaceDump::release().
+    /// Calls namespaces::NamespaceDump::release() when the images are complete.
     void release(model::FinalState state) { namespaces_.release(state); }
 
 private:

@@ -32,13 +32,13 @@ namespace {
 
 constexpr std::uint32_t kFirstPagesFile = 1;
 
-/// Images that others build on keep the form that every criu reads: whether a parent's are read is seen only when it's
-/// too late to refuse them.
+/// Returns one pages file for images that others will build on, because every criu can read that. A parent's form is
+/// only known when it's too late for a refusal.
 memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options& options) {
     if (options.compat || purpose == FrozenPhase::Purpose::PreDump || options.trackMemory)
         return {};
     if (options.stream || options.streamTo)
-        return memory::Striping::asWished(1);  // there is one way out for all of them
+        return memory::Striping::asWished(1);  // a stream has one outlet for all pages files
     return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
 }
 
@@ -67,12 +67,12 @@ std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const
         return std::make_unique<memory::RemotePageSinks>(std::move(server), options.pageServerSocket >= 0);
     std::uint64_t files = stripingFor(purpose, options).files;
     if (files > 1 && !options.pagesFiles)
-        files = memory::kFilesAsPaysOff;  // there, whatever is so here
+        files = memory::kFilesAsPaysOff;  // the page server has its own number of processors
     std::vector<memory::PageConnection> streams = connectStreams(server, files, options, run.stop);
     return std::make_unique<memory::RemotePageSinks>(std::move(server), std::move(streams));
 }
 
-/// Before anything stands still, so that nothing has to be taken back where it can't be done.
+/// Listens before the freeze, so that a failure needs no rollback.
 std::optional<ListeningPageServer> listenForLazy(FrozenPhase::Purpose purpose, const model::Options& options,
                                                  Log& log) {
     if (purpose != FrozenPhase::Purpose::Dump || !options.lazyPages)
@@ -93,7 +93,7 @@ MemoryTracking::Use useOf(FrozenPhase::Purpose purpose, const model::Options& op
                                                             : MemoryTracking::Use::Continued;
 }
 
-/// Who knows what was written since an earlier dump; null if that won't be asked for.
+/// Returns the link to the WP tracker daemon; null if this dump doesn't use tracking.
 WpTrackerLink* trackerLinkFor(FrozenPhase::Purpose purpose, const model::Options& options,
                               std::optional<WpTrackerLink>& link) noexcept {
     return link && useOf(purpose, options) != MemoryTracking::Use::Ignored ? &*link : nullptr;
@@ -120,7 +120,7 @@ std::vector<HostPid> runningTree(HostPid root) {
     return tree;
 }
 
-/// All of it, in the order in which it is made.
+/// State of the phase. Members are in the order of their construction.
 struct FrozenPhase::Impl {
     Impl(Run& run, Purpose purpose, std::optional<WpTrackerLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
@@ -137,11 +137,11 @@ struct FrozenPhase::Impl {
     std::unique_ptr<memory::PageSinks> pages;
     std::optional<ListeningPageServer> lazyPageServer;
     MemoryTracking tracking;
-    std::optional<model::Options> widened;  ///< with what listeners have named as external
+    std::optional<model::Options> widened;  ///< options with the externals that listeners named
     DumpStatistics statistics;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     FrozenTree tree;
-    device::DumpDevices devices;  // undone before the processes go on
+    device::DumpDevices devices;  // last member: reverted before the processes are resumed
 };
 
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link)
@@ -161,7 +161,8 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
         takeExternals(guardian_.nameExternals());
 }
 
-/// Processes of a pid namespace have other numbers in images: of these nothing is found, and it is read later.
+/// Reads parent pagemaps ahead by pid. In a private pid namespace the images have other pids; then nothing is found
+/// here, and the dump reads the pagemaps later.
 void FrozenPhase::readParentsAhead() {
     if (tracking().parentIsKnown())
         for (const HostPid pid : tracking().processes())
@@ -252,7 +253,7 @@ void FrozenPhase::resume(model::FinalState state) {
 }
 
 void FrozenPhase::end() {
-    // How long it takes until the memory of those that were killed is free again isn't a part of it.
+    // The time to free the memory of killed processes doesn't count.
     noteTime();
     if (tree().kill())
         guardian_.outlive();

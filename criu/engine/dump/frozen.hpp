@@ -48,23 +48,23 @@ struct Options;
 
 namespace criu::engine {
 
-/// A process and its descendants while they run: some may have ended, and others been born.
+/// Lists a process and its descendants while they run. Processes may end and be created during the call.
 std::vector<HostPid> runningTree(HostPid root);
 
-/// The first phase of a dump: the tree stands still and the devices of its processes are paused; the images directory
-/// has no inventory, so nobody takes it for a checkpoint. Nothing has been looked at yet.
+/// First phase of a dump: the tree is frozen, and devices of its processes are paused. The inventory of an earlier dump
+/// is removed, so that an incomplete dump isn't taken for a checkpoint. Nothing has been examined yet.
 ///
-/// Each phase takes its predecessor and uses what that holds. They are destroyed in reverse order, which is what a
-/// failure means: the tasks go on as if nothing had happened.
+/// Each phase takes the phase before it and uses its state. Phases are destroyed in reverse order. After a failure the
+/// destructors revert all changes, and the tasks continue.
 class FrozenPhase {
 public:
     enum class Purpose {
         Dump,
-        PreDump,  ///< the tree goes on soon: nobody is notified, and devices aren't paused
+        PreDump,  ///< the tree is resumed soon: no stage notifications, devices aren't paused
     };
 
-    /// Freezes the tree of Options::tree. `run` and `guardian` outlive this object. `link`: to whatever tracks the
-    /// tree's memory, if anything does. Throws Error.
+    /// Freezes the tree of Options::tree. `run` and `guardian` outlive this object. `link` leads to the WP tracker
+    /// daemon of the tree, if there is one. Throws Error.
     FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link);
     ~FrozenPhase();
     FrozenPhase(const FrozenPhase&) = delete;
@@ -75,37 +75,39 @@ public:
     [[nodiscard]] Log& log() const noexcept;
     [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
-    /// All images are made: they go where they are to go (--stream, --stream-to). Throws Error.
+    /// Sends all images to their outlet (--stream, --stream-to, encryption), if they have one, and signs them. Throws
+    /// Error.
     void sendImages();
-    /// The dump has failed: what there is of it is no checkpoint. What goes wrong in that is logged.
+    /// Removes the inventory after a failed dump. Logs failures.
     void revokeImages() noexcept;
     [[nodiscard]] const ImageDir& images() const noexcept;
-    /// What all phases together took and moved.
+    /// Statistics of all phases.
     [[nodiscard]] DumpStatistics& statistics() noexcept;
     [[nodiscard]] FrozenTree& tree() noexcept;
     [[nodiscard]] device::DumpDevices& devices() noexcept;
     [[nodiscard]] MemoryTracking& tracking() noexcept;
-    /// The images are complete: what is tracked from now on is what changes after them. Throws Error.
+    /// Makes tracking count from this dump on, because the images are complete. Throws Error.
     void commitTracking();
-    /// Where pages go: into the images directory, or to a page server.
+    /// Returns the page sinks: of the images directory, or of a page server.
     [[nodiscard]] memory::PageSinks& pages() noexcept;
-    /// Where pages are asked for that the dump leaves where they are; null without --lazy-pages.
+    /// Returns the page server for lazy pages; null without --lazy-pages.
     [[nodiscard]] ListeningPageServer* lazyPageServer() noexcept;
-    /// As --cgroup-props and --cgroup-props-file want them. Read before anything is done, so that mistakes in them
-    /// leave everything as it was.
+    /// Returns the cgroup properties of --cgroup-props and --cgroup-props-file. They are read before the freeze, so
+    /// that a mistake in them changes nothing.
     [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept;
 
-    /// The end: the tree goes on, or stays stopped. Throws Error.
+    /// Resumes the tree, or leaves it stopped. Throws Error.
     void resume(model::FinalState state);
-    /// The end of the tree.
+    /// Kills the tree.
     void end();
 
 private:
     struct Impl;
 
     void noteTime() noexcept;
-    /// Adds to the options what is outside of the tree (--external).
+    /// Reads the parent pagemaps of tracked processes ahead.
     void readParentsAhead();
+    /// Adds resources that listeners name to Options::externals.
     void takeExternals(const std::vector<std::string>& names);
 
     Run& run_;

@@ -29,7 +29,7 @@ bool isDead(const kernel::TaskStat& stat) {
     return stat.state == kernel::TaskState::Zombie || stat.state == kernel::TaskState::Dead;
 }
 
-/// A task can't be traced twice, and kernel threads not at all.
+/// Refuses kernel threads, and tasks that another process traces: the kernel doesn't let criu trace them.
 void refuseUntraceable(const FrozenTask& task) {
     if (task.status.tracerPid != 0)
         fail("is traced by process {} (a debugger?)", task.status.tracerPid);
@@ -38,8 +38,8 @@ void refuseUntraceable(const FrozenTask& task) {
         fail("is a kernel thread");
 }
 
-/// A process whose first thread has ended looks like a zombie while others run on. Those of one that is being killed
-/// are there for a moment, too.
+/// Refuses a process whose main thread has ended while other threads run: it looks like a zombie. Waits first, because
+/// a process that is being killed is in that state, too.
 void requireEnded(FrozenTask& task, StopRequest& stop, kernel::ProcBuffer& buffer) {
     constexpr std::chrono::seconds kPatience{2};
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -52,16 +52,16 @@ void requireEnded(FrozenTask& task, StopRequest& stop, kernel::ProcBuffer& buffe
     }
 }
 
-/// Calls `before` for all processes of a cgroup and of those below it.
+/// Calls `before` for all processes of a cgroup and its descendants.
 void announceGroup(const std::string& path, const std::function<void(HostPid)>& before) {
     const auto announceAll = [&](const std::filesystem::path& group) {
         std::ifstream processes(group / "cgroup.procs");
         for (pid_t pid = 0; processes >> pid;)
-            if (pid > 0)  // 0: of another pid namespace
+            if (pid > 0)  // 0 stands for a process of another pid namespace
                 before(HostPid(pid));
     };
     announceAll(path);
-    std::error_code vanished;  // a group that goes away meanwhile has nobody in it
+    std::error_code vanished;  // a group that is removed during the walk has no processes
     const std::filesystem::recursive_directory_iterator end;
     for (std::filesystem::recursive_directory_iterator at(path, vanished); at != end; at.increment(vanished))
         if (at->is_directory(vanished))
@@ -113,7 +113,7 @@ void FrozenTree::stop(FrozenTask& task) {
         task.state = model::TaskState::Stopped;
         task.stopSignal = leader.stopSignal;
     }
-    // What was true before the stop may have changed up to it.
+    // The state may have changed until the stop.
     task.stat = kernel::readStat(task.dir, buffer_);
     task.status = kernel::readStatus(task.dir, buffer_);
 }
@@ -166,8 +166,8 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
     if (!parent.alive())
         return false;
     for (const compel::FrozenThread& thread : parent.process->threads()) {
-        // A process is the child of one thread (task_struct::real_parent), and may be given to another one of the same
-        // process when that ends.
+        // A process is the child of one thread (task_struct::real_parent). When that thread ends, the kernel gives the
+        // child to another thread of the process.
         const HostPid tid(thread.tracee.tid());
         const HostPid parentThread = tid == parent.pid() ? HostPid() : tid;
         for (const pid_t number : kernel::readChildren(parent.dir, tid.value, buffer_)) {
@@ -181,7 +181,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
                 add(child);
                 tasks_.back()->parentThread = parentThread;
                 if (!isChildOfMember(*tasks_.back())) {
-                    // The child has ended since its parent's children were listed, and its number is somebody else's.
+                    // The child ended after its parent's children were listed. Its pid is now of another process.
                     tasks_.pop_back();
                     known_.erase(child);
                     continue;
@@ -189,9 +189,9 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
             } catch (const Error& error) {
                 if (error.code() != ENOENT && error.code() != ESRCH)
                     throw;
-                continue;  // it ended before it could be stopped, and was reaped
+                continue;  // the child ended and was reaped before criu seized it
             } catch (const compel::Error&) {
-                // Ended while it was being stopped: a zombie now, found as such by the next pass.
+                // The child ended while criu stopped it. The next pass finds the zombie.
                 kernel::TaskStat stat;
                 try {
                     stat = kernel::readStat(proc_.open(child.value), buffer_);
@@ -209,7 +209,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
 }
 
 void FrozenTree::addAll() {
-    // Frozen processes have no more children, but may be given those of others that end meanwhile.
+    // Frozen processes create no children. But the kernel may give them orphans of processes that end.
     for (bool found = true; found;) {
         found = false;
         for (std::size_t i = 0; i < tasks_.size(); ++i)
@@ -235,7 +235,7 @@ void FrozenTree::addTree(HostPid root) {
 }
 
 void FrozenTree::learnPids() {
-    if (tasks_.front()->pidLevel > 0) {  // else in criu's own pid namespace
+    if (tasks_.front()->pidLevel > 0) {  // else the tree is in criu's pid namespace
         pids_ = model::TreePids::ofOwnNamespace();
         for (const auto& task : tasks_)
             learnPidsOf(*task);
@@ -282,8 +282,7 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
         }
         learnPids();
     } catch (...) {
-        // A thread that the freezer of version 1 holds doesn't stop for its tracer, and only a stopped one can be
-        // detached.
+        // A thread in the cgroup v1 freezer doesn't stop for its tracer. Only a stopped thread can be detached.
         if (onlySeizing_)
             freezer_->thaw();
         clear();
@@ -322,7 +321,7 @@ void FrozenTree::resume(bool stopped) {
         try {
             task->process->detach();
         } catch (const compel::Error&) {
-            // A thread that was resumed first has ended the process.
+            // A thread that was resumed before has ended the process.
         }
     }
     clear();

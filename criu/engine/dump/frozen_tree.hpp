@@ -48,7 +48,7 @@ enum class LabelModule : std::uint8_t;
 
 namespace criu::engine {
 
-/// A process of the tree that is dumped.
+/// A process of the dumped tree.
 struct FrozenTask {
     explicit FrozenTask(kernel::ProcPid directory);
     ~FrozenTask();
@@ -58,82 +58,86 @@ struct FrozenTask {
     kernel::ProcPid dir;
     kernel::TaskStat stat;
     kernel::TaskStatus status;
-    std::optional<compel::FrozenProcess> process;  ///< none for a zombie
+    std::optional<compel::FrozenProcess> process;  ///< empty for a zombie
     model::TaskState state = model::TaskState::Alive;
-    int stopSignal = 0;          ///< of a stopped process
-    bool compat = false;         ///< a 32-bit process, see task::isCompat()
-    task::LabelModule labels{};  ///< whose labels its threads have, see task::labelModule()
-    bool hasRings = false;       ///< has descriptors of io_uring
-    /// By descriptors of rings that answer one thread only.
+    int stopSignal = 0;          ///< stop signal of a stopped process
+    bool compat = false;         ///< true for a 32-bit process; see task::isCompat()
+    task::LabelModule labels{};  ///< security module of its threads' labels; see task::labelModule()
+    bool hasRings = false;       ///< true if it has descriptors of io_uring
+    /// Results of ring queries, by descriptor, for rings that accept only one thread.
     std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
-    HostPid parentThread;  ///< the thread of its parent that it is a child of; 0: the leader
-    /// What threads have apart from the leader, in the order of process->threads(); empty: nothing.
+    HostPid parentThread;  ///< thread of the parent that created it; 0 is the main thread
+    /// Objects that threads don't share with the main thread, in the order of process->threads(). Empty if all are
+    /// shared.
     std::vector<model::ThreadObjects> objects;
-    std::size_t pidLevel = 0;  ///< how deep the pid namespace of the tree's root is below criu's
+    std::size_t pidLevel = 0;  ///< depth of the tree's pid namespace below criu's
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
-    /// Itself, its process group and its session, as the tree calls them. Zero: the pid namespace of the tree doesn't
-    /// see it.
+    /// Return pid, process group and session in the tree's pid namespace. Zero if that namespace doesn't contain the
+    /// leader.
     [[nodiscard]] TreePid treePid() const noexcept { return atLevel(status.nsPid, stat.pid); }
     [[nodiscard]] TreePid group() const noexcept { return atLevel(status.nsPgid, stat.pgrp); }
     [[nodiscard]] TreePid session() const noexcept { return atLevel(status.nsSid, stat.session); }
     [[nodiscard]] bool alive() const noexcept { return process.has_value(); }
-    /// The inode of one of its namespaces, as kernel::NamespaceIds has it, and all of them; each is read once only.
+    /// Returns the inode of one namespace, or all of them as kernel::NamespaceIds. Each is read only once.
     [[nodiscard]] std::optional<std::uint32_t> namespaceOf(kernel::NamespaceKind kind);
     [[nodiscard]] kernel::NamespaceIds namespaces();
-    /// What the thread at `index` has apart from the leader; null: nothing.
+    /// Returns the objects that the thread at `index` doesn't share with the main thread; null if it shares all.
     [[nodiscard]] const model::ThreadObjects* objectsOf(std::size_t index) const noexcept;
-    /// "process 7 (sleep)", for messages.
+    /// Returns "process 7 (sleep)" for messages.
     [[nodiscard]] std::string describe() const;
 
 private:
     std::unique_ptr<kernel::CachedNamespaceIds> namespaces_;
 
-    /// /proc lists the numbers in all pid namespaces from criu's to the task's own; none without CONFIG_PID_NS.
+    /// Selects the pid of the tree's namespace. /proc lists pids from criu's namespace down to the task's; none without
+    /// CONFIG_PID_NS.
     [[nodiscard]] TreePid atLevel(const std::vector<pid_t>& nested, pid_t outside) const noexcept {
         return TreePid(pidLevel < nested.size() ? nested[pidLevel] : outside);
     }
 };
 
-/// A process tree whose every thread stands still. Unless it is killed, destruction lets all go on as they were.
+/// A process tree with all threads frozen. The destructor resumes the tree unless it was killed.
 class FrozenTree {
 public:
-    /// Nobody yet. `timeout`: how long freezing may take (0: no limit).
+    /// Makes an empty tree. `timeout` limits the time of the freeze; 0 means no limit.
     FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log);
     ~FrozenTree();
     FrozenTree(const FrozenTree&) = delete;
     FrozenTree& operator=(const FrozenTree&) = delete;
 
-    /// Stops `root` and all its descendants, once only; throws Error, with everybody running again, when that takes too
-    /// long. `group`: path of a cgroup to be frozen meanwhile, so that nobody in it escapes by forking. `before` is
-    /// called once for each process that is going to be stopped, by either means.
+    /// Freezes `root` and all its descendants. Call it once. If the timeout passes, resumes all processes and throws
+    /// Error. `group` is the path of a cgroup to freeze first, so that no process in it escapes by fork. Calls `before`
+    /// once for each process, before either kind of freeze.
     void freeze(HostPid root, const std::optional<std::string>& group, const std::function<void(HostPid)>& before);
 
-    /// The cgroup that was frozen; null if there was none.
+    /// Returns the freezer of the cgroup; null if none was given.
     [[nodiscard]] const cgroup::Freezer* freezer() const noexcept { return freezer_.get(); }
     [[nodiscard]] HostPid rootPid() const noexcept { return tasks_.front()->pid(); }
 
-    /// Parents before children.
+    /// Returns all processes, parents before children.
     [[nodiscard]] std::vector<std::unique_ptr<FrozenTask>>& tasks() noexcept { return tasks_; }
-    /// Of the processes that are alive.
+    /// Returns the pids of processes that aren't zombies.
     [[nodiscard]] std::vector<HostPid> livingPids() const;
-    /// One of them; null if it isn't part of the tree.
+    /// Returns the process with this pid; null if it isn't in the tree.
     [[nodiscard]] FrozenTask* find(HostPid pid) const noexcept;
 
-    /// Seccomp lets system calls pass that criu makes in the processes. It doesn't when criu lacks CAP_SYS_ADMIN or
-    /// runs under seccomp itself; then threads under seccomp must be left alone.
+    /// Returns true if seccomp filters are suspended, so that they let system calls of criu pass. The kernel refuses
+    /// that if criu lacks CAP_SYS_ADMIN or runs under seccomp itself. Then criu must not inject calls into threads
+    /// under seccomp.
     [[nodiscard]] bool seccompSuspended() const noexcept { return options_.seize.suspendSeccomp; }
 
-    /// How the tree calls those that criu sees. Complete when all are frozen.
+    /// Returns the map between HostPid and TreePid. Complete after the freeze.
     [[nodiscard]] const model::TreePids& pids() const noexcept { return pids_; }
 
-    /// Ends all processes. A cgroup that was frozen before the dump stays thawed: nobody is left in it. Returns whether
-    /// the root, and with it whoever is in its pid namespace, ends only when the calling process does, which traces it.
+    /// Kills all processes. A cgroup that was frozen before the dump stays thawed, because it is empty now. Returns
+    /// true if the root is init of criu's pid namespace. The root and all processes of that namespace then end only
+    /// with the calling process.
     [[nodiscard]] bool kill();
-    /// Resumes all; with `stopped` they are sent SIGSTOP first. Before that a cgroup that was frozen before the dump is
-    /// frozen again. Throws Error.
+    /// Resumes all processes; with `stopped` sends SIGSTOP first. Freezes a cgroup again that was frozen before the
+    /// dump. Throws Error.
     void resume(bool stopped);
-    /// A cgroup that was frozen, or thawed, for the dump is as it was before. Throws Error.
+    /// Restores the state, frozen or thawed, that the cgroup had before the dump. Throws Error.
     void restoreGroup();
 
 private:
@@ -155,12 +159,13 @@ private:
     std::chrono::seconds timeout_;
     StopRequest& stop_;
     Log& log_;
-    std::function<void(HostPid)> before_;  ///< while freezing
-    bool onlySeizing_ = false;             ///< nobody can run, so nobody can be waited for
+    std::function<void(HostPid)> before_;  ///< set only during freeze()
+    bool onlySeizing_ = false;  ///< true while the cgroup is frozen: seized threads can't reach their ptrace stop then
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
-    std::unordered_map<HostPid, FrozenTask*> known_;  ///< of them
+    std::unordered_map<HostPid, FrozenTask*> known_;  ///< tasks_ by pid
     model::TreePids pids_;
-    std::unique_ptr<cgroup::Freezer> freezer_;  // a group that was frozen is frozen again before its tasks are resumed
+    // destroyed first: the group is frozen again before its tasks are resumed
+    std::unique_ptr<cgroup::Freezer> freezer_;
 };
 
 }  // namespace criu::engine

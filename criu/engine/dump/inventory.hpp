@@ -5,8 +5,8 @@ namespace criu::engine {
 
 class CapturedPhase;
 
-/// Writes what the checkpoint as a whole is: the processor, if that is wanted, and last of all images the inventory,
-/// which says that all others are there. Throws Error.
+/// Writes the CPU image if options ask for it, then the inventory. The inventory is the last image, because it says
+/// that all others are complete. Throws Error.
 void writeInventory(const CapturedPhase& captured);
 
 }  // namespace criu::engine

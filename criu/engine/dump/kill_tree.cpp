@@ -22,11 +22,11 @@
 namespace criu::engine {
 namespace {
 
-/// The first process of the pid namespace that criu is in can't be killed by signals from inside, SIGKILL among them
-/// (pid_namespaces(7)).
+/// Init of criu's own pid namespace. The kernel ignores signals that processes of the namespace send to it, even
+/// SIGKILL (pid_namespaces(7)).
 constexpr HostPid kInitPid(1);
 
-/// How deep the pid namespace of a process is; the kernel tells nothing without CONFIG_PID_NS.
+/// Returns the depth of a process' pid namespace; 0 without CONFIG_PID_NS.
 std::size_t levelOf(const FrozenTask& task) {
     return task.status.nsPid.size();
 }
@@ -35,10 +35,9 @@ bool isFirst(const FrozenTask& task) {
     return levelOf(task) > 0 && task.status.nsPid.back() == 1;
 }
 
-/// The first process of a pid namespace ends when everybody else in there and deeper down has been reaped, so it comes
-/// after all of these. A process that was put into one is reaped by its parent further up, which has to be there for
-/// that, so children come before their parents. The root is last: whoever waits for it may rely on the others being
-/// gone.
+/// Orders processes for the kill. Init of a pid namespace ends only when all processes in there and below have been
+/// reaped, so it comes after them. A process that entered a namespace is reaped by its parent outside, so children come
+/// before parents. The root comes last: a process that waits for the root may rely on the end of the others.
 std::vector<FrozenTask*> inOrderOfEnds(FrozenTree& tree) {
     std::vector<FrozenTask*> order;
     for (auto task = tree.tasks().rbegin(); task != tree.tasks().rend(); ++task)
@@ -50,8 +49,8 @@ std::vector<FrozenTask*> inOrderOfEnds(FrozenTree& tree) {
     return order;
 }
 
-/// A process that has ended, and was put into the pid namespace of others by a parent further up: that one waits for it
-/// now, as it stands still. If it didn't, whoever adopts its children would have to, which is up to somebody outside.
+/// Makes the frozen parent reap an ended process that it had put into a lower pid namespace. Otherwise a process
+/// outside of the tree would have to reap it, and init of that namespace couldn't end before.
 void haveParentReap(FrozenTree& tree, const FrozenTask& ended, Log& log) {
     FrozenTask* const parent = tree.find(HostPid(ended.stat.ppid));
     if (parent == nullptr || !parent->alive() || levelOf(*parent) == 0 || levelOf(*parent) >= levelOf(ended))
@@ -72,7 +71,7 @@ void dieWithCriu(FrozenTask& task) {
     try {
         task.process->dieWithTracer();
     } catch (const compel::TraceeGone&) {
-        return;  // somebody else has killed it
+        return;  // another process has killed it
     }
 }
 
@@ -88,8 +87,9 @@ void endFirst(FrozenTask& task, Log& log) {
             task.describe());
 }
 
-/// Has processes end at the same time where nobody has to be there for the end of another: it takes a tenth of a dump
-/// of many small ones to wait for each before the next is killed. The root stays, for whoever waits for it.
+/// Begins the end of processes that don't depend on each other, so that they end in parallel. Waiting for each one
+/// before the next kill took a tenth of a dump of many small processes. The root is left out, for processes that wait
+/// for it.
 void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
     const std::size_t level = levelOf(*tree.tasks().front());
     if (std::any_of(tasks.begin(), tasks.end(), [&](const FrozenTask* task) { return levelOf(*task) != level; }))
@@ -104,7 +104,7 @@ void beginEnds(FrozenTree& tree, const std::vector<FrozenTask*>& tasks) {
 bool killTree(FrozenTree& tree, Log& log) {
     const std::vector<FrozenTask*> order = inOrderOfEnds(tree);
     std::vector<FrozenTask*> ordinary;
-    // Killing takes long where memory is freed. If criu is killed meanwhile, no process outlives the others.
+    // Freeing memory takes long. If criu is killed during that, no process outlives the others.
     for (FrozenTask* const task : order)
         dieWithCriu(*task);
     std::copy_if(order.begin(), order.end(), std::back_inserter(ordinary),

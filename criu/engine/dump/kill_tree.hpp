@@ -9,9 +9,9 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Ends all processes of a tree that stands still. Returns whether the root, and with it whoever is in its pid
-/// namespace, ends only when the calling process does, which traces it. The first process of a pid namespace that
-/// others keep from ending is left to itself, with a warning.
+/// Kills all processes of a frozen tree. Returns true if the root is init of criu's pid namespace: then the root, and
+/// all processes of that namespace, end only when the calling process, their tracer, ends. Warns if init of a pid
+/// namespace can't end yet, and doesn't wait for it.
 [[nodiscard]] bool killTree(FrozenTree& tree, Log& log);
 
 }  // namespace criu::engine

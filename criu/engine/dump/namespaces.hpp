@@ -16,32 +16,32 @@ namespace criu::engine {
 class FrozenTree;
 class Guardian;
 
-/// The namespaces of a tree that stands still: all kinds of them, asked in order, and undone in reverse order.
+/// Namespaces of a frozen tree. All kinds are dumped in order and reverted in reverse order.
 class DumpNamespaces {
 public:
-    /// Looks at all namespaces; throws Error for what can't be dumped. All arguments outlive this object.
+    /// Examines all namespaces. Throws Error for what can't be dumped. All arguments outlive this object.
     DumpNamespaces(const model::Options& options, Log& log, StopRequest& stop, FrozenTree& tree,
                    const cgroup::PropertyTable& cgroupProperties, Guardian& guardian, device::DumpDevices& devices);
     ~DumpNamespaces();
     DumpNamespaces(const DumpNamespaces&) = delete;
     DumpNamespaces& operator=(const DumpNamespaces&) = delete;
 
-    /// What is around the processes and isn't as it is for criu.
+    /// Returns the namespace context of the tree.
     [[nodiscard]] const namespaces::DumpNsContext& surroundings() const noexcept { return surroundings_; }
-    /// A name of this dump that no other has.
+    /// Returns the unique id of this dump.
     [[nodiscard]] const std::string& runId() const noexcept { return runId_; }
 
-    /// The numbers of the namespaces that a process is in, and of those of criu.
+    /// Store the namespace ids of a process, and those of criu.
     void storeNumbers(HostPid process, TaskKobjIdsEntry& ids) const;
     void storeNumbersOfCriu(TaskKobjIdsEntry& ids) const { numbers_.storeCriu(ids); }
-    /// The number of a namespace, by its inode; nothing if no restore would have it.
+    /// Returns the id of a namespace by its inode; nothing if a restore doesn't create that namespace.
     [[nodiscard]] std::optional<std::uint32_t> numberOf(kernel::NamespaceKind kind, std::uint32_t inode) const;
 
-    /// As namespaces::NamespaceDump has them.
+    /// Call the functions of the same names of namespaces::NamespaceDump for all kinds.
     void lock();
     void write(const namespaces::DumpOutputs& outputs);
     void release(model::FinalState state);
-    /// As the destructor does: takes back what was done outside of the processes, unless release() was called.
+    /// Reverts changes outside of the processes unless release() was called. The destructor calls it, too.
     void undo() noexcept;
 
 private:

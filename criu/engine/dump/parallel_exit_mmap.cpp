@@ -17,10 +17,10 @@
 namespace criu::engine {
 namespace {
 
-/// Less than this is freed faster than threads are made.
+/// Least memory for which extra threads pay off: less is freed faster than threads are created.
 constexpr std::uint64_t kMuchToFree = std::uint64_t{256} << 20;
 
-/// More threads free the memory of one process no faster: 8 took a third of the time of one, and 16 no less.
+/// Most threads for one process. In a measurement 8 threads took a third of the time of one, and 16 took no less.
 constexpr unsigned kMostForOne = 8;
 
 /// struct robust_list_head of <linux/futex.h>.
@@ -30,8 +30,8 @@ struct RobustListHead {
     std::uint64_t pending;
 };
 
-/// Whether a thread holds robust mutexes. The kernel finds them in the memory of the process when the thread ends, and
-/// tells those who wait for them, who may be others that have a part of that memory.
+/// Returns true if a thread holds robust mutexes. When the thread ends, the kernel reads their list in the memory of
+/// the process and wakes waiters. Waiters may be other processes that share the memory.
 bool holdsMutexes(const FrozenTask& task, const compel::FrozenThread& thread) {
     const kernel::RobustList list = kernel::robustList(thread.tracee.tid());
     if (list.head == 0)
@@ -49,7 +49,8 @@ bool canBeFreed(const FrozenTask& task) {
                         [&task](const compel::FrozenThread& thread) { return holdsMutexes(task, thread); });
 }
 
-/// Nothing if it can't be done; the process may be on its way to its end then.
+/// Kills a process and keeps its memory for process_mrelease(2). Returns nothing if that isn't possible; the process
+/// may be ending then.
 std::optional<kernel::PidFd> killWithMemory(FrozenTask& task) noexcept {
     try {
         if (!canBeFreed(task))
@@ -83,7 +84,7 @@ void killAndFreeMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexc
                 pool.submit([&process] { (void)process.freeMemory(); });
         pool.wait();
     } catch (const std::exception&) {
-        return;  // of threads that can't be made: the processes free it when they end
+        return;  // without threads, each process frees its memory when it ends
     }
 }
 

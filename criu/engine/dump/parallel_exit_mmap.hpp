@@ -7,11 +7,11 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Kills those of these processes that have much memory, and frees it by every one of so many cores. They end when they
-/// are killed once more. The kernel frees the memory of a process by the thread that ends last: that took a third of a
-/// dump of 16 GiB by 16 cores. Two cores leave it to that thread: they were no faster.
+/// Kills the processes that have much memory, and frees it with several threads. The processes end when they are killed
+/// a second time. The kernel would free the memory in the last thread of each process: that took a third of a dump of
+/// 16 GiB with 16 processors. With fewer than 4 cores this does nothing, as it gains nothing.
 ///
-/// It is an attempt: where it can't be done the processes are as they were, or do that themselves when they end.
+/// A failure changes nothing: the processes free their memory when they end.
 void killAndFreeMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexcept;
 
 }  // namespace criu::engine

@@ -38,7 +38,7 @@ void refuseForeignSession(const FrozenTask& root, const model::Options& options)
     throw error;
 }
 
-/// A filter might forbid what criu has to do in a thread, and kill it for that.
+/// Refuses threads under seccomp if filters can't be suspended: a filter may kill a thread for system calls of criu.
 void refuseSeccomp(const FrozenTask& task) {
     kernel::ProcBuffer buffer;
     for (const compel::FrozenThread& thread : task.process->threads()) {
@@ -51,7 +51,7 @@ void refuseSeccomp(const FrozenTask& task) {
     }
 }
 
-/// Each thread may have a label of its own.
+/// Refuses labels that a restore couldn't set. Each thread may have its own label.
 void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelModule module) {
     const auto& threads = task.process->threads();
     for (const compel::FrozenThread& thread : threads)
@@ -59,16 +59,15 @@ void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelMod
             task::refuseLabel(*label, own, module, threads.size() == 1);
 }
 
-/// What processes may not share with others.
+/// A kind of kernel object that processes of the tree must not share with other processes.
 struct Shared {
     kernel::Sharing sharing;
     const char* what;
 };
 
-/// A process outside of the tree that shares memory with one in it isn't frozen: what is dumped would change
-/// meanwhile, and so would the code that criu runs there, for which seccomp filters are suspended. What else it shares
-/// would be two objects after a restore. It is looked for among all processes that criu sees and may compare; of the
-/// others none has been given anything by a process of the tree.
+/// Refuses processes outside of the tree that share objects with the tree. Such a process isn't frozen, so it could
+/// change memory and code that criu uses in the tree, while seccomp filters are suspended. A restore would make two
+/// objects of a shared one. The search covers all processes that criu sees and may compare.
 void refuseSharedOutside(FrozenTree& tree, std::span<const Shared> shared) {
     const auto own = static_cast<int>(::getpid());
     for (const int number : kernel::ProcDir().processes()) {
@@ -81,12 +80,12 @@ void refuseSharedOutside(FrozenTree& tree, std::span<const Shared> shared) {
                     fail("process {} shares its {} with process {}, which isn't in the tree", *member, what, other);
         } catch (const Error& error) {
             if (error.code() != ESRCH && error.code() != EPERM)
-                throw;  // else it has ended, or is none of criu's business
+                throw;  // the process has ended, or criu may not compare it
         }
     }
 }
 
-/// Processes of the tree may share descriptors but nothing else.
+/// Refuses processes of the tree that share `what`. They may share only descriptor tables.
 void refuseShared(const kernel::Sharing& sharing, const char* what) {
     if (const auto pair = sharing.anyPair())
         fail("processes {} and {} share {}, which can't be dumped", pair->first, pair->second, what);
@@ -120,8 +119,8 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
             task::refusePortRights(thread.tracee);
     }
     requireBirths(tree);
-    // Nor do processes share signal handlers then: CLONE_SIGHAND wants CLONE_VM, and execve(2) makes an end of both
-    // (copy_process() in kernel/fork.c, begin_new_exec() in fs/exec.c).
+    // Signal handlers need no check: CLONE_SIGHAND requires CLONE_VM (copy_process(), kernel/fork.c), and execve(2)
+    // unshares both (begin_new_exec(), fs/exec.c).
     std::array shared{
         Shared{kernel::Sharing(tree.livingPids(), KcmpType::Vm), "memory"},
         Shared{kernel::Sharing(findUnsharedThreads(tree, options, log), KcmpType::Fs), "working directory (CLONE_FS)"},
@@ -132,7 +131,7 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
 }
 
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {
-    // Drivers know processes by the innermost of their numbers.
+    // Drivers know a process by its pid in the innermost namespace.
     if (tree.pids().nested().empty())
         return;
     std::string_view name = devices.used().empty() ? std::string_view() : devices.used().front();

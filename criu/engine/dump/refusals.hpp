@@ -14,14 +14,13 @@ class DumpDevices;
 
 namespace criu::engine {
 
-/// Refuses processes that can't be dumped: Error says which, why, and what to do about it where something can be done.
-/// Notes of each process whether it is a 32-bit one (FrozenTask::compat), whose labels it has, and what its threads
-/// don't share (FrozenTask::objects). Changes nothing. `module`: whose labels this kernel shows, task::labelModule().
+/// Refuses processes that can't be dumped. Error names the process, the reason and a remedy if there is one. Sets
+/// FrozenTask::compat, FrozenTask::labels and FrozenTask::objects. Changes nothing in the tree. `module` is the
+/// security module whose labels this kernel shows (task::labelModule()).
 void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module, Log& log);
 
-/// Refuses a tree that has pid namespaces below its own and uses devices. To be called whenever more is known of the
-/// latter: who will be checkpointed is known before that is done, what files are open when these have been looked at,
-/// and what a plugin has of the rest only at the end. Throws Error.
+/// Refuses a tree that has nested pid namespaces and uses devices. Call it whenever more is known about devices: before
+/// the checkpoint of devices, after open files were collected, and when plugins have dumped the rest. Throws Error.
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices);
 
 }  // namespace criu::engine
