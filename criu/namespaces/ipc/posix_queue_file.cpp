@@ -67,7 +67,8 @@ public:
         auto& out = *dump.arena().make<PosixQueueFileEntry>();
         entry.posix_queue = &out;
         out.id = entry.id;
-        out.flags = static_cast<std::uint32_t>(sys(::fcntl(file.copy.get(), F_GETFL), "read flags of {}", file.describe()));
+        out.flags =
+            static_cast<std::uint32_t>(sys(::fcntl(file.copy.get(), F_GETFL), "read flags of {}", file.describe()));
         out.fown = dump.owner(file);
         out.name = dump.arena().string(queues_->nameOf(file));
         out.has_pos = 1;

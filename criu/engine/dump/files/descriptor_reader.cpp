@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBatch = 32;
 constexpr unsigned kMostDescriptorReaders = 4;
-/// Starting threads takes as long as reading some tens of descriptors.
+/// Least number of descriptors for threads: starting threads takes as long as reading some tens of descriptors.
 constexpr std::size_t kWorthThreads = 4 * kBatch;
 
 [[noreturn]] void failStat(const kernel::ProcPid& task, const files::OpenFd& file, int code) {
@@ -33,7 +33,7 @@ constexpr std::size_t kWorthThreads = 4 * kBatch;
 void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
     if (::fstat(file.copy.get(), &file.stat) != 0)
         failStat(task, file, errno);
-    // Named by a path, a socket can only be opened with O_PATH; then it is but the name.
+    // A socket opened by its path has O_PATH set. Such a descriptor is only a name, so it isn't queried.
     if (S_ISSOCK(file.stat.st_mode) && (file.info.flags & O_PATH) == 0) {
         file.link = fmt::format("socket:[{}]", file.stat.st_ino);
         socklen_t size = sizeof(file.socketFamily);
@@ -58,7 +58,7 @@ DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, con
     announce();
 }
 
-/// Gives the threads something to do.
+/// Forms batches and submits them to the threads.
 void DescriptorReader::announce() {
     const std::size_t most = pool_ ? std::size_t{2} * (pool_->threads() + 1) : 1;
     while (ahead_.size() < most && announced_ < descriptors_.size()) {
@@ -92,7 +92,7 @@ void DescriptorReader::read(Batch& batch) {
     }
 }
 
-/// False: another thread is at it, or was.
+/// Reads the batch unless another thread has taken it. Returns false if one has.
 bool DescriptorReader::tryRead(Batch& batch) {
     State expected = State::Free;
     if (!batch.state.compare_exchange_strong(expected, State::Taken))
@@ -104,7 +104,7 @@ bool DescriptorReader::tryRead(Batch& batch) {
     return true;
 }
 
-/// The first batch, read. As long as a thread is at it, others are read here.
+/// Returns the first batch when it is read. Reads other batches while another thread reads the first.
 DescriptorReader::Batch& DescriptorReader::current() {
     Batch& batch = *ahead_.front();
     while (batch.state != State::Done &&
@@ -115,7 +115,7 @@ DescriptorReader::Batch& DescriptorReader::current() {
     return batch;
 }
 
-/// Ends with the first batch. Closing takes its time, too: that is left to the threads.
+/// Removes the first batch. Threads close its descriptors, because closing takes time, too.
 void DescriptorReader::drop() {
     const std::shared_ptr<Batch> batch = std::move(ahead_.front());
     ahead_.pop_front();

@@ -20,40 +20,40 @@
 
 namespace criu::engine {
 
-/// Fills what is to be known of a file that has a copy: status, link and family. `task`: the process of the descriptor.
+/// Sets status, link and socket family of a file that has a copy. `task` is the process of the descriptor.
 void readCopy(const kernel::ProcPid& task, files::OpenFd& file);
 
-/// The descriptors of a stopped process, one after the other, with what the kernel says of them. With several cores
-/// threads read ahead of the one that takes them.
+/// Reads the descriptors of a frozen process, and what the kernel reports of each. With several processors, threads
+/// read ahead.
 class DescriptorReader {
 public:
-    /// Looks at the file of descriptors[index], of which number and fdinfo are known. False: nothing more is to be read
-    /// of it. Called by several threads at once.
+    /// Returns false if the file of descriptors[index] needs no more reading. Number and fdinfo of the file are set.
+    /// Called by several threads at once.
     using Wanted = std::function<bool(const files::OpenFd&, std::size_t index)>;
-    /// Fills OpenFd::prepared. Called by several threads at once, each with another arena.
+    /// Sets OpenFd::prepared. Called by several threads at once, each with its own arena.
     using Prepare = std::function<void(files::OpenFd&, Arena&)>;
 
-    /// `task` and `descriptors` must outlive this.
+    /// `task` and `descriptors` must outlive this object.
     DescriptorReader(const kernel::ProcPid& task, HostPid pid, const std::vector<int>& descriptors, Wanted wanted,
                      Prepare prepare);
     DescriptorReader(const DescriptorReader&) = delete;
     DescriptorReader& operator=(const DescriptorReader&) = delete;
 
-    /// The next one, valid until the next call; null behind the last. Throws what reading it has thrown. A file that
-    /// isn't wanted has no copy.
+    /// Returns the next file; null after the last. The result is valid until the next call. Throws the exception of its
+    /// reading. A file that `Wanted` rejected has no copy.
     const files::OpenFd* next();
 
-    /// What prepared messages live in: to be kept as long as they are needed. After the last file.
+    /// Returns the arenas of prepared messages, which must outlive the messages. Call it after the last file.
     [[nodiscard]] std::vector<Arena> takeArenas() { return std::move(arenas_); }
 
 private:
     enum class State { Free, Taken, Done };
-    /// Some descriptors in a row, read by one thread. Few at a time have copies in criu, whose own limit may be low.
+    /// Consecutive descriptors that one thread reads. Batches are small, because RLIMIT_NOFILE of criu may be low.
     struct Batch {
         std::size_t first = 0;
         std::vector<files::OpenFd> files;
         Arena arena;
-        std::exception_ptr failure;  ///< of the file behind the last
+        std::exception_ptr failure;  ///< failure at the file after the last one in `files`
         std::atomic<State> state = State::Free;
     };
 
@@ -69,13 +69,13 @@ private:
     Wanted wanted_;
     Prepare prepare_;
     kernel::PidFd process_;
-    std::deque<std::shared_ptr<Batch>> ahead_;  ///< jobs of threads have them, too
-    std::size_t announced_ = 0;                 ///< descriptors that are in batches, or were
-    std::size_t at_ = 0;                        ///< in the first batch
+    std::deque<std::shared_ptr<Batch>> ahead_;  ///< jobs of threads hold these, too
+    std::size_t announced_ = 0;                 ///< number of descriptors that were put in batches
+    std::size_t at_ = 0;                        ///< position in the first batch
     std::vector<Arena> arenas_;
     std::mutex mutex_;
     std::condition_variable done_;
-    std::optional<ThreadPool> pool_;  // gone before what its jobs use
+    std::optional<ThreadPool> pool_;  // destroyed first, because its jobs use the other members
 };
 
 }  // namespace criu::engine

@@ -34,7 +34,7 @@
 
 namespace criu::engine {
 
-/// What only this file needs to know in full.
+/// Members whose types the header needn't know.
 struct FileCollector::Impl {
     Impl(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
          const namespaces::DumpNsContext& around, std::uint64_t ghostLimit)
@@ -45,7 +45,7 @@ struct FileCollector::Impl {
     FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;
-    std::vector<files::FileCopy> inFlight;  ///< stay open: known_ compares others with them
+    std::vector<files::FileCopy> inFlight;  ///< stay open, because identify() compares other descriptors with them
     std::optional<RollbackStep> putBack;
 };
 
@@ -60,7 +60,7 @@ FileCollector::FileCollector(const model::Options& options, Log& log, StopReques
       guardedFiles_(answered),
       pids_(tree.pids()),
       impl_(std::make_unique<Impl>(segments, devices, tree, namespaces.surroundings(), options.ghostLimit)) {
-    // Dead processes count: files may refer to them.
+    // Zombies are included: files may refer to them.
     for (const auto& task : tree.tasks())
         processes_.insert(task->pid());
     impl_->putBack.emplace(answered.rollback, [this] { release(files::FinalTaskState::Run); });
@@ -94,11 +94,11 @@ void FileCollector::release(files::FinalTaskState aftermath) noexcept {
     impl_->kinds.end(aftermath, log_);
 }
 
-/// What descriptions are first compared by. The more it says, the fewer of them kcmp(2) has to compare.
+/// Returns the key by which open file descriptions are grouped. A more specific key saves kcmp(2) calls.
 FileCollector::Key FileCollector::keyOf(const files::OpenFd& file) {
     Key key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}, {}};
     if (!file.link.starts_with("anon_inode:"))
-        return key;  // a path may change while we look
+        return key;  // a path may change while the dump reads it
     std::string& name = std::get<std::string>(key);
     name = file.link;
     if (const auto number = file.info.value("eventfd-id"))
@@ -125,7 +125,7 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     stop_.throwIfRequested();
     const FileKindsDump::Kind& kind = impl_->kinds.of(file);
     auto& entry = *arena_.make<FileEntry>();
-    // Known before it is dumped: a socket may be in flight in its own queue.
+    // Added before its dump: a socket may be in flight in its own queue.
     const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type});
     candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
     entry.type = known.type;
@@ -142,12 +142,12 @@ void FileCollector::noteServer(files::OpenFd& file) const {
 }
 
 FileId FileCollector::addInFlight(UniqueFd fd) {
-    // Linux 6.10 gave up its own limit of four for sockets that wait in the queues of others (net/unix/garbage.c); each
-    // level takes room on the stack here.
+    // Limits the recursion, which takes stack for each level. Linux had a limit of four levels of sockets in queues
+    // until 6.10 (net/unix/garbage.c).
     constexpr int kDeepest = 64;
     if (inFlightDepth_ == kDeepest)
         fail("sockets are in flight in each other's queues more than {} levels deep", kDeepest);
-    ++inFlightDepth_;  // left as it is by a failure, which ends the dump
+    ++inFlightDepth_;  // a failure ends the dump and needn't lower it
     const kernel::ProcPid self = kernel::ProcDir().self();
     files::OpenFd file;
     file.pid = HostPid(::getpid());

@@ -35,7 +35,7 @@ namespace criu::engine {
 
 struct GuardedFiles;
 
-/// Collects the files of all processes: one id and one record for each open file description, however many descriptors
+/// Collects the files of all processes. Each open file description gets one id and one entry, however many descriptors
 /// refer to it.
 class FileCollector final : public files::FileDump {
 public:
@@ -45,23 +45,24 @@ public:
                   const DumpNamespaces& namespaces, const GuardedFiles& answered);
     ~FileCollector() override;
 
-    /// Dumps a process' descriptor table, unless it is another's; returns the table's id.
+    /// Dumps the descriptor table of a process unless a process that shares it was dumped. Returns the table's id.
     std::uint32_t addTable(FrozenTask& task);
 
-    /// A path that is no descriptor: below /proc/PID ("exe", "cwd", "root", "map_files/START-END").
+    /// Adds a path of a link below /proc/PID, such as "exe", "cwd", "root" or "map_files/START-END".
     FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
 
-    /// The file of a type and inode (packet socket, io_uring), if its descriptor was dumped before; else 0.
+    /// Returns the id of the file of this type and inode (packet socket, io_uring), if its descriptor was dumped
+    /// before; else 0.
     [[nodiscard]] FileId open(FdTypes type, dev_t device, ino_t inode) const;
 
-    /// Whether a process has a descriptor of this type, once its table was dumped.
+    /// Returns true if the process has a descriptor of this type. Its table must be dumped already.
     [[nodiscard]] bool has(FdTypes type, HostPid pid) const;
 
-    /// Writes files.img and what kinds have of their own.
+    /// Writes files.img and the images of single kinds.
     void finish();
 
-    /// The end of the dump. Temporary hard links are needed by the images unless the processes go on at once. Done as
-    /// for processes that go on by the destructor, if it wasn't before.
+    /// Ends the dump of files. Removes link remaps if the processes continue at once; else the images need them. The
+    /// destructor makes this call for processes that continue, unless it was made before.
     void release(files::FinalTaskState aftermath) noexcept;
 
     // files::FileDump
@@ -87,16 +88,17 @@ public:
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(HostPid pid) const override;
 
 private:
-    /// An open file description seen before.
+    /// An open file description that was dumped.
     struct Known {
         HostPid pid;
         int fd = -1;
         FileId id;
         FdTypes type = FD_TYPES__UND;
     };
-    /// What is the same for all descriptors of a description; the name is of those without an inode of their own.
+    /// Properties that all descriptors of a description share. The name is set only for files of anon_inode.
     using Key = std::tuple<dev_t, ino_t, std::uint32_t, std::string>;
-    using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;  ///< the last: mount, if it matters
+    /// the last element is a mount id, or -1
+    using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;
 
     struct Impl;
     void noteServer(files::OpenFd& file) const;
@@ -104,12 +106,13 @@ private:
         HostPid pid;
         std::uint32_t id = 0;
         std::vector<files::SeenFd> descriptors;
-        std::vector<const Known*> known;  ///< what they refer to
+        std::vector<const Known*> known;  ///< description of each element of `descriptors`
     };
 
-    /// The descriptor table of a process, if it has been looked at; null otherwise.
+    /// Returns the descriptor table of a process; null if it isn't dumped yet.
     [[nodiscard]] const Table* tableOf(HostPid process) const;
-    /// What fork has left: the description behind the same number of a process seen before. Null if it is another.
+    /// Returns the description that the process inherited by fork: the one with the same number in the parent's table.
+    /// Returns null if the number refers to another one.
     static const Known* inherited(const Table* parent, HostPid pid, int fd);
     static Key keyOf(const files::OpenFd& file);
     const Known& identify(const files::OpenFd& file);
@@ -126,18 +129,20 @@ private:
     std::unique_ptr<Impl> impl_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
-    std::uint32_t lastTable_ = 1;  ///< 1 stands for criu's own
+    std::uint32_t lastTable_ = 1;  ///< 1 is criu's table
     bool released_ = false;
     std::vector<FileEntry*> entries_;
     std::deque<Known> described_;
-    std::map<Key, std::vector<const Known*>> known_;  ///< each list in the kernel's own (arbitrary, constant) order
+    /// each list is in the order of kcmp(2), which is arbitrary but constant
+    std::map<Key, std::vector<const Known*>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> addedLater_;
     std::deque<Table> tables_;
-    std::unordered_map<HostPid, const Table*> tableOf_;  ///< by one of the processes that have it: Sharing::firstOf()
+    /// key: Sharing::firstOf() of the processes that share the table
+    std::unordered_map<HostPid, const Table*> tableOf_;
     std::set<HostPid> processes_;
     std::vector<Arena> preparedIn_;
-    int inFlightDepth_ = 0;  ///< how many calls of addInFlight() are under way, one in another
+    int inFlightDepth_ = 0;  ///< number of nested calls of addInFlight()
 };
 
 }  // namespace criu::engine

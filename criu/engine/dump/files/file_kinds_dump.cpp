@@ -19,7 +19,7 @@
 
 namespace criu::engine {
 
-/// What only this file needs to know in full.
+/// Members whose types the header needn't know.
 struct FileKindsDump::Impl {
     Impl(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
         : carriers(makeExternalSocketDump(devices)),
@@ -53,7 +53,7 @@ const FileKindsDump::Kind& FileKindsDump::of(const files::OpenFd& file) const {
     files::refuseFile(file);
 }
 
-/// The network namespace of a file; that of the root for files that are in none.
+/// Returns the network namespace of a file; that of the root for files without one.
 std::uint32_t FileKindsDump::networkOf(const files::OpenFd& file) const {
     if (file.socketFamily >= 0 || namespaces::isTunDescriptor(file))
         return networks_.ofSocket(file);

@@ -37,39 +37,39 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// The dump halves of all kinds of open files, what they share, and the network namespaces that they are asked in.
+/// Dump halves of all fd kinds, the state they share, and the network namespaces that their queries run in.
 class FileKindsDump {
 public:
-    /// A kind's half, and how images call the kind.
+    /// Dump half of a kind, and the kind's type in images.
     struct Kind {
         FdTypes type = FD_TYPES__UND;
         std::unique_ptr<files::FileKindDump> half;
     };
 
-    /// All arguments outlive this object. `ghostLimit`: bytes that a deleted file may have at most.
+    /// All arguments outlive this object. `ghostLimit` is the largest size in bytes of a ghost file.
     FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
                   const namespaces::DumpNsContext& around, std::uint64_t ghostLimit);
     ~FileKindsDump();
     FileKindsDump(const FileKindsDump&) = delete;
     FileKindsDump& operator=(const FileKindsDump&) = delete;
 
-    /// The kind of a file. Throws Error if there is none.
+    /// Returns the kind of a file. Throws Error if none claims it.
     [[nodiscard]] const Kind& of(const files::OpenFd& file) const;
-    /// Notes the network namespace of a file, and asks its kind ahead of dump() there: see files::FileKindDump. By any
-    /// thread.
+    /// Sets the network namespace of a file and calls FileKindDump::prepare() of its kind there. Any thread may call
+    /// this.
     void prepare(files::OpenFd& file, Arena& arena) const;
     /// Fills the entry of a file of this kind, in the file's network namespace.
     void dump(const files::OpenFd& file, const Kind& kind, FileEntry& entry, files::FileDump& dump) const;
-    /// Fills the entry of a path: see files::PathDump::fill().
+    /// Fills the entry of a path like files::PathDump::fill().
     void fillPath(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out,
                   files::FileDump& dump);
 
-    /// The number of the network namespace of the tree's root.
+    /// Returns the id of the network namespace of the root.
     [[nodiscard]] std::uint32_t networkNumber() const;
 
-    /// After all files were seen: completes entries, writes images of the kinds' own.
+    /// Completes entries and writes images of single kinds, when all files were added.
     void finish(files::FileDump& dump, const ImageDir& images);
-    /// The end of the dump. Temporary hard links are needed by the images unless the processes go on at once.
+    /// Ends the dump of files. Removes link remaps if the processes continue at once; else the images need them.
     void end(files::FinalTaskState aftermath, Log& log) noexcept;
 
 private:

@@ -27,12 +27,12 @@
 namespace criu::engine {
 namespace {
 
-/// In one run each: as many questions as fit a mebibyte of the process' memory.
+/// Queries of one program: as many as fit in a mebibyte of the process' memory.
 constexpr std::uint32_t kGroupsAtOnce = 8192;
 constexpr std::size_t kPerGroup = sizeof(pie::Step) + sizeof(files::BufferGroupStatus) + 16;
 static_assert(files::kBufferGroups % kGroupsAtOnce == 0);
 
-/// The first group of provided buffers, asked for by `owner`, a thread of the process.
+/// Returns the first group of provided buffers. `owner` is the thread that makes the queries.
 std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, compel::Tracee& owner, int fd,
                                              StopRequest& stop) {
     const std::size_t room = kGroupsAtOnce * kPerGroup + pie::kStackSize + compel::signalFrameRoom() + 4096;
@@ -57,7 +57,7 @@ std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, com
     return found;
 }
 
-/// Null if the ring belongs to none of the process' threads.
+/// Queries the ring in its owner. Returns null if no thread of the process owns the ring.
 std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, StopRequest& stop) {
     compel::FrozenProcess& process = *task.process;
     const SyscallDispatchSuspension pause(process);

@@ -17,12 +17,12 @@ namespace criu::engine {
 class FrozenTree;
 struct TaskRing;
 
-/// Of rings that answer one thread only (IORING_SETUP_SINGLE_ISSUER), has that thread ask what is to be known, and
-/// notes it in its process (FrozenTask::ringAnswers). Nothing is noted where no thread of the process that has the ring
-/// is the one. Code is put into processes for a moment: nobody may look at their mappings meanwhile. Throws Error.
+/// Queries rings that only one thread may use (IORING_SETUP_SINGLE_ISSUER) in that thread. Stores the results in
+/// FrozenTask::ringAnswers. Stores nothing if no thread of the process owns the ring. Injects code into processes, so
+/// no other code may read their mappings during the call. Throws Error.
 void askRingOwners(const std::vector<TaskRing>& rings, StopRequest& stop);
 
-/// What has been noted. `tree` outlives the result.
+/// Returns access to the stored results. `tree` outlives the result.
 [[nodiscard]] std::unique_ptr<files::RingOwners> makeRingOwners(const FrozenTree& tree);
 
 }  // namespace criu::engine

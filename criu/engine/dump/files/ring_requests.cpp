@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::string_view kRing = "anon_inode:[io_uring]";
 
-/// How many requests are under way that don't wait for a file to become ready. Those that make several completions, or
-/// none, let the counters say more or less than there are.
+/// Returns the number of unfinished requests that don't wait for a file to become ready. The number is inexact: a
+/// request may have several completions or none.
 std::uint32_t underWay(const std::vector<TaskRing>& rings) {
     kernel::ProcBuffer buffer;
     std::uint32_t count = 0;
@@ -40,9 +40,9 @@ std::uint32_t underWay(const std::vector<TaskRing>& rings) {
     return count;
 }
 
-/// Each thread makes a system call that changes nothing: on its way out it does what the kernel has left to it
-/// (task_work of Linux), completions among it. Of rings with IORING_SETUP_DEFER_TASKRUN only this call does that, made
-/// by the thread that the ring belongs to.
+/// Makes each thread do a system call that changes nothing. On return the kernel runs the thread's deferred work
+/// (task_work), which includes completions. Rings with IORING_SETUP_DEFER_TASKRUN run it only in this call of their
+/// owner.
 void runDeferredTaskWork(const TaskRing& ring) {
     const SyscallDispatchSuspension pause(*ring.task->process);
     const auto instruction = ring.task->process->syscallInstruction();

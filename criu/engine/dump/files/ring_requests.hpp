@@ -19,16 +19,16 @@ struct TaskRing {
     int fd;
 };
 
-/// All of processes that have mapped a ring, as those do that let the kernel allocate its memory. Throws Error.
-/// Whoever makes their threads ask about them relies on refuseUnsupported(): no filter of seccomp is in the way then.
+/// Returns the rings of all processes that have mapped a ring. Processes that let the kernel allocate ring memory have.
+/// Queries of these rings rely on refuseUnsupported(): no seccomp filter can block them after it. Throws Error.
 [[nodiscard]] std::vector<TaskRing> findRings(FrozenTree& tree);
 
-/// Waits for requests that are under way in a tree that stands still, such as reads of files: they end without their
-/// process, but for what the kernel does for them in its threads, which these are let do meanwhile. Not for those that
-/// wait for somebody (a connection, data): whoever dumps the ring refuses it then. The wait ends when nothing is under
-/// way any more, when a second has brought nothing, or after ten.
+/// Waits until requests of a frozen tree have ended, such as reads of files. They end without their process, except for
+/// work that the kernel defers to the process' threads; this function makes the threads do it. Doesn't wait for
+/// requests that need a peer, such as a connection; the dump of the ring refuses those. The wait ends when all requests
+/// have ended, after a second without progress, or after ten seconds.
 ///
-/// To be called before anything of memory, or of positions in files, is looked at, which requests change. Throws Error.
+/// Call it before memory and file positions are read, because requests change them. Throws Error.
 void awaitRingRequests(const std::vector<TaskRing>& rings, StopRequest& stop, Log& log);
 
 }  // namespace criu::engine

@@ -9,7 +9,7 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// The sessions of all processes that are alive, with their terminals. A dead process counts as its session's leader.
+/// Returns the sessions of all living processes, with their terminals. A zombie counts as leader of its session.
 [[nodiscard]] std::vector<tty::SeenSession> sessionsOf(FrozenTree& tree);
 
 }  // namespace criu::engine

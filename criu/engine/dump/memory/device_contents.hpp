@@ -7,8 +7,8 @@ namespace criu::engine {
 
 class FrozenPhase;
 
-/// Has subsystems of devices save what is left of them when memory is dumped. Their contents count as memory does, in
-/// `amounts` and in the trace. Throws Error.
+/// Makes device subsystems save the state that they save only when memory is dumped. Its bytes count in `amounts` and
+/// in the trace like memory. Throws Error.
 void dumpDeviceContents(FrozenPhase& frozen, DumpMemory::Amounts& amounts);
 
 }  // namespace criu::engine

@@ -16,14 +16,14 @@ namespace criu::engine {
 class FrozenPhase;
 struct FrozenTask;
 
-/// What of a process comes after it runs again, and stays where it is: the rule that lazyAreasOf() (lazy_restore.hpp)
-/// has for images. `mm` has the addresses of its arguments.
+/// Returns the areas of a process whose pages the dump leaves as lazy pages. The rule is the one of lazyAreasOf()
+/// (lazy_restore.hpp) for images. `mm` has the addresses of arguments.
 [[nodiscard]] std::shared_ptr<const memory::LazyAreas> lazyAreasAtSource(const FrozenTask& task,
                                                                          const memory::DumpedMemory& memory,
                                                                          const MmEntry& mm);
 
-/// When the images are complete: says that pages can be asked for, and answers until whoever restores has taken all
-/// that was left out. Throws Error; then the tree is still here.
+/// Reports that pages can be requested, when the images are complete. Then serves requests until the restore has
+/// received all lazy pages. Throws Error; the tree is still frozen then.
 void serveLazyPages(FrozenPhase& frozen);
 
 }  // namespace criu::engine

@@ -37,7 +37,7 @@
 namespace criu::engine {
 namespace {
 
-/// Mappings with pages of their own: where each begins and ends, and what it is.
+/// Returns start, end, flags and status of the mappings with private pages.
 std::vector<std::array<std::uint64_t, 4>> privateMemory(const memory::DumpedMemory& memory) {
     std::vector<std::array<std::uint64_t, 4>> found;
     for (const memory::DumpedVma& vma : memory.vmas)
@@ -70,17 +70,17 @@ public:
 
 private:
     struct Item {
-        FrozenTask* task = nullptr;  ///< gone when the tree runs again
+        FrozenTask* task = nullptr;  ///< invalid when the tree runs again
         HostPid pid;
         TreePid imageId;
-        std::shared_ptr<MemoryClone> clone;  ///< what is read instead of the process; null: nothing
+        std::shared_ptr<MemoryClone> clone;  ///< memory snapshot to read instead of the process; null if there is none
         MmEntry* mm = nullptr;
         std::vector<kernel::Vma> vmas;
         memory::DumpedMemory memory;
-        memory::WriteTracking* writes = nullptr;           ///< if the process is tracked
-        std::shared_ptr<const memory::LazyAreas> staying;  ///< what stays where it is (--lazy-pages)
+        memory::WriteTracking* writes = nullptr;           ///< set if the process is tracked
+        std::shared_ptr<const memory::LazyAreas> staying;  ///< lazy areas, for --lazy-pages
     };
-    /// How pages are moved: a thread has its own if it dumps whole processes.
+    /// State for draining pages. A thread that dumps whole processes has its own.
     struct Mover {
         explicit Mover(memory::Drainer::Options how) : drainer(std::move(how)) {}
         memory::Drainer drainer;
@@ -103,7 +103,7 @@ private:
     memory::SysvShmDump sysvShm_;
     MemorySnapshots snapshots_;
     std::map<HostPid, std::future<std::vector<kernel::Vma>>> ahead_;
-    std::optional<ThreadPool> readers_;  // last: its threads use the others
+    std::optional<ThreadPool> readers_;  // last member, because its threads use the others
 };
 
 void DumpMemory::Work::lookAhead(FrozenTree& tree) {
@@ -130,7 +130,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? readMappings(task.dir, inputs_.log) : read->second.get();
-    if (!inputs_.early.contains(item.pid))  // whose memory is as it was then
+    if (!inputs_.early.contains(item.pid))  // the pages of others are written already and must not change
         stepOutOfVdso(task, item.vmas, inputs_.log);
     item.writes = inputs_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
@@ -145,11 +145,11 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
             sysvShm_.add(*vma.entry);
     }
     fillMemoryLayout(task, entries, *item.mm, arena_);
-    item.memory.fill(*item.mm, arena_);  // as it is written, but for what is known when pages have been looked at
+    item.memory.fill(*item.mm, arena_);  // final except for what the dump of pages finds out
     return {*item.mm, std::make_shared<PolicyQueries>(std::move(asked), arena_)};
 }
 
-/// About so much, before it is known which pages are in a parent dump.
+/// Returns an estimate, made before the dump knows which pages are in parent images.
 std::uint64_t DumpMemory::Work::expectedBytes() const {
     std::uint64_t bytes = 0;
     for (const Item& item : items_)
@@ -158,7 +158,7 @@ std::uint64_t DumpMemory::Work::expectedBytes() const {
     return bytes;
 }
 
-/// Whether one thread is enough for its pages.
+/// Returns true if one thread is enough to drain the pages.
 bool DumpMemory::Work::isSmall(const Item& item) {
     std::uint64_t bytes = 0;
     for (const kernel::Vma& vma : item.vmas)
@@ -189,7 +189,7 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     writeMm(item, result, mover);
 }
 
-/// The pages are in a sink.
+/// Writes the mm image, when the pages are in a sink.
 void DumpMemory::Work::writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover) {
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
@@ -201,7 +201,7 @@ void DumpMemory::Work::writeMm(Item& item, const memory::PageDumpResult& result,
     image.finish();
 }
 
-/// A process whose pages were written before.
+/// Completes a process whose pages were written early.
 void DumpMemory::Work::takeOver(Item& item, const memory::EarlyDump& written, Mover& mover, Amounts& amounts) {
     const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
     if (privateMemory(written.memory) != privateMemory(item.memory))
@@ -213,7 +213,7 @@ void DumpMemory::Work::takeOver(Item& item, const memory::EarlyDump& written, Mo
     writeMm(item, written.result, mover);
 }
 
-/// Many small processes: each thread takes one at a time.
+/// Dumps small processes in parallel; each thread takes one at a time.
 void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop) {
     const unsigned threads = static_cast<unsigned>(std::min<std::size_t>(availableCores(), items.size()));
     std::deque<Mover> movers;
@@ -223,7 +223,7 @@ void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drai
             for (std::size_t at = next++; at < items.size() && !stop.requested(); at = next++)
                 dumpPages(*items[at], mover);
         } catch (...) {
-            next = items.size();  // nothing more for the others
+            next = items.size();  // stops the other threads
             throw;
         }
     };
@@ -281,8 +281,8 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
             takeOver(item, written->second, mover, amounts);
             continue;
         }
-        // Here and not in dumpPages(): it reads registers, and the kernel lets only the thread that traces a process do
-        // that. Memory that rings were given has to be there before anything can come late.
+        // Called here because it reads registers, and the kernel allows that only to the tracer. dumpPages() runs in
+        // other threads. Memory of rings must exist before lazy pages arrive.
         if (inputs_.options.lazyPages && !item.task->hasRings)
             item.staying = lazyAreasAtSource(*item.task, item.memory, *item.mm);
         if (inputs_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))

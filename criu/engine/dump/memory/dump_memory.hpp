@@ -37,11 +37,11 @@ class FrozenTree;
 class MemoryTracking;
 class PolicyQueries;
 
-/// The memory of all processes of a dump: mappings are collected first, contents are moved when all processes have been
-/// looked at. Of files it knows only what whoever collects a process' mappings says of those behind them.
+/// Memory of all processes of a dump. collect() takes the mappings of each process; run() then drains the contents of
+/// all. The class knows files behind mappings only through memory::MappedFileDump.
 class DumpMemory {
 public:
-    /// All outlive this object.
+    /// Inputs; all of them outlive this object.
     struct Inputs {
         const ImageDir& images;
         DumpStatistics& statistics;
@@ -50,51 +50,52 @@ public:
         const model::Options& options;
         Log& log;
         FrozenTree& tree;
-        const std::map<HostPid, memory::EarlyDump>& early;  ///< processes whose pages were written before
+        const std::map<HostPid, memory::EarlyDump>& early;  ///< processes whose pages were written early
     };
     explicit DumpMemory(const Inputs& inputs);
     ~DumpMemory();
     DumpMemory(const DumpMemory&) = delete;
     DumpMemory& operator=(const DumpMemory&) = delete;
 
-    /// Where pages go, also those of others.
+    /// Returns the page sinks of the dump. Other parts of the dump also use them.
     [[nodiscard]] memory::PageSinks& pages() noexcept;
-    /// See memory::PageSinks::extensions().
+    /// Returns memory::PageSinks::extensions().
     [[nodiscard]] std::vector<std::string> extensions() const;
-    /// Shared memory, which descriptors refer to as well.
+    /// Returns the dump of segments, which descriptors use as well.
     [[nodiscard]] memory::SegmentsDump& segments() noexcept;
-    /// See memory::SegmentsDump::reserve().
+    /// Calls memory::SegmentsDump::reserve().
     void reserve(std::uint32_t shmid);
 
-    /// Begins to read the mappings of all processes, by all cores. Nothing in them may change meanwhile: to be called
-    /// when all are frozen.
+    /// Starts to read the mappings of all processes with all processors. Call it when all are frozen, because mappings
+    /// must not change.
     void lookAhead(FrozenTree& tree);
 
-    /// The mm entry, which has the mappings, in which others fill what they know and which is written by run(), and
-    /// questions to the process.
+    /// The mm entry with all mappings, and queries of memory policies. The caller fills further members of the entry
+    /// before run() writes it.
     struct Collected {
         MmEntry& mm;
         std::shared_ptr<PolicyQueries> policies;
     };
-    /// Takes up a process' mappings; `files` answers for those behind them and is used during the call only.
-    /// `seccompSuspended`: see FrozenTree.
+    /// Adds the mappings of a process. Uses `files` for the files behind them, only during the call. `seccompSuspended`
+    /// is FrozenTree::seccompSuspended().
     Collected collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
 
-    /// How far run() is, for who watches; any thread may read them.
+    /// Progress of run(). Any thread may read it.
     struct Amounts {
-        std::atomic<std::uint64_t> done{0};   ///< bytes
-        std::atomic<std::uint64_t> total{0};  ///< about so many there will be
+        std::atomic<std::uint64_t> done{0};   ///< bytes drained
+        std::atomic<std::uint64_t> total{0};  ///< estimated bytes in all
     };
-    /// Moves contents into the sinks, and writes the mm images. `owners`: how the tree calls users and groups.
+    /// Drains contents into the sinks and writes the mm images. `owners` is the id map of the tree.
     void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
 
-    /// With --background: what run() has only taken snapshots of, when the tree runs again.
+    /// Drains the memory snapshots of run() when the tree runs again (--background).
     void runInBackground(Amounts& amounts, StopRequest& stop);
 
-    /// Writes the System V shared memory that processes have attached, if they share criu's IPC namespace. After run().
+    /// Writes the System V shared memory that processes have attached, if they share criu's IPC namespace. Call it
+    /// after run().
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
 
-    /// Some process had an area of uprobes, which was left out.
+    /// Returns true if a process had the uprobes mapping, which the dump leaves out.
     [[nodiscard]] bool sawUprobes() const noexcept;
 
 private:

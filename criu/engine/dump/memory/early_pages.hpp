@@ -14,30 +14,31 @@ namespace criu::engine {
 
 class FrozenPhase;
 
-/// Pages of processes that are written while drivers still copy out what devices hold of others: what these take
-/// anyhow is long, by few threads. Nothing but the content of private memory is looked at; mappings, files and threads
-/// are dumped when drivers have done with everybody, since files may be anybody's.
+/// Writes pages of processes while device drivers still save GPU state of other processes, which takes long and keeps
+/// few threads busy. Only contents of private memory are read early. Mappings, files and threads are dumped when
+/// drivers have finished, because files may be shared between processes.
 ///
-/// Writing begins with processes of some size only. It doesn't where more has to be known first than what a process has
-/// mapped (--background, --lazy-pages, tracked memory), nor for processes to whose memory the kernel (rings) or a
-/// device (queues of another driver) may still write: their files are looked at, and what they have is stopped, before
-/// their memory is read.
+/// Only large processes have early pages. There are none with --background, --lazy-pages or tracked memory, since these
+/// need more than the mappings first. There are none for processes to whose memory the kernel (rings) or a device
+/// (queues of another driver) may still write. Their files are dumped and their devices stopped before their memory is
+/// read.
 class EarlyPages {
 public:
-    /// Does nothing yet. `frozen` outlives this object.
+    /// Only stores `frozen`, which outlives this object.
     explicit EarlyPages(FrozenPhase& frozen);
-    /// Gives up what isn't finished.
+    /// Gives up unfinished processes.
     ~EarlyPages();
     EarlyPages(const EarlyPages&) = delete;
     EarlyPages& operator=(const EarlyPages&) = delete;
 
-    /// A process whose memory stays as it is from now on. Returns at once: another thread writes it.
+    /// Starts to write the memory of a process, which doesn't change from now on. Returns at once; another thread
+    /// writes.
     void begin(HostPid pid);
-    /// Waits for the process that is being written; others are left to the dump of memory. No thread is left when this
-    /// returns. Throws what went wrong.
+    /// Waits for the process that is being written; later ones are left to the dump of memory. No thread remains when
+    /// this returns. Throws the failure of the thread.
     void finish();
 
-    /// After finish(): what was written.
+    /// Returns the processes that were written. Call it after finish().
     [[nodiscard]] const std::map<HostPid, memory::EarlyDump>& written() const noexcept;
 
 private:

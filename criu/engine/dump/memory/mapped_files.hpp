@@ -17,8 +17,8 @@ namespace criu::engine {
 class FileCollector;
 struct FrozenTask;
 
-/// The files behind the mappings of one process: they are found through /proc/PID/map_files and become path entries of
-/// the file collector. All arguments outlive it.
+/// Makes access to the files behind mappings of one process. They are opened by /proc/PID/map_files and become path
+/// entries of the file collector. All arguments outlive the result.
 [[nodiscard]] std::unique_ptr<memory::MappedFileDump> makeMappedFiles(const FrozenTask& task, FileCollector& files,
                                                                       memory::SegmentsDump& segments,
                                                                       device::DumpDevices& devices);

@@ -15,26 +15,24 @@ class StoppedClone;
 struct FrozenTask;
 class FrozenTree;
 
-/// The memory of a frozen process as it is now, to be read when that goes on: a clone, which the kernel makes
-/// copy-on-write. It never runs: it is born stopped, is traced by criu, and is killed when this object or criu ends.
+/// Memory snapshot of a frozen process, to be read when the process runs again. A clone that the kernel makes
+/// copy-on-write holds it. The clone is created stopped, never runs, and is killed when this object or criu ends.
 ///
-/// The process it is made of doesn't notice. It is nobody's child there, but an orphan that has been adopted by
-/// somebody outside of the tree. It has no files open, a session of its own, and is what the kernel kills first if
-/// memory runs out.
+/// The process doesn't notice the clone: it is an orphan that was reparented to a process outside of the tree. It has
+/// no files open and a private session. The kernel's OOM killer kills it first.
 class MemoryClone {
 public:
-    /// `task` is frozen, and its clone would not be adopted within the tree (ReparentCheck). Throws Error, or
-    /// compel::Error, with the process as it was.
-    /// `pid`: how the process calls itself.
+    /// `task` is frozen, and its clone is not reparented within the tree (ReparentCheck). `pid` is the pid of the
+    /// process in its own namespace. Throws Error or compel::Error, with the process unchanged.
     MemoryClone(FrozenTask& task, TreePid pid);
     ~MemoryClone();
     MemoryClone(const MemoryClone&) = delete;
     MemoryClone& operator=(const MemoryClone&) = delete;
 
     [[nodiscard]] const kernel::ProcPid& dir() const noexcept { return dir_; }
-    /// /proc/PID/mem. Reading it leaves pages shared that the process and its clone still have in common.
+    /// Returns the descriptor of /proc/PID/mem. Reading it doesn't copy pages that process and clone share.
     [[nodiscard]] int memory() const noexcept { return memory_.get(); }
-    /// How much of its memory nobody else has any more, in bytes. For any thread. Throws Error.
+    /// Returns the bytes of memory that only the clone still has. Any thread may call this. Throws Error.
     [[nodiscard]] std::uint64_t ownBytes() const;
 
 private:
@@ -45,20 +43,21 @@ private:
     UniqueFd memory_;
 };
 
-/// Who adopts orphans that a process leaves behind: the nearest ancestor that is a child subreaper (prctl(2)), else the
-/// first process of the pid namespace.
+/// Finds the process that gets orphans of a process: the nearest ancestor that is a subreaper (prctl(2)), else init of
+/// the pid namespace.
 class ReparentCheck {
 public:
     explicit ReparentCheck(FrozenTree& tree) noexcept : tree_(tree) {}
 
-    /// Somebody in the tree, who would learn of the end of the orphan, by SIGCHLD and wait(2). Throws compel::Error.
+    /// Returns true if a process of the tree would get the orphan. It would notice its end by SIGCHLD and wait(2).
+    /// Throws compel::Error.
     [[nodiscard]] bool reparentsInTree(const FrozenTask& task);
 
 private:
     [[nodiscard]] bool isSubreaper(FrozenTask& task);
 
     FrozenTree& tree_;
-    std::map<HostPid, bool> subreapers_;  ///< what is known already
+    std::map<HostPid, bool> subreapers_;  ///< results of earlier calls
 };
 
 }  // namespace criu::engine

@@ -26,7 +26,7 @@ void fillMemoryLayout(const FrozenTask& task, std::span<const VmaEntry* const> v
     mm.mm_env_start = stat.envStart;
     mm.mm_env_end = stat.envEnd;
     std::vector<std::uint64_t> auxv = kernel::readAuxv(task.dir);
-    // The end mark isn't kept: readers bound the vector's length tightly, and the kernel sets the mark by itself.
+    // Leaves out AT_NULL: readers limit the length of the vector tightly, and the kernel appends AT_NULL itself.
     while (auxv.size() >= 2 && auxv[auxv.size() - 2] == AT_NULL)
         auxv.resize(auxv.size() - 2);
     mm.n_mm_saved_auxv = auxv.size();

@@ -15,8 +15,8 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Layout, arguments, auxiliary vector: the members of `mm` that /proc knows; and contexts of asynchronous I/O, whose
-/// rings are among `vmas`, all mappings of the process. Throws Error if the memory of one isn't a ring as known here.
+/// Sets members of `mm` that /proc shows: layout, arguments, auxiliary vector. Adds contexts of asynchronous I/O, whose
+/// rings are among `vmas`; these are all mappings of the process. Throws Error for a ring of an unknown form.
 void fillMemoryLayout(const FrozenTask& task, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena);
 
 }  // namespace criu::engine

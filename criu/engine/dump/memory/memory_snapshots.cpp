@@ -21,7 +21,7 @@ namespace {
 
 using kernel::VmFlag;
 
-/// Reading so much takes less time than making a clone.
+/// Least private memory for a clone: less is read in less time than a clone takes.
 constexpr std::uint64_t kWorthClone = std::uint64_t{1} << 20;
 
 std::uint64_t privateBytes(std::span<const kernel::Vma> vmas) {
@@ -31,7 +31,8 @@ std::uint64_t privateBytes(std::span<const kernel::Vma> vmas) {
     return bytes;
 }
 
-/// Why a clone wouldn't have the contents of a mapping, or the process would notice that it was there; null if neither.
+/// Returns why a clone would lose contents of the mapping, or why the process would notice the clone. Returns null if
+/// neither applies.
 const char* snapshotObstacle(const kernel::Vma& vma) {
     const auto has = [&vma](VmFlag flag) { return vma.flags.has(flag); };
     if (has(VmFlag::UffdMissing) || has(VmFlag::UffdWriteProtect) || has(VmFlag::UffdMinor))

@@ -29,29 +29,28 @@ struct FrozenTask;
 class FrozenTree;
 class MemoryClone;
 
-/// What of a clone its memory is read by.
+/// Files by which the memory of a clone is read.
 struct SnapshotFiles {
     const kernel::ProcPid& directory;
     int memory;
 };
 [[nodiscard]] SnapshotFiles filesOf(const MemoryClone& clone) noexcept;
 
-/// The dump's part of --background: which processes' memory can be copied when they run again, and how much memory that
-/// may take meanwhile.
+/// The dump's part of --background: decides which processes get a memory snapshot, and limits the memory of snapshots.
 class MemorySnapshots {
 public:
-    /// `most`: of memory that clones have alone, in bytes; 0: any amount.
+    /// `most` limits the bytes of memory that only clones have; 0 means no limit.
     MemorySnapshots(FrozenTree& tree, std::uint64_t most, Log& log);
     ~MemorySnapshots();
     MemorySnapshots(const MemorySnapshots&) = delete;
     MemorySnapshots& operator=(const MemorySnapshots&) = delete;
 
-    /// Null for a process whose memory has to be read while it stands still; the log says why, unless it has little.
-    /// The result must not outlive this object. Throws Error.
+    /// Makes a memory snapshot. Returns null for a process whose memory must be read while it is frozen; logs the
+    /// reason unless it has little memory. The result must not outlive this object. Throws Error.
     std::shared_ptr<MemoryClone> take(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                       const memory::DumpedMemory& memory);
 
-    /// To be called often, from any thread, while clones are read. Throws Error if they have grown beyond the limit.
+    /// Throws Error if snapshots have grown beyond the limit. Call it often while snapshots are read; any thread may.
     void requireRoom();
 
 private:
@@ -63,7 +62,7 @@ private:
     const std::uint64_t most_;
     Log& log_;
     std::mutex mutex_;
-    std::int64_t nextLook_ = 0;  ///< in the ticks of a steady clock
+    std::int64_t nextLook_ = 0;  ///< steady clock ticks
     std::vector<std::weak_ptr<const MemoryClone>> clones_;
 };
 

@@ -27,7 +27,7 @@
 namespace criu::engine {
 namespace {
 
-/// The id that the inventory of a dump has; empty if it has none.
+/// Returns the tracking id of the inventory; empty if it has none.
 std::string idOf(const ImageDir& images) {
     auto inventory = images.openRead(ImageKind::Inventory);
     if (!inventory)
@@ -36,7 +36,7 @@ std::string idOf(const ImageDir& images) {
     return entry->tracking_id != nullptr ? entry->tracking_id : "";
 }
 
-/// As far as /proc/uptime shows it: in hundredths of a second.
+/// Returns the time since boot in the resolution of /proc/uptime, hundredths of a second.
 std::uint64_t uptimeNow() noexcept {
     timespec now{};
     ::clock_gettime(CLOCK_BOOTTIME, &now);
@@ -46,8 +46,8 @@ std::uint64_t uptimeNow() noexcept {
            static_cast<std::uint64_t>(now.tv_nsec / kTick) * 10'000;
 }
 
-/// The userfaultfd of a process' own memory: only the process itself can make it. It has it for a moment, while it
-/// stands still.
+/// Makes the userfaultfd of a process. Only the process itself can make it, so the frozen process does and has the
+/// descriptor for a moment.
 UniqueFd makeInside(FrozenTask& task) {
     const SyscallDispatchSuspension pause(*task.process);
     compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());
@@ -68,7 +68,7 @@ UniqueFd makeInside(FrozenTask& task) {
     return fd;
 }
 
-/// Null, with a message, for a process that can't be tracked.
+/// Returns null and logs the reason if the process can't be tracked.
 std::unique_ptr<memory::WriteTracking> makeFor(FrozenTask& task, bool seccompSuspended, Log& log) {
     const auto without = [&](std::string_view why) {
         log.warn("Memory of {} isn't tracked: {}", task.describe(), why);

@@ -32,58 +32,59 @@ namespace criu::engine {
 struct FrozenTask;
 class WpTrackerLink;
 
-/// What a dump knows of writes to the memory of its tree since the dump before, and what it leaves for the one after.
+/// Writes to the tree's memory since the dump before, and the tracking that this dump leaves for the next one.
 ///
-/// The kernel tracks writes by userfaultfds of the processes' memory, which a keeper holds between dumps. Its state has
-/// an id, which is also in the inventory of the dump that made it. Only a dump whose parent has that id may rely on it.
+/// The kernel tracks writes by userfaultfds of the processes. Between dumps the WP tracker daemon holds them. Its state
+/// has an id, which the inventory of the same dump also contains. A dump may rely on the state only if its parent
+/// images have that id.
 class MemoryTracking {
 public:
-    /// What is to become of it.
+    /// Use of tracking by a dump.
     enum class Use {
-        Ignored,    ///< pages are dumped whole; tracked memory is told apart from that of others
-        ForDump,    ///< the dump relies on it
-        Continued,  ///< the dump relies on it, and leaves a new state for the one after it
+        Ignored,    ///< pages are dumped whole; tracked mappings are only recognized
+        ForDump,    ///< the dump relies on the state
+        Continued,  ///< the dump relies on the state and leaves a new one for the next dump
     };
 
-    /// `link` may be none: nothing is tracked then. `images` have their parent, if there is one. Throws Error.
+    /// Without `link` nothing is tracked. `images` have opened their parent, if there is one. Throws Error.
     MemoryTracking(std::optional<WpTrackerLink> link, Use use, const ImageDir& images, Log& log);
     ~MemoryTracking();
     MemoryTracking(const MemoryTracking&) = delete;
     MemoryTracking& operator=(const MemoryTracking&) = delete;
 
-    /// What is known of a process, null if nothing is. Mappings of its that are tracked lose the mark of memory that is
-    /// registered with a userfaultfd. If tracking is continued, the process begins to be tracked: by a system call of
-    /// its own, which seccomp lets pass if it is suspended. To be called once for each process. Throws Error.
+    /// Returns the tracking of a process; null if there is none. Removes the userfaultfd mark from its tracked
+    /// mappings. If tracking continues, starts to track the process by a system call in it, which a suspended seccomp
+    /// filter doesn't block. Call it once for each process. Throws Error.
     memory::WriteTracking* add(FrozenTask& task, std::span<kernel::Vma> vmas, bool seccompSuspended);
 
-    /// What is known of a process since the parent of the images, and which of its mappings are tracked, by maps alone.
+    /// Tracking of a process since the parent images, and its tracked mappings according to /proc/PID/maps.
     struct Known {
         memory::WriteTracking* writes;
         std::vector<kernel::Vma> tracked;
     };
-    /// Nothing if the process is no longer, or wasn't, tracked: add() says more, and may be called afterwards. Throws
-    /// Error.
+    /// Returns nothing if the process isn't tracked. add() may be called afterwards and finds more. Throws Error.
     [[nodiscard]] std::optional<Known> find(FrozenTask& task, std::span<const kernel::Vma> maps);
 
-    /// Processes that are tracked already.
+    /// Returns the processes that are tracked already.
     [[nodiscard]] std::vector<HostPid> processes() const;
 
-    /// Whether the parent of the images has the state that is tracked, so that clean pages are in it.
+    /// Returns true if the parent images have the id of the tracked state. Clean pages are in the parent images then.
     [[nodiscard]] bool parentIsKnown() const noexcept;
     [[nodiscard]] bool continues() const noexcept;
-    /// Whether anything is, or was, tracked of the tree.
+    /// Returns true if memory of the tree is or was tracked.
     [[nodiscard]] bool used() const noexcept;
 
-    /// When this object was made, in microseconds since the machine was started.
+    /// Returns when this object was made, in microseconds since boot.
     [[nodiscard]] std::uint64_t uptime() const noexcept;
 
-    /// Before the first WriteTracking::restart(). Throws Error.
+    /// Notifies the daemon before the first WriteTracking::restart(). Throws Error.
     void begin();
-    /// The id of the state that commit() leaves; empty if there won't be one.
+    /// Returns the id of the state that commit() leaves; empty if tracking doesn't continue.
     [[nodiscard]] std::string nextId() const;
-    /// The images are complete. `key`: for the next dump to read them, if they are encrypted. Throws Error.
+    /// Leaves the new state at the daemon, because the images are complete. `key` is the key that the next dump needs
+    /// to read encrypted images. Throws Error.
     void commit(std::shared_ptr<crypto::SecretBytes> key);
-    /// The tree goes on, and no dump will come that relies on this one: nothing is tracked any more.
+    /// Ends tracking, because no later dump will rely on this one.
     void finish();
 
 private:

@@ -15,12 +15,12 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Has each thread of a stopped process that is in the midst of the vDSO's code run on until it has left that, which
-/// takes it some dozen instructions. Under a kernel with another vDSO it couldn't go on there: what it is about to
-/// execute is replaced, and the kernel's data that it was about to read aren't there (memory/vdso/vdso_proxy.hpp).
+/// Makes each thread that is in vDSO code run until it has left that code, usually some dozen instructions. Under a
+/// kernel with another vDSO it couldn't continue there: its next instructions would be replaced, and the kernel's data
+/// for them would be absent (memory/vdso/vdso_proxy.hpp).
 ///
-/// A thread for which that can't be done is left where it is; a restore under the same kernel doesn't care. Throws
-/// compel::Error if a thread ends or doesn't stop again.
+/// A thread that can't be moved stays there; a restore under the same kernel works. Throws compel::Error if a thread
+/// ends or doesn't stop again.
 void stepOutOfVdso(FrozenTask& task, std::span<const kernel::Vma> vmas, Log& log);
 
 }  // namespace criu::engine

@@ -43,11 +43,11 @@ std::optional<task::RseqRegistration> rseqOf(const compel::Tracee& tracee) {
     const auto found = tracee.rseq();
     if (!found)
         return std::nullopt;
-    // A critical section was aborted when the thread was asked, so none is under way.
+    // The query aborted a critical section, so none is active.
     return task::RseqRegistration{found->address, found->size, found->signature, 0};
 }
 
-/// Values that files of /proc have, and that some kernels lack.
+/// Adds values of /proc files. Some kernels lack some of them.
 void addProcValues(const FrozenTask& task, const model::IdMap& ids, TaskCoreEntry& process) {
     if (const auto uid = kernel::readLoginUid(task.dir)) {
         process.has_loginuid = 1;

@@ -39,17 +39,17 @@ namespace criu::pie {
 class RemoteData;
 }
 
-/// The message of a core image, put together from what a thread has told, what tracing shows and what /proc says.
+/// Message of a core image, from queries of a thread, ptrace(2) and /proc.
 namespace criu::engine {
 
-/// What tracing shows of a thread.
+/// State of a thread that ptrace(2) shows.
 struct TracedThread {
-    /// `run`: the thread after its questions. To be called by the thread that traces it.
+    /// `run` is the run of the thread's queries. Only the tracer may call this.
     TracedThread(const compel::FrozenThread& thread, const compel::BlobRun& run, bool compat);
 
     HostPid tid;
     compel::Registers registers;
-    std::vector<std::byte> segments;  ///< of 32-bit processes only
+    std::vector<std::byte> segments;  ///< set only for 32-bit processes
     std::vector<std::byte> extended;
     std::uint64_t shadowStackPointer = 0;
     std::optional<task::RseqRegistration> rseq;
@@ -57,23 +57,23 @@ struct TracedThread {
     std::uint64_t mask = 0;
 };
 
-/// What all threads of a process have in common for their images.
+/// State that the entries of all threads of a process use.
 struct CoreContext {
-    const model::IdMap& ids;                ///< how the tree calls users and groups
+    const model::IdMap& ids;                ///< id map of the tree
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
 };
 
-/// The entry of any thread; `status` is its /proc/PID/task/TID/status, `cgroupSet` the number of its set of groups.
+/// Makes the entry of any thread. `status` is its /proc/PID/task/TID/status, `cgroupSet` the id of its cgroup set.
 CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& traced, pie::RemoteData& answers,
                        const kernel::TaskStatus& status, std::uint32_t cgroupSet, const CoreContext& context,
                        Arena& arena);
 
-/// Adds to the leader's entry what is the process' own, and to `mm` what the process itself knows of its memory.
+/// Adds state of the process to the main thread's entry. Adds to `mm` what only the process can query about its memory.
 /// Throws Error for what can't be dumped.
 void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
 
-/// Adds to a thread's entry what it doesn't share with the leader. `paths`: directories and umasks by
+/// Adds to a thread's entry what the thread doesn't share with the main thread. `paths` has directories and umasks by
 /// ThreadObjects::fs.
 void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_t, FsEntry>& paths,
                 ThreadCoreEntry& thread, Arena& arena);
@@ -84,7 +84,7 @@ void addPersonality(const FrozenTask& task, HostPid tid, ThreadCoreEntry& thread
 /// Adds the label of a thread to its entry.
 void addLabel(const FrozenTask& task, HostPid tid, CoreEntry& core, Arena& arena);
 
-/// The entry of a zombie.
+/// Makes the entry of a zombie.
 CoreEntry& deadEntry(const FrozenTask& task, Arena& arena);
 
 }  // namespace criu::engine

@@ -25,7 +25,8 @@ void writeOne(const ImageDir& images, ImageKind kind, const FrozenTask& task, co
     image.finish();
 }
 
-/// A restore makes such a process again for as long as a path is entered, which threads do later.
+/// Refuses a directory of an ended process below /proc. A restore re-creates such a process only while it opens the
+/// path, but threads enter their directories later.
 void refuseEndedProcess(std::string_view directory) {
     if (!directory.ends_with(kernel::kDeletedMark))
         return;
@@ -34,7 +35,7 @@ void refuseEndedProcess(std::string_view directory) {
         fail("its working directory is that of a process in /proc that has ended, which can't be dumped");
 }
 
-/// `directory`: of the process or a thread, below /proc/PID.
+/// `directory` is that of the process or a thread, below /proc/PID.
 FsEntry pathsOf(const FrozenTask& task, const std::string& directory, std::optional<std::uint32_t> umask,
                 FileCollector& files) {
     FsEntry fs = FS_ENTRY__INIT;

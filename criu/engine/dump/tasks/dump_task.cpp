@@ -100,7 +100,7 @@ private:
         }
     }
 
-    /// What tracing shows must be read by the thread that traces. The run ends with that: the thread is as it was.
+    /// Reads the state that ptrace(2) shows, in the tracer. Then the run ends, which restores the thread's registers.
     [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQueries& asked, compel::BlobRun run,
                                                              std::optional<std::int64_t> restarted) const {
         const auto traced = std::make_shared<TracedThread>(asked.thread, run, task_.compat);
@@ -109,7 +109,7 @@ private:
         return traced;
     }
 
-    /// If there are many images to write, other threads of criu complete and write them.
+    /// Makes and writes the image of a thread. Other threads of criu do it if there are many.
     void finish(std::unique_ptr<ThreadQueries> asked, const std::shared_ptr<const TracedThread>& traced,
                 const std::shared_ptr<pie::RemoteData>& answers) {
         if (asked->process) {
@@ -160,7 +160,7 @@ private:
         image.finish();
     }
 
-    /// Filters must be read by the thread that traces, and be known of all threads before any is written.
+    /// Reads seccomp filters in the tracer. Filters of all threads must be known before an entry is written.
     void readSeccomp() {
         std::vector<task::SeccompChain> chains;
         bool any = false;
@@ -177,13 +177,13 @@ private:
     const TaskDumpContext& context_;
     MmEntry& mm_;
     CoreContext core_;
-    std::vector<std::optional<std::int64_t>> restarted_;  ///< of each thread, compel::findRestartedCall()
+    std::vector<std::optional<std::int64_t>> restarted_;  ///< for each thread, compel::findRestartedCall()
     SyscallDispatchSuspension dispatch_;
-    std::string leaderGroups_;  ///< text of /proc/PID/cgroup, which is nearly always that of all threads
+    std::string leaderGroups_;  ///< text of /proc/PID/cgroup; nearly always equal for all threads
     std::uint32_t leaderSet_ = 0;
-    std::vector<task::SeccompDump::Place> places_;  ///< by thread
+    std::vector<task::SeccompDump::Place> places_;  ///< in the order of threads
     kernel::ProcBuffer buffer_;
-    std::optional<ThreadPool> pool_;  // last: its threads use the others
+    std::optional<ThreadPool> pool_;  // last member, because its threads use the others
 };
 
 }  // namespace

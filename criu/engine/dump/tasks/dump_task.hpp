@@ -43,7 +43,7 @@ class SeccompDump;
 
 namespace criu::engine {
 
-/// What the dumps of all processes have in common.
+/// State that the dumps of all processes use.
 struct TaskDumpContext {
     const ImageDir& images;
     Log& log;
@@ -56,20 +56,20 @@ struct TaskDumpContext {
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
     const model::IdMap& ids;
     const model::TreePids& pids;
-    /// Of the IPC namespace that the process is in; takes up its adjustments. Null if that is criu's.
+    /// Semaphore sets of the process' IPC namespace, which collect the semaphore undo values. Null if the namespace is
+    /// criu's.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
-    cgroup::CgroupNsView cgroupView{};  ///< from where the process sees its groups
-    PolicyQueries& policies;            ///< of its memory
-    /// Directories and umasks of threads that have their own, by ThreadObjects::fs.
+    cgroup::CgroupNsView cgroupView{};  ///< cgroup namespace view of the process
+    PolicyQueries& policies;            ///< queries of its memory policies
+    /// Directories and umasks of threads that don't share them, by ThreadObjects::fs.
     const std::map<std::uint32_t, FsEntry>& threadPaths;
 };
 
-/// Dumps what a process is: asks its threads what only they can tell, reads the rest from /proc, and writes the core
-/// images of all threads. Fills the members of `mm` that the process itself knows (brk, dumpable …). Nothing is left in
-/// the process afterwards.
+/// Dumps the threads of a process: makes them query their own state, reads the rest from /proc, and writes the core
+/// images. Sets the members of `mm` that only the process can query (brk, dumpable …). Nothing remains in the process.
 void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm);
 
-/// The core image of a zombie.
+/// Writes the core image of a zombie.
 void dumpDead(const FrozenTask& task, const ImageDir& images);
 
 }  // namespace criu::engine

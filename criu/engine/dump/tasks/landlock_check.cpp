@@ -26,8 +26,8 @@
 namespace criu::engine {
 namespace {
 
-/// By what the kernel decides, beside Landlock, whether a thread may look into a process that has no memory
-/// (__ptrace_may_access() of Linux, PTRACE_MODE_READ_REALCREDS).
+/// Properties by which the kernel decides whether a thread may inspect a process without memory, apart from Landlock
+/// (__ptrace_may_access(), PTRACE_MODE_READ_REALCREDS).
 struct Identity {
     std::optional<std::uint32_t> pidNamespace;
     std::optional<std::uint32_t> userNamespace;
@@ -41,7 +41,8 @@ Identity identityOf(FrozenTask& task, const kernel::TaskStatus& status) {
             status.uid.real, status.gid.real};
 }
 
-/// A process that threads of an identity may look into unless they are in a domain, or why there is none.
+/// A zombie that threads of one identity may inspect unless they are in a domain; without zombie, the reason why there
+/// is none.
 struct LandlockClone {
     std::optional<Zombie> zombie;
     std::string obstacle;
@@ -63,7 +64,7 @@ private:
     [[nodiscard]] bool isConfinedByLabel(const FrozenTask& task, const compel::Tracee& thread);
 
     Log& log_;
-    kernel::NamespaceIds home_;  ///< of criu
+    kernel::NamespaceIds home_;  ///< namespaces of criu
     std::optional<task::LabelModule> labels_;
     std::map<Identity, LandlockClone> witnesses_;
 };
@@ -110,7 +111,7 @@ std::uint64_t LandlockCheck::Part::ask(FrozenTask& task, pie::StepList& steps, p
     return resultAt;
 }
 
-/// Whether a security module may be why the thread can't look into a process with criu's label.
+/// Returns true if a security module may be the reason that the thread can't inspect a process with criu's label.
 bool LandlockCheck::Part::isConfinedByLabel(const FrozenTask& task, const compel::Tracee& thread) {
     if (!labels_)
         labels_ = task::labelModule();

@@ -21,14 +21,14 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Refuses threads that are in a Landlock domain: the kernel tells nobody its rules, so a restored thread would be free
-/// of them. It doesn't tell either who is in one. But a thread in a domain may not look into a process outside of it
-/// (hook_ptrace_access_check() in security/landlock), whatever users and capabilities they have.
+/// Refuses threads that are in a Landlock domain. The kernel doesn't show the rules, so a restored thread would be free
+/// of them. It doesn't show either which threads are in a domain. But a thread in a domain may not inspect a process
+/// outside of it, whatever its user and capabilities (hook_ptrace_access_check(), security/landlock).
 ///
-/// So criu makes a child of its own, of the thread's user, group and namespaces and without capabilities, which ends at
-/// once: a zombie has no memory that would have to be open for others (PR_SET_DUMPABLE). A thread that may compare it
-/// with itself (kcmp(2)) is in no domain but criu's own. A thread that may not is in one, unless a security module with
-/// labels (AppArmor, SELinux) keeps it from that. One child serves all threads of the same user, group and namespaces.
+/// So criu creates a child with the thread's user, group and namespaces and without capabilities. The child ends at
+/// once, since a zombie has no memory of criu that others could read. A thread that may compare the zombie with itself
+/// by kcmp(2) is in no domain except criu's. A thread that may not is in a domain, unless AppArmor or SELinux denies
+/// the access. One child serves all threads of the same user, group and namespaces.
 class LandlockCheck {
 public:
     explicit LandlockCheck(Log& log);
@@ -36,22 +36,21 @@ public:
     LandlockCheck(const LandlockCheck&) = delete;
     LandlockCheck& operator=(const LandlockCheck&) = delete;
 
-    /// Makes the children for all threads of a process. A child closes its copies of criu's descriptors, and a FUSE
-    /// server that is asked about one (FUSE_FLUSH) may never answer. So this comes before criu has descriptors of such
-    /// files.
+    /// Creates the children that check all threads of a process. A child closes its copies of criu's descriptors, and a
+    /// FUSE server that gets FUSE_FLUSH for one may never answer. So criu calls this before it has such descriptors.
     void prepare(FrozenTask& task);
 
-    /// A thread's question. Returns where its answer will be; 0: nothing is asked.
+    /// Adds the query of a thread. Returns the address of its result; 0 if there is no query.
     [[nodiscard]] std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data);
 
-    /// Throws Error if the thread is in a domain, and warns if that isn't known. Its system calls may not be dispatched
-    /// (SyscallDispatchSuspension), and nothing runs in it.
+    /// Throws Error if the thread is in a domain. Warns if that is unknown. The thread must be stopped, and its system
+    /// calls must not be dispatched (SyscallDispatchSuspension).
     void requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer);
 
 private:
     class Part;
 
-    std::unique_ptr<Part> part_;  ///< null: the kernel has no Landlock
+    std::unique_ptr<Part> part_;  ///< null if the kernel has no Landlock
 };
 
 }  // namespace criu::engine

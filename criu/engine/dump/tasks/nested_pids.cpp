@@ -13,7 +13,7 @@ namespace {
 
 using model::NestedPids;
 
-/// Looks at processes, parents before children, and notes who is called how in which namespace.
+/// Reads the pids of processes in all nested pid namespaces, parents before children.
 class NestedLook {
 public:
     explicit NestedLook(FrozenTree& tree) : tree_(tree) {}
@@ -26,7 +26,7 @@ public:
     }
 
 private:
-    /// Whether a process is in a further namespace than the root of the tree.
+    /// Returns true if the process is in a nested pid namespace.
     static bool isBelow(const FrozenTask& task) { return task.status.nsPid.size() > task.pidLevel + 1; }
     static bool isFirst(const FrozenTask& task) { return isBelow(task) && task.status.nsPid.back() == 1; }
 
@@ -48,8 +48,8 @@ private:
                         task.pidLevel);
     }
 
-    /// The kernel leaves three ways into a pid namespace: to be its first process, whose parent is in the one above; to
-    /// be created by somebody there; and to be created by somebody in one above who has it for children (setns(2)).
+    /// Returns the pid namespace of a process. A process gets into one in three ways: as its init, by a parent in the
+    /// same namespace, or by a parent above that has it as pid namespace for children (setns(2)).
     NestedPids::Space& spaceOf(FrozenTask& task) {
         if (task.alive()) {
             const auto inode = task.namespaceOf(kernel::NamespaceKind::Pid);
@@ -57,7 +57,7 @@ private:
                 fail("{} has no pid namespace", task.describe());
             return spaceWith(*inode, task);
         }
-        // Of one that has ended the kernel tells no namespaces.
+        // The kernel shows no namespaces of a zombie.
         FrozenTask& parent = parentOf(task);
         if (task.status.nsPid.size() == parent.status.nsPid.size())
             return spaceOf(parent);
@@ -71,7 +71,7 @@ private:
         throw error;
     }
 
-    /// `member`: a process of it.
+    /// Returns the namespace with this inode. `member` is a process in it.
     NestedPids::Space& spaceWith(std::uint32_t inode, const FrozenTask& member) {
         if (NestedPids::Space* const known = nested_.find(inode))
             return *known;
@@ -93,7 +93,8 @@ private:
         noteOne(space, task.session(), status.nsSid, task.pidLevel);
     }
 
-    /// `numbers`: as /proc/PID/status lists them for somebody in `space`, from criu's namespace down.
+    /// Records the pids of one id in `space` and the namespaces above. `numbers` is a list of /proc/PID/status of a
+    /// task in `space`, from criu's namespace down.
     void noteOne(NestedPids::Space& space, TreePid who, const std::vector<pid_t>& numbers, std::size_t level) {
         if (!who)
             return;

@@ -15,15 +15,15 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// The pid namespaces below that of the root of a tree that stands still, whose other pids are known. Throws Error if
-/// the first process of one isn't part of the tree, or has ended.
+/// Returns the nested pid namespaces of a frozen tree. The map of tree pids must be complete. Throws Error if init of a
+/// nested pid namespace isn't in the tree or has ended.
 [[nodiscard]] model::NestedPids seenNestedPids(FrozenTree& tree);
 
-/// Throws Error if the processes of a tree have a history that no restore can repeat (model::BirthPlan, and within pid
-/// namespaces below that of the root).
+/// Throws Error if no restore can create the processes with their sessions and groups (model::BirthPlan), also within
+/// nested pid namespaces.
 void requireBirths(FrozenTree& tree);
 
-/// The same as images have them. Throws Error if these contradict each other.
+/// Reads the nested pid namespaces from images. Throws Error if the images contradict each other.
 [[nodiscard]] model::NestedPids readNestedPids(const ImageDir& images, const model::ProcessTree& tree);
 
 }  // namespace criu::engine

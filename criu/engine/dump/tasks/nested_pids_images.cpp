@@ -15,7 +15,7 @@ namespace {
 
 using model::NestedPids;
 
-/// Reads the namespaces that processes are in, those above first.
+/// Reads the pid namespaces of processes, parent namespaces first.
 class NestedReader {
 public:
     NestedReader(const ImageDir& images, const model::ProcessTree& tree, std::uint32_t ofRoot)

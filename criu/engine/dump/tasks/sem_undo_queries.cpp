@@ -23,15 +23,15 @@
 namespace criu::engine {
 namespace {
 
-/// How often a set of criu's namespace is asked about whose values others change meanwhile.
+/// Most queries of a semaphore set in criu's namespace while other processes change its values.
 constexpr int kTries = 16;
 
 using Adjustments = std::optional<std::vector<namespaces::SemUndoValue>>;
 
-/// Whether processes outside of the tree use a set, too, and may remove it.
+/// Says if processes outside of the tree use a set. They may remove it at any time.
 enum class Users { Tree, Anyone };
 
-/// Has a thread ask for its adjustments of a set.
+/// Makes a thread query its semaphore undo values of a set.
 Adjustments askThread(compel::Tracee& thread, int set, Users users, std::span<const std::uint16_t> values,
                       compel::Injection& injection, StopRequest& stop) {
     return namespaces::findSemUndo(values, [&](std::span<const sembuf> operations) -> long {
@@ -45,12 +45,13 @@ Adjustments askThread(compel::Tracee& thread, int set, Users users, std::span<co
         const RemoteProgram program = placeProgram(steps, data, &thread);
         runPrograms(injection, data, {&program, 1}, &stop);
         const auto result = static_cast<long>(data.local<std::int64_t>(resultAt));
-        const bool removed = result == -EINVAL || result == -EIDRM || result == -EFBIG;  // or another has its id
+        // or another set has got its id
+        const bool removed = result == -EINVAL || result == -EIDRM || result == -EFBIG;
         return users == Users::Anyone && removed ? -EACCES : result;
     });
 }
 
-/// One thread for each list of adjustments that the process has.
+/// Returns one thread for each list of semaphore undo values in the process.
 std::vector<compel::Tracee*> holdersOf(FrozenTask& task) {
     std::vector<compel::Tracee*> found{&task.process->leader()};
     std::set<std::uint32_t> seen{0};

@@ -24,19 +24,19 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Asks processes for the adjustments (semop(2), SEM_UNDO) that they hold. The processes themselves ask, since the
-/// kernel tells nobody else.
+/// Queries the semaphore undo values (semop(2), SEM_UNDO) of processes. Each process makes the queries itself, because
+/// the kernel shows the values to no other process.
 class AdjustmentQuestions {
 public:
     /// Both arguments outlive this object.
     AdjustmentQuestions(StopRequest& stop, Log& log) : stop_(stop), log_(log) {}
 
-    /// Asks a process. `own`: the sets of its IPC namespace, which take the adjustments up; null if that namespace is
-    /// criu's and isn't dumped. Throws Error for adjustments that a restore can't make: of a set in criu's namespace,
-    /// or in a list that a thread has for itself (FrozenTask::objects).
+    /// Queries a process. `own` has the semaphore sets of its IPC namespace, which collect the values; null if the
+    /// namespace is criu's and isn't dumped. Throws Error for values that a restore can't set: of a set in criu's
+    /// namespace, or in a thread's private list (FrozenTask::objects).
     void ask(FrozenTask& task, std::vector<namespaces::SemaphoreSet>* own, compel::Injection& injection);
 
-    /// To be called when all processes were asked. Throws Error if two of them share a list of adjustments.
+    /// Throws Error if two processes share a list of values. Call it after all queries.
     void finish() const;
 
 private:
@@ -46,8 +46,8 @@ private:
 
     StopRequest& stop_;
     Log& log_;
-    std::vector<HostPid> holders_;             ///< processes that have adjustments of sets that are dumped
-    std::optional<std::vector<int>> outside_;  ///< the sets of criu's namespace that were ever operated on
+    std::vector<HostPid> holders_;             ///< processes that have values in dumped sets
+    std::optional<std::vector<int>> outside_;  ///< sets of criu's namespace that were used at least once
 };
 
 }  // namespace criu::engine

@@ -27,13 +27,12 @@ void check(std::int64_t result) {
         failWith(static_cast<int>(-result), "have SIGCHLD ignored for a moment");
 }
 
-// A clone that criu loses, by being killed before the kernel is told to kill the clone with it, faults at once: there
-// is no stack at this address, and code around system calls doesn't go far without one.
+// Stack address of a clone. If criu is killed before PTRACE_O_EXITKILL is set, the clone would run: it then faults at
+// its first use of the stack.
 constexpr std::uint64_t kNoStack = 4;
 constexpr std::uint64_t kStackSize = 4;
 
-/// clone3(2): a number that is asked for (set_tid) doesn't change which one the next child gets (alloc_pid() in
-/// kernel/pid.c).
+/// Calls clone3(2). A pid chosen by `set_tid` doesn't change the pid of the next child (alloc_pid(), kernel/pid.c).
 pid_t cloneAs(pid_t number, compel::RemoteSyscalls& calls, unsigned long flags, compel::RemoteAddress room,
               const compel::RemoteMemory& memory) {
     struct {
@@ -71,7 +70,7 @@ IgnoredSigchld::IgnoredSigchld(RemoteScratchPage& exchange, TreePid pid) : excha
         return;
     requireIgnorableSigchld(exchange.task);
     pending_ = endsOf(exchange.calls.tracee().pendingSignals(compel::SignalQueue::Process));
-    exchange.memory.writeValue(exchange.at(RemoteScratchPage::kIgnore), kIgnored);  // all else of it is zero
+    exchange.memory.writeValue(exchange.at(RemoteScratchPage::kIgnore), kIgnored);  // all other members are zero
     check(action(exchange.at(RemoteScratchPage::kIgnore), 0));
     changed_ = true;
 }
@@ -87,7 +86,7 @@ IgnoredSigchld::~IgnoredSigchld() {
                                        exchange_.at(RemoteScratchPage::kSignal));
         }
     } catch (const std::exception&) {
-        return;  // the process has been killed
+        return;  // the process was killed
     }
 }
 
@@ -141,7 +140,7 @@ void StoppedClone::kill() noexcept {
     try {
         tracee_.waitEnd();
     } catch (const std::exception&) {
-        return;  // somebody else has reaped it
+        return;  // another process has reaped it
     }
 }
 

@@ -17,7 +17,7 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// A page in a frozen process for what its system calls take and give.
+/// A page in a frozen process for arguments and results of its system calls.
 struct RemoteScratchPage {
     static constexpr std::uint64_t kSize = 4096;
     static constexpr std::uint64_t kOldAction = 0;
@@ -35,16 +35,17 @@ struct RemoteScratchPage {
     const compel::RemoteMemory& memory;
 };
 
-/// Throws Error if a SIGCHLD is pending for a single thread of the process: then IgnoredSigchld can't be made.
+/// Throws Error if a SIGCHLD is pending for a single thread of the process. IgnoredSigchld couldn't send that one
+/// again.
 void requireIgnorableSigchld(const FrozenTask& task);
 
-/// For as long as this lives a child of the process may end without a trace: while SIGCHLD is ignored, the kernel reaps
-/// children itself, sends no signal, and adds nothing to what getrusage(2) says of children.
+/// Ignores SIGCHLD in a process while this object lives, so that a child ends without a trace. The kernel then reaps
+/// children itself, sends no signal, and doesn't count them in getrusage(2).
 ///
-/// Ignoring a signal also discards those that are pending, so these are put back.
+/// The kernel discards pending signals that become ignored. The destructor sends them again.
 class IgnoredSigchld {
 public:
-    /// `pid`: how the process calls itself.
+    /// `pid` is the pid of the process in its own namespace.
     IgnoredSigchld(RemoteScratchPage& exchange, TreePid pid);
     ~IgnoredSigchld();
     IgnoredSigchld(const IgnoredSigchld&) = delete;
@@ -59,14 +60,14 @@ private:
     bool changed_ = false;
 };
 
-/// A clone that criu traces from its birth. Killed by the destructor: let go it would run.
+/// A clone that criu traces from its creation. The destructor kills it: if it were detached, it would run.
 class StoppedClone {
 public:
-    /// Has the thread that `calls` are made in, of `process`, clone itself. Throws Error, or compel::Error.
+    /// Makes a thread of `process` clone itself. `calls` are made in that thread. Throws Error or compel::Error.
     StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags);
-    /// The same with a number of choice in the pid namespace that it is born in, so that the next child of the process
-    /// has the number that it would have had without criu. Throws Error with EPERM if the thread isn't allowed to
-    /// choose, with EINVAL or EEXIST if it can't have it. `room`: kRoom bytes of the process' memory.
+    /// Makes a clone with pid `number` in its pid namespace. The next child of the process then gets the pid that it
+    /// would get without criu. Throws Error with EPERM if the thread may not choose pids, with EINVAL or EEXIST if the
+    /// pid isn't available. `room` has kRoom bytes of the process' memory.
     StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags, pid_t number,
                  compel::RemoteAddress room, const compel::RemoteMemory& memory);
     static constexpr std::uint64_t kRoom = 256;
@@ -75,10 +76,10 @@ public:
     StoppedClone& operator=(const StoppedClone&) = delete;
 
     [[nodiscard]] compel::Tracee& tracee() noexcept { return tracee_; }
-    /// How the thread that made it calls it, in its own pid namespace.
+    /// Returns its pid in the pid namespace of the thread that made it.
     [[nodiscard]] pid_t number() const noexcept { return number_; }
 
-    /// Kills it. Until destruction, with which its parent gets to know, it is a zombie. Throws Error.
+    /// Kills it. It stays a zombie until the destructor, which lets its parent notice. Throws Error.
     void end();
 
 private:

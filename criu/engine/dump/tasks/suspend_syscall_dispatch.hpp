@@ -11,8 +11,8 @@
 
 namespace criu::engine {
 
-/// Switches syscall user dispatch off in all threads for as long as it lives: it would catch the system calls that
-/// criu makes in them.
+/// Switches syscall user dispatch off in all threads while this object lives. Otherwise it would catch system calls
+/// that criu makes in them.
 class SyscallDispatchSuspension {
 public:
     explicit SyscallDispatchSuspension(compel::FrozenProcess& process);
@@ -20,7 +20,7 @@ public:
     SyscallDispatchSuspension(const SyscallDispatchSuspension&) = delete;
     SyscallDispatchSuspension& operator=(const SyscallDispatchSuspension&) = delete;
 
-    /// What it was set to, by the thread's place in the process.
+    /// Returns the setting of a thread before that, by its position in the process.
     [[nodiscard]] const std::optional<compel::UserDispatch>& of(std::size_t thread) const {
         return all_[thread].second;
     }

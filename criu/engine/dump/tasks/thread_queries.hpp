@@ -20,12 +20,12 @@
 #include "criu/task/thread_state.hpp"
 #include "criu/task/timers.hpp"
 
-/// What only the threads of a process themselves can tell: system calls that they are made to do.
+/// Queries of state that only the threads of a process can read: system calls that criu makes in them.
 namespace criu::engine {
 
 [[nodiscard]] std::vector<HostPid> threadsOf(const FrozenTask& task);
 
-/// Questions to a process as a whole, asked in its leader.
+/// Queries of process state, made in the main thread.
 struct ProcessQueries {
     ProcessQueries(const FrozenTask& task, const model::TreePids& pids, kernel::ProcBuffer& buffer,
                    pie::StepList& steps, pie::RemoteData& data)
@@ -40,7 +40,7 @@ struct ProcessQueries {
     task::LocalTableQuery localTable;
 };
 
-/// Questions to one thread, and what else is known of it when it is asked.
+/// Queries of one thread, and other state of it that was read before.
 struct ThreadQueries {
     ThreadQueries(compel::FrozenThread& who, const FrozenTask& task, pie::StepList& steps, pie::RemoteData& data)
         : thread(who),
@@ -58,15 +58,15 @@ struct ThreadQueries {
     task::ThreadControlsQuery controls;
     task::SecureBitsQuery secureBits;
     task::KeyringsQuery keyrings;
-    compel::RemoteAddress landlockAt = 0;  ///< the answer to LandlockCheck::ask()
+    compel::RemoteAddress landlockAt = 0;  ///< address of the result of LandlockCheck::ask()
     task::SeccompDump::Place seccomp;
     std::optional<compel::UserDispatch> dispatch;
     const model::ThreadObjects* objects = nullptr;  ///< FrozenTask::objectsOf()
-    std::optional<ProcessQueries> process;          ///< of the leader only
+    std::optional<ProcessQueries> process;          ///< set only for the main thread
 };
 
-/// Bytes of the process' memory that the questions to this many of its threads take, with those to the process itself,
-/// and their answers.
+/// Returns the bytes of memory in the process that queries of so many threads and of the process need, results
+/// included.
 [[nodiscard]] std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer);
 
 }  // namespace criu::engine

@@ -20,7 +20,7 @@ namespace {
 
 using kernel::KcmpType;
 
-/// The threads of a process that have an object of one type apart from the leader's.
+/// Threads of a process that don't share one type of object with the main thread.
 class Unshared {
 public:
     Unshared(const FrozenTask& task, KcmpType type) : sharing_(find(task, type), type) {
@@ -29,12 +29,13 @@ public:
     }
 
     [[nodiscard]] const std::vector<HostPid>& threads() const noexcept { return tids_; }
-    /// Counts the objects of a process from 1, in the order of the threads. 0: the leader's.
+    /// Returns the position of a thread's object, counted from 1 in the order of threads; 0 for the main thread's
+    /// object.
     [[nodiscard]] std::uint32_t numberOf(HostPid tid) const {
         const auto found = numbers_.find(sharing_.firstOf(tid));
         return found == numbers_.end() ? 0 : found->second;
     }
-    /// One thread for each of the objects.
+    /// Returns one thread for each object.
     [[nodiscard]] std::vector<HostPid> representatives() const {
         std::vector<HostPid> all;
         for (const auto& [tid, number] : numbers_)
@@ -55,11 +56,11 @@ private:
 
     std::vector<HostPid> tids_;
     kernel::Sharing sharing_;
-    std::unordered_map<HostPid, std::uint32_t> numbers_;  ///< by Sharing::firstOf()
+    std::unordered_map<HostPid, std::uint32_t> numbers_;  ///< key: Sharing::firstOf()
 };
 
-/// The kernel keeps descriptors of all threads of a process apart from each other only after unshare(CLONE_FILES) or a
-/// clone(2) without CLONE_FILES.
+/// Refuses threads with a private descriptor table. Only unshare(CLONE_FILES) or clone(2) without CLONE_FILES makes
+/// one.
 void refuseOwnDescriptors(const FrozenTask& task) {
     const Unshared tables(task, KcmpType::Files);
     if (tables.threads().empty())
@@ -71,8 +72,8 @@ void refuseOwnDescriptors(const FrozenTask& task) {
     throw error;
 }
 
-/// The threads whose I/O priority was set. Only they are known to have an I/O context: the kernel makes one when the
-/// priority is set, and compares tasks without any as equal.
+/// Adds threads with an I/O priority. Only they are known to have an I/O context: the kernel creates it when the
+/// priority is set. kcmp(2) reports tasks without one as equal.
 void findPriorities(const FrozenTask& task, std::vector<HostPid>& out) {
     constexpr int kProcess = 1;       // IOPRIO_WHO_PROCESS
     constexpr long kClassShift = 13;  // IOPRIO_CLASS_SHIFT

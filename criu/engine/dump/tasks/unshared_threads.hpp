@@ -17,10 +17,9 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Asks kcmp(2) what threads don't share with the leader of their process, and notes it (FrozenTask::objects). Returns
-/// one thread for each working directory that is not shared within its process. Throws Error for objects that a restore
-/// can't keep apart. Shared I/O contexts are only warned of: each thread has its own afterwards, with the same
-/// priority.
+/// Finds by kcmp(2) what threads don't share with their main thread, and stores it in FrozenTask::objects. Returns one
+/// thread for each distinct working directory of a process. Throws Error for objects that a restore can't separate.
+/// Only warns of shared I/O contexts: after a restore each thread has its own, with the same priority.
 [[nodiscard]] std::vector<HostPid> findUnsharedThreads(FrozenTree& tree, const model::Options& options, Log& log);
 
 }  // namespace criu::engine

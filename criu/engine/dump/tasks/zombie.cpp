@@ -40,8 +40,8 @@ bool setCapabilities(const Capabilities& all) noexcept {
     return ::syscall(SYS_capset, &head, all.data()) == 0;
 }
 
-/// Capabilities in effect are lost with user id 0, and needed to enter a user namespace. libc's functions would wait
-/// for other threads, which the child doesn't have.
+/// Takes the ids of `identity`. Effective capabilities are set again, because setresuid(2) clears them and setns(2)
+/// needs them. The calls bypass libc, which would wait for threads that the child doesn't have.
 bool takeIds(const ZombieIdentity& identity) noexcept {
     const auto take = [](long number, std::uint32_t id) { return ::syscall(number, id, id, id) == 0; };
     Capabilities kept{};
@@ -53,7 +53,7 @@ bool takeIds(const ZombieIdentity& identity) noexcept {
     return setCapabilities(kept);
 }
 
-/// The last code and data of the child: steps that give up everything else, and end it.
+/// Last code and data of the child: steps that unmap all other memory and end the child.
 class EndingCode {
 public:
     EndingCode() : memory_(Mapping::anonymous(codeSize() + kData, MAP_PRIVATE)) {
@@ -75,7 +75,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kData = 8192;  // with the stack
+    static constexpr std::size_t kData = 8192;  // includes the stack
     struct Data {
         pie::Program head;
         std::array<pie::Step, 4> steps;
@@ -95,8 +95,8 @@ private:
     Mapping memory_;
 };
 
-/// An empty directory that leads nowhere: others of the same user may be in another root directory. Nothing where
-/// criu may not make it, and has no more rights than that user.
+/// Returns an empty file system as root directory, since other processes of the user may be confined to another root.
+/// Returns nothing if criu may not mount and has only the user's own ids.
 UniqueFd emptyRoot(const ZombieIdentity& identity) {
     try {
         return kernel::mountFileSystem({"tmpfs", "", "mode=0555,size=0", 0});
@@ -107,7 +107,8 @@ UniqueFd emptyRoot(const ZombieIdentity& identity) {
     }
 }
 
-/// The child's part. The caller may have threads that hold locks of libc, so none is taken here. Ends with errno.
+/// Ends the child as a zombie of `identity`; the exit status is 0 or errno. Uses no libc lock, because other threads of
+/// the caller may hold one.
 [[noreturn]] void endAs(const ZombieIdentity& identity, const UniqueFd& root, const EndingCode& ending) noexcept {
     const bool became = ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
                         (!root || (::fchdir(root.get()) == 0 && ::chroot(".") == 0)) && takeIds(identity) &&

@@ -7,33 +7,32 @@
 
 namespace criu::engine {
 
-/// What a Zombie is to look like to others.
+/// Properties of a Zombie that the kernel checks.
 struct ZombieIdentity {
-    UniqueFd pidNamespace;   ///< none: criu's own
-    UniqueFd userNamespace;  ///< none: criu's own
-    /// All of its user and group ids, as criu's user namespace calls them. It has no capabilities.
+    UniqueFd pidNamespace;   ///< none means criu's
+    UniqueFd userNamespace;  ///< none means criu's
+    /// All user and group ids of the zombie, in criu's user namespace. It has no capabilities.
     uid_t user = 0;
     gid_t group = 0;
-    /// In its pid namespace, if that isn't criu's. The kernel gives the next free number where this is taken, or where
+    /// Preferred pid in its pid namespace, if that isn't criu's. The kernel assigns another one if the pid is taken or
     /// criu may not choose.
     pid_t wantedNumber = 0;
 };
 
-/// A child that has ended, and isn't waited for as long as this object lives: a process that others of its user may ask
-/// the kernel about. It leaves no trace with its parent (no SIGCHLD).
+/// A child that has ended and isn't reaped while this object lives, so that other processes of its user may inspect it.
+/// Its parent gets no SIGCHLD.
 ///
-/// It gives up criu's memory, descriptors, root directory and capabilities before the kernel lets others look into it
-/// (PR_SET_DUMPABLE). It can't do without that: the kernel remembers for a zombie whether it was dumpable
-/// (exit_mm() since Linux 6.18).
+/// Before it sets PR_SET_DUMPABLE, the child gives up criu's memory, descriptors, root directory and capabilities.
+/// PR_SET_DUMPABLE is needed: since Linux 6.18 the kernel records for a zombie whether it was dumpable (exit_mm()).
 class Zombie {
 public:
-    /// Throws Error where criu isn't allowed to make such a process.
+    /// Throws Error if criu may not create such a process.
     explicit Zombie(const ZombieIdentity& identity);
     ~Zombie();
     Zombie(const Zombie&) = delete;
     Zombie& operator=(const Zombie&) = delete;
 
-    /// What its own pid namespace calls it.
+    /// Returns its pid in its own pid namespace.
     [[nodiscard]] pid_t number() const noexcept { return number_; }
 
 private:
