@@ -20,7 +20,6 @@
 #include "criu/engine/dump/tasks/dump_task.hpp"
 #include "criu/engine/dump/tasks/landlock_check.hpp"
 #include "criu/engine/dump/tasks/sem_undo_queries.hpp"
-#include "criu/engine/fuse_guarded_run.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/statistics.hpp"
 #include "criu/files/file_kind_dump.hpp"
@@ -104,7 +103,7 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
 
 void CapturedPhase::Capture::prepareLandlockCheck() {
     landlock_.emplace(frozen_.log());
-    if (examined_.answered().devices.empty())
+    if (!examined_.usesServers())
         return;
     for (auto& task : frozen_.tree().tasks()) {
         const ErrorContext context([&] { return task->describe(); });

@@ -48,6 +48,10 @@ ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered)
 
 ExaminedPhase::~ExaminedPhase() = default;
 
+bool ExaminedPhase::usesServers() const noexcept {
+    return !guardedFiles_.devices.empty();
+}
+
 const std::map<HostPid, memory::EarlyDump>& ExaminedPhase::writtenEarly() const noexcept {
     return earlyPages_->written();
 }

@@ -39,6 +39,8 @@ public:
     [[nodiscard]] const namespaces::DumpNsContext& surroundings() const noexcept { return namespaces_.surroundings(); }
 
     [[nodiscard]] const GuardedFiles& answered() const noexcept { return guardedFiles_; }
+    /// Returns whether the tree has files of a FUSE server.
+    [[nodiscard]] bool usesServers() const noexcept;
 
     /// Returns the processes whose pages are written already.
     [[nodiscard]] const std::map<HostPid, memory::EarlyDump>& writtenEarly() const noexcept;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: ignore fd 3 tfd
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 

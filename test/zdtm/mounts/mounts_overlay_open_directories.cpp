@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: ignore fd 0 stat
 // zdtm: fails-with-4.2 it wants overlays to be external
 // zdtm: restore-options --root /
 #include <sys/mount.h>

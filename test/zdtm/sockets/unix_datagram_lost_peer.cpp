@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: ignore fd 5 getpeername
 // zdtm: fails-with-4.2 it takes a lost peer for none
 #include "unix_sockets.hpp"
 #include "zdtm.hpp"

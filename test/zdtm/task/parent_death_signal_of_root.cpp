@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: ignore thread \d+ PR_GET_PDEATHSIG
 #include <sys/prctl.h>
 
 #include "zdtm.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: ignore fd \d+ (getpeername|getsockname)
 // zdtm: dump-options --tcp-close
 // zdtm: restore-options --tcp-close
 // zdtm: not-in leave-running

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: own-pids yes
+// zdtm: ignore mountinfo
 // zdtm: dump-options --external mnt[]:ms
 // zdtm: restore-options --external mnt[]:ms
 // zdtm: fails-with-4.2 it opens what a locked mount covers
