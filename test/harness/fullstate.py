@@ -75,7 +75,7 @@ STAT_SKIPPED = {1, 2, 3, 4, 5, 6, 8, 10, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22,
 # has used a capability), PF_NPROC_EXCEEDED (its user had too many processes), PF_USED_MATH of older kernels.
 HISTORY_FLAGS = 0x40 | 0x100 | 0x1000 | 0x2000
 
-# Fields of smaps that say what a mapping is, not what is in it.
+# Fields of smaps that describe a mapping, not its content.
 # (THPeligible follows from VmFlags, and from where the kernel happens to have cut a mapping.)
 SMAPS_KEPT = {"KernelPageSize", "MMUPageSize", "ProtectionKey"}
 
