@@ -156,8 +156,13 @@ struct DeviceMapping {
 
 /// File and offset of a restored mapping.
 struct Relocated {
-    std::uint64_t offset = 0;
-    UniqueFd fd;  ///< file to map; empty: open the path
+    std::uint64_t offset = 0;  ///< offset that the driver accepts
+    UniqueFd fd;               ///< file to map; empty: open the path
+    /// Position of the mapping behind `offset`. A mapping that was split may begin in the middle of what a driver maps
+    /// only from its beginning.
+    std::uint64_t skipped = 0;
+    /// Size that the driver requires from `offset` on; 0: any.
+    std::uint64_t whole = 0;
 };
 
 /// Control groups of the processes to restore.

@@ -14,7 +14,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Size of a mapping, large enough to make the cost of mmap(2) irrelevant.
+/// Size of the memory to copy through.
 constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
 
 /// A handle of a foreign buffer.
@@ -70,14 +70,18 @@ private:
     Mapping memory_;
 };
 
-/// Calls `move` with the memory of each piece and its position.
+/// Calls `move` with the memory of each piece and its position. Maps the buffer from its beginning: the kernel finds a
+/// buffer only by the exact offset of its first page (drm_gem_mmap() and drm_vma_offset_exact_lookup_locked() of Linux
+/// 6.1). Untouched pages of the mapping cost nothing.
 template <typename Move>
 void forEachPiece(Kernel& kernel, const MappedContent& content, const device::StopCheck& checkStop, const Move& move) {
+    if (content.size == 0)
+        return;
+    const Mapping mapping = kernel.map(content.fd, content.offset, pageAlignUp(content.start + content.size));
+    const std::span<std::byte> memory = mapping.bytes().subspan(content.start, content.size);
     for (std::uint64_t done = 0; done < content.size; done += kPiece) {
         checkStop();
-        const std::uint64_t bytes = std::min(kPiece, content.size - done);
-        const Mapping mapping = kernel.map(content.fd, content.offset + done, pageAlignUp(bytes));
-        move(mapping.bytes().first(bytes), done);
+        move(memory.subspan(done, std::min(kPiece, content.size - done)), done);
     }
 }
 
@@ -109,13 +113,13 @@ CpuCopier::CpuCopier(Kernel& kernel, std::uint32_t renderMinor, device::StopChec
 
 void CpuCopier::save(const device::ContentPiece& piece) {
     const Import buffer(drm_, piece.buffer);
-    saveMapped(kernel_, {fd_.get(), drm_.mmapOffset(buffer.handle()) + piece.start, piece.size}, *piece.store,
+    saveMapped(kernel_, {fd_.get(), drm_.mmapOffset(buffer.handle()), piece.size, piece.start}, *piece.store,
                piece.position, checkStop_);
 }
 
 void CpuCopier::load(const device::ContentPiece& piece) {
     const Import buffer(drm_, piece.buffer);
-    loadMapped(kernel_, {fd_.get(), drm_.mmapOffset(buffer.handle()) + piece.start, piece.size}, *piece.store,
+    loadMapped(kernel_, {fd_.get(), drm_.mmapOffset(buffer.handle()), piece.size, piece.start}, *piece.store,
                piece.position, checkStop_);
 }
 

@@ -8,11 +8,12 @@
 
 namespace criu::amdgpu {
 
-/// A buffer's content at an mmap offset of a render file.
+/// A part of a buffer's content, behind an mmap offset of a render file.
 struct MappedContent {
-    int fd = -1;  ///< owned by the caller
-    std::uint64_t offset = 0;
+    int fd = -1;               ///< owned by the caller
+    std::uint64_t offset = 0;  ///< the buffer's own
     std::uint64_t size = 0;
+    std::uint64_t start = 0;  ///< in the buffer
 };
 
 /// Move the content to and from a store in pieces, by the processor. Throw Error, also where access to the memory would

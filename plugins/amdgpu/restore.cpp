@@ -37,6 +37,12 @@ std::uint64_t alignmentOf(const DrmBoEntry& entry) {
     return entry.alignment < kGpuPageSize ? entry.alignment * kGpuPageSize : entry.alignment;
 }
 
+/// Returns a mapping that begins `skipped` bytes behind the offset of a buffer. Drivers map a buffer only from its
+/// beginning (drm_gem_mmap()), and doorbells only as a whole (kfd_doorbell_mmap() of kfd_doorbell.c, Linux 6.1).
+device::Relocated relocated(std::uint64_t offset, UniqueFd fd, std::uint64_t skipped, std::uint64_t whole) {
+    return {offset, std::move(fd), skipped, whole};
+}
+
 /// Returns a key of a render node's buffer, unique among all nodes.
 std::uint64_t bufferKey(FileId node, std::size_t index) {
     return std::uint64_t{node.value} << 32 | index;
@@ -392,11 +398,12 @@ std::optional<device::Relocated> AmdgpuRestore::relocate(const device::DeviceMap
     }
     for (const Moved& moved : own().moved)
         if (moved.oldMinor == minor && mapping.offset >= moved.offset && mapping.offset - moved.offset < moved.size)
-            return device::Relocated{moved.newOffset + (mapping.offset - moved.offset), restoredCopyOf(moved.fd)};
+            return relocated(moved.newOffset, restoredCopyOf(moved.fd), mapping.offset - moved.offset,
+                             minor == 0 ? moved.size : 0);
     if (auto found = minor != 0 ? findElsewhere(minor, mapping.offset) : std::nullopt)
         return found;
     if (minor == 0 && own().kfd >= 0 && (mapping.offset & uapi::kKfdMmapTypeMask) == uapi::kKfdMmapEvents)
-        return device::Relocated{mapping.offset, restoredCopyOf(own().kfd)};
+        return relocated(uapi::kKfdMmapEvents, restoredCopyOf(own().kfd), mapping.offset - uapi::kKfdMmapEvents, 0);
     fail("memory at {:#x} maps offset {:#x} of {}, where no buffer of the process was", mapping.start, mapping.offset,
          path);
 }
@@ -413,8 +420,8 @@ std::optional<device::Relocated> AmdgpuRestore::findElsewhere(std::uint32_t mino
                 if (entry.offset == 0 || offset < entry.offset || offset - entry.offset >= entry.size)
                     continue;
                 if (const std::uint64_t now = mmapOffsets_->fetch(bufferKey(id, at)); now != 0)
-                    return device::Relocated{now + (offset - entry.offset),
-                                             has ? restoredCopyOf(file->second) : renderFiles_->fetch(id.value)};
+                    return relocated(now, has ? restoredCopyOf(file->second) : renderFiles_->fetch(id.value),
+                                     offset - entry.offset, 0);
             }
         }
     return std::nullopt;

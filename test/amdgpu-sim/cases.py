@@ -5,7 +5,7 @@ import os
 
 # All programs. Each runs in mode `alone` and in those of CRIU_MODES.
 PROGRAMS = ["kfd_memory", "kfd_queues", "kfd_events", "kfd_svm", "kfd_processes", "kfd_threads", "kfd_other_files",
-            "render_buffers", "mesa_buffers", "dmabuf_passing", "dmabuf_in_flight"]
+            "render_buffers", "mesa_buffers", "dmabuf_passing", "dmabuf_in_flight", "split_mappings"]
 
 # Programs without buffers of render nodes, which the kernel lists since Linux 6.18.
 COMPUTE = [program for program in PROGRAMS if program.startswith("kfd_") and program != "kfd_other_files"]
@@ -16,7 +16,7 @@ CRIU_MODES = {
     "once": PROGRAMS,
     "leave_running": ["kfd_queues", "render_buffers"],
     "twice": ["kfd_queues", "dmabuf_passing"],
-    "again": ["kfd_queues", "render_buffers", "kfd_other_files"],
+    "again": ["kfd_queues", "render_buffers", "kfd_other_files", "split_mappings"],
     "swapped": ["kfd_memory", "kfd_queues", "kfd_svm", "render_buffers"],
     "no_parallel": ["kfd_memory", "kfd_processes"],
     "contained": ["kfd_memory", "kfd_processes", "kfd_queues", "render_buffers", "dmabuf_passing", "plain"],
@@ -64,12 +64,14 @@ CRIU_MODES = {
 # Programs whose images can be exchanged with CRIU 4.2 and its plugin. Documentation/amdgpu.md lists the defects that
 # exclude the others: CRIU 4.2 mixes up buffers of several render nodes (12) and restores several GPUs wrongly in
 # parallel (2).
-FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing", "kfd_other_files", "mesa_buffers")]
+FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing", "kfd_other_files", "mesa_buffers",
+                                                                   "split_mappings")]
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 OTHER_REFUSES = ["kfd_memory", "render_buffers"]
 
 # The arguments are processes, GPUs of each, MiB on each GPU, MiB of other memory.
-BULK = [("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4"), ("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
+BULK = [("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4"), ("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"),
+        ("no_engine", "kfd_bulk", "1 1 5 1"), ("no_engine", "kfd_bulk", "1 1 65 1"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 
 # Memory that processes share. "render" uses a render node.

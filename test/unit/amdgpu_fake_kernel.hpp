@@ -98,6 +98,8 @@ public:
     int tryMap(int, std::uint64_t) override { return EACCES; }
     Mapping map(int fd, std::uint64_t offset, std::size_t size) override {
         const std::lock_guard lock(mutex_);
+        if ((offset & 0xffffffff) != 0)
+            failWith(EINVAL, "map a buffer from its middle");
         const UniqueFd& buffer = files_.at(inode(fd)).buffers.at(static_cast<std::uint32_t>(offset >> 32));
         void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, buffer.get(),
                                 static_cast<off_t>(offset & 0xffffffff));

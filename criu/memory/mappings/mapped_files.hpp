@@ -8,10 +8,12 @@
 
 namespace criu::memory {
 
-/// File and offset to map for device memory.
+/// File and offset to map for device memory. If the wanted mapping is only a part of it, see device::Relocated.
 struct MappedDeviceFile {
     UniqueFd fd;
     std::uint64_t offset = 0;
+    std::uint64_t skipped = 0;
+    std::uint64_t whole = 0;
 };
 
 /// Source of the files behind a restored process' mappings.

@@ -1,11 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "criu/base/error.hpp"
+#include "criu/base/mapping.hpp"
 #include "criu/memory/mappings/mapping_kinds.hpp"
 
 namespace criu::memory {
 namespace {
+
+/// Maps a part of what the driver maps only as a whole or from its beginning: maps it elsewhere, moves the part to its
+/// place and unmaps the rest.
+int mapPart(const WantedMapping& wanted, const MappedDeviceFile& file) {
+    const std::uint64_t size = std::max(file.whole, file.skipped + wanted.size());
+    void* const from = ::mmap(nullptr, size, wanted.protection, wanted.flags & MAP_TYPE, file.fd.get(),
+                              static_cast<off_t>(file.offset));
+    if (from == MAP_FAILED)
+        failErrno("map {} bytes from offset {:#x}, of which {} are wanted", size, file.offset, wanted.size());
+    const Mapping all(from, size);
+    // Reserves the place as `flags` say, since mremap(2) replaces whatever is there.
+    void* const place = ::mmap(reinterpret_cast<void*>(wanted.at), wanted.size(), PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | (wanted.flags & ~MAP_TYPE), -1, 0);
+    if (place == MAP_FAILED)
+        failErrno("reserve {} bytes at {:#x}", wanted.size(), wanted.at);
+    void* const part = all.bytes().data() + file.skipped;
+    if (::mremap(part, wanted.size(), wanted.size(), MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED)
+        failErrno("move {} bytes to {:#x}", wanted.size(), wanted.at);
+    return wanted.protection;
+}
 
 /// Device memory that a device subsystem handles.
 class Device final : public MappingKind {
@@ -36,6 +59,8 @@ public:
         return inContext([&] { return fmt::format("device memory at {:#x}", wanted.vma.start); },
                          [&] {
                              const MappedDeviceFile file = files.files().device(wanted.vma);
+                             if (file.skipped != 0 || (file.whole != 0 && file.whole != wanted.size()))
+                                 return mapPart(memory, file);
                              return mapFile(memory, file.fd.get(), file.offset);
                          });
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Buffers: GEM objects on shared memory of the kernel, imported dma-bufs, and memory of processes. */
 #include <drm/drm_prime.h>
+#include <drm/drm_vma_manager.h>
 #include <linux/dma-buf.h>
 #include <linux/file.h>
 #include <linux/highmem.h>
@@ -126,9 +127,13 @@ u64 sim_migrations(void) {
 /*
  * On a page fault the driver moves video memory beyond the processor's window into that window or to system memory. If
  * the memory is pinned, it can't (amdgpu_bo_fault_reserve_notify() of amdgpu_object.c, Linux 6.1).
+ * The page follows from the mapping's offset, also in the second part of a split mapping
+ * (ttm_bo_vm_fault_reserved() of ttm_bo_vm.c, Linux 6.1). The DRM helper would count from the start of the part.
  */
 static vm_fault_t bo_fault(struct vm_fault* vmf) {
     struct sim_bo* bo = sim_bo_of(vmf->vma->vm_private_data);
+    u64 page = vmf->pgoff - drm_vma_node_start(&sim_gem(bo)->vma_node);
+    vm_fault_t result;
 
     if (READ_ONCE(sim_vram_pinned) && bo->charged) {
         return VM_FAULT_SIGBUS;
@@ -136,7 +141,13 @@ static vm_fault_t bo_fault(struct vm_fault* vmf) {
     if (xchg(&bo->invisible, false)) {
         atomic64_inc(&migrations);
     }
-    return drm_gem_shmem_vm_ops.fault(vmf);
+    if (page >= sim_gem(bo)->size >> PAGE_SHIFT) {
+        return VM_FAULT_SIGBUS;
+    }
+    mutex_lock(&bo->base.pages_lock);
+    result = vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(bo->pages[page]));
+    mutex_unlock(&bo->base.pages_lock);
+    return result;
 }
 
 static struct vm_operations_struct sim_bo_vm_ops;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Allocates much memory for measurements: several processes with buffers on GPUs, and with ordinary memory.
-// usage: kfd_bulk FOLDER PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN
+// usage: kfd_bulk FOLDER PROCESSES GPUS MIB_PER_GPU MIB_OF_OWN [MIB_PER_BUFFER]
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,9 +21,8 @@ struct Sizes {
     std::size_t gpus = 1;
     std::size_t per_gpu = 0;
     std::size_t own = 0;
+    std::size_t per_buffer = 96 << 20;  // more than criu copies at once
 };
-
-constexpr std::size_t kPiece = 96 << 20;  // more than criu copies at once
 
 // Makes each page unique by values at its beginning and end. That is enough to find lost or misplaced pages, and fast.
 void stamp(std::span<std::byte> memory, std::uint64_t seed) {
@@ -49,8 +48,8 @@ public:
         for (std::size_t which = 0; which < sizes.gpus; ++which) {
             // Distributes the GPUs over the processes.
             const gpu::Gpu& gpu = kfd_.gpus().at((number + which) % kfd_.gpus().size());
-            for (std::size_t left = sizes.per_gpu; left != 0; left -= std::min(left, kPiece)) {
-                buffers_.push_back(kfd_.allocate(gpu, std::min(left, kPiece), gpu::kVisibleVram));
+            for (std::size_t left = sizes.per_gpu; left != 0; left -= std::min(left, sizes.per_buffer)) {
+                buffers_.push_back(kfd_.allocate(gpu, std::min(left, sizes.per_buffer), gpu::kVisibleVram));
                 stamp(buffers_.back().bytes(), seed() + buffers_.size());
             }
         }
@@ -102,8 +101,11 @@ std::size_t number_at(int argc, char** argv, int at) {
 
 int main(int argc, char** argv) {
     return gpu::run(argc, argv, [&](gpu::Subject& subject) {
-        const Sizes sizes{number_at(argc, argv, 2), number_at(argc, argv, 3), number_at(argc, argv, 4) << 20,
-                          number_at(argc, argv, 5) << 20};
+        Sizes sizes{number_at(argc, argv, 2), number_at(argc, argv, 3), number_at(argc, argv, 4) << 20,
+                    number_at(argc, argv, 5) << 20};
+        if (argc > 6) {
+            sizes.per_buffer = number_at(argc, argv, 6) << 20;
+        }
         int ready[2];
         int go[2];
         gpu::require(pipe(ready), "pipe");

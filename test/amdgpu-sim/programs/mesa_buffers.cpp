@@ -19,7 +19,7 @@ constexpr std::uint64_t kCommands = 0x7000000;
 constexpr std::uint64_t kStaging = 0x8000000;
 constexpr std::uint64_t kHigh = 0xffff800010000000;
 constexpr std::uint64_t kAlignment = 2 << 20;
-constexpr std::size_t kSize = 1 << 20;
+constexpr std::size_t kSize = 5 << 20;  // more than the processor copies at once
 
 struct Piece {
     std::string name;

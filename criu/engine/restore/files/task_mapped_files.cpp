@@ -36,7 +36,7 @@ memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
     if (entry.reg == nullptr || entry.reg->name == nullptr)
         fail("file {} isn't a path", entry.id);
     auto where = all_.devices().relocate({entry.reg->name, vma.start, vma.pgoff});
-    return {std::move(where.fd), where.offset};
+    return {std::move(where.fd), where.offset, where.skipped, where.whole};
 }
 
 UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
