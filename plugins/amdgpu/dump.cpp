@@ -19,6 +19,7 @@
 #include "plugins/amdgpu/dump_buffers.hpp"
 #include "plugins/amdgpu/dump_contents.hpp"
 #include "plugins/amdgpu/dump_images.hpp"
+#include "plugins/amdgpu/mmap_ids.hpp"
 #include "plugins/amdgpu/stopped_queues.hpp"
 
 namespace criu::amdgpu {
@@ -206,6 +207,7 @@ void AmdgpuDump::dumpLate(HostPid) {
     if (tree_.empty())
         return;
     const Topology topology = Topology::read(kernel_.topology());
+    useMappedOffsets(topology);
     DumpObjects objects(kernel_);
     objects.identify(tree_.processes, topology);
     refuseSharing(tree_.processes, objects, topology, context_.options.compat);
@@ -233,6 +235,23 @@ void AmdgpuDump::dumpLate(HostPid) {
     images.writeDmabufs();
     DumpContents(kernel_, context_, topology).save(tree_, bufferLimit_());
     images.writeFiles();
+}
+
+/// Replaces offsets of doorbells and registers by the offsets of the process' mappings. The driver's list has the
+/// machine's GPU ids, also where it looks up mappings by the ids of the process.
+void AmdgpuDump::useMappedOffsets(const Topology& topology) {
+    std::optional<MmapIds> ids;
+    for (DumpedProcess& process : tree_.processes) {
+        if (!hasOtherIds(process.state.devices))
+            continue;
+        if (!ids)
+            ids = findMmapIds(kernel_, topology, process.state.privateData);
+        if (*ids != MmapIds::User)
+            return;
+        for (uapi::KfdBuffer& buffer : process.state.buffers)
+            if (isMappedByKfd(buffer))
+                buffer.offset = withGpu(buffer.offset, buffer.gpuId);
+    }
 }
 
 void AmdgpuDump::release(bool tasksResume) {

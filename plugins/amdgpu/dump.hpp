@@ -35,6 +35,7 @@ private:
     [[nodiscard]] bool isKfd(const struct stat& status);
     /// Returns the minor of a render node of this driver, 0 for other files.
     [[nodiscard]] std::uint32_t renderMinor(const struct stat& status);
+    void useMappedOffsets(const Topology& topology);
     void dumpKfd(const files::OpenFd& file, FileId id);
     void use();
 

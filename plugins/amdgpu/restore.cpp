@@ -14,6 +14,7 @@
 #include "criu/kernel/proc/scan.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/mmap_ids.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
 
 namespace criu::amdgpu {
@@ -79,6 +80,15 @@ void AmdgpuRestore::prepare(files::FileRestore& files) {
 
 void AmdgpuRestore::visitGroups(const device::ProcessGroups& groups) {
     plan_.visitGroups(groups);
+    for (const auto& [id, image] : plan_.images().kfds) {
+        if (image->has_primary != 0)
+            continue;
+        const GpuMap& map = plan_.map(id);
+        if (std::all_of(map.begin(), map.end(), [](const auto& one) { return one.first == one.second; }))
+            continue;
+        mapsByUserIds_ = findMmapIds(kernel_, plan_.here(), bytesOf(image->priv_data)) == MmapIds::User;
+        break;
+    }
 }
 
 std::size_t AmdgpuRestore::descriptors() const {
@@ -208,8 +218,12 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         const KfdBoEntry& entry = *image.bo_entries[at];
         const uapi::KfdBuffer& buffer = state.buffers[at];
         const bool content = hasContent(entry);
+        // RESTORE returns the machine's id (criu_restore_memory_of_gpu() of kfd_chardev.c, Linux 6.1 to 7.3).
+        const std::uint64_t offset = mapsByUserIds_ && isMappedByKfd(buffer)
+                                         ? withGpu(buffer.restoredOffset, entry.gpu_id)
+                                         : buffer.restoredOffset;
         own().moved.push_back({true, content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
-                               buffer.restoredOffset, content ? drmFds.at(entry.gpu_id) : kfdHeld});
+                               offset, content ? drmFds.at(entry.gpu_id) : kfdHeld});
         if (!content)
             continue;
         if (!dmabufs[at])

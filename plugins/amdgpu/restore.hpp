@@ -91,6 +91,7 @@ private:
     std::optional<NumberTable> mmapOffsets_;  ///< offsets of render nodes' buffers; 0: not mappable
     RestoreContents contents_;
     UniqueFd masterKfd_;
+    bool mapsByUserIds_ = false;  ///< /dev/kfd maps by the ids that processes use, see MmapIds
 
     /// State of the current process.
     struct Own {

@@ -53,6 +53,8 @@ struct KfdBuffer {
 };
 inline constexpr std::uint32_t kKfdVram = 1U << 0;
 inline constexpr std::uint32_t kKfdGtt = 1U << 1;
+inline constexpr std::uint32_t kKfdDoorbell = 1U << 3;
+inline constexpr std::uint32_t kKfdMmioRemap = 1U << 4;
 inline constexpr std::uint32_t kKfdExecutable = 1U << 30;
 inline constexpr std::uint32_t kKfdWritable = 1U << 31;
 
@@ -92,13 +94,29 @@ struct KfdExport {
 };
 inline constexpr unsigned long kKfdExport = _IOWR('K', 0x24, KfdExport);
 
+struct KfdApertures {
+    std::uint64_t apertures;
+    std::uint32_t count;  ///< 0: the driver sets the number of GPUs
+    std::uint32_t padding;
+};
+inline constexpr unsigned long kKfdApertures = _IOWR('K', 0x14, KfdApertures);
+
+struct KfdAvailableMemory {
+    std::uint64_t available;
+    std::uint32_t gpuId;
+    std::uint32_t padding;
+};
+inline constexpr unsigned long kKfdAvailableMemory = _IOWR('K', 0x23, KfdAvailableMemory);
+
 /// Top bits of a /dev/kfd mmap offset: the type of the mapping.
 inline constexpr std::uint64_t kKfdMmapTypeMask = std::uint64_t{3} << 62;
 inline constexpr std::uint64_t kKfdMmapEvents = std::uint64_t{2} << 62;
+inline constexpr std::uint64_t kKfdMmapDoorbells = std::uint64_t{3} << 62;
 
 static_assert(kKfdGetVersion == 0x80084b01 && kKfdCriu == 0xc0384b22);
 static_assert(kKfdAllocate == 0xc0284b16 && kKfdFree == 0x40084b17 && kKfdMap == 0xc0184b18);
 static_assert(kKfdUnmap == 0xc0184b19 && kKfdImport == 0xc0184b1d && kKfdExport == 0xc0104b24);
+static_assert(kKfdApertures == 0xc0104b14 && kKfdAvailableMemory == 0xc0104b23);
 static_assert(sizeof(KfdCriu) == 56 && sizeof(KfdDevice) == 16 && sizeof(KfdBuffer) == 48);
 
 // Render nodes.

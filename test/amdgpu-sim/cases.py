@@ -38,6 +38,7 @@ CRIU_MODES = {
     "linux_6_8": COMPUTE,
     "linux_6_17": ["kfd_queues", "kfd_memory"],
     "linux_6_19": ["kfd_context", "kfd_processes"],
+    "linux_7_3": ["kfd_memory", "kfd_queues"],
     "dies": ["kfd_queues"],
     "busy_queue": ["kfd_queues"],
     "evicted": ["kfd_queues", "kfd_processes", "kfd_memory", "render_buffers"],

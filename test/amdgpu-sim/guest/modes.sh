@@ -136,7 +136,7 @@ mode_interface() {
 
 # Runs such a program for rules that depend on the Linux version, once for each version.
 mode_interface_versions() {
-    for version in 601 604 608 617 618 619; do
+    for version in 601 604 608 617 618 619 703; do
         reload_simulator interface=$version
         "/programs/$program" "$dir" $version >"$dir/out" 2>&1 || fail "Linux $version: $(tail -n 3 "$dir/out")"
     done
@@ -399,6 +399,30 @@ mode_linux_6_17() {
 mode_linux_6_19() {
     reload_simulator interface=619
     mode_once
+}
+
+# Restores onto GPUs with other ids, where /dev/kfd maps doorbells and registers by the ids that a process uses: on GPUs
+# that have changed places, on one of which no id is known, and as --gpu-map says. Each is dumped again.
+mode_linux_7_3() {
+    parameters=interface=703
+    reload_simulator $parameters
+    start
+    dump_well images
+    reload_simulator $parameters swapped=1 gpu_id=0x1111,0x2222
+    restore_well images restore
+    still_works "the restore on GPUs with other ids"
+    dump_well images-2
+    reload_simulator $parameters
+    restore_well images-2 restore-2
+    still_works "the restore on the first machine"
+    dump_well images-3
+    map_crosswise
+    restore_well images-3 restore-3 --gpu-map "$one=$two" --gpu-map "$two=$one"
+    still_works "the restore crosswise"
+    dump_well images-4
+    restore_well images-4 restore-4 --gpu-map "$one=$two" --gpu-map "$two=$one"
+    still_works "the second restore crosswise"
+    verify
 }
 
 # Requires a dump to refuse a second context, which it can't distinguish from the process' first one.
@@ -1101,14 +1125,19 @@ mode_old_family() {
     mode_once
 }
 
-# Restores with --gpu-map on the other GPU.
-mode_mapped() {
-    start
+# Sets $one and $two to the ids of the first and the last GPU.
+map_crosswise() {
     ids=$(cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id | grep -v '^0$')
     one=${ids%%
 *}
     two=${ids##*
 }
+}
+
+# Restores with --gpu-map on the other GPU.
+mode_mapped() {
+    start
+    map_crosswise
     dump_well images
     restore_well images restore --gpu-map "$one=$two" --gpu-map "$two=$one"
     still_works "the restore"

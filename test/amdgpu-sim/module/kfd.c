@@ -40,7 +40,11 @@ static int kfd_release(struct inode* inode, struct file* file) {
 
 static long version(struct kfd_ioctl_get_version_args* arguments) {
     /* KFD_IOCTL_MINOR_VERSION of these Linux versions. */
-    u32 minor = sim_interface >= 619 ? 19 : sim_interface >= 617 ? 18 : sim_interface >= 608 ? 14 : 11;
+    u32 minor = sim_interface >= 703   ? 23
+                : sim_interface >= 619 ? 19
+                : sim_interface >= 617 ? 18
+                : sim_interface >= 608 ? 14
+                                       : 11;
 
     *arguments = (struct kfd_ioctl_get_version_args){KFD_IOCTL_MAJOR_VERSION, minor};
     return 0;
@@ -268,11 +272,17 @@ static int map_pages(struct vm_area_struct* vma, void* memory, unsigned long siz
     return remap_pfn_range(vma, vma->vm_start, page_to_pfn(virt_to_page(memory)), size, vma->vm_page_prot);
 }
 
-/* The offset contains the GPU's real id, also after a restore where the program uses another id. */
+/*
+ * The offset contains the GPU's real id, also after a restore where the program uses another id. From Linux 7.3 on it
+ * contains the id that the program uses: kfd_mmap() of kfd_chardev.c, commit 2c381b75fae8. CHECKPOINT and RESTORE
+ * still return the real one.
+ */
 static int kfd_mmap(struct file* file, struct vm_area_struct* vma) {
     struct sim_process* process = file->private_data;
     u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-    struct sim_gpu* gpu = sim_gpu_by_id(offset >> SIM_MMAP_GPU_SHIFT & SIM_MMAP_GPU_MASK);
+    u32 id = offset >> SIM_MMAP_GPU_SHIFT & SIM_MMAP_GPU_MASK;
+    struct sim_pdd* pdd = sim_interface >= 703 && id ? sim_pdd_by_id(process, id) : NULL;
+    struct sim_gpu* gpu = sim_interface >= 703 ? (pdd ? pdd->gpu : NULL) : sim_gpu_by_id(id);
     int result = sim_point(SIM_POINT_OTHER + SIM_MMAP_KFD);
 
     if (result) {

@@ -131,6 +131,7 @@ void sim_notifications_reset(void);
 
 /* kfd_memory.c */
 u64 sim_mmap_offset(u64 type, const struct sim_pdd* pdd);
+u64 sim_user_mmap_offset(u64 offset, const struct sim_pdd* pdd);
 int sim_allocate(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args* arguments, int id);
 struct sim_allocation* sim_allocation_by_handle(struct sim_process* process, u64 handle, struct sim_pdd** pdd);
 int sim_allocation_map(struct sim_allocation* allocation, struct sim_pdd* pdd);

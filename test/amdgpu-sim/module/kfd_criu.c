@@ -305,11 +305,12 @@ static int restore_devices(struct sim_process* process, const struct kfd_ioctl_c
         if (!devices[i].user_gpu_id || !pdd || !pdd->present || pdd->drm_file) {
             return -EINVAL;
         }
+        /* The driver sets the id first (criu_restore_devices() of kfd_chardev.c, Linux 6.1 to 7.3). */
+        pdd->user_gpu_id = devices[i].user_gpu_id;
         result = sim_pdd_acquire(pdd, devices[i].drm_fd);
         if (result) {
             return -EINVAL;
         }
-        pdd->user_gpu_id = devices[i].user_gpu_id;
     }
     return 0;
 }
@@ -443,15 +444,16 @@ static long restore_all(struct sim_process* process, const struct kfd_ioctl_criu
     if (arguments->priv_data_size < fixed || head->magic != PRIVATE_MAGIC) {
         return -EINVAL;
     }
+    result = restore_devices(process, arguments);
+    if (result) {
+        return result;
+    }
+    /* The driver has no checksum. It reads the data of GPUs only for its size. */
     checksum = head->checksum;
     head->checksum = 0;
     if (checksum != crc32(0, head, arguments->priv_data_size)) {
         pr_warn("amdgpu_sim: the private data of the restore differs from that of the checkpoint\n");
         return -EINVAL;
-    }
-    result = restore_devices(process, arguments);
-    if (result) {
-        return result;
     }
     process->xnack = head->xnack;
     result = restore_bos(process, arguments,

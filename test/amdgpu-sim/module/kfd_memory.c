@@ -24,6 +24,16 @@ u64 sim_mmap_offset(u64 type, const struct sim_pdd* pdd) {
     return type << SIM_MMAP_TYPE_SHIFT | (u64)pdd->gpu->properties.gpu_id << SIM_MMAP_GPU_SHIFT;
 }
 
+/*
+ * Returns the offset for a program. kfd_ioctl_create_queue() of kfd_chardev.c puts the program's GPU id into it. Before
+ * Linux 7.3 such an offset can't be mapped after a restore on another GPU, so this driver spares it to programs there.
+ */
+u64 sim_user_mmap_offset(u64 offset, const struct sim_pdd* pdd) {
+    const u64 mask = SIM_MMAP_GPU_MASK << SIM_MMAP_GPU_SHIFT;
+
+    return sim_interface >= 703 ? (offset & ~mask) | (u64)pdd->user_gpu_id << SIM_MMAP_GPU_SHIFT : offset;
+}
+
 static struct drm_file* drm_file_of(const struct sim_pdd* pdd) {
     return pdd->drm_file->private_data;
 }
@@ -247,7 +257,12 @@ struct dma_buf* sim_allocation_export(struct sim_allocation* allocation, int fla
 static long allocate(struct sim_process* process, struct kfd_ioctl_alloc_memory_of_gpu_args* arguments) {
     struct sim_pdd* pdd = sim_pdd_by_id(process, arguments->gpu_id);
 
-    return pdd ? sim_allocate(pdd, arguments, 0) : -EINVAL;
+    long result = pdd ? sim_allocate(pdd, arguments, 0) : -EINVAL;
+
+    if (!result && arguments->flags & (KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP)) {
+        arguments->mmap_offset = sim_user_mmap_offset(arguments->mmap_offset, pdd);
+    }
+    return result;
 }
 
 static long free_memory(struct sim_process* process, const struct kfd_ioctl_free_memory_of_gpu_args* arguments) {

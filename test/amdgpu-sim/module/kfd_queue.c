@@ -292,7 +292,7 @@ static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_crea
         return ERR_PTR(id);
     }
     arguments->queue_id = id;
-    arguments->doorbell_offset = sim_mmap_offset(SIM_MMAP_DOORBELL, pdd) | (u64)doorbell * 8;
+    arguments->doorbell_offset = sim_user_mmap_offset(sim_mmap_offset(SIM_MMAP_DOORBELL, pdd), pdd) | (u64)doorbell * 8;
     mutex_init(&queue->lock);
     queue->process = process;
     queue->arguments = *arguments;

@@ -41,7 +41,7 @@ module_param_named(family, sim_family, uint, 0444);
 MODULE_PARM_DESC(family, "AMDGPU_FAMILY_ number that programs are told; 141 (AI, GFX9)");
 unsigned int sim_interface = 618;
 module_param_named(interface, sim_interface, uint, 0444);
-MODULE_PARM_DESC(interface, "which Linux's interface this is: 601, 604, 608, 617, 618 or 619, for 6.1 and so on");
+MODULE_PARM_DESC(interface, "which Linux's interface this is: 601, 604, 608, 617, 618, 619 or 703, for 6.1 and so on");
 bool sim_change_handle;
 module_param_named(change_handle, sim_change_handle, bool, 0444);
 MODULE_PARM_DESC(change_handle, "GEM_CHANGE_HANDLE works, as in the first versions of Linux 6.18 only");
