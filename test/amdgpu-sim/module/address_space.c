@@ -91,6 +91,22 @@ int sim_vm_map(struct sim_vm* vm, struct sim_bo* bo, u64 start, u64 size, u64 of
     return result;
 }
 
+/* Returns true if exactly this range is a mapping. */
+bool sim_vm_is_one_mapping(struct sim_vm* vm, u64 start, u64 size) {
+    struct sim_mapping* mapping;
+    bool found = false;
+
+    mutex_lock(&vm->lock);
+    list_for_each_entry(mapping, &vm->mappings, link) {
+        if (mapping->start == start && mapping->size == size) {
+            found = true;
+            break;
+        }
+    }
+    mutex_unlock(&vm->lock);
+    return found;
+}
+
 /* Removes one mapping, identified by its buffer and first address. */
 int sim_vm_unmap(struct sim_vm* vm, struct sim_bo* bo, u64 start) {
     struct sim_mapping* mapping;

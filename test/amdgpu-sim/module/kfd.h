@@ -166,6 +166,7 @@ void sim_events_free(struct sim_process* process);
 
 /* kfd_svm.c */
 long sim_kfd_svm_ioctl(struct sim_process* process, struct kfd_ioctl_svm_args* arguments);
+bool sim_svm_always_mapped(struct sim_pdd* pdd, u64 address, u64 size);
 bool sim_svm_allowed(void* pdd, u64 address, bool write, u64* end);
 int sim_range_split_any(struct sim_process* process);
 void sim_ranges_free(struct sim_process* process);

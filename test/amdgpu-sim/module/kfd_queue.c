@@ -345,9 +345,51 @@ int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create
     return set_going(queue);
 }
 
-static long create(struct sim_process* process, struct kfd_ioctl_create_queue_args* arguments) {
-    struct sim_queue* queue = make(process, arguments, -1, -1, -1);
+/*
+ * Since Linux 6.12 a new queue needs ring and both indexes in mappings of exactly their sizes. A compute queue also
+ * needs a control stack of the GPU's size, an area for its waves that is large enough, and both as a mapping or as
+ * memory that stays mapped: kfd_queue_acquire_buffers() of kfd_queue.c. A restore isn't checked.
+ */
+static int check_buffers(struct sim_pdd* pdd, const struct kfd_ioctl_create_queue_args* arguments) {
+    u64 read = round_down(arguments->read_pointer_address, PAGE_SIZE), area;
+    u64 write = round_down(arguments->write_pointer_address, PAGE_SIZE);
+    struct sim_save_area needed = sim_save_area_of(pdd->gpu);
 
+    if (!sim_vm_is_one_mapping(pdd->vm, write, PAGE_SIZE) || !sim_vm_is_one_mapping(pdd->vm, read, PAGE_SIZE) ||
+        !sim_vm_is_one_mapping(pdd->vm, arguments->ring_base_address, arguments->ring_size)) {
+        return -EINVAL;
+    }
+    if (arguments->queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE &&
+        arguments->queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
+        return 0;
+    }
+    if (arguments->eop_buffer_address &&
+        (arguments->eop_buffer_size != SIM_EOP_BYTES ||
+         !sim_vm_is_one_mapping(pdd->vm, arguments->eop_buffer_address, SIM_EOP_BYTES))) {
+        return -EINVAL;
+    }
+    if (arguments->ctl_stack_size != needed.control_stack || arguments->ctx_save_restore_size < needed.all) {
+        return -EINVAL;
+    }
+    area = PAGE_ALIGN((u64)(arguments->ctx_save_restore_size + needed.debugger) * sim_xccs);
+    return sim_vm_is_one_mapping(pdd->vm, arguments->ctx_save_restore_address, area) ||
+                   sim_svm_always_mapped(pdd, arguments->ctx_save_restore_address, area)
+               ? 0
+               : -EINVAL;
+}
+
+static long create(struct sim_process* process, struct kfd_ioctl_create_queue_args* arguments) {
+    struct sim_pdd* pdd = sim_pdd_by_id(process, arguments->gpu_id);
+    int result = check(process, arguments);
+    struct sim_queue* queue;
+
+    if (!result && sim_interface >= 617 && pdd && pdd->vm) {
+        result = check_buffers(pdd, arguments);
+    }
+    if (result) {
+        return result;
+    }
+    queue = make(process, arguments, -1, -1, -1);
     return IS_ERR(queue) ? PTR_ERR(queue) : set_going(queue);
 }
 

@@ -45,6 +45,29 @@ bool sim_svm_allowed(void* context, u64 address, bool write, u64* end) {
     return allowed;
 }
 
+/* Returns true if ranges that stay mapped for the GPU cover this one (kfd_queue_buffer_svm_get(), Linux 6.12). */
+bool sim_svm_always_mapped(struct sim_pdd* pdd, u64 address, u64 size) {
+    struct sim_process* process = sim_process_of(pdd);
+    const struct sim_range* range;
+    u64 at = address >> PAGE_SHIFT, end = (address + size) >> PAGE_SHIFT;
+    bool moved = true;
+
+    mutex_lock(&process->range_lock);
+    while (at < end && moved) {
+        moved = false;
+        list_for_each_entry(range, &process->ranges, link) {
+            if (at >= range->start && at <= range->last && (range->access | range->in_place) & BIT(pdd->gpu->index) &&
+                range->flags & KFD_IOCTL_SVM_FLAG_GPU_ALWAYS_MAPPED) {
+                at = range->last + 1;
+                moved = true;
+                break;
+            }
+        }
+    }
+    mutex_unlock(&process->range_lock);
+    return at >= end;
+}
+
 static bool known_location(struct sim_process* process, u32 value) {
     return value == KFD_IOCTL_SVM_LOCATION_SYSMEM || value == KFD_IOCTL_SVM_LOCATION_UNDEFINED ||
            sim_pdd_by_id(process, value);

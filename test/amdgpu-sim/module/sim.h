@@ -166,6 +166,7 @@ int sim_vm_map(struct sim_vm* vm, struct sim_bo* bo, u64 start, u64 size, u64 of
 int sim_vm_replace(struct sim_vm* vm, struct sim_bo* bo, u64 start, u64 size, u64 offset, u64 flags);
 int sim_vm_unmap(struct sim_vm* vm, struct sim_bo* bo, u64 start);
 int sim_vm_clear(struct sim_vm* vm, u64 start, u64 size);
+bool sim_vm_is_one_mapping(struct sim_vm* vm, u64 start, u64 size);
 
 /* access.c: memory access of engines and queues */
 struct sim_svm_view {
@@ -268,6 +269,14 @@ struct sim_gem_op_arguments {
 };
 
 /* topology.c */
+#define SIM_GFX_VERSION 90010
+#define SIM_SIMD_PER_CU 4
+#define SIM_EOP_BYTES 4096u
+/* Sizes of the area where a die saves the waves of a compute queue. */
+struct sim_save_area {
+    u32 control_stack, all, debugger;
+};
+struct sim_save_area sim_save_area_of(const struct sim_gpu* gpu);
 int sim_topology_init(struct kobject* parent);
 void sim_topology_exit(void);
 

@@ -106,6 +106,20 @@ static bool make_link(struct folder* links, unsigned int number, unsigned int ty
                      type, from, to, type == LINK_XGMI ? 15 : 20);
 }
 
+#define ARRAYS 8u
+
+/*
+ * Computes the sizes as kfd_queue_ctx_save_restore_size() of kfd_queue.c (Linux 6.12) does for this GFX version: for
+ * each compute unit 512 KiB of vector registers, 16 KiB of scalar ones, 64 KiB of local memory and 4 KiB of others.
+ */
+struct sim_save_area sim_save_area_of(const struct sim_gpu* gpu) {
+    u32 units = gpu->properties.simd_count / SIM_SIMD_PER_CU / sim_xccs, waves = min(units * 40, ARRAYS * 512);
+    struct sim_save_area area = {.control_stack = PAGE_ALIGN(40 + waves * 8 + 8), .debugger = waves * 32};
+
+    area.all = area.control_stack + units * ((512 + 16 + 64 + 4) << 10);
+    return area;
+}
+
 static bool make_properties(struct folder* node, unsigned int number, const struct sim_gpu* gpu, unsigned int links) {
     const struct sim_properties none = {}, *of = gpu ? &gpu->properties : &none;
 
@@ -121,10 +135,10 @@ static bool make_properties(struct folder* node, unsigned int number, const stru
                "max_engine_clk_fcompute 1700\nlocal_mem_size 0\nfw_version %u\ncapability %u\nsdma_fw_version %u\n"
                "unique_id %u\nnum_xcc %u\nmax_engine_clk_ccompute 3000\n",
                gpu ? 0 : num_online_cpus(), of->simd_count, gpu ? 16 : 0, links, gpu ? 0x80000000u : 0, gpu ? 8 : 0,
-               gpu ? 64 : 0, gpu ? 64 : 0, gpu ? 64 : 0, gpu ? 8 : 0, gpu ? 1 : 0, gpu ? of->simd_count / 32 : 0,
-               gpu ? 4 : 0, gpu ? 32 : 0, gpu ? 90010 : 0, gpu ? 0x1002 : 0, of->device_id, number << 8,
-               gpu ? gpu->drm.render->index : 0, gpu && sim_xgmi ? 1 : 0, gpu ? 2 : 0, gpu ? 3 : 0, gpu ? 8 : 0,
-               gpu ? 24 : 0, of->fw_version, gpu ? sim_capability : 0, of->sdma_fw_version, of->gpu_id,
+               gpu ? 64 : 0, gpu ? 64 : 0, gpu ? 64 : 0, gpu ? ARRAYS : 0, gpu ? 1 : 0, gpu ? of->simd_count / 32 : 0,
+               gpu ? SIM_SIMD_PER_CU : 0, gpu ? 32 : 0, gpu ? SIM_GFX_VERSION : 0, gpu ? 0x1002 : 0, of->device_id,
+               number << 8, gpu ? gpu->drm.render->index : 0, gpu && sim_xgmi ? 1 : 0, gpu ? 2 : 0, gpu ? 3 : 0,
+               gpu ? 8 : 0, gpu ? 24 : 0, of->fw_version, gpu ? sim_capability : 0, of->sdma_fw_version, of->gpu_id,
                gpu ? sim_xccs : 0);
 }
 

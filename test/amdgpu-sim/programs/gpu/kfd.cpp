@@ -23,6 +23,7 @@ Kfd::Kfd() : fd_(require(open("/dev/kfd", O_RDWR | O_CLOEXEC), "open /dev/kfd"))
         if (render < 0 && errno == ENOENT)
             continue;
         Gpu gpu{node.id, require(render, "open of a render node")};
+        gpu.node = node;
         gpu.family = Render(gpu.render_fd).family();
         kfd_ioctl_acquire_vm_args acquire{};
         acquire.drm_fd = static_cast<std::uint32_t>(gpu.render_fd);

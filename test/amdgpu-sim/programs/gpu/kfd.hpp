@@ -40,6 +40,7 @@ struct Gpu {
     std::uint32_t id = 0;
     int render_fd = -1;
     std::uint32_t family = 0;  // AMDGPU_FAMILY_*
+    Node node{};               // at the start of the program
 };
 
 class Kfd {

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -29,6 +30,50 @@ std::uint32_t low(std::uint64_t value) {
 
 std::uint32_t high(std::uint64_t value) {
     return static_cast<std::uint32_t>(value >> 32);
+}
+
+// Sizes of the memory of a compute queue on each die.
+struct SaveArea {
+    std::uint64_t control_stack = 0;
+    std::uint64_t all = 0;
+    std::uint64_t debugger = 0;
+};
+
+std::uint64_t page_align(std::uint64_t size) {
+    return (size + kPage - 1) / kPage * kPage;
+}
+
+// Returns the sizes that the driver requires since Linux 6.12. It shows them since 2026; before, a program has to
+// compute them as the driver does (kfd_queue_ctx_save_restore_size() of kfd_queue.c). A larger area is accepted.
+SaveArea save_area_of(const Node& node) {
+    const std::uint64_t version = node.property("gfx_target_version");
+    const std::uint64_t dies = std::max<std::uint64_t>(node.property("num_xcc"), 1);
+    const std::uint64_t units =
+        node.property("simd_count") / std::max<std::uint64_t>(node.property("simd_per_cu"), 1) / dies;
+    const bool rdna = version >= 100100;
+    const bool cdna5 = version == 120500 || version == 120501;
+    const std::uint64_t engines =
+        node.property("array_count") / std::max<std::uint64_t>(node.property("simd_arrays_per_engine"), 1);
+    const std::uint64_t waves = rdna ? units * (cdna5 ? 64 : 32) : std::min(units * 40, engines * 512);
+    std::uint64_t registers = 0x40000;
+    if (version / 100 == 904 || version == 90500 || version == 90010 || version == 90008) {
+        registers = 0x80000;
+    } else if (version == 110000 || version == 110001 || version == 110501 || version == 120000 || version == 120001) {
+        registers = 0x60000;
+    }
+    const std::uint64_t local = version == 90500 || cdna5 ? node.property("lds_size_in_kb") << 10 : 0x10000;
+    SaveArea area;
+    area.control_stack = page_align(40 + waves * (rdna ? 12 : 8) + 8);
+    if (version / 10000 == 10) {
+        area.control_stack = std::min<std::uint64_t>(area.control_stack, 0x7000);
+    }
+    area.all = area.control_stack + page_align(units * (registers + 0x4000 + local + (cdna5 ? 0x8000 : 0x1000)));
+    area.debugger = (waves * 32 + 63) / 64 * 64;
+    if (node.property("ctl_stack_size") != 0 && node.property("cwsr_size") != 0) {
+        area.control_stack = node.property("ctl_stack_size");
+        area.all = node.property("cwsr_size");
+    }
+    return area;
 }
 
 std::uint32_t type_of(Queue::Kind kind) {
@@ -68,12 +113,36 @@ Queue::Queue(const Kfd& kfd, const Gpu& gpu, Kind kind, std::uint32_t ring_size)
     arguments.queue_type = type_of(kind);
     arguments.queue_percentage = 100;
     arguments.queue_priority = 7;
+    if (kind != Kind::kSdma) {
+        add_save_area(gpu, arguments);
+    }
     kfd.call(AMDKFD_IOC_CREATE_QUEUE, arguments, "CREATE_QUEUE");
     id_ = arguments.queue_id;
     // Each queue maps the doorbells of the process by its own object of the driver.
     doorbells_ = kfd.allocate(gpu, kDoorbellBytes, KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
     doorbell_ = reinterpret_cast<volatile std::uint64_t*>(doorbells_.address +
                                                           (arguments.doorbell_offset & (kDoorbellBytes - 1)));
+}
+
+// Uses process memory that stays mapped for the GPU, as ROCm's runtime does. It takes no room until waves are saved.
+void Queue::add_save_area(const Gpu& gpu, kfd_ioctl_create_queue_args& arguments) {
+    const SaveArea sizes = save_area_of(gpu.node);
+    const std::uint64_t dies = std::max<std::uint64_t>(gpu.node.property("num_xcc"), 1);
+    const std::uint64_t size = page_align((sizes.all + sizes.debugger) * dies);
+    void* const place = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    expect(place != MAP_FAILED, "mmap of the area for waves");
+    area_ = {static_cast<std::byte*>(place), size};
+    const std::array<kfd_ioctl_svm_attribute, 2> attributes{
+        {{KFD_IOCTL_SVM_ATTR_ACCESS, gpu.id},
+         {KFD_IOCTL_SVM_ATTR_SET_FLAGS,
+          KFD_IOCTL_SVM_FLAG_HOST_ACCESS | KFD_IOCTL_SVM_FLAG_COHERENT | KFD_IOCTL_SVM_FLAG_GPU_ALWAYS_MAPPED}}};
+    kfd_.set_svm(area_, attributes);
+    eop_ = kfd_.allocate(gpu, gpu.node.property("gfx_target_version") == 80002 ? 0x8000 : kPage, kGtt);
+    arguments.eop_buffer_address = eop_.address;
+    arguments.eop_buffer_size = eop_.size;
+    arguments.ctx_save_restore_address = reinterpret_cast<std::uint64_t>(place);
+    arguments.ctx_save_restore_size = static_cast<std::uint32_t>(sizes.all);
+    arguments.ctl_stack_size = static_cast<std::uint32_t>(sizes.control_stack);
 }
 
 std::uint64_t Queue::unit() const {
@@ -174,6 +243,10 @@ void Queue::destroy() {
     kfd_.free(doorbells_);
     kfd_.free(indexes_);
     kfd_.free(ring_);
+    if (!area_.empty()) {
+        kfd_.free(eop_);
+        expect(munmap(area_.data(), area_.size()) == 0, "munmap of the area for waves");
+    }
 }
 
 }  // namespace gpu

@@ -36,6 +36,7 @@ private:
     void put(std::span<const std::uint32_t> packet);
     std::uint64_t done() const;
     std::uint64_t unit() const;
+    void add_save_area(const Gpu& gpu, kfd_ioctl_create_queue_args& arguments);
 
     const Kfd& kfd_;
     Kind kind_;
@@ -44,6 +45,8 @@ private:
     Memory ring_;
     Memory indexes_;
     Memory doorbells_;
+    Memory eop_;                 // end-of-pipe events of a compute queue
+    std::span<std::byte> area_;  // where waves of a compute queue are saved
     volatile std::uint64_t* read_ = nullptr;
     volatile std::uint64_t* write_ = nullptr;
     volatile std::uint64_t* doorbell_ = nullptr;

@@ -25,6 +25,7 @@ std::vector<Node> nodes() {
         std::string name;
         std::uint64_t value = 0;
         while (properties >> name >> value) {
+            node.properties[name] = value;
             if (name == "drm_render_minor") {
                 node.minor = static_cast<unsigned int>(value);
             }
