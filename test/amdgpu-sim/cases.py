@@ -88,6 +88,10 @@ PASSED = [("alone", "render_passed", ""), ("once", "render_passed", ""), ("once"
 # Images that don't name the render file of the driver.
 UNNOTED = [("unnoted", "kfd_other_files", "any"), ("unnoted", "kfd_other_files", "any bare")]
 
+# Cases that need a machine with much memory (--large).
+LARGE = [("large", "kfd_large", "5120")]
+LARGE_MEMORY = 9216  # MiB
+
 REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "render"),
            ("refused", "closed_files", "inherited"), ("refused", "closed_files", "doorbells"), ("refused", "closed_files", "twice"),
            ("refused_handles", "far_handles", ""), ("refused_context", "kfd_context", "context"), ("refused_sharing", "kfd_shared", "604"),
@@ -109,7 +113,7 @@ PLAIN = [
 
 # Approximate duration of cases that differ from the usual one.
 SECONDS = {"interrupted": 34, "dump_faults": 28, "grouped": 11, "stuck_queues": 9, "restore_faults": 9, "ended_copy": 9, "encrypted": 6,
-           "hardware_check": 12, "watched": 12, "background": 5, "again": 4, "stored": 5, "vendors": 6, "vendor_faults": 6, "unfit": 5,
+           "hardware_check": 12, "large": 60, "watched": 12, "background": 5, "again": 4, "stored": 5, "vendors": 6, "vendor_faults": 6, "unfit": 5,
            "refused": 1, "refused_kind": 1, "alone": 1}
 USUAL_SECONDS = 2
 

@@ -755,6 +755,26 @@ mode_swapped() {
     verify
 }
 
+# Dumps and restores a buffer of more than 4 GiB by the copy engine, and by the processor.
+mode_large() {
+    limit=300
+    reload_simulator vram_mb=8192,8192
+    start
+    dump_well images
+    restore_well images restore
+    still_works "the restore"
+    ! grep -q "copied by the processor" "$dir/dump-images.log" "$dir/restore.log" || fail "the processor copied"
+    echo "drm.cs 1 22 1000000" >$controls/fault
+    dump_well images-2
+    restore_well images-2 restore-2
+    for log in dump-images-2 restore-2; do
+        grep -q "Warn.*copied by the processor" "$dir/$log.log" || fail "$log doesn't tell who copied"
+    done
+    echo >$controls/clear
+    still_works "the restore by the processor"
+    verify
+}
+
 # The GPUs execute no copies, so the processor copies where it can.
 mode_no_engine() {
     start
