@@ -181,7 +181,8 @@ std::vector<std::uint32_t> copyRings(const Device& device) {
         if ((info.available_rings & (1U << ring)) != 0)
             rings.push_back(ring);
     if (rings.empty())
-        failWith(ENODEV, "find a copy engine of the GPU");
+        // A kernel with amdgpu.user_queue=2 has none for programs. ENODEV would mean a removed card.
+        failWith(EOPNOTSUPP, "find a copy engine of the GPU that programs may use");
     return rings;
 }
 

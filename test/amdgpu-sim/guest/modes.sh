@@ -779,6 +779,18 @@ mode_large() {
 mode_no_engine() {
     start
     echo "drm.cs 1 22 1000000" >$controls/fault
+    without_engine
+}
+
+# The GPUs have no rings for programs (amdgpu.user_queue=2): the processor copies where it can.
+mode_no_rings() {
+    reload_simulator kernel_rings=0
+    start
+    without_engine
+}
+
+# Dumps and restores the running program where no engine copies.
+without_engine() {
     if [ "$program" = kfd_memory ]; then # has memory that the processor doesn't reach
         dump images --leave-running
         [ $code = 1 ] || fail "a dump without copy engines ended with $code"

@@ -64,6 +64,9 @@ MODULE_PARM_DESC(sdma_plain_counts, "copy packets count bytes on every family, n
 unsigned int sim_bandwidth;
 module_param_named(bandwidth, sim_bandwidth, uint, 0644);
 MODULE_PARM_DESC(bandwidth, "of each GPU's link in MiB/s, 0: as fast as it goes");
+bool sim_kernel_rings = true;
+module_param_named(kernel_rings, sim_kernel_rings, bool, 0444);
+MODULE_PARM_DESC(kernel_rings, "programs may submit to the rings of the SDMA engines; not with amdgpu.user_queue=2");
 bool sim_keep_vram;
 module_param_named(keep_vram, sim_keep_vram, bool, 0644);
 MODULE_PARM_DESC(keep_vram, "memory of freed buffers is wiped and kept for the next of their size, for measurements");

@@ -219,14 +219,15 @@ static int info(struct drm_device* drm, void* data, struct drm_file* file) {
             return answer(arguments, &memory, sizeof(memory));
         }
         case AMDGPU_INFO_HW_IP_COUNT: {
-            u32 count = arguments->query_hw_ip.type == AMDGPU_HW_IP_DMA;
+            u32 count = arguments->query_hw_ip.type == AMDGPU_HW_IP_DMA && sim_kernel_rings;
 
             return answer(arguments, &count, sizeof(count));
         }
         case AMDGPU_INFO_HW_IP_INFO: {
             struct drm_amdgpu_info_hw_ip ip = {};
 
-            if (arguments->query_hw_ip.type == AMDGPU_HW_IP_DMA) {
+            /* Rings that programs may not use aren't counted (amdgpu_hw_ip_info() of amdgpu_kms.c, Linux 6.16). */
+            if (arguments->query_hw_ip.type == AMDGPU_HW_IP_DMA && sim_kernel_rings) {
                 ip = (struct drm_amdgpu_info_hw_ip){.hw_ip_version_major = 4,
                                                     .available_rings = BIT(SIM_RINGS) - 1,
                                                     .ib_start_alignment = 256,

@@ -230,8 +230,8 @@ static int take_chunks(struct drm_file* file, struct sim_job* job, const struct 
                     return -EFAULT;
                 }
                 /* This driver has engines of one kind, and no shaders. */
-                if (ib.ip_type != AMDGPU_HW_IP_DMA || ib.ip_instance || ib.ring >= SIM_RINGS || ++buffers > 1 ||
-                    ib.ib_bytes % 4 || ib.ib_bytes > (4u << 20)) {
+                if (!sim_kernel_rings || ib.ip_type != AMDGPU_HW_IP_DMA || ib.ip_instance || ib.ring >= SIM_RINGS ||
+                    ++buffers > 1 || ib.ib_bytes % 4 || ib.ib_bytes > (4u << 20)) {
                     return -EINVAL;
                 }
                 job->address = ib.va_start;

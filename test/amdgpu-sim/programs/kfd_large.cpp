@@ -40,7 +40,7 @@ public:
             queue_.finish();
             gpu::check(staging_.bytes(), seed(place), what + ", as the GPU sees it");
         }
-        // These lie behind the places.
+        // The samples lie behind the places.
         for (std::size_t at = kPlace; at < memory_.size; at += kEvery) {
             std::uint64_t value = 0;
             std::memcpy(&value, memory_.bytes().data() + at, sizeof(value));
