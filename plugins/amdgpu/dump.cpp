@@ -231,7 +231,8 @@ void AmdgpuDump::dumpLate(HostPid) {
     objects.chooseOwners(tree_, context_.options.compat);
     checkMappings(tree_, topology);
 
-    const DumpImages images(context_, tree_, objects, topology);
+    const DumpImages images(context_, tree_, objects, topology,
+                            tree_.processes.empty() ? DriverIdentity{} : runningDriver(kernel_, topology));
     images.writeDmabufs();
     DumpContents(kernel_, context_, topology).save(tree_, bufferLimit_());
     images.writeFiles();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/dump_images.hpp"
 
+#include <cstring>
+
 #include "criu/image/arena.hpp"
+#include "plugins/amdgpu/driver_identity.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
 
@@ -92,6 +95,15 @@ void DumpImages::writeKfd(const DumpedProcess& process) const {
     image.shared_mem_size = shared.size;
     image.shared_mem_magic = shared.magic;
     image.priv_data = arena.bytes(process.state.privateData);
+    writeDriver(driver_, image, arena);
+    // kfd_criu_process_priv_data of kfd_priv.h (Linux 6.1 to 7.3) begins with these.
+    std::uint32_t head[2] = {};
+    if (process.state.privateData.size() >= sizeof(head)) {
+        std::memcpy(head, process.state.privateData.data(), sizeof(head));
+        image.has_private_version = image.has_xnack = 1;
+        image.private_version = head[0];
+        image.xnack = head[1];
+    }
     writeImage(context_.images, kfdImageName(process.id), image.base);
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <utility>
+
 #include "criu/device/subsystem.hpp"
+#include "plugins/amdgpu/driver_identity.hpp"
 #include "plugins/amdgpu/dump_objects.hpp"
 
 namespace criu::amdgpu {
@@ -10,8 +13,8 @@ namespace criu::amdgpu {
 class DumpImages {
 public:
     DumpImages(const device::Context& context, const DumpedTree& tree, const DumpObjects& objects,
-               const Topology& topology)
-        : context_(context), tree_(tree), objects_(objects), topology_(topology) {}
+               const Topology& topology, DriverIdentity driver)
+        : context_(context), tree_(tree), objects_(objects), topology_(topology), driver_(std::move(driver)) {}
 
     /// Must precede saving of contents. Throws Error for a DMA-BUF of an unknown buffer.
     void writeDmabufs() const;
@@ -28,6 +31,7 @@ private:
     const DumpedTree& tree_;
     const DumpObjects& objects_;
     const Topology& topology_;
+    DriverIdentity driver_;
 };
 
 }  // namespace criu::amdgpu

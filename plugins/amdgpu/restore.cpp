@@ -203,7 +203,15 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         if (!map.contains(entry->gpu_id))
             fail("the buffer at {:#x} is of GPU {:#06x}, which the process didn't have", entry->addr, entry->gpu_id);
     }
-    kfd.restore(state);
+    try {
+        kfd.restore(state);
+    } catch (Error& error) {
+        // The driver's answer to private data that it can't read, and to an XNACK mode that the GPU lacks.
+        if (const std::string hint = plan_.explainRefusal(image);
+            !hint.empty() && (error.code() == EINVAL || error.code() == EPERM))
+            error.addHint(hint);
+        throw;
+    }
 
     // Takes ownership of the descriptors first, so that failures close them.
     std::vector<UniqueFd> dmabufs(state.buffers.size());

@@ -48,6 +48,12 @@ bool RestorePlan::prepare(files::FileRestore& files) {
         if (image->has_primary != 0)
             continue;
         const ErrorContext context([&, &id = id] { return kfdImageName(id); });
+        if (const auto driver = driverOf(*image)) {
+            if (!driver_ && kernel_.device(kKfdPath) != 0)
+                driver_ = runningDriver(kernel_, here_);
+            if (driver_)
+                requireSameLayout(*driver, *driver_);
+        }
         sources_.emplace(id, Topology::fromImage(*image));
         allowed_.emplace(id, here_);
         const std::vector<TreePid> users = files.users(id);
@@ -206,6 +212,14 @@ void RestorePlan::visitGroups(const device::ProcessGroups& groups) {
         for (const auto& [user, local] : map)
             context_.log.info("amdgpu: {} becomes {}", sources_.at(id).findGpu(user)->describe(),
                               here_.findGpu(local)->describe());
+}
+
+std::string RestorePlan::explainRefusal(const CriuKfd& image) const {
+    const auto driver = driverOf(image);
+    if (!driver || !driver_)
+        return {};
+    return fmt::format("the state is of {} (private data of version {}, XNACK {}); here is {}", driver->describe(),
+                       image.private_version, image.xnack != 0 ? "on" : "off", driver_->describe());
 }
 
 const Node& RestorePlan::newGpu(std::uint32_t oldMinor, GpuId user) const {

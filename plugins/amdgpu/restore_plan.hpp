@@ -9,6 +9,7 @@
 
 #include "criu/device/subsystem.hpp"
 #include "criu/files/file_restore.hpp"
+#include "plugins/amdgpu/driver_identity.hpp"
 #include "plugins/amdgpu/kernel.hpp"
 #include "plugins/amdgpu/match.hpp"
 #include "plugins/amdgpu/restore_objects.hpp"
@@ -48,6 +49,8 @@ public:
     [[nodiscard]] const std::set<std::uint64_t>& imported() const noexcept { return imported_; }
     /// True if the images have a GPU with this --gpu-map name.
     [[nodiscard]] bool knowsGpu(const std::string& name) const;
+    /// Returns a hint for a RESTORE that the driver refuses: both drivers. Empty if the images don't name theirs.
+    [[nodiscard]] std::string explainRefusal(const CriuKfd& image) const;
     /// Returns the processes with compute state.
     [[nodiscard]] const std::set<TreePid>& pids() const noexcept { return pids_; }
 
@@ -64,6 +67,7 @@ private:
     std::function<MatchRules()> rules_;
     RestoreImages images_;
     Topology here_;
+    std::optional<DriverIdentity> driver_;  ///< set if the images name theirs
     std::map<FileId, Topology> sources_;
     std::map<FileId, GpuMap> maps_;
     std::map<FileId, TreePid> holders_;   ///< process of each compute state

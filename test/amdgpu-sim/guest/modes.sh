@@ -782,6 +782,25 @@ mode_no_engine() {
     without_engine
 }
 
+# Requires images to name the driver, and a restore by the other kind of driver to fail before anything is made: AMD's
+# driver and that of Linux have different records in their private data.
+mode_drivers() {
+    for parameters in dkms=0 dkms=1; do
+        reload_simulator $parameters
+        start
+        dump_well "images-$parameters"
+        reload_simulator dkms=$((1 - ${parameters#dkms=}))
+        refused_restore "images-$parameters" "the compute state is of .*, and here is .*different forms"
+        reload_simulator $parameters
+        restore_well "images-$parameters" "restore-$parameters"
+        still_works "the restore by $parameters"
+        verify
+        rm -f "$dir/ready" "$dir/alive"
+    done
+    grep -q "Error.*is of AMD's driver 6.16.13 on Linux .*, and here is the driver of Linux" "$dir/restore-refused.log" ||
+        fail "the log doesn't name the drivers: $(errors "$dir/restore-refused.log")"
+}
+
 # The GPUs have no rings for programs (amdgpu.user_queue=2): the processor copies where it can.
 mode_no_rings() {
     reload_simulator kernel_rings=0

@@ -15,15 +15,16 @@
 #include "kfd.h"
 
 #define PRIVATE_MAGIC 0x6b66642d73696d31ull /* "kfd-sim1" */
+#define PRIVATE_VERSION 1u                  /* KFD_CRIU_PRIV_VERSION of kfd_priv.h: 1 in both drivers */
 #define PRIVATE_MAX (64u << 20)
 
 enum { OBJECT_QUEUE = 1, OBJECT_EVENT = 2, OBJECT_RANGE = 3 };
 
 struct private_head {
+    u32 version, xnack; /* kfd_criu_process_priv_data of kfd_priv.h (Linux 6.1) */
     u64 magic;
     u64 event_page_handle;
-    u32 xnack;
-    u32 checksum; /* of all bytes, with this field as 0 */
+    u32 checksum, reserved; /* of all bytes, with this field as 0 */
 };
 
 struct private_device {
@@ -36,6 +37,16 @@ struct private_bo {
     u32 mapped[SIM_MAX_GPUS]; /* user ids; 0: none */
     u32 reserved;
 };
+
+/* Fields that each buffer's record has in addition in AMD's driver (kfd_criu_bo_priv_data, DKMS of 2026). */
+struct private_bo_dkms {
+    u32 ipc_flags, is_imported;
+    u32 ipc_share_handle[4];
+};
+
+static size_t bo_size(void) {
+    return sizeof(struct private_bo) + (sim_dkms ? sizeof(struct private_bo_dkms) : 0);
+}
 
 struct private_queue {
     u32 type, reserved;
@@ -87,10 +98,10 @@ static void describe(const struct counts* counts, u32 devices, struct kfd_ioctl_
     arguments->num_devices = devices;
     arguments->num_bos = counts->bos;
     arguments->num_objects = counts->queues + counts->events + counts->ranges;
-    arguments->priv_data_size =
-        sizeof(struct private_head) + devices * sizeof(struct private_device) +
-        counts->bos * sizeof(struct private_bo) + counts->queues * sizeof(struct private_queue) +
-        counts->events * sizeof(struct private_event) + counts->ranges * sizeof(struct private_range);
+    arguments->priv_data_size = sizeof(struct private_head) + devices * sizeof(struct private_device) +
+                                counts->bos * bo_size() + counts->queues * sizeof(struct private_queue) +
+                                counts->events * sizeof(struct private_event) +
+                                counts->ranges * sizeof(struct private_range);
 }
 
 /* Stops the queues until UNPAUSE. */
@@ -218,7 +229,7 @@ static int save_bos(struct sim_process* process, struct kfd_criu_bo_bucket* buck
                     private->mapped[used++] = process->pdds[i].user_gpu_id;
                 }
             }
-            private++;
+            private = (void*)private + bo_size();
         }
     }
     return 0;
@@ -248,6 +259,7 @@ static long checkpoint(struct sim_process* process, struct kfd_ioctl_criu_args* 
         result = -ENOMEM;
         goto done;
     }
+    head->version = PRIVATE_VERSION;
     head->magic = PRIVATE_MAGIC;
     head->event_page_handle = process->event_page_handle;
     head->xnack = process->xnack;
@@ -259,7 +271,7 @@ static long checkpoint(struct sim_process* process, struct kfd_ioctl_criu_args* 
             devices[at++].actual_gpu_id = process->pdds[i].gpu->properties.gpu_id;
         }
     }
-    save_objects(process, (struct private_bo*)(private_device + count_devices) + counts.bos);
+    save_objects(process, (void*)(private_device + count_devices) + counts.bos * bo_size());
     result = save_bos(process, buckets, (struct private_bo*)(private_device + count_devices));
     if (result) {
         goto done;
@@ -374,7 +386,7 @@ static int restore_bos(struct sim_process* process, const struct kfd_ioctl_criu_
         return PTR_ERR(buckets);
     }
     for (i = 0; i < arguments->num_bos && !result; i++) {
-        result = restore_bo(process, &buckets[i], &private[i]);
+        result = restore_bo(process, &buckets[i], (const void*)private + i * bo_size());
     }
     if (!result && copy_to_user(u64_to_user_ptr(arguments->bos), buckets, bytes)) {
         result = -EFAULT;
@@ -436,12 +448,12 @@ static long restore_object(struct sim_process* process, const void* at, u64 left
 static long restore_all(struct sim_process* process, const struct kfd_ioctl_criu_args* arguments,
                         struct private_head* head) {
     u64 fixed = sizeof(*head) + (u64)arguments->num_devices * sizeof(struct private_device) +
-                (u64)arguments->num_bos * sizeof(struct private_bo);
+                (u64)arguments->num_bos * bo_size();
     u32 checksum, i;
     u64 at = fixed;
     long result;
 
-    if (arguments->priv_data_size < fixed || head->magic != PRIVATE_MAGIC) {
+    if (arguments->priv_data_size < fixed || head->version != PRIVATE_VERSION || head->magic != PRIVATE_MAGIC) {
         return -EINVAL;
     }
     result = restore_devices(process, arguments);

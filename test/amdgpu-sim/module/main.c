@@ -64,6 +64,18 @@ MODULE_PARM_DESC(sdma_plain_counts, "copy packets count bytes on every family, n
 unsigned int sim_bandwidth;
 module_param_named(bandwidth, sim_bandwidth, uint, 0644);
 MODULE_PARM_DESC(bandwidth, "of each GPU's link in MiB/s, 0: as fast as it goes");
+/*
+ * AMD's driver has a module version, and other records of buffers in private data. The driver of Linux has none.
+ */
+bool sim_dkms;
+module_param_named(dkms, sim_dkms, bool, 0444);
+MODULE_PARM_DESC(dkms, "AMD's driver (DKMS) instead of that of Linux");
+
+static ssize_t version_show(struct module_attribute* attribute, struct module_kobject* module, char* buffer) {
+    return sysfs_emit(buffer, "6.16.13\n");
+}
+static struct module_attribute version_file = __ATTR(version, 0444, version_show, NULL);
+
 bool sim_kernel_rings = true;
 module_param_named(kernel_rings, sim_kernel_rings, bool, 0444);
 MODULE_PARM_DESC(kernel_rings, "programs may submit to the rings of the SDMA engines; not with amdgpu.user_queue=2");
@@ -209,6 +221,12 @@ static int __init start(void) {
         }
     }
     sim_gpu_count = gpus;
+    if (sim_dkms) {
+        result = sysfs_create_file(&THIS_MODULE->mkobj.kobj, &version_file.attr);
+        if (result) {
+            goto failed;
+        }
+    }
     result = sim_points_init();
     if (result) {
         goto failed;
@@ -228,6 +246,9 @@ failed:
 }
 
 static void __exit stop(void) {
+    if (sim_dkms) {
+        sysfs_remove_file(&THIS_MODULE->mkobj.kobj, &version_file.attr);
+    }
     sim_kfd_exit();
     sim_points_exit();
     remove_devices();

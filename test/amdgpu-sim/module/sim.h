@@ -70,6 +70,7 @@ extern bool sim_plain_counts;
 extern unsigned int sim_bandwidth;
 extern bool sim_keep_vram;
 extern bool sim_kernel_rings;
+extern bool sim_dkms;
 extern unsigned int sim_split_ranges;
 struct sim_gpu* sim_gpu_by_id(u32 gpu_id);
 bool sim_gpu_allowed(const struct sim_gpu* gpu);

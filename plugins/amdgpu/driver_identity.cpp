@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/driver_identity.hpp"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+
+#include <fstream>
+
+#include "criu/base/error.hpp"
+#include "criu/image/arena.hpp"
+#include "plugins/amdgpu/kfd.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+constexpr const char* kRocmVersion = "/opt/rocm/.info/version";
+
+std::string firstLineOf(const std::string& path) {
+    std::string line;
+    std::ifstream file(path);
+    std::getline(file, line);
+    return line;
+}
+
+std::string textOf(const char* text) {
+    return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+std::string DriverIdentity::describe() const {
+    std::string text = driver.empty() ? fmt::format("the driver of Linux {}", kernel)
+                                      : fmt::format("AMD's driver {} on Linux {}", driver, kernel);
+    text += fmt::format(", interface 1.{}", interface);
+    if (!rocm.empty())
+        text += fmt::format(", ROCm {}", rocm);
+    return text;
+}
+
+DriverIdentity runningDriver(Kernel& kernel, const Topology& topology) {
+    DriverIdentity found;
+    const UniqueFd kfd = kernel.open(kKfdPath, O_RDONLY);
+    found.interface = Kfd(kernel, kfd.get()).minorVersion();
+    utsname system{};
+    sys(::uname(&system), "ask for the kernel's version");
+    found.kernel = system.release;
+    found.rocm = firstLineOf(kRocmVersion);
+    // Only AMD's driver has a module version.
+    for (const Node* const gpu : topology.gpus())
+        if (gpu->hasRenderNode() && found.driver.empty())
+            found.driver = firstLineOf(
+                fmt::format("/sys/dev/char/{}:{}/device/driver/module/version", kDrmMajor, gpu->renderMinor));
+    return found;
+}
+
+std::optional<DriverIdentity> driverOf(const CriuKfd& image) {
+    if (image.driver == nullptr)
+        return std::nullopt;
+    return DriverIdentity{image.driver, image.kfd_interface, textOf(image.kernel), textOf(image.rocm)};
+}
+
+void writeDriver(const DriverIdentity& driver, CriuKfd& image, Arena& arena) {
+    image.driver = arena.string(driver.driver);
+    image.has_kfd_interface = 1;
+    image.kfd_interface = driver.interface;
+    image.kernel = arena.string(driver.kernel);
+    if (!driver.rocm.empty())
+        image.rocm = arena.string(driver.rocm);
+}
+
+void requireSameLayout(const DriverIdentity& images, const DriverIdentity& here) {
+    if (images.driver.empty() == here.driver.empty())
+        return;
+    Error error(0, fmt::format("the compute state is of {}, and here is {}: they store it in different forms",
+                               images.describe(), here.describe()));
+    error.addHint(here.driver.empty() ? "load AMD's driver (amdgpu-dkms) here, or dump with the driver of Linux"
+                                      : "load the driver of Linux here, or dump with AMD's driver (amdgpu-dkms)");
+    throw error;
+}
+
+}  // namespace criu::amdgpu

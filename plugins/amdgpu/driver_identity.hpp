@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/topology.hpp"
+
+namespace criu {
+class Arena;
+}
+
+namespace criu::amdgpu {
+
+/// The compute driver of a machine. Its private data has a layout of its own: AMD's driver (DKMS) has longer records of
+/// buffers than that of Linux, with the same version number (kfd_criu_bo_priv_data of kfd_priv.h).
+struct DriverIdentity {
+    std::string driver;           ///< version of AMD's driver; empty: that of Linux
+    std::uint32_t interface = 0;  ///< N of the interface version 1.N
+    std::string kernel;
+    std::string rocm;  ///< empty: unknown
+
+    /// Returns a text such as "the driver of Linux 6.18.3, interface 1.18".
+    [[nodiscard]] std::string describe() const;
+};
+
+/// Reads the identity of the running driver. `topology` names a GPU's render node.
+[[nodiscard]] DriverIdentity runningDriver(Kernel& kernel, const Topology& topology);
+/// Returns what the images say. Nothing for images without it, as those of CRIU 4.2.
+[[nodiscard]] std::optional<DriverIdentity> driverOf(const CriuKfd& image);
+void writeDriver(const DriverIdentity& driver, CriuKfd& image, Arena& arena);
+
+/// Throws Error unless the running driver has the layout of the images' private data.
+void requireSameLayout(const DriverIdentity& images, const DriverIdentity& here);
+
+}  // namespace criu::amdgpu
