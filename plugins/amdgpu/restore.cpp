@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "criu/base/stop_request.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/proc/scan.hpp"
@@ -23,6 +24,9 @@ namespace {
 UniqueFd restoredCopyOf(int fd) {
     return UniqueFd(sys(::fcntl(fd, F_DUPFD_CLOEXEC, 0), "copy descriptor {}", fd));
 }
+
+/// Patience for queues to start, without --timeout.
+constexpr std::chrono::seconds kResumePatience{10};
 
 /// Removes double slashes of paths, as in "//dev/dri/renderD128".
 std::string simplified(std::string_view path) {
@@ -456,8 +460,16 @@ void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
         return;
     if (!masterKfd_)
         masterKfd_ = kernel_.open(kKfdPath, O_RDWR);
+    watch_.add(HostPid(process.pid()));
     if (!Kfd(kernel_, masterKfd_.get()).resume(HostPid(process.pid())) && plan_.pids().contains(pid))
         fail("the driver doesn't know of the process' compute state");
+}
+
+void AmdgpuRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
+    DeviceRestore::resumeAll(processes);
+    const std::chrono::seconds patience = context_.options.timeout;
+    watch_.await(patience.count() != 0 ? patience : kResumePatience, context_.log,
+                 [this] { context_.stop.throwIfRequested(); });
 }
 
 /// Releases descriptors, since criu may remain until the root ends.

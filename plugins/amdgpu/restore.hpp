@@ -16,6 +16,7 @@
 #include "plugins/amdgpu/object_table.hpp"
 #include "plugins/amdgpu/restore_contents.hpp"
 #include "plugins/amdgpu/restore_plan.hpp"
+#include "plugins/amdgpu/resume_watch.hpp"
 
 namespace criu::amdgpu {
 
@@ -47,6 +48,7 @@ public:
     void complete(FileId id, files::PlacedFiles& files) override;
     std::optional<device::Relocated> relocate(const device::DeviceMapping& mapping) override;
     void resume(compel::FrozenProcess& process, TreePid pid) override;
+    void resumeAll(std::span<const device::ResumedProcess> processes) override;
     void finish() noexcept override;
 
 private:
@@ -91,6 +93,7 @@ private:
     std::optional<NumberTable> mmapOffsets_;  ///< offsets of render nodes' buffers; 0: not mappable
     RestoreContents contents_;
     UniqueFd masterKfd_;
+    ResumeWatch watch_;
     bool mapsByUserIds_ = false;  ///< /dev/kfd maps by the ids that processes use, see MmapIds
 
     /// State of the current process.

@@ -29,6 +29,7 @@ CRIU_MODES = {
     "pre_dumped": ["kfd_processes"],
     "runtime_files": ["kfd_events"],
     "no_engine": ["kfd_memory", "kfd_processes", "render_buffers"],
+    "resumed_late": ["kfd_queues"],
     "drivers": ["kfd_memory"],
     "no_rings": ["kfd_processes", "kfd_memory"],
     "old_family": ["kfd_memory", "render_buffers"],

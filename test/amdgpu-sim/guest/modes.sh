@@ -782,6 +782,30 @@ mode_no_engine() {
     without_engine
 }
 
+# The driver starts queues some time after RESUME: a restore must wait for them. If they never start, it must warn for
+# each GPU.
+mode_resumed_late() {
+    start
+    dump_well images
+    echo 1500 >/sys/module/amdgpu_sim/parameters/resume_delay
+    restore_well images restore
+    for file in /sys/class/kfd/kfd/proc/"$pid"/stats_*/evicted_ms; do
+        [ "$(cat "$file")" != 0 ] || fail "the restore ended before the queues ran: $file"
+    done
+    ! grep -q "Warn.*don't run" "$dir/restore.log" || fail "a restore that waited warns: $(grep Warn "$dir/restore.log")"
+    still_works "the restore with late queues"
+    dump_well images-2
+    echo -1 >/sys/module/amdgpu_sim/parameters/resume_delay
+    restore_well images-2 restore-2 --timeout 2
+    echo 0 >/sys/module/amdgpu_sim/parameters/resume_delay
+    [ "$(grep -c "Warn.*process $pid: its queues on GPU [0-9]* don't run 2 seconds after RESUME" "$dir/restore-2.log")" = 2 ] ||
+        fail "the log doesn't tell which queues don't run: $(grep Warn "$dir/restore-2.log")"
+    end_program
+    restore_well images-2 restore-3
+    still_works "the last restore"
+    verify
+}
+
 # Requires images to name the driver, and a restore by the other kind of driver to fail before anything is made: AMD's
 # driver and that of Linux have different records in their private data.
 mode_drivers() {

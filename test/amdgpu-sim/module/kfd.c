@@ -335,10 +335,15 @@ int sim_kfd_init(void) {
         result = PTR_ERR(device);
         goto no_node;
     }
-    result = sim_topology_init(&device->kobj);
+    result = -ENOMEM;
+    sim_proc_folder = kobject_create_and_add("proc", &device->kobj);
+    if (sim_proc_folder) {
+        result = sim_topology_init(&device->kobj);
+    }
     if (!result) {
         return 0;
     }
+    kobject_put(sim_proc_folder);
     device_destroy(class, MKDEV(major, 0));
 no_node:
     class_destroy(class);
@@ -351,6 +356,7 @@ no_device:
 
 void sim_kfd_exit(void) {
     sim_topology_exit();
+    kobject_put(sim_proc_folder);
     device_destroy(class, MKDEV(major, 0));
     class_destroy(class);
     unregister_chrdev(major, "kfd");

@@ -37,6 +37,10 @@ struct sim_pdd {
     struct idr allocations;
     void* doorbells;
     DECLARE_BITMAP(doorbells_used, SIM_DOORBELLS);
+    struct kobject* stats; /* folder in sysfs */
+    struct kobj_attribute evicted_file;
+    u64 evicted_since;  /* jiffies, 0 without an address space at that time */
+    atomic64_t evicted; /* jiffies for which the queues stood still, updated when they start */
 };
 
 struct sim_allocation {
@@ -102,6 +106,8 @@ struct sim_process {
     spinlock_t user_lock; /* taken in notifiers, so no other lock is taken inside */
     struct list_head user_memory;
     struct work_struct user_changed;
+    struct delayed_work resume;
+    struct kobject* folder; /* folder in sysfs */
 };
 
 /* kfd_process.c */
@@ -117,6 +123,8 @@ struct sim_process* sim_process_second(void);
 void sim_evict_all(unsigned int milliseconds);
 unsigned int sim_pdd_count(const struct sim_process* process);
 void sim_process_look_up_again(struct sim_process* process);
+void sim_process_resume_later(struct sim_process* process, unsigned int milliseconds);
+extern struct kobject* sim_proc_folder;
 
 /* kfd_notifier.c */
 int sim_memory_changes(struct mmu_notifier* notifier, const struct mmu_notifier_range* range);

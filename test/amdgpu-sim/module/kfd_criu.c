@@ -520,8 +520,9 @@ static long resume(const struct kfd_ioctl_criu_args* arguments) {
     result = target->awaits_resume ? 0 : -EINVAL;
     if (target->awaits_resume) {
         target->awaits_resume = false;
-        sim_look_up_user_memory(target);
-        sim_queues_resume(target);
+        if (READ_ONCE(sim_resume_delay) >= 0) {
+            sim_process_resume_later(target, READ_ONCE(sim_resume_delay));
+        }
     }
     mutex_unlock(&target->lock);
     sim_process_put(target);

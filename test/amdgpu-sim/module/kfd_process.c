@@ -15,6 +15,59 @@
 static LIST_HEAD(processes);
 static DEFINE_MUTEX(processes_lock);
 static struct workqueue_struct* releases;
+struct kobject* sim_proc_folder;
+
+/*
+ * /sys/class/kfd/kfd/proc/PID/stats_GPU/evicted_ms: kfd_create_process_sysfs() and kfd_procfs_add_sysfs_stats() of
+ * kfd_process.c (Linux 6.1).
+ */
+static ssize_t evicted_show(struct kobject* kobject, struct kobj_attribute* attribute, char* buffer) {
+    struct sim_pdd* pdd = container_of(attribute, struct sim_pdd, evicted_file);
+
+    return sysfs_emit(buffer, "%llu\n", jiffies64_to_msecs(atomic64_read(&pdd->evicted)));
+}
+
+static void remove_folder(struct sim_process* process) {
+    unsigned int i;
+
+    for (i = 0; i < sim_gpu_count; i++) {
+        kobject_put(process->pdds[i].stats);
+        process->pdds[i].stats = NULL;
+    }
+    kobject_put(process->folder);
+    process->folder = NULL;
+}
+
+/* The caller holds processes_lock. Does without the files if they can't be made. */
+static void make_folder(struct sim_process* process) {
+    struct sim_process* other;
+    char name[32];
+    unsigned int i;
+
+    list_for_each_entry(other, &processes, link) {
+        if (other->leader->pid == process->leader->pid) {
+            remove_folder(other); /* it has ended, and its release is about to run */
+        }
+    }
+    scnprintf(name, sizeof(name), "%d", process->leader->pid);
+    process->folder = kobject_create_and_add(name, sim_proc_folder);
+    for (i = 0; process->folder && i < sim_gpu_count; i++) {
+        struct sim_pdd* pdd = &process->pdds[i];
+
+        if (!pdd->present) {
+            continue;
+        }
+        scnprintf(name, sizeof(name), "stats_%u", pdd->gpu->properties.gpu_id);
+        pdd->stats = kobject_create_and_add(name, process->folder);
+        sysfs_attr_init(&pdd->evicted_file.attr);
+        pdd->evicted_file.attr.name = "evicted_ms";
+        pdd->evicted_file.attr.mode = 0444;
+        pdd->evicted_file.show = evicted_show;
+        if (pdd->stats && sysfs_create_file(pdd->stats, &pdd->evicted_file.attr)) {
+            pr_debug("amdgpu_sim: a process has no evicted_ms\n");
+        }
+    }
+}
 
 unsigned int sim_process_count(void) {
     unsigned int count = 0;
@@ -81,7 +134,11 @@ static void release(struct work_struct* work) {
     }
     mutex_unlock(&process->lock);
     mmu_notifier_unregister(&process->notifier, process->mm);
+    if (cancel_delayed_work_sync(&process->resume)) {
+        sim_process_put(process);
+    }
     mutex_lock(&processes_lock);
+    remove_folder(process);
     list_del(&process->link);
     mutex_unlock(&processes_lock);
     sim_process_put(process);
@@ -102,6 +159,29 @@ static void address_space_ends(struct mmu_notifier* notifier, struct mm_struct* 
 static const struct mmu_notifier_ops notifier_operations = {.release = address_space_ends,
                                                             .invalidate_range_start = sim_memory_changes};
 
+/*
+ * RESUME only schedules work, which looks up memory of the process and starts the queues:
+ * amdgpu_amdkfd_criu_resume() of amdgpu_amdkfd_gpuvm.c (Linux 6.1).
+ */
+static void resume(struct work_struct* work) {
+    struct sim_process* process = container_of(to_delayed_work(work), struct sim_process, resume);
+
+    mutex_lock(&process->lock);
+    if (!READ_ONCE(process->ending)) {
+        sim_look_up_user_memory(process);
+        sim_queues_resume(process);
+    }
+    mutex_unlock(&process->lock);
+    sim_process_put(process);
+}
+
+void sim_process_resume_later(struct sim_process* process, unsigned int milliseconds) {
+    kref_get(&process->references);
+    if (!queue_delayed_work(system_wq, &process->resume, msecs_to_jiffies(milliseconds))) {
+        sim_process_put(process);
+    }
+}
+
 static struct sim_process* process_create(void) {
     struct sim_process* process = kzalloc(sizeof(*process), GFP_KERNEL);
     unsigned int i;
@@ -115,6 +195,7 @@ static struct sim_process* process_create(void) {
     mutex_init(&process->range_lock);
     INIT_LIST_HEAD(&process->ranges);
     INIT_WORK(&process->release, release);
+    INIT_DELAYED_WORK(&process->resume, resume);
     INIT_WORK(&process->user_changed, sim_look_up_again);
     INIT_LIST_HEAD(&process->user_memory);
     spin_lock_init(&process->user_lock);
@@ -170,6 +251,11 @@ struct sim_process* sim_process_open(void) {
         }
     }
     process = process_create();
+    if (!IS_ERR(process)) {
+        list_del(&process->link);
+        make_folder(process);
+        list_add(&process->link, &processes);
+    }
 found:
     if (!IS_ERR(process)) {
         kref_get(&process->references);

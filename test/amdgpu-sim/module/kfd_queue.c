@@ -435,7 +435,13 @@ void sim_queues_evict(struct sim_process* process) {
     struct sim_queue* queue;
     int id;
 
-    process->evictions++;
+    if (process->evictions++ == 0) {
+        unsigned int i;
+
+        for (i = 0; i < sim_gpu_count; i++) {
+            process->pdds[i].evicted_since = process->pdds[i].vm ? get_jiffies_64() : 0;
+        }
+    }
     idr_for_each_entry(&process->queues, queue, id) {
         mutex_lock(&queue->lock);
         if (queue->arguments.queue_type != KFD_IOC_QUEUE_TYPE_COMPUTE_AQL) {
@@ -455,7 +461,16 @@ void sim_queues_resume(struct sim_process* process) {
     if (!process->evictions) {
         return;
     }
-    process->evictions--;
+    if (--process->evictions == 0) {
+        unsigned int i;
+
+        /* restore_process_queues_cpsch() of kfd_device_queue_manager.c (Linux 6.1) */
+        for (i = 0; i < sim_gpu_count; i++) {
+            if (process->pdds[i].vm) {
+                atomic64_add(get_jiffies_64() - process->pdds[i].evicted_since, &process->pdds[i].evicted);
+            }
+        }
+    }
     idr_for_each_entry(&process->queues, queue, id) {
         mutex_lock(&queue->lock);
         queue->evictions--;

@@ -76,6 +76,9 @@ static ssize_t version_show(struct module_attribute* attribute, struct module_ko
 }
 static struct module_attribute version_file = __ATTR(version, 0444, version_show, NULL);
 
+int sim_resume_delay;
+module_param_named(resume_delay, sim_resume_delay, int, 0644);
+MODULE_PARM_DESC(resume_delay, "milliseconds from RESUME to the start of queues; -1: they never start");
 bool sim_kernel_rings = true;
 module_param_named(kernel_rings, sim_kernel_rings, bool, 0444);
 MODULE_PARM_DESC(kernel_rings, "programs may submit to the rings of the SDMA engines; not with amdgpu.user_queue=2");

@@ -71,6 +71,7 @@ extern unsigned int sim_bandwidth;
 extern bool sim_keep_vram;
 extern bool sim_kernel_rings;
 extern bool sim_dkms;
+extern int sim_resume_delay;
 extern unsigned int sim_split_ranges;
 struct sim_gpu* sim_gpu_by_id(u32 gpu_id);
 bool sim_gpu_allowed(const struct sim_gpu* gpu);
