@@ -73,6 +73,10 @@ FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 OTHER_REFUSES = ["kfd_memory", "render_buffers"]
 
+# Contents larger than all of CRIU 4.2's buffers, which its parallel restore reads (one GPU only, see defect 2), and
+# several GPUs, whose contents each have a file.
+EXCHANGED_BULK = [("to_other", "kfd_bulk", "1 1 300 1"), ("from_other", "kfd_bulk", "1 1 300 1"), ("from_other", "kfd_bulk", "2 2 40 4")]
+
 # The arguments are processes, GPUs of each, MiB on each GPU, MiB of other memory.
 BULK = [("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4"), ("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"),
         ("no_engine", "kfd_bulk", "1 1 5 1"), ("no_engine", "kfd_bulk", "1 1 65 1"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
@@ -136,6 +140,7 @@ def all_cases(with_criu, with_other):
         cases += [("to_other", program, "") for program in TO_OTHER]
         cases += [("other_refuses", program, "") for program in OTHER_REFUSES]
         cases += [("from_other", program, "") for program in FROM_OTHER]
+        cases += EXCHANGED_BULK
     return cases + PLAIN
 
 
