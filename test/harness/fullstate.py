@@ -153,7 +153,7 @@ def picture(root, probe):
 
 
 def differences(before, after, ignored=()):
-    """As procstate.differences(), less what is explained."""
+    """As procstate.differences(), without differences in EXPLAINED."""
     before, after = dict(before), dict(after)
     for pid in before.keys() & after.keys():
         before[pid], after[pid] = _without_calls(before[pid], after[pid])
@@ -275,7 +275,7 @@ def _covered(lines):
 
 
 def _mounts(pid):
-    """What is mounted where, on which other, without the kernel's numbers."""
+    """Returns each mount with its place and parent, without ids of the kernel."""
     lines = _mountinfo(pid)
     # Mounts that criu's namespace covers as well aren't dumped (see Documentation/mounts.md).
     hidden = {words[0] for words in _covered(lines)} if _covered(_mountinfo("self")) else set()
