@@ -13,7 +13,7 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr const char* kRocmVersion = "/opt/rocm/.info/version";
+constexpr const char* kRocm = "/opt/rocm";  // where AMD's packages install it
 
 std::string firstLineOf(const std::string& path) {
     std::string line;
@@ -44,7 +44,7 @@ DriverIdentity runningDriver(Kernel& kernel, const Topology& topology) {
     utsname system{};
     sys(::uname(&system), "ask for the kernel's version");
     found.kernel = system.release;
-    found.rocm = firstLineOf(kRocmVersion);
+    found.rocm = firstLineOf(fmt::format("{}/.info/version", kRocm));
     // Only AMD's driver has a module version.
     for (const Node* const gpu : topology.gpus())
         if (gpu->hasRenderNode() && found.driver.empty())

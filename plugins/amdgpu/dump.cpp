@@ -243,14 +243,16 @@ void AmdgpuDump::dumpLate(HostPid) {
 void AmdgpuDump::useMappedOffsets(const Topology& topology) {
     std::optional<MmapIds> ids;
     for (DumpedProcess& process : tree_.processes) {
-        if (!hasOtherIds(process.state.devices))
+        const std::vector<uapi::KfdBuffer>& all = process.state.buffers;
+        if (!hasOtherIds(process.state.devices) ||
+            std::none_of(all.begin(), all.end(), [](const uapi::KfdBuffer& one) { return isMappedByKfd(one.flags); }))
             continue;
         if (!ids)
             ids = findMmapIds(kernel_, topology, process.state.privateData);
         if (*ids != MmapIds::User)
             return;
         for (uapi::KfdBuffer& buffer : process.state.buffers)
-            if (isMappedByKfd(buffer))
+            if (isMappedByKfd(buffer.flags))
                 buffer.offset = withGpu(buffer.offset, buffer.gpuId);
     }
 }

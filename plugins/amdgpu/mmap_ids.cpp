@@ -73,8 +73,8 @@ MmapIds findMmapIds(Kernel& kernel, const Topology& here, std::span<const std::b
     return found;
 }
 
-bool isMappedByKfd(const uapi::KfdBuffer& buffer) noexcept {
-    return (buffer.flags & (uapi::kKfdDoorbell | uapi::kKfdMmioRemap)) != 0;
+bool isMappedByKfd(std::uint32_t flags) noexcept {
+    return (flags & (uapi::kKfdDoorbell | uapi::kKfdMmioRemap)) != 0;
 }
 
 std::uint64_t withGpu(std::uint64_t offset, GpuId gpu) noexcept {

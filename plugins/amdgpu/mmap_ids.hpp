@@ -21,8 +21,8 @@ enum class MmapIds {
 /// RESTORE checks its version first.
 [[nodiscard]] MmapIds findMmapIds(Kernel& kernel, const Topology& here, std::span<const std::byte> privateData);
 
-/// True for buffers that are mapped by /dev/kfd: doorbells and registers.
-[[nodiscard]] bool isMappedByKfd(const uapi::KfdBuffer& buffer) noexcept;
+/// True for the flags of buffers that are mapped by /dev/kfd: doorbells and registers.
+[[nodiscard]] bool isMappedByKfd(std::uint32_t flags) noexcept;
 /// Returns the offset with another GPU id.
 [[nodiscard]] std::uint64_t withGpu(std::uint64_t offset, GpuId gpu) noexcept;
 /// True if the process uses other ids than the machine.

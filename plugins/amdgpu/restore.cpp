@@ -11,11 +11,11 @@
 
 #include "criu/base/stop_request.hpp"
 #include "criu/kernel/fd_store.hpp"
-#include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/proc/scan.hpp"
 #include "plugins/amdgpu/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/mmap_ids.hpp"
+#include "plugins/amdgpu/resume_watch.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
 
 namespace criu::amdgpu {
@@ -60,7 +60,8 @@ AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, std
     : kernel_(kernel),
       context_(context),
       plan_(kernel, context_, std::move(rules)),
-      contents_(kernel, context_, std::move(bufferLimit)) {}
+      contents_(kernel, context_, std::move(bufferLimit)),
+      watch_(std::make_shared<ResumeWatch>()) {}
 
 void AmdgpuRestore::prepare(files::FileRestore& files) {
     if (!plan_.prepare(files))
@@ -88,7 +89,10 @@ void AmdgpuRestore::visitGroups(const device::ProcessGroups& groups) {
         if (image->has_primary != 0)
             continue;
         const GpuMap& map = plan_.map(id);
-        if (std::all_of(map.begin(), map.end(), [](const auto& one) { return one.first == one.second; }))
+        const auto buffers = list(image->bo_entries, image->n_bo_entries);
+        if (std::all_of(map.begin(), map.end(), [](const auto& one) { return one.first == one.second; }) ||
+            std::none_of(buffers.begin(), buffers.end(),
+                         [](const KfdBoEntry* buffer) { return isMappedByKfd(buffer->alloc_flags); }))
             continue;
         mapsByUserIds_ = findMmapIds(kernel_, plan_.here(), bytesOf(image->priv_data)) == MmapIds::User;
         break;
@@ -231,7 +235,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         const uapi::KfdBuffer& buffer = state.buffers[at];
         const bool content = hasContent(entry);
         // RESTORE returns the machine's id (criu_restore_memory_of_gpu() of kfd_chardev.c, Linux 6.1 to 7.3).
-        const std::uint64_t offset = mapsByUserIds_ && isMappedByKfd(buffer)
+        const std::uint64_t offset = mapsByUserIds_ && isMappedByKfd(buffer.flags)
                                          ? withGpu(buffer.restoredOffset, entry.gpu_id)
                                          : buffer.restoredOffset;
         own().moved.push_back({true, content ? source.findGpu(entry.gpu_id)->renderMinor : 0, entry.offset, entry.size,
@@ -460,7 +464,7 @@ void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
         return;
     if (!masterKfd_)
         masterKfd_ = kernel_.open(kKfdPath, O_RDWR);
-    watch_.add(HostPid(process.pid()));
+    watch_->add(HostPid(process.pid()));
     if (!Kfd(kernel_, masterKfd_.get()).resume(HostPid(process.pid())) && plan_.pids().contains(pid))
         fail("the driver doesn't know of the process' compute state");
 }
@@ -468,8 +472,8 @@ void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
 void AmdgpuRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
     DeviceRestore::resumeAll(processes);
     const std::chrono::seconds patience = context_.options.timeout;
-    watch_.await(patience.count() != 0 ? patience : kResumePatience, context_.log,
-                 [this] { context_.stop.throwIfRequested(); });
+    watch_->await(patience.count() != 0 ? patience : kResumePatience, context_.log,
+                  [this] { context_.stop.throwIfRequested(); });
 }
 
 /// Releases descriptors, since criu may remain until the root ends.

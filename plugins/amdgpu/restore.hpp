@@ -16,9 +16,10 @@
 #include "plugins/amdgpu/object_table.hpp"
 #include "plugins/amdgpu/restore_contents.hpp"
 #include "plugins/amdgpu/restore_plan.hpp"
-#include "plugins/amdgpu/resume_watch.hpp"
 
 namespace criu::amdgpu {
+
+class ResumeWatch;
 
 /// Restore of images of AmdgpuDump and of CRIU 4.2's plugin. A plan exists before any process: the GPU for each GPU,
 /// and the owner and importers of each buffer. Each process creates its buffers, and the coordinator moves contents. No
@@ -92,8 +93,8 @@ private:
     std::optional<ObjectTable> renderFiles_;  ///< by number of the file
     std::optional<NumberTable> mmapOffsets_;  ///< offsets of render nodes' buffers; 0: not mappable
     RestoreContents contents_;
+    std::shared_ptr<ResumeWatch> watch_;
     UniqueFd masterKfd_;
-    ResumeWatch watch_;
     bool mapsByUserIds_ = false;  ///< /dev/kfd maps by the ids that processes use, see MmapIds
 
     /// State of the current process.

@@ -9,6 +9,7 @@
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "images/fdinfo.hpp"
+#include "plugins/amdgpu/driver_identity.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 
 namespace criu::amdgpu {
@@ -50,7 +51,7 @@ bool RestorePlan::prepare(files::FileRestore& files) {
         const ErrorContext context([&, &id = id] { return kfdImageName(id); });
         if (const auto driver = driverOf(*image)) {
             if (!driver_ && kernel_.device(kKfdPath) != 0)
-                driver_ = runningDriver(kernel_, here_);
+                driver_ = std::make_shared<const DriverIdentity>(runningDriver(kernel_, here_));
             if (driver_)
                 requireSameLayout(*driver, *driver_);
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -9,13 +10,14 @@
 
 #include "criu/device/subsystem.hpp"
 #include "criu/files/file_restore.hpp"
-#include "plugins/amdgpu/driver_identity.hpp"
 #include "plugins/amdgpu/kernel.hpp"
 #include "plugins/amdgpu/match.hpp"
 #include "plugins/amdgpu/restore_objects.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
 namespace criu::amdgpu {
+
+struct DriverIdentity;
 
 /// Plan of a restore, made before any process exists: the replacement of each GPU, the file that provides each address
 /// space, and the owner and importers of each buffer.
@@ -67,7 +69,7 @@ private:
     std::function<MatchRules()> rules_;
     RestoreImages images_;
     Topology here_;
-    std::optional<DriverIdentity> driver_;  ///< set if the images name theirs
+    std::shared_ptr<const DriverIdentity> driver_;  ///< set if the images name theirs
     std::map<FileId, Topology> sources_;
     std::map<FileId, GpuMap> maps_;
     std::map<FileId, TreePid> holders_;   ///< process of each compute state
