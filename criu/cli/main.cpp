@@ -20,7 +20,7 @@
 #include "criu/options/invocation.hpp"
 #include "criu/service/daemon.hpp"
 #include "criu/service/session.hpp"
-#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
 #include "plugins/amdgpu/subsystem.hpp"
 #include "plugins/cuda/driver.hpp"
 #include "plugins/cuda/subsystem.hpp"

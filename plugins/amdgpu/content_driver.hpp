@@ -2,7 +2,7 @@
 #pragma once
 
 #include "criu/device/content.hpp"
-#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
 
 namespace criu::amdgpu {
 

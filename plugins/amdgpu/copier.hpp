@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "criu/device/content.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
 #include "plugins/amdgpu/gpu.hpp"
-#include "plugins/amdgpu/kernel.hpp"
 
 namespace criu::amdgpu {
 

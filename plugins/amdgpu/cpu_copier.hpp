@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "criu/device/content.hpp"
-#include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/driver/drm.hpp"
 
 namespace criu::amdgpu {
 

@@ -15,7 +15,7 @@
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/status.hpp"
 #include "criu/model/options.hpp"
-#include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/driver/drm.hpp"
 #include "plugins/amdgpu/dump_buffers.hpp"
 #include "plugins/amdgpu/dump_contents.hpp"
 #include "plugins/amdgpu/dump_images.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
-#include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/driver/drm.hpp"
 
 namespace criu::amdgpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "criu/image/arena.hpp"
-#include "plugins/amdgpu/driver_identity.hpp"
+#include "plugins/amdgpu/driver/driver_identity.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/shared_memory.hpp"
 

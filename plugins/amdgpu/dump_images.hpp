@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "criu/device/subsystem.hpp"
-#include "plugins/amdgpu/driver_identity.hpp"
+#include "plugins/amdgpu/driver/driver_identity.hpp"
 #include "plugins/amdgpu/dump_objects.hpp"
 
 namespace criu::amdgpu {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-#include "plugins/amdgpu/drm.hpp"
-#include "plugins/amdgpu/kfd.hpp"
+#include "plugins/amdgpu/driver/drm.hpp"
+#include "plugins/amdgpu/driver/kfd.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
 /// State of the GPU drivers in a tree, as a dump collects it before writing images.

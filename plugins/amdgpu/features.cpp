@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "plugins/amdgpu/drm.hpp"
-#include "plugins/amdgpu/kfd.hpp"
+#include "plugins/amdgpu/driver/drm.hpp"
+#include "plugins/amdgpu/driver/kfd.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
 namespace criu::amdgpu {

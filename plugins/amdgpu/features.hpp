@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "criu/device/subsystem.hpp"
-#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
 
 namespace criu::amdgpu {
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
-#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
+#include "plugins/amdgpu/driver/uapi.hpp"
 #include "plugins/amdgpu/topology.hpp"
-#include "plugins/amdgpu/uapi.hpp"
 
 namespace criu::amdgpu {
 

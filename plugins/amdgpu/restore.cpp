@@ -12,7 +12,7 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/kernel/proc/scan.hpp"
-#include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/driver/drm.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 #include "plugins/amdgpu/mmap_ids.hpp"
 #include "plugins/amdgpu/resume_watch.hpp"

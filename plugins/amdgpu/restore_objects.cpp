@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "plugins/amdgpu/driver/uapi.hpp"
 #include "plugins/amdgpu/image_file.hpp"
-#include "plugins/amdgpu/uapi.hpp"
 
 namespace criu::amdgpu {
 namespace {

@@ -9,7 +9,7 @@
 #include "criu/base/machine.hpp"
 #include "criu/base/mapping.hpp"
 #include "images/fdinfo.hpp"
-#include "plugins/amdgpu/driver_identity.hpp"
+#include "plugins/amdgpu/driver/driver_identity.hpp"
 #include "plugins/amdgpu/image_file.hpp"
 
 namespace criu::amdgpu {

@@ -10,7 +10,7 @@
 
 #include "criu/device/subsystem.hpp"
 #include "criu/files/file_restore.hpp"
-#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
 #include "plugins/amdgpu/match.hpp"
 #include "plugins/amdgpu/restore_objects.hpp"
 #include "plugins/amdgpu/topology.hpp"

@@ -11,8 +11,8 @@
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
-#include "plugins/amdgpu/kernel.hpp"
-#include "plugins/amdgpu/kfd.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
+#include "plugins/amdgpu/driver/kfd.hpp"
 
 namespace criu::amdgpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "criu/device/subsystem.hpp"
-#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
 
 namespace criu::amdgpu {
 

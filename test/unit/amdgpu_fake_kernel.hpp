@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "criu/base/error.hpp"
-#include "plugins/amdgpu/kernel.hpp"
-#include "plugins/amdgpu/uapi.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
+#include "plugins/amdgpu/driver/uapi.hpp"
 
 namespace criu::amdgpu::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "plugins/amdgpu/drm.hpp"
+#include "plugins/amdgpu/driver/drm.hpp"
 
 #include <fcntl.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "plugins/amdgpu/libdrm_gpu.hpp"
+#include "plugins/amdgpu/driver/libdrm_gpu.hpp"
 
 #include <amdgpu.h>
 #include <amdgpu_drm.h>

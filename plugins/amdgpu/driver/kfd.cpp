@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "plugins/amdgpu/kfd.hpp"
+#include "plugins/amdgpu/driver/kfd.hpp"
 
 namespace criu::amdgpu {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "plugins/amdgpu/driver_identity.hpp"
+#include "plugins/amdgpu/driver/driver_identity.hpp"
 
 #include <fcntl.h>
 #include <sys/utsname.h>
@@ -8,7 +8,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/image/arena.hpp"
-#include "plugins/amdgpu/kfd.hpp"
+#include "plugins/amdgpu/driver/kfd.hpp"
 
 namespace criu::amdgpu {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugins/amdgpu/kernel.hpp"
-#include "plugins/amdgpu/uapi.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
+#include "plugins/amdgpu/driver/uapi.hpp"
 
 #include "criu/base/ids.hpp"
 

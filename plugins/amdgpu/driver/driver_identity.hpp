@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "plugins/amdgpu/driver/kernel.hpp"
 #include "plugins/amdgpu/image_file.hpp"
-#include "plugins/amdgpu/kernel.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
 namespace criu {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "plugins/amdgpu/libdrm_gpu.hpp"
+#include "plugins/amdgpu/driver/libdrm_gpu.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
 namespace criu::amdgpu {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/amdgpu/kernel.hpp"
-#include "plugins/amdgpu/uapi.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
+#include "plugins/amdgpu/driver/uapi.hpp"
 
 namespace criu::amdgpu {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
-#include "plugins/amdgpu/kernel.hpp"
+#include "plugins/amdgpu/driver/kernel.hpp"
+#include "plugins/amdgpu/driver/uapi.hpp"
 #include "plugins/amdgpu/topology.hpp"
-#include "plugins/amdgpu/uapi.hpp"
 
 namespace criu::amdgpu {
 

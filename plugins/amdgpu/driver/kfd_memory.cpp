@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "plugins/amdgpu/kfd_memory.hpp"
+#include "plugins/amdgpu/driver/kfd_memory.hpp"
 
 #include <fcntl.h>
 
