@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: not-in leave-running
 #include <sys/sem.h>
 
 #include "threads.hpp"
