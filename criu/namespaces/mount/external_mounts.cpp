@@ -1,12 +1,187 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/namespaces/mount/external_mounts.hpp"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/kernel/device_number.hpp"
+#include "criu/kernel/namespace_visit.hpp"
+#include "criu/namespaces/mount/seen_mounts.hpp"
 
 namespace criu::namespaces {
+namespace {
 
 using model::External;
 using model::ExternalType;
+
+/// Finds out for each mount whether criu's mount namespace has it, too.
+class MountOrigins {
+public:
+    MountOrigins(SeenMounts& mounts, const ExternalMounts& externals, Log& log)
+        : mounts_(mounts), externals_(externals), log_(log) {}
+
+    /// Does the work of markExternalMounts().
+    bool mark(const MountPlugins& plugins);
+
+private:
+    void makePartsWhole(const MountTree& outside, const MountPlugins& plugins);
+    void takeOutCovered(SeenMountSpace& space, const MountTree& outside) const;
+    bool matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const;
+
+    SeenMounts& mounts_;
+    const ExternalMounts& externals_;
+    Log& log_;
+};
+
+bool MountOrigins::mark(const MountPlugins& plugins) {
+    const MountTree outside = MountTree::fromKernel(mounts_.criusMounts(), {});
+    const MountPaths paths(outside);
+    std::map<std::uint32_t, std::vector<const Mount*>> reachable;
+    const bool automatic = mounts_.withCriu() || externals_.automatic();
+    if (automatic)
+        for (const Mount& mount : outside.all())
+            if (paths.isReachable(mount))
+                reachable[mount.device].push_back(&mount);
+    for (Mount* const each : mounts_.all()) {
+        Mount& mount = *each;
+        if (mount.isTop && !mounts_.withCriu())
+            continue;
+        // --external names mount points of the first process' namespace.
+        if (auto name = externals_.find(mount.mountPoint);
+            name && mounts_.spaces().front().mounts.find(mount.id) != nullptr) {
+            mount.externalName = std::move(name);
+            continue;
+        }
+        const dev_t device = kernel::deviceOf(mount.device);
+        const auto deviceName = externals_.findDevice(fmt::format("{}/{}", major(device), minor(device)));
+        if (deviceName && mount.kind.content == FsContent::Unknown && mount.isWhole()) {
+            mount.externalName = kFromDevice;
+            mount.source = fmt::format("dev[{}]", *deviceName);
+            mount.kind.code = FSTYPE__AUTO;
+            continue;
+        }
+        if (automatic && matchOutside(mount, paths, reachable[mount.device]))
+            mount.externalName = kFoundByItself;
+    }
+    if (mounts_.withCriu())
+        for (SeenMountSpace& space : mounts_.spaces())
+            takeOutCovered(space, outside);
+    makePartsWhole(outside, plugins);
+    return std::any_of(outside.all().begin(), outside.all().end(),
+                       [&](const Mount& mount) { return mounts_.isOnRoot(mount); });
+}
+
+/// Treats a directory of a file system in memory as the whole, if no mount shows more of it, as in sandboxes after
+/// pivot_root(2). No process can reach the rest. Offers such a mount to plugins first.
+void MountOrigins::makePartsWhole(const MountTree& outside, const MountPlugins& plugins) {
+    std::map<std::uint32_t, std::vector<Mount*>> parts;
+    for (Mount* const mount : mounts_.all())
+        parts[mount->device].push_back(mount);
+    for (const Mount& mount : outside.all())
+        parts.erase(mount.device);
+    for (auto& [device, mounts] : parts) {
+        const auto shortest = std::min_element(mounts.begin(), mounts.end(), [](const Mount* one, const Mount* other) {
+            return one->root.size() < other->root.size();
+        });
+        const std::string base = (*shortest)->root;
+        const auto isPart = [&](const Mount* mount) {
+            return mount->kind.content == FsContent::Files && !mount->externalName && !mounts_.isOnRoot(*mount) &&
+                   pathBelow(base, mount->root);
+        };
+        if ((*shortest)->isWhole() || (*shortest)->rootDeleted || !std::all_of(mounts.begin(), mounts.end(), isPart))
+            continue;
+        struct stat status {};
+        const std::map<int, UniqueFd> opened = mounts_.openAll({(*shortest)->id});
+        sys(::fstat(opened.at((*shortest)->id).get(), &status), "look at {}", (*shortest)->describe());
+        if (!S_ISDIR(status.st_mode))
+            continue;
+        if (!mounts_.isRoot(**shortest) && plugins((*shortest)->mountPoint, (*shortest)->id)) {
+            (*shortest)->ofPlugin = true;
+            continue;
+        }
+        log_.info("Of the file system of {} only {} can be reached: that is dumped as the whole",
+                  (*shortest)->describe(), base);
+        for (Mount* const mount : mounts)
+            mount->root = '/' + *pathBelow(base, mount->root);
+    }
+}
+
+/// Leaves out mounts that are covered in criu's namespace, too. If the kernel has locked the mounts for another user
+/// namespace, the tree can't reach them.
+void MountOrigins::takeOutCovered(SeenMountSpace& space, const MountTree& outside) const {
+    std::set<std::uint32_t> devices;
+    for (const Mount& mount : outside.all())
+        devices.insert(mount.device);
+    std::set<int> covered;
+    {
+        const MountPaths paths(space.mounts);
+        for (const Mount& mount : space.mounts.all())
+            if (!paths.isReachable(mount) && !mount.externalName && devices.contains(mount.device))
+                covered.insert(mount.id);
+    }
+    std::map<int, std::string> names;
+    for (const int id : covered)
+        names.emplace(id, space.mounts.find(id)->describe());
+    const std::set<int> out = space.takeOut(covered);
+    if (out.empty())
+        return;
+    if (kernel::foreignOwnerUserns(space.fd.get()))
+        log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number,
+                  out.size());
+    else  // the tree could unmount the covering mounts
+        log_.warn(
+            "{} mounts of mount namespace {} are covered, as they are outside, and aren't dumped: {} is one. After a "
+            "restore they aren't there when what covers them is taken off",
+            out.size(), space.number, names.at(*out.begin()));
+}
+
+/// Returns true if criu's namespace shows the same directory, and stores its path as the mount's source. `outside`:
+/// reachable mounts of the same file system there.
+bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const {
+    const Mount* best = nullptr;
+    std::string source;
+    for (const Mount* const other : outside) {
+        if (!other->covers(mount) || (best != nullptr && other->root.size() <= best->root.size()))
+            continue;
+        const std::string below = *pathBelow(other->root, mount.root);
+        // The restore creates a missing cgroup only after it looks up this source.
+        const bool ofGroups = mount.kind.code == FSTYPE__CGROUP || mount.kind.code == FSTYPE__CGROUP2;
+        const bool made = ofGroups && mount.shared == 0 && mount.master == 0;
+        if (isAboveRoot(below) || (made && !below.empty()))
+            continue;
+        std::string path = below.empty()
+                               ? other->mountPoint
+                               : fmt::format("{}/{}", other->mountPoint == "/" ? "" : other->mountPoint, below);
+        // Another mount may cover the path.
+        if (&paths.lookUp(path) != other)
+            continue;
+        best = other;
+        source = std::move(path);
+    }
+    if (best == nullptr || mount.rootDeleted)
+        return false;
+    // With the root in criu's namespace, mounts get criu's events anyway.
+    const bool together = mounts_.withCriu();
+    if (mount.shared != 0 && !together && !externals_.withSharing())
+        return false;
+    if (mount.master != 0 &&
+        ((!together && !externals_.withMasters()) || (mount.master != best->shared && mount.master != best->master)))
+        return false;
+    mount.sharedInsideOnly = mount.shared != 0 && mount.shared != best->shared;
+    mount.source = std::move(source);
+    log_.info("{} is {} outside", mount.describe(), mount.source);
+    return true;
+}
+
+}  // namespace
 
 std::optional<std::string> ExternalMounts::find(std::string_view key) const {
     for (const External& external : options_.externals)
@@ -45,6 +220,10 @@ bool ExternalMounts::withSharing() const {
 
 bool ExternalMounts::withMasters() const {
     return options_.externalMasters || automaticWith('m');
+}
+
+bool markExternalMounts(SeenMounts& mounts, const ExternalMounts& externals, const MountPlugins& plugins, Log& log) {
+    return MountOrigins(mounts, externals, log).mark(plugins);
 }
 
 }  // namespace criu::namespaces

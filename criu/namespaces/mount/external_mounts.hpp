@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "criu/model/options.hpp"
 
+namespace criu {
+class Log;
+}
+
 namespace criu::namespaces {
+
+class SeenMounts;
 
 /// External mounts: --external, --ext-mount-map.
 class ExternalMounts {
@@ -31,5 +38,12 @@ private:
 
     const model::Options& options_;
 };
+
+/// Offers a mount (mount point and id) to plugins; false if no plugin takes it.
+using MountPlugins = std::function<bool(const std::string&, int)>;
+
+/// Finds the mounts that a restore takes from outside of the tree, and marks them external. Leaves out mounts that the
+/// tree can't reach. Returns true if criu's namespace has a mount of the file system of the tree's root.
+bool markExternalMounts(SeenMounts& mounts, const ExternalMounts& externals, const MountPlugins& plugins, Log& log);
 
 }  // namespace criu::namespaces

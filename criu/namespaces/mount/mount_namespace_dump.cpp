@@ -40,10 +40,8 @@ public:
             with.log.warn("This kernel can't restore the mount namespace of the tree: that needs {} or newer",
                           kernel::kMountNamespacesSince);
         content_.emplace(with.options,
-                         besideCriu_ ? MountDump::FirstProcess::WithCriu : MountDump::FirstProcess::InItsOwn, seen,
+                         besideCriu_ ? SeenMounts::FirstProcess::WithCriu : SeenMounts::FirstProcess::InItsOwn, seen,
                          with.tree, with.log, with.takeMount);
-        content_->noteProcsOf(with.tree);
-        content_->noteNetworksOf(with.tree);
         with.surroundings.root = content_->treeRoot();
     }
 

@@ -111,6 +111,11 @@ std::optional<std::string> pathBelow(std::string_view base, std::string_view pat
     return std::string(path);
 }
 
+bool isAboveRoot(std::string_view path) {
+    path.remove_prefix(path.starts_with('/') ? 1 : 0);
+    return path == ".." || path.starts_with("../");
+}
+
 MountTree MountTree::fromKernel(const kernel::MountTable& table, std::span<const std::string> enabledFileSystems) {
     std::vector<Mount> mounts;
     for (const kernel::MountInfo& info : table.all()) {

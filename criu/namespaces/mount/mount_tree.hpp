@@ -96,6 +96,9 @@ struct Mount {
 /// Returns `path` relative to the directory `base`, without a leading slash; nothing if it isn't below `base`.
 [[nodiscard]] std::optional<std::string> pathBelow(std::string_view base, std::string_view path);
 
+/// True if a path relative to a cgroup namespace's root, or to another directory, begins with "..".
+[[nodiscard]] bool isAboveRoot(std::string_view path);
+
 class MountTree {
 public:
     static MountTree fromKernel(const kernel::MountTable& table, std::span<const std::string> enabledFileSystems);

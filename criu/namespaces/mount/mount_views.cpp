@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A proc file system shows the pid namespace of the process that mounted it.
+#include "criu/namespaces/mount/mount_views.hpp"
+
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,14 +20,18 @@
 #include "criu/base/log.hpp"
 #include "criu/base/names.hpp"
 #include "criu/kernel/device_number.hpp"
+#include "criu/kernel/mount_calls.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/nested_pids.hpp"
-#include "criu/namespaces/mount/mount_dump.hpp"
+#include "criu/namespaces/mount/seen_mounts.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/pid/nested_proc.hpp"
 
 namespace criu::namespaces {
 namespace {
+
+using kernel::NamespaceKind;
 
 std::uint32_t deviceOf(int fd) {
     struct stat status {};
@@ -75,11 +80,32 @@ void warnOfOther(const ProcSystem& system, Log& log) {
              system.root ? kNotTheTrees : kUnknown);
 }
 
+/// Returns the device of the sysfs that shows a process' network namespace; the kernel has one for each. Returns
+/// nothing if criu may not mount it.
+std::optional<std::uint32_t> deviceIn(const SeenProcess& process) {
+    const UniqueFd space = process.dir.open("ns/net", O_RDONLY);
+    std::optional<std::uint32_t> device;
+    kernel::runInThread([&] {
+        try {
+            sys(::setns(space.get(), CLONE_NEWNET), "enter the network namespace of {}", process.describe());
+            const UniqueFd mounted = kernel::mountFileSystem({"sysfs", "sysfs", "", 0});
+            struct stat status {};
+            sys(::fstat(mounted.get(), &status), "look at a sysfs");
+            device = kernel::kernelForm(status.st_dev);
+        } catch (const Error& error) {
+            if (error.code() != EPERM && error.code() != EACCES)
+                throw;
+        }
+    });
+    return device;
+}
+
 }  // namespace
 
-void MountDump::noteProcsOf(const SeenTree& tree) {
+files::TreeRoot::ProcMounts findProcMounts(SeenMounts& mounts, const SeenTree& tree, Log& log) {
+    files::TreeRoot::ProcMounts found;
     std::map<std::uint32_t, ProcSystem> systems;
-    for (const Space& space : spaces_) {
+    for (const SeenMountSpace& space : mounts.spaces()) {
         const MountPaths paths(space.mounts);
         for (const Mount& mount : space.mounts.all()) {
             if (mount.kind.code != FSTYPE__PROC || mount.externalName || !(mount.isWhole() || isOfProcess(mount.root)))
@@ -104,7 +130,7 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
         else if (!system.root && system.whole != nullptr)
             covered.insert(system.whole->id);
     }
-    for (auto& [id, fd] : openAll(covered))
+    for (auto& [id, fd] : mounts.openAll(covered))
         systems.at(deviceOf(fd.get())).root = std::move(fd);
 
     const SeenProcess& root = tree.root();
@@ -120,22 +146,22 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
         if (const model::NestedPidNs* const below = shown ? tree.nested.find(*shown) : nullptr; below != nullptr)
             firsts.emplace(device, model::NestedPids::firstOf(*below));
         else if (shown == ofRoot)
-            procs_.ofRoot.insert(device);
+            found.ofRoot.insert(device);
         else {
             others.insert(device);
             if (system.seen != nullptr)
-                warnOfOther(system, log_);
+                warnOfOther(system, log);
         }
     }
     // Adds criu's /proc: the tree may have files of it open without a mount of it.
     if (namespaceOf(crius.get(), ::getpid()) == ofRoot)
-        procs_.ofRoot.insert(criusDevice);
-    for (const Mount* const mount : all())
+        found.ofRoot.insert(criusDevice);
+    for (const Mount* const mount : mounts.all())
         if (others.contains(mount->device) && !mount->externalName && !mount->ofPlugin)
-            procs_.others.insert(mount->id);
+            found.others.insert(mount->id);
     if (tree.nested.empty())
-        return;
-    for (Mount* const mount : all()) {
+        return found;
+    for (Mount* const mount : mounts.all()) {
         if (mount->kind.code != FSTYPE__PROC || mount->externalName)
             continue;
         const auto system = systems.find(mount->device);
@@ -148,9 +174,48 @@ void MountDump::noteProcsOf(const SeenTree& tree) {
             mount->pidsOf = first->second;
     }
     std::vector<const MountTree*> trees;
-    for (const Space& space : spaces_)
+    for (const SeenMountSpace& space : mounts.spaces())
         trees.push_back(&space.mounts);
     requireExchangeable(trees);
+    return found;
+}
+
+std::map<std::uint32_t, HostPid> findSysfsNetworks(const SeenMounts& mounts, const SeenTree& tree, Log& log) {
+    std::map<std::uint32_t, HostPid> networks;
+    std::map<std::uint32_t, const Mount*> systems;  // value: a reachable mount; null if there is none
+    for (const SeenMountSpace& space : mounts.spaces()) {
+        const MountPaths paths(space.mounts);
+        for (const Mount& mount : space.mounts.all()) {
+            if (mount.kind.code != FSTYPE__SYSFS || mount.externalName || mount.ofPlugin)
+                continue;
+            const Mount*& seen = systems.emplace(mount.device, nullptr).first->second;
+            if (seen == nullptr && paths.isReachable(mount))
+                seen = &mount;
+        }
+    }
+    if (systems.empty())
+        return networks;
+    const auto ofRoot = tree.root().ids.of(NamespaceKind::Net);
+    std::set<std::uint32_t> looked;
+    std::set<std::uint32_t> known;
+    for (const SeenProcess& process : tree.processes) {
+        const auto inode = process.ids.of(NamespaceKind::Net);
+        if (!inode || !looked.insert(*inode).second)
+            continue;
+        const auto device = deviceIn(process);
+        if (!device)
+            return networks;
+        known.insert(*device);
+        if (inode != ofRoot)
+            networks.emplace(*device, process.pid);
+    }
+    for (const auto& [device, seen] : systems)
+        if (seen != nullptr && !known.contains(device))
+            log.warn(
+                "{} shows a network namespace that is none of the tree's; after a restore it will show that of "
+                "the tree's root",
+                seen->describe());
+    return networks;
 }
 
 }  // namespace criu::namespaces
