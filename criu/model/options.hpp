@@ -13,6 +13,8 @@
 
 namespace criu::model {
 
+enum class PageCodec : std::uint8_t;
+
 /// Parts of the CPU to compare between dump and restore. Values are those of the RPC field cpu_cap.
 enum class CpuCap : std::uint32_t {
     Fpu = 1,    ///< floating point state must be restorable
@@ -51,9 +53,6 @@ enum class CgroupMode : std::uint8_t {
 /// Method of the network lock. It drops packets of dumped connections from dump to restore, so that the kernel
 /// doesn't answer them.
 enum class NetworkLock : std::uint8_t { Iptables, Nftables, Skip };
-
-/// Codec of pages.
-enum class PageCodec : std::uint8_t { None, Lz4, Zstd };
 
 /// Method by which a pre-dump copies memory: vmsplice(2) in the task, or process_vm_readv(2) in criu.
 enum class PreDumpMode : std::uint8_t { Splice, Read };
@@ -210,8 +209,8 @@ struct Options {
     std::optional<std::string> streamFrom;      ///< --stream-from: "-", a descriptor number, or a path
     std::optional<std::uint64_t> streamMemory;  ///< --stream-memory: bytes; absent: half of the machine's memory
     bool allowUprobes = false;
-    std::optional<unsigned> pagesFiles;  ///< --pages-files: for each memory object; absent: criu chooses
-    PageCodec compress = PageCodec::None;
+    std::optional<unsigned> pagesFiles;        ///< --pages-files: for each memory object; absent: criu chooses
+    PageCodec compress{};                      ///< None or a codec of kPageCodecs
     std::uint64_t compressBlock = 256U << 10;  ///< bytes of a compressed block
     int compressLevel = 1;                     ///< see memory::Codec::load()
     std::optional<bool> checksum;              ///< absent: the dump writes none, and the restore compares existing ones

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "criu/model/page_codec.hpp"
 #include "criu/options/option_values.hpp"
 
 namespace criu::options {
@@ -98,7 +99,6 @@ void applyEnvironment(model::Options& options) {
 
 /// Throws Error for options that exclude --compress.
 static void requireCompressible(const model::Options& options) {
-    constexpr int kMostZstd = 19;
     if (options.compat)
         fail("--compress and --compat 4.2 exclude each other: CRIU 4.2 reads no compressed memory");
     if (options.pageServer)
@@ -107,8 +107,9 @@ static void requireCompressible(const model::Options& options) {
         fail("--compress and --track-mem exclude each other: others may build on these images");
     if (options.pagesFiles.value_or(1) > 1)
         fail("--compress and --pages-files exclude each other: compressed memory is in one file");
-    if (options.compress == model::PageCodec::Zstd && options.compressLevel > kMostZstd)
-        fail("--compress-level {} is more than zstd has: {}", options.compressLevel, kMostZstd);
+    const model::PageCodecInfo* const codec = model::findPageCodec(static_cast<std::uint32_t>(options.compress));
+    if (codec != nullptr && options.compressLevel > codec->mostLevel)
+        fail("--compress-level {} is more than {} has: {}", options.compressLevel, codec->name, codec->mostLevel);
 }
 
 /// Throws Error for options that exclude --background.

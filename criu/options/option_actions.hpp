@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/model/options.hpp"
+#include "criu/model/page_codec.hpp"
 #include "criu/options/option_table.hpp"
 #include "criu/options/option_values.hpp"
 
@@ -21,7 +24,9 @@ inline constexpr std::int64_t kPidLimit = 1 << 22;  // PID_MAX_LIMIT of 64-bit k
 inline constexpr std::int64_t kFdLimit = 1 << 30;
 inline constexpr std::int64_t kMostPagesFiles = 64;
 inline constexpr std::int64_t kMostConnections = 64;
-inline constexpr std::int64_t kMostCompressLevel = 65537;  // LZ4_ACCELERATION_MAX
+inline constexpr std::int64_t kMostCompressLevel =
+    std::max_element(std::begin(model::kPageCodecs), std::end(model::kPageCodecs),
+                     [](const auto& one, const auto& other) { return one.mostLevel < other.mostLevel; }) -> mostLevel;
 inline constexpr std::int64_t kTimeoutLimit = 1 << 30;
 
 template <auto Member>

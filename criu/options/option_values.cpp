@@ -7,6 +7,8 @@
 
 #include <fmt/ranges.h>
 
+#include "criu/model/page_codec.hpp"
+
 namespace criu::options {
 namespace {
 
@@ -178,7 +180,11 @@ PreDumpMode parsePreDumpMode(std::string_view text) {
 }
 
 model::PageCodec parsePageCodec(std::string_view text) {
-    constexpr Word<model::PageCodec> words[] = {{"lz4", model::PageCodec::Lz4}, {"zstd", model::PageCodec::Zstd}};
+    Word<model::PageCodec> words[std::size(model::kPageCodecs)];
+    std::transform(std::begin(model::kPageCodecs), std::end(model::kPageCodecs), std::begin(words),
+                   [](const model::PageCodecInfo& info) {
+                       return Word<model::PageCodec>{info.name, info.codec};
+                   });
     return oneOf(text, words, "compression");
 }
 

@@ -42,24 +42,13 @@ memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options&
     return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
 }
 
-memory::Compression compressionFor(const model::Options& options) {
-    switch (options.compress) {
-        case model::PageCodec::None:
-            break;
-        case model::PageCodec::Lz4:
-            return memory::Compression::lz4(options.compressLevel, options.compressBlock);
-        case model::PageCodec::Zstd:
-            return memory::Compression::zstd(options.compressLevel, options.compressBlock);
-    }
-    return {};
-}
-
 std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const Run& run,
                                              const OutgoingImages& outgoing) {
     const model::Options& options = run.options;
     if (!options.pageServer)
-        return std::make_unique<memory::FilePageSinks>(outgoing.images, stripingFor(purpose, options), kFirstPagesFile,
-                                                       compressionFor(options));
+        return std::make_unique<memory::FilePageSinks>(
+            outgoing.images, stripingFor(purpose, options), kFirstPagesFile,
+            memory::Compression::with(options.compress, options.compressLevel, options.compressBlock));
     memory::PageConnection server = connectToPageServer(options, run.stop);
     if (outgoing.serverKeys)
         sendKeys(server, *outgoing.serverKeys);

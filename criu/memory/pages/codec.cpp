@@ -112,14 +112,16 @@ private:
 
 }  // namespace
 
-std::unique_ptr<const Codec> Codec::load(CodecKind kind, int level) {
-    switch (kind) {
-        case CodecKind::Lz4:
+std::unique_ptr<const Codec> Codec::load(model::PageCodec codec, int level) {
+    switch (codec) {
+        case model::PageCodec::None:
+            break;
+        case model::PageCodec::Lz4:
             return std::make_unique<Lz4>(level);
-        case CodecKind::Zstd:
+        case model::PageCodec::Zstd:
             return std::make_unique<Zstd>(level);
     }
-    fail("pages are compressed in a way that this criu doesn't know: {}", static_cast<unsigned>(kind));
+    fail("pages are compressed in a way that this criu doesn't know: {}", static_cast<unsigned>(codec));
 }
 
 }  // namespace criu::memory

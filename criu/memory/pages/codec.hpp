@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 
-namespace criu::memory {
+#include "criu/model/page_codec.hpp"
 
-/// Compression methods; values of pagemap_head.codec in images.
-enum class CodecKind : std::uint8_t { Lz4 = 1, Zstd = 2 };
+namespace criu::memory {
 
 /// Compresses and decompresses blocks by a library, loaded with the first object. Thread-safe.
 class Codec {
@@ -20,7 +18,7 @@ public:
 
     /// `level`: for LZ4 the acceleration (1: normal, smallest output), for zstd 1 to 19. Throws Error if the library
     /// isn't installed.
-    [[nodiscard]] static std::unique_ptr<const Codec> load(CodecKind kind, int level = 1);
+    [[nodiscard]] static std::unique_ptr<const Codec> load(model::PageCodec codec, int level = 1);
 
     /// Returns the number of bytes written, or 0 if `to` is too small.
     [[nodiscard]] virtual std::size_t compress(std::span<const std::byte> from, std::span<std::byte> to) const = 0;

@@ -22,6 +22,7 @@
 #include "criu/memory/pages/parent_pages.hpp"
 #include "criu/memory/pages/read_targets.hpp"
 #include "criu/memory/pages/zero.hpp"
+#include "criu/model/page_codec.hpp"
 
 namespace criu::memory {
 namespace {
@@ -275,12 +276,10 @@ private:
 
 }  // namespace
 
-Compression Compression::lz4(int acceleration, std::uint64_t block) {
-    return {Codec::load(CodecKind::Lz4, acceleration), CodecKind::Lz4, block};
-}
-
-Compression Compression::zstd(int level, std::uint64_t block) {
-    return {Codec::load(CodecKind::Zstd, level), CodecKind::Zstd, block};
+Compression Compression::with(model::PageCodec kind, int level, std::uint64_t block) {
+    if (kind == model::PageCodec::None)
+        return {};
+    return {Codec::load(kind, level), kind, block};
 }
 
 std::unique_ptr<PageSink> makeCompressedSink(const ImageDir& images, const MemoryObject& object, std::uint32_t number,
@@ -291,9 +290,10 @@ std::unique_ptr<PageSink> makeCompressedSink(const ImageDir& images, const Memor
 std::shared_ptr<const Codec> codecOf(const Pagemap& pagemap) {
     if (pagemap.codec() == 0)
         return nullptr;
-    if (pagemap.codec() > static_cast<std::uint32_t>(CodecKind::Zstd))
+    const model::PageCodecInfo* const found = model::findPageCodec(pagemap.codec());
+    if (found == nullptr)
         fail("its content is compressed in a way that this criu doesn't know: {}", pagemap.codec());
-    return Codec::load(static_cast<CodecKind>(pagemap.codec()));
+    return Codec::load(found->codec);
 }
 
 std::unique_ptr<PageContent> openCompressed(const ImageDir& images, const Pagemap& pagemap,

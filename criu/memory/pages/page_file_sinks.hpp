@@ -18,10 +18,13 @@ namespace criu {
 class ImageDir;
 }
 
+namespace criu::model {
+enum class PageCodec : std::uint8_t;
+}
+
 namespace criu::memory {
 
 class Codec;
-enum class CodecKind : std::uint8_t;
 
 /// Extension name in inventories for content in several files (PageStripes).
 inline constexpr const char* kStripedPages = "striped-pages";
@@ -35,12 +38,11 @@ inline constexpr const char* kCompressedPages = "compressed-pages";
 
 /// Compression of content.
 struct Compression {
-    /// Return settings for Codec::load().
-    static Compression lz4(int acceleration, std::uint64_t block);
-    static Compression zstd(int level, std::uint64_t block);
+    /// Loads the codec, unless it is None. `level`: as in Codec::load().
+    static Compression with(model::PageCodec kind, int level, std::uint64_t block);
 
     std::shared_ptr<const Codec> codec;  ///< null: no compression
-    CodecKind kind{};
+    model::PageCodec kind{};
     std::uint64_t block = std::uint64_t{256} << 10;  ///< bytes that are compressed together, a multiple of the page
                                                      ///< size
 };

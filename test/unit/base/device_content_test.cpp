@@ -18,6 +18,7 @@
 #include "criu/memory/pages/page_files.hpp"
 #include "criu/memory/pages/read_watch.hpp"
 #include "criu/memory/pages/stored_objects.hpp"
+#include "criu/model/page_codec.hpp"
 
 using namespace criu;
 using namespace criu::device;
@@ -354,7 +355,7 @@ TEST_CASE("content engine: contents go to pages and back, in whatever form pages
         {{1, 0, true}, {}, {memory::kDevicePages}, false},
         {memory::Striping::asWished(3), {}, {memory::kStripedPages, memory::kDevicePages}, false},
         {{1, 0, true},
-         Compression::lz4(1, std::uint64_t{64} << 10),
+         Compression::with(model::PageCodec::Lz4, 1, std::uint64_t{64} << 10),
          {memory::kDevicePages, memory::kCompressedPages},
          true},
     };
@@ -405,7 +406,8 @@ TEST_CASE("content engine: a failure ends threads that wait for the order of com
     const Folder folder;
     MemoryDriver driver;
     driver.piecesUntilFailure = GENERATE(0, 3, 300, 700);
-    memory::FilePageSinks sinks(folder.images(), {1, 0, true}, 1, memory::Compression::lz4(1, 1 << 18));
+    memory::FilePageSinks sinks(folder.images(), {1, 0, true}, 1,
+                                memory::Compression::with(model::PageCodec::Lz4, 1, 1 << 18));
     constexpr std::uint64_t kSize = std::uint64_t{16} << 20;
     SavedPages pages(sinks, 1, kSize);
     ContentMover mover(driver, Direction::Save, 1000, nullptr, kNobodyWatches);

@@ -11,6 +11,7 @@
 #include "criu/image/written_sums.hpp"
 #include "criu/memory/pages/page_check.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
+#include "criu/model/page_codec.hpp"
 #include "image_fixture.hpp"
 #include "images/fs.hpp"
 #include "images/inventory.hpp"
@@ -202,8 +203,8 @@ TEST_CASE("pages are compared as they are read, whatever form they are stored in
     };
     const std::vector<Form> forms{{"one file", {}, {}},
                                   {"three files", {3, 0, true}, {}},
-                                  {"lz4", {}, Compression::lz4(1, 3 * kImagePageSize)},
-                                  {"zstd", {}, Compression::zstd(1, kImagePageSize)}};
+                                  {"lz4", {}, Compression::with(model::PageCodec::Lz4, 1, 3 * kImagePageSize)},
+                                  {"zstd", {}, Compression::with(model::PageCodec::Zstd, 1, kImagePageSize)}};
     for (const Form& form : forms) {
         CAPTURE(form.name);
         const Dump dump(form.striping, form.compression);

@@ -10,6 +10,7 @@
 
 #include "criu/memory/pages/codec.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
+#include "criu/model/page_codec.hpp"
 #include "image_fixture.hpp"
 #include "images/pagemap.hpp"
 #include "stored_pages.hpp"
@@ -23,8 +24,8 @@ namespace {
 constexpr MemoryObject kPackedTask = test::kStoredTask;
 constexpr std::uint64_t kPackedStart = test::kStoredStart;
 
-Compression by(CodecKind kind, std::uint64_t block) {
-    return kind == CodecKind::Lz4 ? Compression::lz4(1, block) : Compression::zstd(1, block);
+Compression by(model::PageCodec kind, std::uint64_t block) {
+    return Compression::with(kind, 1, block);
 }
 
 /// Returns bytes of three alternating kinds: text, zeroes, and incompressible bytes.
@@ -96,7 +97,7 @@ void storeBlocks(const ImageDir& images, std::uint32_t codec, std::vector<std::u
 TEST_CASE("compressed content is what it was, whole and in parts") {
     const test::TemporaryDir place;
     const ImageDir images = place.images();
-    const auto kind = GENERATE(CodecKind::Lz4, CodecKind::Zstd);
+    const auto kind = GENERATE(model::PageCodec::Lz4, model::PageCodec::Zstd);
     const std::uint64_t block = kImagePageSize * GENERATE(1U, 3U, 64U);
     CAPTURE(static_cast<int>(kind), block);
     const std::vector<std::byte> content = mixture(100);
@@ -115,7 +116,7 @@ TEST_CASE("compressed content is what it was, whole and in parts") {
 TEST_CASE("content that was compressed and is damaged is an error") {
     const test::TemporaryDir place;
     const ImageDir images = place.images();
-    const auto kind = GENERATE(CodecKind::Lz4, CodecKind::Zstd);
+    const auto kind = GENERATE(model::PageCodec::Lz4, model::PageCodec::Zstd);
     const std::vector<std::byte> content = mixture(5);
     store(images, by(kind, kImagePageSize), content, 16);
     const auto pages = images.openRaw(ImageKind::Pages, 1, O_RDWR);

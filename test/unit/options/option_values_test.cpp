@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/options/option_values.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
+#include "criu/model/page_codec.hpp"
 
 using namespace criu;
 using namespace criu::options;
@@ -68,6 +71,20 @@ TEST_CASE("words of closed lists name the others when they are wrong") {
     CHECK(parseFileValidation("filesize") == FileValidation::FileSize);
     CHECK(parseLsmProfile("selinux:a:b") == LsmProfile{LsmKind::Selinux, "a:b"});
     CHECK_THROWS_WITH(parseLsmProfile("selinux"), Contains("TYPE:PROFILE"));
+}
+
+TEST_CASE("each codec of pages can be named, and the help lists all") {
+    std::string names;
+    for (const PageCodecInfo& info : kPageCodecs) {
+        CHECK(parsePageCodec(info.name) == info.codec);
+        CHECK(findPageCodec(static_cast<std::uint32_t>(info.codec)) == &info);
+        names += (names.empty() ? "" : "|") + std::string(info.name);
+        CHECK(kPageCodecLevels.find(fmt::format("{}: 1 (", info.name)) != std::string_view::npos);
+        CHECK(kPageCodecLevels.find(fmt::format(" to {} (", info.mostLevel)) != std::string_view::npos);
+    }
+    CHECK(kPageCodecNames == names);
+    CHECK(findPageCodec(0) == nullptr);
+    CHECK(findPageCodec(0x10001) == nullptr);
 }
 
 TEST_CASE("namespaces to join name a process or file, user ones also ids") {
