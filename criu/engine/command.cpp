@@ -221,9 +221,11 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
         case Command::CpuinfoCheck:
             checkCpuInfo(run);
             return {};
-        default:
-            fail("the command {} is not supported by this build yet", options::commandName(invocation.command));
+        case Command::Service:
+        case Command::Swrk:
+            break;
     }
+    fail("the command {} isn't one of the engine", options::commandName(invocation.command));
 }
 
 model::StageListeners stageListeners(const device::Subsystems& devices) {

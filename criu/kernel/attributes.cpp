@@ -44,27 +44,6 @@ std::vector<std::uint64_t> readAuxv(const ProcPid& process) {
     return parseAuxv(bytes);
 }
 
-std::string readCmdline(const ProcPid& process) {
-    return process.readFile("cmdline");
-}
-
-std::string readComm(const ProcPid& task) {
-    std::string name = task.readFile("comm");
-    if (name.ends_with('\n'))
-        name.pop_back();
-    return name;
-}
-
-std::optional<std::string> readExe(const ProcPid& process) {
-    try {
-        return process.readLink("exe");
-    } catch (const Error& error) {
-        if (error.code() == ENOENT)
-            return std::nullopt;
-        throw;
-    }
-}
-
 std::optional<std::uint32_t> readLoginUid(const ProcPid& process) {
     return tryReadNumber<std::uint32_t>(process, "loginuid");
 }
@@ -79,10 +58,6 @@ std::uint32_t readPersonality(const ProcPid& task) {
 
 std::optional<std::uint32_t> readCoredumpFilter(const ProcPid& process) {
     return tryReadNumber<std::uint32_t>(process, "coredump_filter", 16);
-}
-
-std::optional<std::uint64_t> readTimerSlack(const ProcPid& task) {
-    return tryReadNumber<std::uint64_t>(task, "timerslack_ns");
 }
 
 std::optional<Autogroup> parseAutogroup(std::string_view text) {

@@ -18,15 +18,6 @@ namespace criu::kernel {
 [[nodiscard]] std::vector<std::uint64_t> parseAuxv(std::string_view bytes);
 [[nodiscard]] std::vector<std::uint64_t> readAuxv(const ProcPid& process);
 
-/// Returns arguments separated by NUL; empty for zombies and kernel threads.
-[[nodiscard]] std::string readCmdline(const ProcPid& process);
-
-/// Returns the name of a thread without the final newline: up to 15 bytes, any except NUL.
-[[nodiscard]] std::string readComm(const ProcPid& task);
-
-/// Returns nullopt for zombies and kernel threads, which have no executable.
-[[nodiscard]] std::optional<std::string> readExe(const ProcPid& process);
-
 /// Returns the login uid of the audit subsystem; 0xffffffff if it was never set.
 [[nodiscard]] std::optional<std::uint32_t> readLoginUid(const ProcPid& process);
 
@@ -38,9 +29,6 @@ namespace criu::kernel {
 
 /// Returns the bits of core(5); nullopt also for tasks without memory.
 [[nodiscard]] std::optional<std::uint32_t> readCoredumpFilter(const ProcPid& process);
-
-/// Returns the value of PR_SET_TIMERSLACK; nullopt before Linux 4.6.
-[[nodiscard]] std::optional<std::uint64_t> readTimerSlack(const ProcPid& task);
 
 struct Autogroup {
     std::int64_t id = 0;

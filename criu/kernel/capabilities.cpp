@@ -43,10 +43,4 @@ bool hasCapability(unsigned capability) {
     return value == CAP_SET;
 }
 
-void requireCapability(unsigned capability, const char* purpose) {
-    if (!hasCapability(capability))
-        throw Error(EPERM, fmt::format("{} without {}", purpose, capabilityName(capability)))
-            .addHint("run criu as root");
-}
-
 }  // namespace criu::kernel

@@ -18,7 +18,4 @@ namespace criu::kernel {
 /// Error.
 [[nodiscard]] bool hasCapability(unsigned capability);
 
-/// Throws Error (EPERM) that names the capability and `purpose` unless the calling thread has it in effect.
-void requireCapability(unsigned capability, const char* purpose);
-
 }  // namespace criu::kernel

@@ -226,12 +226,4 @@ std::map<int, UniqueFd> openInNamespaces(std::span<const int> spaces, std::span<
     return opened;
 }
 
-bool isOfOtherNetwork(int fd) {
-    const UniqueFd network(::ioctl(fd, SIOCGSKNS));
-    struct stat theirs {};
-    struct stat ours {};
-    return network && ::fstat(network.get(), &theirs) == 0 && ::stat("/proc/thread-self/ns/net", &ours) == 0 &&
-           theirs.st_ino != ours.st_ino;
-}
-
 }  // namespace criu::kernel

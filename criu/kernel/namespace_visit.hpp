@@ -57,8 +57,4 @@ inline constexpr std::chrono::seconds kHelperTimeout{60};
 /// Opens the namespace of the calling thread.
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);
 
-/// Returns true if a socket or tun descriptor belongs to another network namespace than the calling thread. Returns
-/// false if the kernel doesn't report it.
-[[nodiscard]] bool isOfOtherNetwork(int fd);
-
 }  // namespace criu::kernel

@@ -68,27 +68,9 @@ RobustList robustList(pid_t tid) {
     return list;
 }
 
-rlimit resourceLimit(pid_t pid, int resource) {
-    rlimit limit{};
-    sys(::prlimit(pid, static_cast<__rlimit_resource>(resource), nullptr, &limit), "get limit {} of {}", resource, pid);
-    return limit;
-}
-
 void setResourceLimit(pid_t pid, int resource, const rlimit& limit) {
     sys(::prlimit(pid, static_cast<__rlimit_resource>(resource), &limit, nullptr), "set limit {} of {} to {}:{}",
         resource, pid, limit.rlim_cur, limit.rlim_max);
-}
-
-ResourceLimits resourceLimits(pid_t pid, const ProcPid& process, ProcBuffer& buffer) {
-    ResourceLimits limits{};
-    for (std::size_t resource = 0; resource < kRlimits; ++resource) {
-        if (::prlimit(pid, static_cast<__rlimit_resource>(resource), nullptr, &limits[resource]) == 0)
-            continue;
-        if (errno == EPERM)
-            return readLimits(process, buffer);
-        failErrno("get limit {} of {}", resource, pid);
-    }
-    return limits;
 }
 
 }  // namespace criu::kernel

@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "criu/kernel/proc/limits.hpp"
-
 namespace criu::kernel {
 
 /// Attributes of a thread from sched_getattr(2).
@@ -70,11 +68,7 @@ struct RobustList {
 };
 [[nodiscard]] RobustList robustList(pid_t tid);
 
-/// Calls prlimit(2) without a new value. Throws Error: EPERM for a task of another user without CAP_SYS_RESOURCE.
-[[nodiscard]] rlimit resourceLimit(pid_t pid, int resource);
+/// Calls prlimit(2). Throws Error: EPERM for a task of another user without CAP_SYS_RESOURCE.
 void setResourceLimit(pid_t pid, int resource, const rlimit& limit);
-
-/// Reads all limits by prlimit(2), or from /proc/PID/limits if the kernel refuses prlimit(2).
-[[nodiscard]] ResourceLimits resourceLimits(pid_t pid, const ProcPid& process, ProcBuffer& buffer);
 
 }  // namespace criu::kernel

@@ -40,7 +40,6 @@ constexpr void (*kParsers[])(std::string_view) = {
     [](std::string_view text) { static_cast<void>(criu::kernel::parsePidFd(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseBpfMap(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseIoUring(text)); },
-    [](std::string_view text) { static_cast<void>(criu::kernel::parseTunInterface(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseLimits(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseTimers(text)); },
     [](std::string_view text) { static_cast<void>(criu::kernel::parseChildren(text)); },

@@ -120,13 +120,6 @@ std::span<const FeatureInfo, kFeatures> featureTable() noexcept {
     return kTable;
 }
 
-std::optional<Feature> featureByName(std::string_view name) noexcept {
-    for (const FeatureInfo& info : kTable)
-        if (info.name == name && info.check != Internal)
-            return info.feature;
-    return std::nullopt;
-}
-
 Features::Features() : Features(featureCachePath()) {}
 
 Features::Features(std::string cachePath) : cachePath_(std::move(cachePath)) {}

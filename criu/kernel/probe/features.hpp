@@ -98,9 +98,6 @@ struct FeatureInfo {
 /// Returns all features, in the order of the enumeration.
 [[nodiscard]] std::span<const FeatureInfo, kFeatures> featureTable() noexcept;
 
-/// Returns the feature of a `check --feature` name; nullopt for unknown and internal names.
-[[nodiscard]] std::optional<Feature> featureByName(std::string_view name) noexcept;
-
 /// Features of the running system. The first query of a feature probes it and stores the result. A file keeps found
 /// features for later runs (see feature_cache.hpp).
 /// A missing feature is probed again in the next run, because a module may be loaded or a limit raised. Thread-safe.

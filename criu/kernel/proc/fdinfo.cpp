@@ -369,8 +369,4 @@ BpfMapInfo parseBpfMap(std::string_view text) {
     return info;
 }
 
-std::string parseTunInterface(std::string_view text) {
-    return std::string(findValue(text, "iff").value_or(""));
-}
-
 }  // namespace criu::kernel

@@ -167,7 +167,4 @@ struct BpfMapInfo {
 };
 [[nodiscard]] BpfMapInfo parseBpfMap(std::string_view text);
 
-/// Returns the network interface name of a /dev/net/tun file; empty if it has none.
-[[nodiscard]] std::string parseTunInterface(std::string_view text);
-
 }  // namespace criu::kernel

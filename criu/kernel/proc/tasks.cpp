@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "criu/kernel/proc/scan.hpp"
-#include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/status.hpp"
 
 namespace criu::kernel {
@@ -56,21 +55,6 @@ std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process
         }
     }
     return std::nullopt;
-}
-
-std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& buffer) {
-    std::vector<pid_t> children;
-    for (const pid_t pid : proc.processes()) {
-        try {
-            if (readStat(proc.open(pid), buffer).ppid == parent)
-                children.push_back(pid);
-        } catch (const Error& error) {
-            // Processes may end while /proc is listed.
-            if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;
-        }
-    }
-    return children;
 }
 
 }  // namespace criu::kernel

@@ -22,7 +22,7 @@ namespace criu::kernel {
 [[nodiscard]] std::vector<pid_t> parseChildren(std::string_view text);
 
 /// Returns the children that one thread forked. Complete only while they and the thread are stopped. Throws Error
-/// with ENOENT if the thread has ended or the kernel lacks CONFIG_PROC_CHILDREN; then use scanChildren().
+/// with ENOENT if the thread has ended or the kernel lacks CONFIG_PROC_CHILDREN.
 [[nodiscard]] std::vector<pid_t> readChildren(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
 
 /// Finds the new child of a thread that cloned it with CLONE_PTRACE. The child has the thread's tracer, and the pid
@@ -30,8 +30,5 @@ namespace criu::kernel {
 /// those of readChildren().
 [[nodiscard]] std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process, pid_t tid,
                                                    pid_t returned, ProcBuffer& buffer);
-
-/// Finds the children of a process by the parent of every process in /proc. Reads one file per process.
-[[nodiscard]] std::vector<pid_t> scanChildren(const ProcDir& proc, pid_t parent, ProcBuffer& buffer);
 
 }  // namespace criu::kernel

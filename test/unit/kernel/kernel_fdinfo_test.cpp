@@ -98,9 +98,6 @@ TEST_CASE("fdinfo: eventfd, signalfd, timerfd, pidfd, tun") {
     CHECK(process.pid == 12);
     CHECK(process.nsPid == std::vector<pid_t>{12, 3});
     CHECK(parsePidFd("Pid:\t-1\n").pid == -1);
-
-    CHECK(parseTunInterface("iff:\ttap 0\n") == "tap 0");
-    CHECK(parseTunInterface(kCommon).empty());
 }
 
 TEST_CASE("fdinfo: epoll targets of new and old kernels") {

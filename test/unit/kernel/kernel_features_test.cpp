@@ -35,15 +35,10 @@ private:
 
 }  // namespace
 
-TEST_CASE("every feature has a name of its own; names find features, internal ones don't") {
+TEST_CASE("every feature has a name of its own") {
     std::set<std::string_view> names;
-    for (const FeatureInfo& info : featureTable()) {
+    for (const FeatureInfo& info : featureTable())
         CHECK(names.insert(info.name).second);
-        CHECK(featureByName(info.name).has_value() == (info.check != CheckClass::Internal));
-    }
-    CHECK(featureByName("uffd-noncoop") == Feature::UffdNonCooperative);
-    CHECK_FALSE(featureByName("").has_value());
-    CHECK_FALSE(featureByName("no_such_feature").has_value());
 }
 
 TEST_CASE("a feature cache is believed only whole, and under its own key") {

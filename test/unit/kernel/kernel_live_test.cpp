@@ -47,11 +47,9 @@ TEST_CASE("own status and stat agree with system calls, odd names included") {
     ProcBuffer buffer;
     const TaskStatus status = readThreadStatus(self, ::gettid(), buffer);
     const TaskStat stat = readStat(self.thread(::gettid()), buffer);
-    const std::string comm = readComm(self.thread(::gettid()));
     ::prctl(PR_SET_NAME, before);
     CHECK(status.name == odd);
     CHECK(stat.comm == odd);
-    CHECK(comm == odd);
     CHECK(status.pid == ::gettid());
     CHECK(status.ppid == ::getppid());
     CHECK(status.uid.effective == ::geteuid());
@@ -358,15 +356,12 @@ TEST_CASE("own fdinfo, limits, namespaces and small files parse") {
     const auto auxv = readAuxv(self);
     CHECK(auxv.size() > 10);
     CHECK(auxv[auxv.size() - 2] == 0);
-    CHECK(readExe(self).value().ends_with(std::string("/") + program_invocation_short_name));
     CHECK_FALSE(readCgroups(self, buffer).empty());
     CHECK(readTimers(self, buffer).empty());
-    CHECK(readCmdline(self).starts_with(program_invocation_name));
     CHECK(readOomScoreAdj(self) >= -1000);
     CHECK_NOTHROW(readPersonality(self));
     CHECK_NOTHROW(readLoginUid(self));
     CHECK_NOTHROW(readCoredumpFilter(self));
-    CHECK_NOTHROW(readTimerSlack(self));
     CHECK_NOTHROW(readAutogroup(self));
     const auto fds = readDescriptors(self);
     CHECK(std::find(fds.begin(), fds.end(), event.get()) != fds.end());
@@ -403,7 +398,6 @@ TEST_CASE("threads and children are found") {
     const ProcDir proc;
     const ProcPid self = proc.open(::getpid());
     CHECK(readChildren(self, ::gettid(), buffer) == std::vector<pid_t>{child});
-    CHECK(scanChildren(proc, ::getpid(), buffer) == std::vector<pid_t>{child});
     std::vector<pid_t> threads;
     std::thread([&] { threads = readThreads(self); }).join();
     CHECK(threads.size() >= 2);
@@ -497,11 +491,12 @@ TEST_CASE("own scheduling, affinity, robust list and limits agree with system ca
     CHECK(robustList(0).head != 0);  // glibc registers one
     const ProcPid self = ProcDir().open(::getpid());
     ProcBuffer buffer;
-    const ResourceLimits byCall = resourceLimits(::getpid(), self, buffer);
-    const ResourceLimits byFile = readLimits(self, buffer);
+    const ResourceLimits limits = readLimits(self, buffer);
     for (std::size_t resource = 0; resource < kRlimits; ++resource) {
-        CHECK(byCall[resource].rlim_cur == byFile[resource].rlim_cur);
-        CHECK(byCall[resource].rlim_max == byFile[resource].rlim_max);
+        rlimit own{};
+        REQUIRE(::getrlimit(static_cast<__rlimit_resource>(resource), &own) == 0);
+        CHECK(limits[resource].rlim_cur == own.rlim_cur);
+        CHECK(limits[resource].rlim_max == own.rlim_max);
     }
     CHECK_THROWS_AS(schedAttributes(-1), Error);
 }
