@@ -3,17 +3,12 @@
 
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/cgroup_namespace_restore.hpp"
 #include "criu/namespaces/external_ns_sharing.hpp"
-#include "criu/namespaces/ipc/ipc_restore.hpp"
 #include "criu/namespaces/mount/file_archive.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
 #include "criu/namespaces/net/network_restore.hpp"
 #include "criu/namespaces/pid/pid_restore.hpp"
-#include "criu/namespaces/time_uts/time_restore.hpp"
-#include "criu/namespaces/time_uts/uts_restore.hpp"
-#include "criu/namespaces/user/user_restore.hpp"
 
 namespace criu::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/files/signalfd.hpp"
+#include "criu/files/anonymous_kinds.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

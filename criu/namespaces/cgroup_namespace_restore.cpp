@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/namespaces/cgroup_namespace_restore.hpp"
-
 #include <map>
 
 #include "criu/base/error.hpp"

@@ -20,6 +20,10 @@ class ImageDir;
 class Log;
 }  // namespace criu
 
+namespace criu::cgroup {
+class CgroupRestore;
+}
+
 namespace criu::kernel {
 class FdStore;
 enum class NamespaceKind : std::uint8_t;
@@ -221,6 +225,23 @@ public:
 /// Creates the restore half of a kind that --join-ns names. The root enters the named namespace.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeJoinedRestore(const RestoreInputs& inputs,
                                                                   kernel::NamespaceKind kind);
+
+// Restore halves of the kinds. Each function is defined in the file of its kind, and returns null if there is nothing
+// to do.
+
+/// Restores the UTS namespace of a tree (uts_namespaces(7)): a new one with the names of the images, or a joined one.
+[[nodiscard]] std::unique_ptr<NamespaceRestore> makeUtsRestore(const RestoreInputs& inputs);
+/// Restores the time namespace of a tree (time_namespaces(7)). Creates or joins one wherever the kernel permits,
+/// because clocks continue from the dump.
+[[nodiscard]] std::unique_ptr<NamespaceRestore> makeTimeRestore(const RestoreInputs& inputs);
+/// Restores the IPC namespace of a tree (ipc_namespaces(7)): a new one with the objects of the images, or a joined one.
+/// For a tree in criu's namespace, only sets RestoreNsContext::systemV and returns null.
+[[nodiscard]] std::unique_ptr<NamespaceRestore> makeIpcRestore(const RestoreInputs& inputs);
+/// Restores the user namespace of a tree (user_namespaces(7)).
+[[nodiscard]] std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs);
+/// Restores the cgroup namespace of a tree (cgroup_namespaces(7)). Its roots are groups that `groups` creates.
+[[nodiscard]] std::unique_ptr<NamespaceRestore> makeCgroupRestore(const RestoreInputs& inputs,
+                                                                  cgroup::CgroupRestore& groups);
 
 /// Runs `work` in a new thread in a process' namespace of this kind. Throws Error with the kind's name.
 void visitNamespace(const kernel::ProcPid& process, kernel::NamespaceKind kind, const Work& work);

@@ -2,25 +2,107 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/proc/mountinfo.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/sysv_ipc.hpp"
+#include "criu/memory/pages/drain.hpp"
+#include "criu/memory/pages/page_sink.hpp"
+#include "criu/memory/pages/page_source.hpp"
 #include "criu/memory/shmem/sysv_segment.hpp"
 #include "criu/memory/shmem/sysv_shm.hpp"
+#include "criu/model/id_map.hpp"
+#include "criu/model/ipc_owner.hpp"
 #include "criu/model/options.hpp"
-#include "criu/namespaces/ipc/ipc.hpp"
+#include "criu/namespaces/ipc/ipc_limits.hpp"
+#include "criu/namespaces/ipc/ipc_messages.hpp"
+#include "criu/namespaces/ipc/ipc_semaphores.hpp"
+#include "criu/namespaces/ipc/ipc_shared_memory.hpp"
+#include "criu/namespaces/ipc/posix_queues_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/non_root_ns_dump.hpp"
 
 namespace criu::namespaces {
 namespace {
+
+/// The content of a private IPC namespace. All calls come from a thread in that namespace.
+class IpcDump {
+public:
+    /// `number`: namespace id; `owners`: translation of uids and gids to those of the tree.
+    IpcDump(std::uint32_t number, const model::IdMap& owners) : number_(number), owners_(owners) {}
+
+    /// Examines the semaphores and POSIX message queues. Throws Error for objects that can't be dumped.
+    void check();
+
+    /// Returns the ids of the System V shared memory.
+    [[nodiscard]] std::vector<int> sharedMemory() const;
+    /// Sets numbers for the contents of shared memory, in place of the segments' ids. Call it before write().
+    void setContentNumbers(ContentNumbers numbers) { contents_ = std::move(numbers); }
+
+    /// The named queues of the namespace. The dump adds the deleted ones.
+    [[nodiscard]] PosixQueuesDump& posixQueues() noexcept { return posixQueues_; }
+
+    /// Semaphore sets with their values at check(). The dump adds the processes' undo values before write().
+    [[nodiscard]] std::vector<SemaphoreSet>& semaphores() noexcept { return semaphores_; }
+
+    /// Writes the images; returns the number of pages written. All users of the namespace must be frozen. Throws Error,
+    /// also as soon as `stop` is requested.
+    std::uint64_t write(const ImageDir& images, memory::PageSinks& sinks, memory::Drainer& drainer,
+                        StopRequest& stop) const;
+
+private:
+    std::uint32_t number_;
+    const model::IdMap& owners_;
+    std::vector<SemaphoreSet> semaphores_;
+    PosixQueuesDump posixQueues_;
+    ContentNumbers contents_;
+};
+
+void IpcDump::check() {
+    semaphores_ = readSemaphoreSets();
+    posixQueues_.find();
+}
+
+std::vector<int> IpcDump::sharedMemory() const {
+    return kernel::listIpcIds(kernel::IpcKind::SharedMemory);
+}
+
+std::uint64_t IpcDump::write(const ImageDir& images, memory::PageSinks& sinks, memory::Drainer& drainer,
+                             StopRequest& stop) const {
+    Arena arena;
+    IpcVarEntry& limits = *arena.make<IpcVarEntry>();
+    readIpcLimits(limits, arena);
+    ImageWriter image = images.create(ImageKind::IpcVar, number_);
+    image.write(limits);
+    image.finish();
+
+    ImageWriter messages = images.create(ImageKind::IpcMsg, number_);
+    std::vector<MessageQueue> queues = readMessageQueues(stop);
+    for (MessageQueue& queue : queues)
+        model::toInside(queue.desc, owners_);
+    writeMessageQueues(messages, queues);
+    messages.finish();
+    ImageWriter semaphores = images.create(ImageKind::IpcSem, number_);
+    std::vector<SemaphoreSet> sets = semaphores_;
+    for (SemaphoreSet& set : sets)
+        model::toInside(set.desc, owners_);
+    writeSemaphoreSets(semaphores, sets);
+    semaphores.finish();
+    if (!posixQueues_.empty())
+        posixQueues_.write(images, number_, owners_);
+    return dumpSharedMemory(images, number_, owners_, contents_, sinks, drainer);
+}
 
 class IpcNamespaceDump final : public NonRootNsKindDump {
 public:

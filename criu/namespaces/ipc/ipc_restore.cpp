@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/namespaces/ipc/ipc_restore.hpp"
-
 #include <sched.h>
 #include <sys/shm.h>
 

@@ -4,19 +4,61 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
+#include "criu/files/tree_root.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/proc/procdir.hpp"
 #include "criu/model/options.hpp"
-#include "criu/namespaces/mount/copied_mounts_dump.hpp"
 #include "criu/namespaces/mount/file_archive.hpp"
 #include "criu/namespaces/mount/mount_dump.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 
 namespace criu::namespaces {
 namespace {
+
+/// Properties that are equal for a mount and its copy in another namespace.
+using MountPlace = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string>;
+
+MountPlace placeOf(const kernel::MountInfo& mount) {
+    return {mount.mountPoint, mount.devMajor, mount.devMinor, mount.root};
+}
+
+void warnOfOthers(const kernel::MountTable& copy, Log& log) {
+    kernel::ProcBuffer buffer;
+    std::set<MountPlace> outside;
+    const kernel::MountTable own = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
+    for (const kernel::MountInfo& mount : own.all())
+        outside.insert(placeOf(mount));
+    for (const kernel::MountInfo& mount : copy.all())
+        if (!outside.contains(placeOf(mount)) && !(mount.fsType == "proc" && mount.mountPoint == "/proc"))
+            log.warn("The mount {} ({}) of the tree isn't among those of criu, and isn't dumped", mount.mountPoint,
+                     mount.fsType);
+}
+
+/// Returns the root of a tree in a copy of criu's mount namespace, which restore --new-pidns created (mount_copied).
+/// The dump doesn't contain mounts that the tree has made since, and logs a warning for each. `process`: any process of
+/// the tree. Throws Error.
+files::TreeRoot rootOfCopiedMounts(const kernel::ProcPid& process, Log& log) {
+    const UniqueFd space = process.open("ns/mnt", O_RDONLY);
+    files::TreeRoot::Space copy{UniqueFd(), kernel::MountTable({})};
+    const kernel::ProcDir proc;
+    kernel::runInMountNamespace(space.get(), [&] {
+        copy.root.reset(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root of the mount namespace"));
+        copy.mounts = kernel::MountTable(kernel::parseMountInfo(proc.readFile("thread-self/mountinfo")));
+    });
+    warnOfOthers(copy.mounts, log);
+    std::vector<files::TreeRoot::Space> spaces;
+    spaces.push_back(std::move(copy));
+    return {std::move(spaces), {}, files::TreeRoot::Mounts::Copied};
+}
 
 /// Dumps mount namespaces. Processes may be in other ones than the root, which may be in criu's.
 class MountNamespaceDump final : public NamespaceDump {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <map>
@@ -11,14 +12,45 @@
 #include "criu/base/error.hpp"
 #include "criu/base/ids.hpp"
 #include "criu/base/whole_io.hpp"
+#include "criu/image/image_dir.hpp"
 #include "criu/kernel/namespace_visit.hpp"
+#include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/time_offsets.hpp"
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/non_root_ns_dump.hpp"
-#include "criu/namespaces/time_uts/clocks.hpp"
 #include "images/core.hpp"
+#include "images/timens.hpp"
 
 namespace criu::namespaces {
 namespace {
+
+Timespec toImage(const kernel::ClockTime& time) {
+    Timespec out = TIMESPEC__INIT;
+    out.tv_sec = static_cast<std::uint64_t>(time.seconds);
+    out.tv_nsec = static_cast<std::uint64_t>(time.nanoseconds);
+    return out;
+}
+
+/// Writes the clocks that time namespaces shift (time_namespaces(7)): monotonic and boot time, as processes see them.
+/// Clocks of a restored tree continue from there. `number`: namespace id; 0 for a tree in criu's namespace, which has
+/// no `offsets`.
+void writeClocks(const ImageDir& images, std::uint32_t number, const std::optional<kernel::TimeOffsets>& offsets) {
+    kernel::ClockTime monotonic = kernel::ClockTime::of(CLOCK_MONOTONIC);
+    kernel::ClockTime boottime = kernel::ClockTime::of(CLOCK_BOOTTIME);
+    if (offsets) {
+        const kernel::TimeOffsets ours = kernel::readTimeOffsets(kernel::ProcDir().self());
+        monotonic = monotonic - ours.monotonic + offsets->monotonic;
+        boottime = boottime - ours.boottime + offsets->boottime;
+    }
+    Timespec first = toImage(monotonic);
+    Timespec second = toImage(boottime);
+    TimensEntry entry = TIMENS_ENTRY__INIT;
+    entry.monotonic = &first;
+    entry.boottime = &second;
+    ImageWriter image = images.create(ImageKind::Timens, number);
+    image.write(entry);
+    image.finish();
+}
 
 /// Reads the clock offsets of a time namespace from a process in it. Only a process with one thread can enter it.
 kernel::TimeOffsets offsetsWithin(int space) {
@@ -67,11 +99,11 @@ public:
     void write(const DumpOutputs& outputs) override {
         const SeenProcess& root = inputs().tree.root();
         if (isOwn())
-            ClocksDump(rootNumber()).write(outputs.images, offsetsOf(root.ids.of(kind()).value_or(0), root));
+            writeClocks(outputs.images, rootNumber(), offsetsOf(root.ids.of(kind()).value_or(0), root));
         else
-            ClocksDump(0).write(outputs.images, std::nullopt);
+            writeClocks(outputs.images, 0, std::nullopt);
         for (const auto& space : further_.all())
-            ClocksDump(space.number).write(outputs.images, offsetsOf(space.inode, *space.member));
+            writeClocks(outputs.images, space.number, offsetsOf(space.inode, *space.member));
         further_.noteExtension(outputs);
     }
 

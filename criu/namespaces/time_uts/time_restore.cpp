@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/namespaces/time_uts/time_restore.hpp"
-
 #include <fcntl.h>
 #include <sched.h>
 #include <time.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/namespaces/time_uts/uts_restore.hpp"
-
 #include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/namespaces/user/user_restore.hpp"
-
 #include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>

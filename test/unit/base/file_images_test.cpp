@@ -6,11 +6,10 @@
 #include <catch2/catch.hpp>
 
 #include "criu/base/log.hpp"
-#include "criu/files/bpf_map.hpp"
+#include "criu/files/anonymous_kinds.hpp"
 #include "criu/files/file_kind_restore.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/file_restore.hpp"
-#include "criu/files/pidfd.hpp"
 #include "criu/files/pipe.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/image/image_dir.hpp"
