@@ -69,4 +69,11 @@ std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::Remo
     return runs;
 }
 
+RemoteProgram runProgram(compel::Injection& injection, pie::StepList& steps, pie::RemoteData& data,
+                         compel::Tracee& thread, StopRequest* stop) {
+    const RemoteProgram program = placeProgram(steps, data, &thread);
+    runPrograms(injection, data, {&program, 1}, stop);
+    return program;
+}
+
 }  // namespace criu::engine

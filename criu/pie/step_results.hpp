@@ -37,4 +37,8 @@ RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::
 std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::RemoteData& data,
                                          std::span<const RemoteProgram> programs, StopRequest* stop = nullptr);
 
+/// Places `steps` in `data` and runs them in one thread, as runPrograms() does. Returns the placed program.
+RemoteProgram runProgram(compel::Injection& injection, pie::StepList& steps, pie::RemoteData& data,
+                         compel::Tracee& thread, StopRequest* stop = nullptr);
+
 }  // namespace criu::engine

@@ -7,7 +7,11 @@
 
 #include <algorithm>
 
+#include "criu/base/stop_request.hpp"
+#include "criu/image/arena.hpp"
 #include "criu/kernel/mm/memory_policy.hpp"
+#include "criu/pie/program_builder.hpp"
+#include "criu/pie/step_results.hpp"
 #include "images/vma.hpp"
 
 namespace criu::memory {
@@ -19,29 +23,31 @@ struct Answer {
     std::uint64_t mode;  ///< stays 0, MPOL_DEFAULT, if the call fails
     MemoryPolicy::Nodes nodes;
 };
-static_assert(sizeof(Answer) + sizeof(pie::Step) <= MappingPoliciesQuery::kRoom);
 
-}  // namespace
+/// Maximal number of mappings per run, and bytes that each needs in the process.
+constexpr std::size_t kAtOnce = 128;
+constexpr std::size_t kRoom = 256;
+static_assert(sizeof(Answer) + sizeof(pie::Step) <= kRoom);
 
-MappingPoliciesQuery::MappingPoliciesQuery(std::span<VmaEntry* const> mappings, pie::StepList& steps,
-                                           pie::RemoteData& data)
-    : mappings_(mappings) {
-    if (mappings_.empty())
-        return;
-    answersAt_ = data.reserve(mappings_.size() * sizeof(Answer));
-    std::uint64_t at = answersAt_;
-    for (const VmaEntry* const vma : mappings_) {
+/// Adds the query of some mappings. Returns the position of the answers.
+std::uint64_t askPolicies(std::span<VmaEntry* const> mappings, pie::StepList& steps, pie::RemoteData& data) {
+    if (mappings.empty())
+        return 0;
+    const std::uint64_t answersAt = data.reserve(mappings.size() * sizeof(Answer));
+    std::uint64_t at = answersAt;
+    for (const VmaEntry* const vma : mappings) {
         steps
             .call(pie::Subject::Query, vma->start, SYS_get_mempolicy, at, at + offsetof(Answer, nodes),
                   MemoryPolicy::kMostNodes, vma->start, MPOL_F_ADDR)
             .check = pie::ResultCheck::Any;
         at += sizeof(Answer);
     }
+    return answersAt;
 }
 
-void MappingPoliciesQuery::store(pie::RemoteData& answers, Arena& arena) const {
-    std::uint64_t at = answersAt_;
-    for (VmaEntry* const vma : mappings_) {
+/// Stores the answers that begin at `at`.
+void storePolicies(std::span<VmaEntry* const> mappings, std::uint64_t at, pie::RemoteData& answers, Arena& arena) {
+    for (VmaEntry* const vma : mappings) {
         const auto& answer = answers.local<Answer>(at);
         at += sizeof(Answer);
         if (answer.mode == MPOL_DEFAULT)
@@ -54,6 +60,34 @@ void MappingPoliciesQuery::store(pie::RemoteData& answers, Arena& arena) const {
         vma->n_memory_nodes = words;
         vma->memory_nodes = arena.array<std::uint64_t>(words);
         std::copy_n(answer.nodes.begin(), words, vma->memory_nodes);
+    }
+}
+
+}  // namespace
+
+std::span<VmaEntry* const> PolicyQueries::part(std::size_t first) const {
+    return std::span(mappings_).subspan(first, std::min(mappings_.size() - first, kAtOnce));
+}
+
+std::size_t PolicyQueries::room() const {
+    return part(0).size() * kRoom;
+}
+
+void PolicyQueries::ask(pie::StepList& steps, pie::RemoteData& data) {
+    answersAt_ = askPolicies(part(0), steps, data);
+}
+
+void PolicyQueries::store(pie::RemoteData& answers) const {
+    storePolicies(part(0), answersAt_, answers, arena_);
+}
+
+void PolicyQueries::queryRest(compel::Tracee& thread, compel::Injection& injection, StopRequest& stop) const {
+    for (std::size_t at = kAtOnce; at < mappings_.size(); at += kAtOnce) {
+        pie::RemoteData data(injection.data());
+        pie::StepList steps;
+        const std::uint64_t answersAt = askPolicies(part(at), steps, data);
+        engine::runProgram(injection, steps, data, thread, &stop);
+        storePolicies(part(at), answersAt, data, arena_);
     }
 }
 

@@ -4,29 +4,50 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
-#include "criu/image/arena.hpp"
-#include "criu/pie/program_builder.hpp"
-#include "images/vma.fwd.hpp"
+struct VmaEntry;
+
+namespace compel {
+class Injection;
+class Tracee;
+}  // namespace compel
+
+namespace criu {
+class Arena;
+class StopRequest;
+}  // namespace criu
+
+namespace criu::pie {
+class RemoteData;
+class StepList;
+}  // namespace criu::pie
 
 /// NUMA memory policies of single mappings (mbind(2)).
 namespace criu::memory {
 
-/// Query of the policies of some mappings of a process.
-class MappingPoliciesQuery {
+/// Query of the memory policies of a process' mappings. The first part runs with all other queries; many mappings need
+/// more runs.
+class PolicyQueries {
 public:
-    /// Maximal number of mappings per query, and bytes that each needs in the process.
-    static constexpr std::size_t kAtOnce = 128;
-    static constexpr std::size_t kRoom = 256;
+    /// Policies are stored in the entries, which must outlive this object, as must `arena`.
+    PolicyQueries(std::vector<VmaEntry*> mappings, Arena& arena) : mappings_(std::move(mappings)), arena_(arena) {}
 
-    /// `mappings`: at most kAtOnce, which must outlive this object.
-    MappingPoliciesQuery(std::span<VmaEntry* const> mappings, pie::StepList& steps, pie::RemoteData& data);
-    /// Stores the policies in the entries. `arena` must outlive them.
-    void store(pie::RemoteData& answers, Arena& arena) const;
+    /// Returns the bytes that the first part needs in the process' memory.
+    [[nodiscard]] std::size_t room() const;
+    void ask(pie::StepList& steps, pie::RemoteData& data);
+    void store(pie::RemoteData& answers) const;
+    /// Runs the remaining queries in an idle thread of the process. Throws Error, and the exceptions of `stop`.
+    void queryRest(compel::Tracee& thread, compel::Injection& injection, StopRequest& stop) const;
 
 private:
-    std::span<VmaEntry* const> mappings_;
-    std::uint64_t answersAt_ = 0;
+    /// Returns the mappings of the part that begins with `first`.
+    [[nodiscard]] std::span<VmaEntry* const> part(std::size_t first) const;
+
+    std::vector<VmaEntry*> mappings_;
+    Arena& arena_;
+    std::uint64_t answersAt_ = 0;  ///< position of the first part; set by ask()
 };
 
 /// Returns true if two mappings have the same policy.

@@ -47,8 +47,7 @@ std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, com
                 .call(pie::Subject::Query, group, SYS_io_uring_register, fd, kernel::kIoUringBufferGroup,
                       data.put(files::BufferGroupStatus{.group = group}), 1)
                 .check = pie::ResultCheck::Any;
-        const RemoteProgram program = placeProgram(steps, data, &owner);
-        runPrograms(injection, data, {&program, 1}, &stop);
+        const RemoteProgram program = runProgram(injection, steps, data, owner, &stop);
         for (std::uint32_t i = 0; !found && i < kGroupsAtOnce; ++i)
             if (data.local<pie::Step>(program.steps + i * sizeof(pie::Step)).result != -ENOENT)
                 found = first + i;

@@ -23,7 +23,7 @@
 #include "criu/engine/statistics.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/memory/mappings/policy_queries.hpp"
+#include "criu/memory/mappings/mapping_policies.hpp"
 #include "criu/memory/mappings/vma_dump.hpp"
 #include "criu/memory/pages/drain.hpp"
 #include "criu/memory/pages/page_dump.hpp"
@@ -146,7 +146,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     }
     fillMemoryLayout(task, entries, *item.mm, arena_);
     item.memory.fill(*item.mm, arena_);  // final except for what the dump of pages finds out
-    return {*item.mm, std::make_shared<PolicyQueries>(std::move(asked), arena_)};
+    return {*item.mm, std::make_shared<memory::PolicyQueries>(std::move(asked), arena_)};
 }
 
 /// Returns an estimate, made before the dump knows which pages are in parent images.

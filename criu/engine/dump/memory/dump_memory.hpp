@@ -18,6 +18,7 @@ class StopRequest;
 }  // namespace criu
 
 namespace criu::memory {
+class PolicyQueries;
 struct EarlyDump;
 class MappedFileDump;
 class PageSinks;
@@ -35,7 +36,6 @@ struct DumpStatistics;
 struct FrozenTask;
 class FrozenTree;
 class MemoryTracking;
-class PolicyQueries;
 
 /// Memory of all processes of a dump. collect() takes the mappings of each process; run() then drains the contents of
 /// all. The class knows files behind mappings only through memory::MappedFileDump.
@@ -74,7 +74,7 @@ public:
     /// before run() writes it.
     struct Collected {
         MmEntry& mm;
-        std::shared_ptr<PolicyQueries> policies;
+        std::shared_ptr<memory::PolicyQueries> policies;
     };
     /// Adds the mappings of a process. Uses `files` for the files behind them, only during the call. `seccompSuspended`
     /// is FrozenTree::seccompSuspended().

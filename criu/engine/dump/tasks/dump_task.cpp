@@ -21,7 +21,7 @@
 #include "criu/engine/dump/tasks/thread_queries.hpp"
 #include "criu/engine/mapping_room.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/memory/mappings/policy_queries.hpp"
+#include "criu/memory/mappings/mapping_policies.hpp"
 #include "criu/pie/enter.hpp"
 #include "criu/pie/program_builder.hpp"
 #include "criu/pie/step_results.hpp"

@@ -24,9 +24,12 @@ enum class CgroupNsView : std::uint32_t;
 namespace criu::engine {
 class AdjustmentQuestions;
 class LandlockCheck;
-class PolicyQueries;
 struct FrozenTask;
 }  // namespace criu::engine
+
+namespace criu::memory {
+class PolicyQueries;
+}
 
 namespace criu::model {
 class IdMap;
@@ -60,7 +63,7 @@ struct TaskDumpContext {
     /// criu's.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
     cgroup::CgroupNsView cgroupView{};  ///< cgroup namespace view of the process
-    PolicyQueries& policies;            ///< queries of its memory policies
+    memory::PolicyQueries& policies;    ///< queries of its memory policies
     /// Directories and umasks of threads that don't share them, by ThreadObjects::fs.
     const std::map<std::uint32_t, FsEntry>& threadPaths;
 };

@@ -42,8 +42,7 @@ Adjustments askThread(compel::Tracee& thread, int set, Users users, std::span<co
         steps.call(pie::Subject::Query, static_cast<std::uint64_t>(set), SYS_semop, set, at, operations.size()).check =
             pie::ResultCheck::Any;
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultAt).check = pie::ResultCheck::Any;
-        const RemoteProgram program = placeProgram(steps, data, &thread);
-        runPrograms(injection, data, {&program, 1}, &stop);
+        runProgram(injection, steps, data, thread, &stop);
         const auto result = static_cast<long>(data.local<std::int64_t>(resultAt));
         // or another set has got its id
         const bool removed = result == -EINVAL || result == -EIDRM || result == -EFBIG;
