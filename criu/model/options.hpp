@@ -11,6 +11,10 @@
 #include "criu/base/ids.hpp"
 #include "criu/base/log.hpp"
 
+namespace criu::kernel {
+enum class NamespaceKind : std::uint8_t;
+}
+
 namespace criu::model {
 
 enum class PageCodec : std::uint8_t;
@@ -110,11 +114,9 @@ struct ExtMount {
     friend bool operator==(const ExtMount&, const ExtMount&) = default;
 };
 
-enum class JoinNsKind : std::uint8_t { Ipc, Net, Time, User, Uts, Mnt };
-
 /// --join-ns KIND:TARGET[,UID,GID]: restored tasks join an existing namespace.
 struct JoinNs {
-    JoinNsKind kind{};
+    kernel::NamespaceKind kind{};
     std::string target;  ///< a pid in decimal, or the path of a namespace file
     std::optional<uid_t> uid;
     std::optional<gid_t> gid;  ///< for user namespaces: ids of the tasks there

@@ -16,25 +16,6 @@ namespace criu::namespaces {
 namespace {
 
 using kernel::NamespaceKind;
-using model::JoinNsKind;
-
-NamespaceKind kindOf(JoinNsKind kind) {
-    switch (kind) {
-        case JoinNsKind::Ipc:
-            return NamespaceKind::Ipc;
-        case JoinNsKind::Net:
-            return NamespaceKind::Net;
-        case JoinNsKind::Time:
-            return NamespaceKind::Time;
-        case JoinNsKind::Uts:
-            return NamespaceKind::Uts;
-        case JoinNsKind::User:
-            return NamespaceKind::User;
-        case JoinNsKind::Mnt:
-            break;
-    }
-    return NamespaceKind::Mount;
-}
 
 bool isNumber(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -49,7 +30,7 @@ void requireNamespace(int fd, NamespaceKind kind, std::string_view what) {
 
 JoinedNamespaces::JoinedNamespaces(const model::Options& options) {
     for (const model::JoinNs& wanted : options.joinNs) {
-        const NamespaceKind kind = kindOf(wanted.kind);
+        const NamespaceKind kind = wanted.kind;
         const std::string_view name = kernel::namespaceName(kind);
         if (wanted.uid || wanted.gid)
             fail("--join-ns user:{}: processes keep the users and groups that images say; others can't be given",

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/page_codec.hpp"
 
 namespace criu::options {
@@ -21,13 +22,13 @@ struct Word {
 };
 
 /// Returns the value of a word in a closed list.
-template <typename Value, std::size_t N>
-Value oneOf(std::string_view text, const Word<Value> (&words)[N], std::string_view what) {
-    for (const Word<Value>& word : words)
+template <typename Words>
+auto oneOf(std::string_view text, const Words& words, std::string_view what) {
+    for (const auto& word : words)
         if (word.text == text)
             return word.value;
     std::vector<std::string_view> allowed;
-    for (const Word<Value>& word : words)
+    for (const auto& word : words)
         allowed.push_back(word.text);
     fail("unknown {} '{}', use one of: {}", what, text, fmt::join(allowed, ", "));
 }
@@ -222,12 +223,12 @@ JoinNs parseJoinNs(std::string_view text) {
 }
 
 JoinNs makeJoinNs(std::string_view kind, std::string_view target, std::optional<std::string_view> ids) {
-    constexpr Word<JoinNsKind> words[] = {{"ipc", JoinNsKind::Ipc},   {"net", JoinNsKind::Net},
-                                          {"time", JoinNsKind::Time}, {"user", JoinNsKind::User},
-                                          {"uts", JoinNsKind::Uts},   {"mnt", JoinNsKind::Mnt}};
+    using Kind = kernel::NamespaceKind;
+    constexpr Word<Kind> words[] = {{"ipc", Kind::Ipc},   {"net", Kind::Net}, {"time", Kind::Time},
+                                    {"user", Kind::User}, {"uts", Kind::Uts}, {"mnt", Kind::Mount}};
     JoinNs join{oneOf(kind, words, "namespace"), std::string(target), {}, {}};
     if (ids) {
-        if (join.kind != JoinNsKind::User)
+        if (join.kind != kernel::NamespaceKind::User)
             fail("'{}:{},{}': only user takes ids behind the comma", kind, target, *ids);
         constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max() - 1;
         const auto [uid, gid] = splitPair(*ids, ',', "UID,GID");

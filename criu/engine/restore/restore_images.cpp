@@ -279,7 +279,7 @@ bool makesIpcNamespace(const RestoreImages& content, const model::Options& optio
     const TaskKobjIdsEntry* const outside = content.inventory ? (*content.inventory)->root_ids : nullptr;
     const auto& ids = content.tree.root().ids;
     const bool joined = std::any_of(options.joinNs.begin(), options.joinNs.end(),
-                                    [](const model::JoinNs& each) { return each.kind == model::JoinNsKind::Ipc; });
+                                    [](const model::JoinNs& each) { return each.kind == kernel::NamespaceKind::Ipc; });
     return !joined && ids && namespaces::ownNumberOf(outside, ids->get(), kernel::NamespaceKind::Ipc) != 0;
 }
 

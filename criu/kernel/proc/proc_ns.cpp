@@ -15,22 +15,32 @@ namespace criu::kernel {
 namespace {
 
 struct KindEntry {
+    NamespaceKind kind;
     std::string_view name;
     int cloneFlag;
+    bool perThread;  ///< threads of a process may be in different ones
 };
 
 constexpr int kCloneNewTime = 0x00000080;  // <linux/sched.h>, not in glibc 2.36's <sched.h>
 
 constexpr std::array<KindEntry, kNamespaceKinds> kKinds{{
-    {"net", CLONE_NEWNET},
-    {"uts", CLONE_NEWUTS},
-    {"ipc", CLONE_NEWIPC},
-    {"pid", CLONE_NEWPID},
-    {"user", CLONE_NEWUSER},
-    {"mnt", CLONE_NEWNS},
-    {"cgroup", CLONE_NEWCGROUP},
-    {"time", kCloneNewTime},
+    {NamespaceKind::Net, "net", CLONE_NEWNET, true},
+    {NamespaceKind::Uts, "uts", CLONE_NEWUTS, true},
+    {NamespaceKind::Ipc, "ipc", CLONE_NEWIPC, true},
+    {NamespaceKind::Pid, "pid", CLONE_NEWPID, false},
+    {NamespaceKind::User, "user", CLONE_NEWUSER, false},
+    {NamespaceKind::Mount, "mnt", CLONE_NEWNS, true},
+    {NamespaceKind::Cgroup, "cgroup", CLONE_NEWCGROUP, true},
+    {NamespaceKind::Time, "time", kCloneNewTime, false},
 }};
+
+consteval bool kindsInOrder() {
+    for (std::size_t at = 0; at < kNamespaceKinds; ++at)
+        if (static_cast<std::size_t>(kKinds[at].kind) != at)
+            return false;
+    return true;
+}
+static_assert(kindsInOrder());
 
 const KindEntry& entryOf(NamespaceKind kind) noexcept {
     return kKinds[static_cast<std::size_t>(kind)];
@@ -107,9 +117,9 @@ NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const 
     const UniqueFd links = process.open(name, O_PATH | O_DIRECTORY);
     const auto read = [&](const std::string& link) { return readIdAt(links.get(), where, link); };
     NamespaceIds ids = ofProcess;
-    for (const NamespaceKind kind :
-         {NamespaceKind::Net, NamespaceKind::Uts, NamespaceKind::Ipc, NamespaceKind::Mount, NamespaceKind::Cgroup})
-        ids.kinds[static_cast<std::size_t>(kind)] = read(std::string(namespaceName(kind)));
+    for (const KindEntry& each : kKinds)
+        if (each.perThread)
+            ids.kinds[static_cast<std::size_t>(each.kind)] = read(std::string(each.name));
     ids.pidForChildren = read("pid_for_children");
     ids.timeForChildren = read("time_for_children");
     return ids;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/model/page_codec.hpp"
 
 using namespace criu;
@@ -88,8 +89,8 @@ TEST_CASE("each codec of pages can be named, and the help lists all") {
 }
 
 TEST_CASE("namespaces to join name a process or file, user ones also ids") {
-    CHECK(parseJoinNs("net:/run/netns/a") == JoinNs{JoinNsKind::Net, "/run/netns/a", {}, {}});
-    CHECK(parseJoinNs("user:12,5,6") == JoinNs{JoinNsKind::User, "12", uid_t{5}, gid_t{6}});
+    CHECK(parseJoinNs("net:/run/netns/a") == JoinNs{kernel::NamespaceKind::Net, "/run/netns/a", {}, {}});
+    CHECK(parseJoinNs("user:12,5,6") == JoinNs{kernel::NamespaceKind::User, "12", uid_t{5}, gid_t{6}});
     CHECK_THROWS_WITH(parseJoinNs("net:12,5,6"), Contains("only user"));
     CHECK_THROWS_WITH(parseJoinNs("pid:12"), Contains("ipc, net, time, user, uts, mnt"));
     CHECK_THROWS(parseJoinNs("net"));

@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 
+#include "criu/kernel/proc/proc_ns.hpp"
 #include "criu/options/config_file.hpp"
 #include "criu/options/invocation.hpp"
 
@@ -314,7 +315,7 @@ TEST_CASE("messages within a request") {
     CHECK(options.autoExtMounts);
     CHECK(options.cgroupRoots == std::vector<model::CgroupRoot>{{"", "/a:b"}});
     CHECK(options.vethPairs == std::vector<model::VethPair>{{"/a:b", "c:d"}});
-    CHECK(options.joinNs == std::vector<model::JoinNs>{{model::JoinNsKind::User, "/a:b", 1, 2}});
+    CHECK(options.joinNs == std::vector<model::JoinNs>{{kernel::NamespaceKind::User, "/a:b", 1, 2}});
     CHECK(options.extUnixSockets);
     CHECK(options.extUnixInodes == std::vector<std::uint32_t>{99});
     CHECK(options.execCommandWanted);
