@@ -18,7 +18,7 @@ class SeenMounts;
 struct SeenTree;
 
 /// Finds the pid namespace that each proc file system shows, and stores nested ones in the mounts. Warns of reachable
-/// proc file systems that show no pid namespace of the tree. Throws Error for those that can't be restored.
+/// proc file systems that show no pid namespace of the tree. Throws Error if a restore can't mount one.
 [[nodiscard]] files::TreeRoot::ProcMounts findProcMounts(SeenMounts& mounts, const SeenTree& tree, Log& log);
 
 /// Finds sysfs file systems that show other network namespaces than the root's. Warns of reachable ones that show no
