@@ -107,32 +107,45 @@ std::optional<Lack> findLack(const PlannedRestore& planned) {
 }  // namespace
 
 PidRoom::PidRoom(const PlannedRestore& planned) : planned_(planned) {
-    while (const auto lack = findLack(planned)) {
-        if (lack->wanted.number <= raised_)
-            refuse(planned, lack->wanted, lack->highest, 0);
-        limit_ = lack->limit;
-        const pid_t before = limit_.highest();
-        if (const int code = limit_.set(lack->wanted.number); code != 0)
-            refuse(planned, lack->wanted, lack->highest, code);
-        raised_ = lack->wanted.number;
-        if (!before_)
-            before_ = before;
-        planned.log().info("kernel.pid_max is raised from {} to {} for {}", before + 1, raised_ + 1,
-                           lack->wanted.owner);
+    try {
+        raise();
+    } catch (...) {
+        lower();  // the destructor doesn't run
+        throw;
     }
 }
 
 PidRoom::~PidRoom() {
-    if (!before_)
-        return;
-    try {
-        // Another process may have changed the limit.
-        const int code = limit_.highest() == raised_ ? limit_.set(*before_) : 0;
-        if (code != 0)
-            planned_.log().warn("kernel.pid_max can't be lowered to {} again: {}", *before_ + 1, std::strerror(code));
-    } catch (const std::exception& error) {
-        planned_.log().warn("kernel.pid_max stays raised: {}", error.what());
+    lower();
+}
+
+void PidRoom::raise() {
+    while (const auto lack = findLack(planned_)) {
+        const kernel::PidLimit limit = lack->limit;
+        const pid_t before = limit.highest();
+        if (const int code = limit.set(lack->wanted.number); code != 0)
+            refuse(planned_, lack->wanted, lack->highest, code);
+        raised_.push_back({limit, before, lack->wanted.number});
+        if (limit.highest() < lack->wanted.number)
+            refuse(planned_, lack->wanted, limit.highest(), 0);
+        planned_.log().info("kernel.pid_max is raised from {} to {} for {}", before + 1, lack->wanted.number + 1,
+                            lack->wanted.owner);
     }
+}
+
+void PidRoom::lower() noexcept {
+    for (const Raised& raised : raised_) {
+        try {
+            // Another process may have changed the limit.
+            const int code = raised.limit.highest() == raised.now ? raised.limit.set(raised.before) : 0;
+            if (code != 0)
+                planned_.log().warn("kernel.pid_max can't be lowered to {} again: {}", raised.before + 1,
+                                    std::strerror(code));
+        } catch (const std::exception& error) {
+            planned_.log().warn("kernel.pid_max stays raised: {}", error.what());
+        }
+    }
+    raised_.clear();
 }
 
 void PidRoom::require(const PlannedRestore& planned) {

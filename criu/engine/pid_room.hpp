@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include <optional>
+#include <vector>
 
 #include "criu/kernel/proc/pid_limit.hpp"
 
@@ -21,16 +21,24 @@ public:
     PidRoom& operator=(const PidRoom&) = delete;
 
     /// Keeps the raised limit, because the restore has succeeded.
-    void keep() noexcept { before_.reset(); }
+    void keep() noexcept { raised_.clear(); }
 
     /// Throws Error if the limit is too low and can't be raised. Changes nothing.
     static void require(const PlannedRestore& planned);
 
 private:
     const PlannedRestore& planned_;
-    kernel::PidLimit limit_;
-    std::optional<pid_t> before_;  ///< limit before it was raised; empty if it isn't to be lowered
-    pid_t raised_ = 0;
+    void raise();
+    void lower() noexcept;
+
+    /// A raised limit. A restore may raise that of criu's pid namespace and that of the root's.
+    struct Raised {
+        kernel::PidLimit limit;
+        pid_t before;
+        pid_t now;
+    };
+
+    std::vector<Raised> raised_;  ///< limits to lower again
 };
 
 }  // namespace criu::engine
