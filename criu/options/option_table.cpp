@@ -409,7 +409,7 @@ constexpr OptionRow kTable[] = {
      NoNo,
      StreamTargets,
      Built,
-     "read images from a stream of --stream-to",
+     "read images from a stream that another criu writes",
      path<&O::streamFrom>,
      {"stream_from", readStreamFrom}},
     {Transfer, "stream-memory", 0, Required, "SIZE", NoNo, StreamMemory, Built,
