@@ -167,7 +167,9 @@ def _without_calls(old, new):
         was, now = (fields[name].split() for fields in (old, new))
         runs = "running" in (was[:1] + now[:1])
         restarted = len(now) > 1 and now[0] == _RESTART_SYSCALL and was[1:] == now[1:]
-        if runs or restarted:
+        # A thread that stops at the end of a call still shows the call. After a restore it is at the same place, in no call.
+        ended = now[:1] == ["-1"] and was[-2:] == now[-2:]
+        if runs or restarted or ended:
             out.update((name, name[:-len("syscall")] + "wchan"))
     return tuple({name: value for name, value in fields.items() if name not in out} for fields in (old, new))
 
