@@ -116,8 +116,8 @@ SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue
         entry->signals[entry->n_signals++]->siginfo = arena.bytes(info);
     };
     const auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
-    // SIGKILL is pending for every thread of a process that is being killed. A SIGSTOP that waits in a stopped process has
-    // no effect: SIGCONT removes it. The restorer would stop at once if it queued one.
+    // SIGKILL is pending for every thread of a process that is being killed. A SIGSTOP that waits in a stopped process
+    // has no effect: SIGCONT removes it. The restorer would stop at once if it queued one.
     std::uint64_t left = pending & ~(bit(SIGKILL) | bit(SIGSTOP));
     for (const std::vector<std::byte>& info : queue) {
         add(info);
