@@ -15,6 +15,7 @@
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/status.hpp"
 #include "criu/model/options.hpp"
+#include "plugins/amdgpu/context_search.hpp"
 #include "plugins/amdgpu/driver/drm.hpp"
 #include "plugins/amdgpu/dump_buffers.hpp"
 #include "plugins/amdgpu/dump_contents.hpp"
@@ -222,8 +223,8 @@ void AmdgpuDump::dumpLate(HostPid) {
         context_.log.warn(
             "amdgpu: trap handlers, by which GPUs report asserts and stop for debuggers, aren't in what the driver "
             "saves: restored queues have none");
+    ContextSearch contexts(kernel_, tree_.nodes);
     for (RenderNode& node : tree_.nodes) {
-        refuseContexts(kernel_, node);
         listBuffers(kernel_, node, objects, context_.log);
         checkHandles(kernel_, node, killed, context_.log);
     }
@@ -235,6 +236,7 @@ void AmdgpuDump::dumpLate(HostPid) {
                             tree_.processes.empty() ? DriverIdentity{} : runningDriver(kernel_, topology));
     images.writeDmabufs();
     DumpContents(kernel_, context_, topology).save(tree_, bufferLimit_());
+    contexts.requireNone();
     images.writeFiles();
 }
 

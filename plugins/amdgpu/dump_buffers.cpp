@@ -29,9 +29,6 @@ void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
     fail("buffer {} of {} in {} {}", buffer.entry.handle, renderPath(node.minor), nameOf(node.pid), what);
 }
 
-// AMDGPU_VM_MAX_NUM_CTX of Linux.
-constexpr std::uint32_t kMostContexts = 4096;
-
 /// True if the kernel can change handles. Only the first versions of 6.18 can.
 bool canChangeHandles(Kernel& kernel, std::uint32_t minor) {
     constexpr std::uint32_t kOther = 1000;
@@ -96,20 +93,6 @@ void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& lo
     }
     std::sort(node.buffers.begin(), node.buffers.end(),
               [](const RenderBuffer& one, const RenderBuffer& other) { return one.entry.handle < other.entry.handle; });
-}
-
-/// The kernel has no list of contexts, so this tries all numbers: they are the lowest free ones and have a limit
-/// (amdgpu_ctx_alloc() of amdgpu_ctx.c). Compute programs have none. Graphics and video clients remember submission
-/// numbers, which a new context wouldn't know.
-void refuseContexts(Kernel& kernel, const RenderNode& node) {
-    const Drm drm(kernel, node.fd.get());
-    for (std::uint32_t number = 1; number < kMostContexts; ++number)
-        if (drm.hasContext(number)) {
-            Error error(0, fmt::format("{} has context {} of {} for graphics or video, whose state can't be read out",
-                                       nameOf(node.pid), number, renderPath(node.minor)));
-            error.addHint("have the program end its use of OpenGL, Vulkan or VA-API before the dump");
-            throw error;
-        }
 }
 
 void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log) {

@@ -14,9 +14,6 @@ void findDrmFiles(Kernel& kernel, DumpedProcess& process, const std::vector<Rend
 /// Lists the buffers of a render node. Throws Error if one of them can't be dumped.
 void listBuffers(Kernel& kernel, RenderNode& node, DumpObjects& objects, Log& log);
 
-/// Throws Error if a render node has submission contexts, since only the driver knows their state.
-void refuseContexts(Kernel& kernel, const RenderNode& node);
-
 /// Checks that this machine can restore the buffers' handles. If not, throws Error if `killed`, and else logs a
 /// warning. `killed`: criu kills the processes after the dump.
 void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log);

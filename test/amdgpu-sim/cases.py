@@ -44,6 +44,7 @@ CRIU_MODES = {
     "linux_7_3": ["kfd_memory", "kfd_queues"],
     "dies": ["kfd_queues"],
     "busy_queue": ["kfd_queues"],
+    "context_search": ["kfd_memory"],
     "evicted": ["kfd_queues", "kfd_processes", "kfd_memory", "render_buffers"],
     "notified": ["kfd_memory"],
     "small_window": ["render_buffers"],
@@ -104,6 +105,7 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
            ("refused_handles", "far_handles", ""), ("refused_context", "kfd_context", "context"), ("refused_sharing", "kfd_shared", "604"),
            ("refused_sharing", "kfd_shared", "604 render"), ("refused_sharing", "kfd_shared", "compat"),
            ("refused_kind", "mesa_buffers", "userptr"), ("refused_kind", "mesa_buffers", "context"),
+           ("refused_kind", "mesa_buffers", "late_context"),
            ("refused_kind", "mesa_buffers", "always_hidden")]
 
 # Cases without GPU support in criu.

@@ -352,10 +352,26 @@ mode_refused_kind() {
     whose="buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program)"
     case $arguments in
         context) said="process $pid ($program) has context 1 of /dev/dri/renderD128 for graphics or video" ;;
+        late_context) said="process $pid ($program) has context 900 of /dev/dri/renderD128 for graphics or video" ;;
         userptr) said="$whose is memory of a process" ;;
         *) said="$whose is always valid in its address space, and hidden from processors" ;;
     esac
     refused_dump "$said"
+}
+
+# Requires the search for contexts to run while GPUs copy contents: it asks the driver 4,095 times for each render node of
+# the frozen tree. So when a late query fails, contents have been copied.
+mode_context_search() {
+    start
+    echo >$controls/clear
+    echo "drm.ctx 2000 5" >$controls/fault
+    dump images --leave-running
+    [ $code = 1 ] || fail "a dump whose search for contexts failed ended with $code"
+    grep -q "Error.*ask whether a render node has context" "$dir/dump-images.log" ||
+        fail "the log doesn't name the failed query: $(errors "$dir/dump-images.log")"
+    hits | grep -q drm.cs || fail "the tree waited for the search before contents were copied"
+    still_works "the dump that failed"
+    verify
 }
 
 # Restores images that don't name the driver's render file, as those of CRIU 4.2. The mode changes the number of the

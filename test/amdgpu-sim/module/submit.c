@@ -8,6 +8,8 @@
 #include "sim.h"
 
 #define MAX_LIST 65536u
+/* AMDGPU_VM_MAX_NUM_CTX of amdgpu_vm.h (Linux 6.1): all context numbers of a file are below it. */
+#define END_OF_CONTEXTS 4096
 
 /* Buffers that must be resident for a submission. */
 struct buffer_list {
@@ -132,7 +134,8 @@ int sim_ctx(struct drm_device* drm, void* data, struct drm_file* file) {
                 return -ENOMEM;
             }
             mutex_lock(&own->lock);
-            id = idr_alloc(&own->contexts, context, 1, 0, GFP_KERNEL);
+            /* amdgpu_ctx_alloc() of amdgpu_ctx.c (Linux 6.1): the lowest free number. */
+            id = idr_alloc(&own->contexts, context, 1, END_OF_CONTEXTS, GFP_KERNEL);
             mutex_unlock(&own->lock);
             if (id < 0) {
                 sim_context_put(context);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Holds buffers as graphics and video clients make them. Some have no CPU access; some are always valid in one address
 // space and can't be exported. Others have an alignment and metadata, or lie in the high half of GPU addresses. The
-// arguments "userptr" and "always_hidden" add a buffer that can't be dumped. "context" adds a context for submissions.
+// arguments "userptr" and "always_hidden" add a buffer that can't be dumped. "context" adds a context for submissions,
+// and "late_context" one with a high number.
 #include <sys/mman.h>
 
 #include <array>
@@ -19,6 +20,7 @@ constexpr std::uint64_t kCommands = 0x7000000;
 constexpr std::uint64_t kStaging = 0x8000000;
 constexpr std::uint64_t kHigh = 0xffff800010000000;
 constexpr std::uint64_t kAlignment = 2 << 20;
+constexpr std::uint32_t kLateContext = 900;
 constexpr std::size_t kSize = 5 << 20;  // more than the processor copies at once
 
 struct Piece {
@@ -40,9 +42,16 @@ public:
             void* place = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             render_.userptr({static_cast<std::byte*>(place), kSize});
         } else if (more == "context") {
-            drm_amdgpu_ctx context{};
-            context.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
-            gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_CTX, &context) == 0, "CTX alloc");
+            make_context();
+        } else if (more == "late_context") {
+            for (std::uint32_t made = 0; made < kLateContext; ++made)
+                make_context();
+            for (std::uint32_t number = 1; number < kLateContext; ++number) {
+                drm_amdgpu_ctx context{};
+                context.in.op = AMDGPU_CTX_OP_FREE_CTX;
+                context.in.ctx_id = number;
+                gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_CTX, &context) == 0, "CTX free");
+            }
         } else if (more == "always_hidden") {
             make("hidden and always valid memory", AMDGPU_GEM_CREATE_VM_ALWAYS_VALID | AMDGPU_GEM_CREATE_NO_CPU_ACCESS,
                  0x40000000);
@@ -68,6 +77,12 @@ public:
     }
 
 private:
+    void make_context() {
+        drm_amdgpu_ctx context{};
+        context.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
+        gpu::expect(render_.attempt(DRM_IOCTL_AMDGPU_CTX, &context) == 0, "CTX alloc");
+    }
+
     // Gets or sets the metadata of a buffer: tiling and other data. The first buffer has none.
     static drm_amdgpu_gem_metadata notes(const Piece& piece, std::uint32_t operation) {
         drm_amdgpu_gem_metadata arguments{};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plugins/amdgpu/context_search.hpp"
+
+#include <algorithm>
+
+#include "criu/base/error.hpp"
+#include "criu/base/signals_blocked.hpp"
+
+namespace criu::amdgpu {
+namespace {
+
+/// AMDGPU_VM_MAX_NUM_CTX of Linux 6.1 to 7.3: every context number is below it.
+constexpr std::uint32_t kEndOfContexts = 4096;
+/// Mesa creates one to three contexts for each file, which then have the numbers 1 to 3.
+constexpr std::uint32_t kEndOfFirst = 9;
+
+unsigned threadsFor(std::size_t nodes) {
+    const SignalsBlocked blocked;
+    return static_cast<unsigned>(std::min<std::size_t>(nodes, availableCores()));
+}
+
+}  // namespace
+
+ContextSearch::ContextSearch(Kernel& kernel, const std::vector<RenderNode>& nodes)
+    : kernel_(kernel), threads_(threadsFor(nodes.size())) {
+    for (const RenderNode& node : nodes)
+        search(node, 1, kEndOfFirst);
+    for (const RenderNode& node : nodes)
+        threads_.submit([this, &node] { search(node, kEndOfFirst, kEndOfContexts); });
+}
+
+ContextSearch::~ContextSearch() {
+    ending_ = true;
+}
+
+void ContextSearch::search(const RenderNode& node, std::uint32_t first, std::uint32_t end) {
+    const Drm drm(kernel_, node.fd.get());
+    for (std::uint32_t number = first; number < end && !ending_; ++number) {
+        if (!drm.hasContext(number))
+            continue;
+        Error error(0, fmt::format("{} has context {} of {} for graphics or video, whose state can't be read out",
+                                   nameOf(node.pid), number, renderPath(node.minor)));
+        error.addHint("have the program end its use of OpenGL, Vulkan or VA-API before the dump");
+        throw error;
+    }
+}
+
+void ContextSearch::requireNone() {
+    threads_.wait();
+}
+
+}  // namespace criu::amdgpu
