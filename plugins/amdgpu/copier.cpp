@@ -38,13 +38,21 @@ std::uint64_t monotonic() {
     return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// Adds a hint to the error of a copy whose GPU was reset: jobs then end with ECANCELED, and video memory may be lost
+/// (amdgpu_job_run() of amdgpu_job.c, Linux 6.1).
+void noteReset(Error& error) {
+    if (error.code() == ECANCELED)
+        error.addHint("the GPU was reset, so contents of its memory may be lost: see the kernel's log");
+}
+
 /// Runs preparations for a copy. Turns their Error into EngineRefused.
 template <typename Body>
 void preparing(const Body& body) {
     try {
         body();
-    } catch (const Error& error) {
-        // After a GPU reset video memory may be lost (ECANCELED); a card may have been removed (ENODEV).
+    } catch (Error& error) {
+        noteReset(error);
+        // A card may have been removed (ENODEV).
         if (error.code() == ECANCELED || error.code() == ENODEV)
             throw;
         throw EngineRefused(error);
@@ -128,8 +136,13 @@ void Copier::await(Pending& pending) {
     for (;;) {
         checkStop_();
         const std::uint64_t now = monotonic();
-        if (gpu_->wait(pending.fence, std::min(now + kLookEvery, patience)))
-            break;
+        try {
+            if (gpu_->wait(pending.fence, std::min(now + kLookEvery, patience)))
+                break;
+        } catch (Error& error) {
+            noteReset(error);
+            throw;
+        }
         if (now >= patience)
             fail("the GPU didn't copy {} bytes within {} seconds", pending.size, kPatienceSeconds);
     }

@@ -53,6 +53,20 @@ std::uint64_t bufferKey(FileId node, std::size_t index) {
     return std::uint64_t{node.value} << 32 | index;
 }
 
+/// Returns a hint for a RESTORE without enough memory: the bytes of video memory that a process had on each GPU.
+std::string describeRoom(const CriuKfd& image, const Topology& source) {
+    std::string text;
+    for (const Node* const gpu : source.gpus()) {
+        std::uint64_t bytes = 0;
+        for (const KfdBoEntry* const entry : list(image.bo_entries, image.n_bo_entries))
+            if (entry->gpu_id == gpu->gpuId && (entry->alloc_flags & uapi::kKfdVram) != 0)
+                bytes += entry->size;
+        if (bytes != 0)
+            text += fmt::format("the process had {} bytes of memory on {}; ", bytes, gpu->describe());
+    }
+    return text + "end other programs that use the GPUs here, or choose other GPUs by --gpu-map";
+}
+
 }  // namespace
 
 AmdgpuRestore::AmdgpuRestore(Kernel& kernel, const device::Context& context, std::function<MatchRules()> rules,
@@ -218,6 +232,8 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
         if (const std::string hint = plan_.explainRefusal(image);
             !hint.empty() && (error.code() == EINVAL || error.code() == EPERM))
             error.addHint(hint);
+        if (error.code() == ENOMEM)
+            error.addHint(describeRoom(image, source));
         throw;
     }
 

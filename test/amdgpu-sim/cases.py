@@ -30,6 +30,8 @@ CRIU_MODES = {
     "runtime_files": ["kfd_events"],
     "no_engine": ["kfd_memory", "kfd_processes", "render_buffers"],
     "resumed_late": ["kfd_queues"],
+    "resumed_oddly": ["kfd_queues"],
+    "reset": ["kfd_memory"],
     "drivers": ["kfd_memory"],
     "no_rings": ["kfd_processes", "kfd_memory"],
     "old_family": ["kfd_memory", "render_buffers"],
@@ -79,7 +81,7 @@ OTHER_REFUSES = ["kfd_memory", "render_buffers"]
 EXCHANGED_BULK = [("to_other", "kfd_bulk", "1 1 300 1"), ("from_other", "kfd_bulk", "1 1 300 1"), ("from_other", "kfd_bulk", "2 2 40 4")]
 
 # The arguments are processes, GPUs of each, MiB on each GPU, MiB of other memory.
-BULK = [("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4"), ("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"),
+BULK = [("resumed_oddly", "kfd_bulk", "1 1 4 1"), ("no_room", "kfd_bulk", "1 1 40 1"), ("watched", "kfd_bulk", "1 1 100 1"), ("stored", "kfd_bulk", "2 2 20 4"), ("once", "kfd_bulk", "1 1 100 1"), ("unlimited_buffer", "kfd_bulk", "1 1 64 1"), ("engines", "kfd_bulk", "4 2 4 8"),
         ("no_engine", "kfd_bulk", "1 1 5 1"), ("no_engine", "kfd_bulk", "1 1 65 1"), ("once", "kfd_bulk", "4 2 4 8"), ("no_parallel", "kfd_bulk", "4 1 40 8"),
         ("contained", "kfd_bulk", "4 2 4 8"), ("contained_one", "kfd_bulk", "2 1 4 8")]
 

@@ -43,7 +43,15 @@ std::uint32_t Kfd::minorVersion() const {
 KfdProcess Kfd::pause() const {
     uapi::KfdCriu args{};
     args.op = uapi::CriuOp::ProcessInfo;
-    kernel_.ioctl(fd_, uapi::kKfdCriu, &args, "stop the queues of the process (KFD_CRIU_OP_PROCESS_INFO)");
+    if (const int code = kernel_.tryIoctl(fd_, uapi::kKfdCriu, &args); code != 0) {
+        Error error(code, "stop the queues of the process (KFD_CRIU_OP_PROCESS_INFO)");
+        // unmap_queues_cpsch() of kfd_device_queue_manager.c (Linux 6.1).
+        if (code == ETIME)
+            error.addHint(
+                "a queue didn't stop in time, so the driver has reset the GPU, and its programs have lost their "
+                "queues: see the kernel's log");
+        throw error;
+    }
     return {static_cast<pid_t>(args.pid), args.deviceCount, args.bufferCount, args.objectCount, args.privateBytes};
 }
 

@@ -822,6 +822,91 @@ mode_resumed_late() {
     verify
 }
 
+# usage: parameter NAME VALUE: sets a parameter of the simulator while it is loaded
+parameter() { echo "$2" >"/sys/module/amdgpu_sim/parameters/$1"; }
+
+# RESUME's work fails at first, as it does without memory for pages of the process. The driver repeats it, and a restore
+# waits for that. A driver that doesn't count stops must not make a restore wait for all of --timeout. A process without
+# queues has none to wait for.
+mode_resumed_oddly() {
+    start
+    dump_well images
+    parameter resume_failures 300
+    restore_well images restore
+    parameter resume_failures 0
+    ! grep -q "Warn.*don't run" "$dir/restore.log" || fail "a restore that waited warns: $(grep Warn "$dir/restore.log")"
+    still_works "the restore with failed attempts"
+    dump_well images-2
+    parameter evicted_counts 0
+    # The step's limit ends a restore that waits for so long.
+    restore_well images-2 restore-2 --timeout 1000
+    parameter evicted_counts 1
+    if [ "$program" = kfd_bulk ]; then
+        ! grep -q "Warn.*don't run\|Warn.*can't tell" "$dir/restore-2.log" ||
+            fail "a restore without queues warns: $(grep Warn "$dir/restore-2.log")"
+    else
+        grep -q "Warn.*can't tell whether queues run" "$dir/restore-2.log" ||
+            fail "the log doesn't tell that the driver counts nothing: $(grep Warn "$dir/restore-2.log")"
+    fi
+    still_works "the restore with a driver that doesn't count"
+    verify
+}
+
+# A queue doesn't stop at a dump, so the driver resets the GPU. Later the GPU is reset while it copies contents. Both
+# dumps fail and tell why.
+mode_reset() {
+    start
+    echo 1 >$controls/hang
+    dump images-hung --leave-running
+    [ $code = 1 ] || fail "a dump of queues that don't stop ended with $code"
+    grep -q "Error.*PROCESS_INFO.*reset" "$dir/dump-images-hung.log" ||
+        fail "the log doesn't tell of the reset: $(errors "$dir/dump-images-hung.log")"
+    end_program # its queues are lost
+    rm -f "$dir/ready"
+    start
+    mkdir -p "$dir/images"
+    echo >$controls/clear
+    echo 1 >$controls/bandwidth
+    # shellcheck disable=SC2046
+    /bin/criu dump -t "$pid" -D "$dir/images" --gpu-buffer 256K -v4 -o "$dir/dump.log" \
+        $(cat /guest/criu-arguments 2>/dev/null) </dev/null >"$dir/dump.log.out" 2>&1 &
+    running=$!
+    until_true 20 copies_or_gone $running || fail "the GPUs were not told to copy"
+    echo 1 >$controls/reset
+    wait $running
+    code=$?
+    echo 0 >$controls/bandwidth
+    [ $code = 1 ] || fail "a dump whose GPU was reset ended with $code"
+    grep -q "Error.*the GPU was reset" "$dir/dump.log" || fail "the log doesn't tell of the reset: $(errors "$dir/dump.log")"
+    [ ! -e "$dir/images/inventory.img" ] || fail "there is an inventory after a failed dump"
+    still_works "the dump that failed"
+    verify
+}
+
+# Another program has taken the GPU's memory. A restore fails, tells what it needs, and leaves nothing.
+mode_no_room() {
+    reload_simulator vram_mb=64,64
+    start
+    dump_well images
+    first=$pid
+    dir=$dir/other
+    mkdir -p "$dir"
+    start
+    other=$pid
+    dir=${dir%/other}
+    pid=$first
+    restore images restore-full
+    [ $code = 1 ] || fail "a restore without room ended with $code"
+    grep -q "Error.*Cannot allocate memory.*the process had [0-9]* bytes of memory on GPU.*--gpu-map" \
+        "$dir/restore-full.log" || fail "the log doesn't tell how much room the program needs: $(errors "$dir/restore-full.log")"
+    gone "$pid" || fail "a failed restore left the program behind"
+    kill -KILL "$other"
+    until_true 10 gone "$other"
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
 # Requires images to name the driver, and a restore by the other kind of driver to fail before anything is made: AMD's
 # driver and that of Linux have different records in their private data.
 mode_drivers() {

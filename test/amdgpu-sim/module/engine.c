@@ -38,12 +38,25 @@ struct sim_context* sim_context_create(struct sim_gpu* gpu) {
         spin_lock_init(&context->lock);
         init_waitqueue_head(&context->wait);
         context->gpu = gpu;
+        context->resets = READ_ONCE(gpu->resets);
         count = atomic_inc_return(&gpu->contexts);
         if (count > READ_ONCE(gpu->most_contexts)) {
             WRITE_ONCE(gpu->most_contexts, count);
         }
     }
     return context;
+}
+
+/*
+ * Simulates a reset of all GPUs. Contexts that exist are of no more use: their submissions end with ECANCELED
+ * (amdgpu_job_run() of amdgpu_job.c compares vram_lost_counter, Linux 6.1).
+ */
+void sim_reset_gpus(void) {
+    unsigned int i;
+
+    for (i = 0; i < sim_gpu_count; i++) {
+        WRITE_ONCE(sim_gpus[i]->resets, sim_gpus[i]->resets + 1);
+    }
 }
 
 void sim_gpu_reset_counts(struct sim_gpu* gpu) {

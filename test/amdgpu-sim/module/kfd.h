@@ -60,9 +60,11 @@ struct sim_queue {
     u32 doorbell;
     u32 evictions; /* the queue runs if 0 */
     bool faulted;
-    u64 read, write; /* since the queue's creation, in bytes, dwords or packets by kind of queue */
-    u64 rung;        /* last value of the doorbell */
-    int sdma;        /* hardware queue of an SDMA queue; negative: none */
+    u64 read, write;        /* since the queue's creation, in bytes, dwords or packets by kind of queue */
+    u64 rung;               /* last value of the doorbell */
+    int sdma;               /* hardware queue of an SDMA queue; negative: none */
+    struct kobject* folder; /* folder in sysfs */
+    struct kobj_attribute gpu_file;
     u64 xcc_state[SIM_MAX_XCCS];
 };
 
@@ -103,11 +105,13 @@ struct sim_process {
     u64* event_page;
     struct mutex range_lock;
     struct list_head ranges;
-    spinlock_t user_lock; /* taken in notifiers, so no other lock is taken inside */
+    struct list_head restored_ranges; /* from RESTORE to RESUME */
+    spinlock_t user_lock;             /* taken in notifiers, so no other lock is taken inside */
     struct list_head user_memory;
     struct work_struct user_changed;
     struct delayed_work resume;
-    struct kobject* folder; /* folder in sysfs */
+    struct kobject* folder;       /* folder in sysfs */
+    struct kobject* queue_folder; /* its subfolder with the queues */
 };
 
 /* kfd_process.c */
@@ -161,6 +165,7 @@ int sim_queue_restore(struct sim_process* process, const struct kfd_ioctl_create
                       const struct sim_queue_state* state);
 struct sim_queue_state sim_queue_save(const struct sim_queue* queue);
 void sim_queues_give_back(struct sim_process* process);
+void sim_queues_lose(struct sim_process* process);
 void sim_queues_evict(struct sim_process* process);
 void sim_queues_resume(struct sim_process* process);
 void sim_queues_free(struct sim_process* process);
@@ -177,6 +182,7 @@ long sim_kfd_svm_ioctl(struct sim_process* process, struct kfd_ioctl_svm_args* a
 bool sim_svm_always_mapped(struct sim_pdd* pdd, u64 address, u64 size);
 bool sim_svm_allowed(void* pdd, u64 address, bool write, u64* end);
 int sim_range_split_any(struct sim_process* process);
+int sim_ranges_resume(struct sim_process* process);
 void sim_ranges_free(struct sim_process* process);
 struct sim_process* sim_process_of(struct sim_pdd* pdd);
 

@@ -108,6 +108,16 @@ static void describe(const struct counts* counts, u32 devices, struct kfd_ioctl_
 static long process_info(struct sim_process* process, struct kfd_ioctl_criu_args* arguments) {
     struct counts counts;
 
+    /*
+     * A queue doesn't stop in time: the driver resets the GPU and fails (unmap_queues_cpsch() and reset_queues_cpsch()
+     * of kfd_device_queue_manager.c, Linux 6.1). criu_process_info() of kfd_chardev.c undoes the stop.
+     */
+    if (READ_ONCE(sim_hangs)) {
+        WRITE_ONCE(sim_hangs, sim_hangs - 1);
+        sim_queues_lose(process);
+        sim_reset_gpus();
+        return -ETIME;
+    }
     sim_queues_evict(process);
     process->paused = true;
     counts = count(process);
@@ -422,7 +432,7 @@ static int restore_range(struct sim_process* process, const struct private_range
         range->access |= access ? BIT(access->gpu->index) : 0;
         range->in_place |= in_place ? BIT(in_place->gpu->index) : 0;
     }
-    list_add_tail(&range->link, &process->ranges);
+    list_add_tail(&range->link, &process->restored_ranges);
     return 0;
 }
 
@@ -518,7 +528,9 @@ static long resume(const struct kfd_ioctl_criu_args* arguments) {
     mutex_lock(&target->lock);
     /* amdgpu_amdkfd_criu_resume() of Linux 6.1 returns EINVAL for a process that doesn't await RESUME. */
     result = target->awaits_resume ? 0 : -EINVAL;
-    if (target->awaits_resume) {
+    /* criu_resume() of kfd_chardev.c (Linux 6.1) makes the ranges first. */
+    result = result ?: sim_ranges_resume(target);
+    if (!result) {
         target->awaits_resume = false;
         if (READ_ONCE(sim_resume_delay) >= 0) {
             sim_process_resume_later(target, READ_ONCE(sim_resume_delay));

@@ -34,6 +34,8 @@ static void remove_folder(struct sim_process* process) {
         kobject_put(process->pdds[i].stats);
         process->pdds[i].stats = NULL;
     }
+    kobject_put(process->queue_folder);
+    process->queue_folder = NULL;
     kobject_put(process->folder);
     process->folder = NULL;
 }
@@ -51,6 +53,7 @@ static void make_folder(struct sim_process* process) {
     }
     scnprintf(name, sizeof(name), "%d", process->leader->pid);
     process->folder = kobject_create_and_add(name, sim_proc_folder);
+    process->queue_folder = process->folder ? kobject_create_and_add("queues", process->folder) : NULL;
     for (i = 0; process->folder && i < sim_gpu_count; i++) {
         struct sim_pdd* pdd = &process->pdds[i];
 
@@ -168,8 +171,17 @@ static void resume(struct work_struct* work) {
 
     mutex_lock(&process->lock);
     if (!READ_ONCE(process->ending)) {
-        sim_look_up_user_memory(process);
-        sim_queues_resume(process);
+        /*
+         * Without memory for the pages the work repeats itself (amdgpu_amdkfd_restore_userptr_worker() of
+         * amdgpu_amdkfd_gpuvm.c, Linux 6.1).
+         */
+        if (READ_ONCE(sim_resume_failures) > 0) {
+            WRITE_ONCE(sim_resume_failures, sim_resume_failures - 1);
+            sim_process_resume_later(process, 1);
+        } else {
+            sim_look_up_user_memory(process);
+            sim_queues_resume(process);
+        }
     }
     mutex_unlock(&process->lock);
     sim_process_put(process);
@@ -194,6 +206,7 @@ static struct sim_process* process_create(void) {
     mutex_init(&process->lock);
     mutex_init(&process->range_lock);
     INIT_LIST_HEAD(&process->ranges);
+    INIT_LIST_HEAD(&process->restored_ranges);
     INIT_WORK(&process->release, release);
     INIT_DELAYED_WORK(&process->resume, resume);
     INIT_WORK(&process->user_changed, sim_look_up_again);

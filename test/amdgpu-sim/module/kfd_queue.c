@@ -65,6 +65,44 @@ void sim_queues_give_back(struct sim_process* process) {
 
     idr_for_each_entry(&process->queues, queue, id) {
         give_sdma_back(queue);
+        kobject_put(queue->folder);
+        queue->folder = NULL;
+    }
+}
+
+/* Ends all queues of a process, as a reset of their GPU does. They stay in its lists. */
+void sim_queues_lose(struct sim_process* process) {
+    struct sim_queue* queue;
+    int id;
+
+    idr_for_each_entry(&process->queues, queue, id) {
+        mutex_lock(&queue->lock);
+        queue->faulted = true;
+        mutex_unlock(&queue->lock);
+    }
+}
+
+/* /sys/class/kfd/kfd/proc/PID/queues/QUEUE/gpuid: kfd_procfs_add_queue() of kfd_process.c (Linux 6.1). */
+static ssize_t gpu_show(struct kobject* kobject, struct kobj_attribute* attribute, char* buffer) {
+    const struct sim_queue* queue = container_of(attribute, struct sim_queue, gpu_file);
+
+    return sysfs_emit(buffer, "%d", queue->pdd->gpu->properties.gpu_id);
+}
+
+static void make_folder(struct sim_queue* queue) {
+    char name[16];
+
+    if (!queue->process->queue_folder) {
+        return;
+    }
+    scnprintf(name, sizeof(name), "%u", queue->arguments.queue_id);
+    queue->folder = kobject_create_and_add(name, queue->process->queue_folder);
+    sysfs_attr_init(&queue->gpu_file.attr);
+    queue->gpu_file.attr.name = "gpuid";
+    queue->gpu_file.attr.mode = 0444;
+    queue->gpu_file.show = gpu_show;
+    if (queue->folder && sysfs_create_file(queue->folder, &queue->gpu_file.attr)) {
+        pr_debug("amdgpu_sim: a queue has no gpuid\n");
     }
 }
 
@@ -298,12 +336,14 @@ static struct sim_queue* make(struct sim_process* process, struct kfd_ioctl_crea
     queue->arguments = *arguments;
     queue->doorbell = doorbell;
     queue->evictions = process->evictions;
+    make_folder(queue);
     /* A value of an earlier queue must not hide the same value of this one. */
     WRITE_ONCE(((u64*)pdd->doorbells)[doorbell], 0);
     return queue;
 }
 
 static void unmake(struct sim_queue* queue) {
+    kobject_put(queue->folder);
     give_sdma_back(queue);
     clear_bit(queue->doorbell, queue->pdd->doorbells_used);
     mutex_destroy(&queue->lock);
@@ -466,7 +506,7 @@ void sim_queues_resume(struct sim_process* process) {
 
         /* restore_process_queues_cpsch() of kfd_device_queue_manager.c (Linux 6.1) */
         for (i = 0; i < sim_gpu_count; i++) {
-            if (process->pdds[i].vm) {
+            if (process->pdds[i].vm && sim_evicted_counts) {
                 atomic64_add(get_jiffies_64() - process->pdds[i].evicted_since, &process->pdds[i].evicted);
             }
         }

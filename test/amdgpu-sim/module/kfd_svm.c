@@ -3,6 +3,8 @@
  * Shared virtual memory: address ranges of the process that GPUs may use. This driver moves no memory to a GPU: an
  * access uses memory of the process, and only attributes are kept. A range contains pages with equal attributes.
  */
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -321,10 +323,55 @@ long sim_kfd_svm_ioctl(struct sim_process* process, struct kfd_ioctl_svm_args* a
     return result;
 }
 
+static bool is_mapped(struct sim_process* process, const struct sim_range* range) {
+    u64 at = range->start << PAGE_SHIFT, end = (range->last + 1) << PAGE_SHIFT;
+    const struct vm_area_struct* area = NULL;
+
+    while (at < end) {
+        area = vma_lookup(process->mm, at);
+        if (!area) {
+            return false;
+        }
+        at = area->vm_end;
+    }
+    return true;
+}
+
+/*
+ * RESTORE only stores ranges; RESUME makes them: kfd_criu_restore_svm() and kfd_criu_resume_svm() of kfd_svm.c (Linux
+ * 6.1). All their memory must be mapped at that time (svm_range_is_valid()).
+ */
+int sim_ranges_resume(struct sim_process* process) {
+    const struct sim_range* range;
+    int result = 0;
+
+    if (list_empty(&process->restored_ranges)) {
+        return 0;
+    }
+    if (!mmget_not_zero(process->mm)) {
+        return -ESRCH;
+    }
+    mmap_read_lock(process->mm);
+    list_for_each_entry(range, &process->restored_ranges, link) {
+        if (!is_mapped(process, range)) {
+            result = -EFAULT;
+        }
+    }
+    mmap_read_unlock(process->mm);
+    mmput_async(process->mm);
+    if (!result) {
+        mutex_lock(&process->range_lock);
+        list_splice_tail_init(&process->restored_ranges, &process->ranges);
+        mutex_unlock(&process->range_lock);
+    }
+    return result;
+}
+
 void sim_ranges_free(struct sim_process* process) {
     struct sim_range *range, *next;
 
     mutex_lock(&process->range_lock);
+    list_splice_tail_init(&process->restored_ranges, &process->ranges);
     list_for_each_entry_safe(range, next, &process->ranges, link) {
         list_del(&range->link);
         kfree(range);

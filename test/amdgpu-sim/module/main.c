@@ -79,6 +79,13 @@ static struct module_attribute version_file = __ATTR(version, 0444, version_show
 int sim_resume_delay;
 module_param_named(resume_delay, sim_resume_delay, int, 0644);
 MODULE_PARM_DESC(resume_delay, "milliseconds from RESUME to the start of queues; -1: they never start");
+int sim_resume_failures;
+module_param_named(resume_failures, sim_resume_failures, int, 0644);
+MODULE_PARM_DESC(resume_failures, "so many of the next attempts to start queues after RESUME fail, and are repeated");
+bool sim_evicted_counts = true;
+module_param_named(evicted_counts, sim_evicted_counts, bool, 0644);
+MODULE_PARM_DESC(evicted_counts, "evicted_ms counts the time for which queues stand still");
+unsigned int sim_hangs;
 bool sim_kernel_rings = true;
 module_param_named(kernel_rings, sim_kernel_rings, bool, 0444);
 MODULE_PARM_DESC(kernel_rings, "programs may submit to the rings of the SDMA engines; not with amdgpu.user_queue=2");

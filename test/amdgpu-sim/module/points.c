@@ -220,6 +220,11 @@ static ssize_t evict_write(struct file* file, const char __user* text, size_t si
     return size;
 }
 
+static ssize_t reset_write(struct file* file, const char __user* text, size_t size, loff_t* position) {
+    sim_reset_gpus();
+    return size;
+}
+
 static int state_show(struct seq_file* file, void* unused) {
     unsigned int i;
 
@@ -245,6 +250,7 @@ DEFINE_SHOW_ATTRIBUTE(state);
 static const struct file_operations fault_operations = {.owner = THIS_MODULE, .write = fault_write};
 static const struct file_operations delay_operations = {.owner = THIS_MODULE, .write = delay_write};
 static const struct file_operations evict_operations = {.owner = THIS_MODULE, .write = evict_write};
+static const struct file_operations reset_operations = {.owner = THIS_MODULE, .write = reset_write};
 static const struct file_operations clear_operations = {.owner = THIS_MODULE, .write = clear_write};
 
 int sim_points_init(void) {
@@ -258,6 +264,8 @@ int sim_points_init(void) {
     debugfs_create_file("delay", 0200, folder, NULL, &delay_operations);
     debugfs_create_file("clear", 0200, folder, NULL, &clear_operations);
     debugfs_create_file("evict", 0200, folder, NULL, &evict_operations);
+    debugfs_create_file("reset", 0200, folder, NULL, &reset_operations);
+    debugfs_create_u32("hang", 0600, folder, &sim_hangs);
     debugfs_create_u32("split_ranges", 0600, folder, &sim_split_ranges);
     debugfs_create_u32("bandwidth", 0600, folder, &sim_bandwidth);
     return 0;

@@ -38,6 +38,7 @@ struct sim_gpu {
     struct sim_properties properties;
     struct sim_engine* engines[SIM_RINGS];
     atomic_t contexts; /* number of open contexts */
+    u32 resets;        /* resets of the GPU, each with loss of all video memory */
     int most_contexts;
     spinlock_t link_lock;
     u64 link_free;              /* time at which the link to the system has done all copies (ktime_get_ns()) */
@@ -72,6 +73,10 @@ extern bool sim_keep_vram;
 extern bool sim_kernel_rings;
 extern bool sim_dkms;
 extern int sim_resume_delay;
+extern int sim_resume_failures;
+extern bool sim_evicted_counts;
+extern unsigned int sim_hangs; /* so many of the next PROCESS_INFO find queues that don't stop */
+void sim_reset_gpus(void);
 extern unsigned int sim_split_ranges;
 struct sim_gpu* sim_gpu_by_id(u32 gpu_id);
 bool sim_gpu_allowed(const struct sim_gpu* gpu);
@@ -213,6 +218,7 @@ struct sim_context {
     u64 submitted[SIM_RINGS], completed[SIM_RINGS];
     u64 failed[SIM_RINGS]; /* first failed sequence number; 0: none */
     int error;
+    u32 resets; /* of the GPU when the context was created */
 };
 
 struct sim_job {

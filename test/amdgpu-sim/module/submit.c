@@ -102,6 +102,9 @@ int sim_bo_list(struct drm_device* drm, void* data, struct drm_file* file) {
 static bool context_failed(const struct sim_context* context) {
     unsigned int ring;
 
+    if (context->resets != READ_ONCE(context->gpu->resets)) {
+        return true;
+    }
     for (ring = 0; ring < SIM_RINGS; ring++) {
         if (READ_ONCE(context->failed[ring])) {
             return true;
@@ -336,6 +339,8 @@ int sim_wait_cs(struct drm_device* drm, void* data, struct drm_file* file) {
     }
     if (left < 0) {
         result = left;
+    } else if (context->resets != READ_ONCE(context->gpu->resets)) {
+        result = -ECANCELED;
     } else if (READ_ONCE(context->completed[in.ring]) >= in.handle && context->failed[in.ring] &&
                context->failed[in.ring] <= in.handle) {
         result = context->error;

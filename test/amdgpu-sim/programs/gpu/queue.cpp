@@ -43,8 +43,10 @@ std::uint64_t page_align(std::uint64_t size) {
     return (size + kPage - 1) / kPage * kPage;
 }
 
-// Returns the sizes that the driver requires since Linux 6.12. It shows them since 2026; before, a program has to
-// compute them as the driver does (kfd_queue_ctx_save_restore_size() of kfd_queue.c). A larger area is accepted.
+// Returns the sizes that the driver requires since Linux 6.12. Topology nodes have them as cwsr_size and ctl_stack_size
+// since a commit of 2026 ("Export the cwsr_size and ctl_stack_size to userspace", 71776e0965f9). Without these
+// properties a program computes them as the driver does (kfd_queue_ctx_save_restore_size() of kfd_queue.c). A larger
+// area is accepted.
 SaveArea save_area_of(const Node& node) {
     const std::uint64_t version = node.property("gfx_target_version");
     const std::uint64_t dies = std::max<std::uint64_t>(node.property("num_xcc"), 1);
