@@ -58,7 +58,7 @@ SaveArea save_area_of(const Node& node) {
         node.property("array_count") / std::max<std::uint64_t>(node.property("simd_arrays_per_engine"), 1);
     const std::uint64_t waves = rdna ? units * (cdna5 ? 64 : 32) : std::min(units * 40, engines * 512);
     std::uint64_t registers = 0x40000;
-    if (version / 100 == 904 || version == 90500 || version == 90010 || version == 90008) {
+    if (version / 100 == 904 || version == 90500 || version == 90010 || version == 90008 || cdna5) {
         registers = 0x80000;
     } else if (version == 110000 || version == 110001 || version == 110501 || version == 120000 || version == 120001) {
         registers = 0x60000;
@@ -69,7 +69,7 @@ SaveArea save_area_of(const Node& node) {
     if (version / 10000 == 10) {
         area.control_stack = std::min<std::uint64_t>(area.control_stack, 0x7000);
     }
-    area.all = area.control_stack + page_align(units * (registers + 0x4000 + local + (cdna5 ? 0x8000 : 0x1000)));
+    area.all = area.control_stack + page_align(units * (registers + (cdna5 ? 0x8000 : 0x4000) + local + (cdna5 ? 0x8000 : 0x1000)));
     area.debugger = (waves * 32 + 63) / 64 * 64;
     if (node.property("ctl_stack_size") != 0 && node.property("cwsr_size") != 0) {
         area.control_stack = node.property("ctl_stack_size");
