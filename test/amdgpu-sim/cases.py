@@ -88,7 +88,7 @@ BULK = [("resumed_oddly", "kfd_bulk", "1 1 4 1"), ("no_room", "kfd_bulk", "1 1 4
 # Memory that processes share. "render" uses a render node.
 SHARED = [(mode, "kfd_shared", arguments) for mode, arguments in
           [("alone", ""), ("once", ""), ("once", "render"), ("again", ""), ("twice", ""), ("swapped", ""), ("mapped", ""),
-           ("contained", ""), ("linux_6_8", ""), ("no_parallel", ""), ("shared_contents", ""), ("leave_running", "")]]
+           ("contained", ""), ("linux_6_8", ""), ("dkms_shared", "ipc"), ("no_parallel", ""), ("shared_contents", ""), ("leave_running", "")]]
 
 # Memory of a render node that another process maps than the one that made or imported it, and several descriptors of
 # /dev/kfd.

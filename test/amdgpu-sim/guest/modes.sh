@@ -926,6 +926,22 @@ mode_drivers() {
         fail "the log doesn't name the drivers: $(errors "$dir/restore-refused.log")"
 }
 
+# AMD's driver joins memory that processes share by its handles when it restores them. criu must not import such memory
+# again: it would lose the handle.
+mode_dkms_shared() {
+    reload_simulator dkms=1
+    start
+    shared=$(counted ipc)
+    [ "$shared" = 2 ] || fail "$shared allocations have a handle, not 2"
+    for turn in 1 2; do
+        dump_well "images-$turn"
+        restore_well "images-$turn" "restore-$turn"
+        [ "$(counted ipc)" = "$shared" ] || fail "after restore $turn $(counted ipc) allocations have a handle, not $shared"
+        still_works "restore $turn"
+    done
+    verify
+}
+
 # The GPUs have no rings for programs (amdgpu.user_queue=2): the processor copies where it can.
 mode_no_rings() {
     reload_simulator kernel_rings=0

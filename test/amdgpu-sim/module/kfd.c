@@ -173,6 +173,9 @@ static long dispatch(struct sim_process* process, unsigned int number, void* dat
             return xnack_mode(process, data);
         case 0x22:
             return sim_kfd_criu(process, data);
+        case SIM_IPC_IMPORT:
+        case SIM_IPC_EXPORT:
+            return sim_kfd_ipc_ioctl(process, number, data);
         default:
             pr_debug("amdgpu_sim: KFD ioctl 0x%02x is not simulated\n", number);
             return -EINVAL;
@@ -216,12 +219,14 @@ static long second_process(struct file* file) {
 
 static long kfd_ioctl(struct file* file, unsigned int command, unsigned long argument) {
     struct sim_process* process = file->private_data;
-    unsigned int number = _IOC_NR(command), size = _IOC_SIZE(command), point = SIM_POINT_KFD + number;
+    unsigned int number = _IOC_NR(command), size = _IOC_SIZE(command),
+                 point = number < SIM_POINT_CRIU ? SIM_POINT_KFD + number : SIM_POINTS;
     void* data;
     long result;
 
     if (_IOC_TYPE(command) != AMDKFD_IOCTL_BASE || number < AMDKFD_COMMAND_START ||
-        number > (sim_interface >= 619 ? CREATE_PROCESS : 0x24)) {
+        (number > (sim_interface >= 619 ? CREATE_PROCESS : 0x24) &&
+         !(sim_dkms && (number == SIM_IPC_IMPORT || number == SIM_IPC_EXPORT)))) {
         return -ENOTTY;
     }
     if (size > MAX_ARGUMENTS) {

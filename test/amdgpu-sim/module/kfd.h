@@ -48,6 +48,8 @@ struct sim_allocation {
     u64 address, size, user_address;
     u32 flags;
     u32 mapped;                 /* one bit for each GPU */
+    struct sim_ipc* ipc;        /* AMD's driver: handle by which processes share the memory, or NULL */
+    bool imported;              /* by that handle */
     struct list_head user_link; /* list of memory of the process */
 };
 
@@ -147,10 +149,26 @@ u64 sim_user_mmap_offset(u64 offset, const struct sim_pdd* pdd);
 int sim_allocate(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args* arguments, int id);
 struct sim_allocation* sim_allocation_by_handle(struct sim_process* process, u64 handle, struct sim_pdd** pdd);
 int sim_allocation_map(struct sim_allocation* allocation, struct sim_pdd* pdd);
+int sim_allocation_import(struct sim_pdd* pdd, struct drm_gem_object* object, u64 address, int id);
 u64 sim_allocation_offset(const struct sim_allocation* allocation, const struct sim_pdd* pdd);
 struct dma_buf* sim_allocation_export(struct sim_allocation* allocation, int flags);
 void sim_allocations_free(struct sim_pdd* pdd);
 long sim_kfd_memory_ioctl(struct sim_process* process, unsigned int number, void* data);
+
+/* kfd_ipc.c: handles by which processes share memory, in AMD's driver only */
+#define SIM_IPC_IMPORT 0x80
+#define SIM_IPC_EXPORT 0x81
+struct sim_ipc {
+    struct list_head link;
+    struct kref references; /* of allocations with this handle */
+    struct sim_bo* bo;      /* lives as long as one of these allocations */
+    u32 handle[4], flags;
+};
+long sim_kfd_ipc_ioctl(struct sim_process* process, unsigned int number, void* data);
+int sim_ipc_join(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args* arguments, int id, const u32* handle,
+                 u32 flags, bool imported);
+void sim_ipc_put(struct sim_ipc* ipc);
+unsigned int sim_ipc_allocations(void); /* number of allocations with such a handle */
 
 /* kfd_queue.c */
 long sim_kfd_queue_ioctl(struct sim_process* process, unsigned int number, void* data);

@@ -239,6 +239,14 @@ static int save_bos(struct sim_process* process, struct kfd_criu_bo_bucket* buck
                     private->mapped[used++] = process->pdds[i].user_gpu_id;
                 }
             }
+            /* criu_checkpoint_bos() of AMD's driver (DKMS 6.x). */
+            if (sim_dkms && allocation->ipc) {
+                struct private_bo_dkms* more = (void*)(private + 1);
+
+                more->ipc_flags = allocation->ipc->flags;
+                more->is_imported = allocation->imported;
+                memcpy(more->ipc_share_handle, allocation->ipc->handle, sizeof(more->ipc_share_handle));
+            }
             private = (void*)private + bo_size();
         }
     }
@@ -345,6 +353,7 @@ static int restore_bo(struct sim_process* process, struct kfd_criu_bo_bucket* bu
                                                            .gpu_id = bucket->gpu_id,
                                                            .flags = bucket->alloc_flags,
                                                            .mmap_offset = private->user_address};
+    const struct private_bo_dkms* more = (const void*)(private + 1); /* AMD's driver only */
     struct sim_allocation* allocation;
     unsigned int i;
     int result;
@@ -356,7 +365,10 @@ static int restore_bo(struct sim_process* process, struct kfd_criu_bo_bucket* bu
     if (!private->id) {
         return -EINVAL;
     }
-    result = sim_allocate(pdd, &arguments, private->id);
+    result =
+        sim_dkms && memchr_inv(more->ipc_share_handle, 0, sizeof(more->ipc_share_handle))
+            ? sim_ipc_join(pdd, &arguments, private->id, more->ipc_share_handle, more->ipc_flags, more->is_imported)
+            : sim_allocate(pdd, &arguments, private->id);
     if (result) {
         return result;
     }

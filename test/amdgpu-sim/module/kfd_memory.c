@@ -89,6 +89,9 @@ static void allocation_free(struct sim_pdd* pdd, struct sim_allocation* allocati
     if (allocation->user_address) {
         sim_user_memory_gone(process, allocation);
     }
+    if (allocation->ipc) {
+        sim_ipc_put(allocation->ipc); /* before the buffer, which others find by the handle */
+    }
     if (allocation->bo) {
         drm_vma_node_revoke(&sim_gem(allocation->bo)->vma_node, drm_file_of(pdd));
         release_handle(sim_gem(allocation->bo));
@@ -343,10 +346,40 @@ static long dmabuf_info(struct kfd_ioctl_get_dmabuf_info_args* arguments) {
     return result;
 }
 
+/*
+ * Makes an allocation of a buffer that exists, with the number `id` unless that is 0. Returns its number or an error.
+ * Uses up the caller's reference to the buffer.
+ */
+int sim_allocation_import(struct sim_pdd* pdd, struct drm_gem_object* object, u64 address, int id) {
+    struct sim_allocation* allocation = kzalloc(sizeof(*allocation), GFP_KERNEL);
+
+    if (!allocation) {
+        drm_gem_object_put(object);
+        return -ENOMEM;
+    }
+    allocation->bo = sim_bo_of(object);
+    hold_handle(object);
+    allocation->address = address;
+    allocation->size = object->size;
+    allocation->flags = (allocation->bo->domains & AMDGPU_GEM_DOMAIN_VRAM ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM
+                                                                          : KFD_IOC_ALLOC_MEM_FLAGS_GTT) |
+                        KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE;
+    if (drm_gem_create_mmap_offset(object) || drm_vma_node_allow(&object->vma_node, drm_file_of(pdd))) {
+        release_handle(object);
+        drm_gem_object_put(object);
+        kfree(allocation);
+        return -ENOMEM;
+    }
+    id = idr_alloc(&pdd->allocations, allocation, id ?: 1, id ? id + 1 : 0, GFP_KERNEL);
+    if (id < 0) {
+        allocation_free(pdd, allocation);
+    }
+    return id;
+}
+
 /* Imports a dma-buf of the same GPU only, as hardware of these kernels does. */
 static long import(struct sim_process* process, struct kfd_ioctl_import_dmabuf_args* arguments) {
     struct sim_pdd* pdd = sim_pdd_by_id(process, arguments->gpu_id);
-    struct sim_allocation* allocation;
     struct drm_gem_object* object;
     struct dma_buf* buffer;
     int id;
@@ -367,27 +400,8 @@ static long import(struct sim_process* process, struct kfd_ioctl_import_dmabuf_a
         drm_gem_object_put(object);
         return -EINVAL;
     }
-    allocation = kzalloc(sizeof(*allocation), GFP_KERNEL);
-    if (!allocation) {
-        drm_gem_object_put(object);
-        return -ENOMEM;
-    }
-    allocation->bo = sim_bo_of(object);
-    hold_handle(object);
-    allocation->address = arguments->va_addr;
-    allocation->size = object->size;
-    allocation->flags = (allocation->bo->domains & AMDGPU_GEM_DOMAIN_VRAM ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM
-                                                                          : KFD_IOC_ALLOC_MEM_FLAGS_GTT) |
-                        KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE;
-    if (drm_gem_create_mmap_offset(object) || drm_vma_node_allow(&object->vma_node, drm_file_of(pdd))) {
-        release_handle(object);
-        drm_gem_object_put(object);
-        kfree(allocation);
-        return -ENOMEM;
-    }
-    id = idr_alloc(&pdd->allocations, allocation, 1, 0, GFP_KERNEL);
+    id = sim_allocation_import(pdd, object, arguments->va_addr, 0);
     if (id < 0) {
-        allocation_free(pdd, allocation);
         return id;
     }
     arguments->handle = (u64)pdd->user_gpu_id << 32 | id;

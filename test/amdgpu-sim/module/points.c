@@ -230,9 +230,9 @@ static int state_show(struct seq_file* file, void* unused) {
 
     seq_printf(file,
                "processes %u\nbuffers %d\nsystem_peak %llu\nmigrations %llu\nmoves %llu\nnotifications %llu\n"
-               "blocked %llu\nmissing %llu\n",
+               "blocked %llu\nmissing %llu\nipc %u\n",
                sim_process_count(), atomic_read(&sim_bo_count), sim_system_peak(), sim_migrations(), sim_moves(),
-               sim_notifications(), sim_notifications_blocked(), sim_user_pages_missing());
+               sim_notifications(), sim_notifications_blocked(), sim_user_pages_missing(), sim_ipc_allocations());
     for (i = 0; i < sim_gpu_count; i++) {
         struct sim_gpu* gpu = sim_gpus[i];
 

@@ -2,7 +2,8 @@
 // Shares memory of the compute driver between two processes, as hipIpc and ranks of RCCL do. Each process, by GPU and
 // CPU, must read what the other writes. Without help of criu, the driver restores two separate buffers. The importing
 // process has free handles below this memory's, and a second import of its own memory.
-// With the argument "render" both processes import a buffer of a render node, as with OpenGL.
+// With the argument "render" both processes import a buffer of a render node, as with OpenGL. With "ipc" they share by
+// a handle of AMD's driver.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,24 +28,63 @@ struct Export {
     std::uint32_t dmabuf_fd;
 };
 
+// Handles of AMD's driver, which Linux lacks.
+struct IpcExport {
+    std::uint64_t handle;
+    std::uint32_t share_handle[4];
+    std::uint32_t gpu_id;
+    std::uint32_t flags;
+};
+struct IpcImport {
+    std::uint64_t handle;
+    std::uint64_t va_addr;
+    std::uint64_t mmap_offset;
+    std::uint32_t share_handle[4];
+    std::uint32_t gpu_id;
+    std::uint32_t flags;
+};
+
 int export_memory(const gpu::Kfd& kfd, const gpu::Memory& memory) {
     Export arguments{memory.handle, 0, 0};
     kfd.call(_IOWR(AMDKFD_IOCTL_BASE, 0x24, Export), arguments, "EXPORT_DMABUF");
     return static_cast<int>(arguments.dmabuf_fd);
 }
 
+std::uint64_t free_range() {
+    void* place = mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    gpu::expect(place != MAP_FAILED, "mmap of an address range");
+    return reinterpret_cast<std::uint64_t>(place);
+}
+
 // Imports memory at a free address, for use by the GPU.
 gpu::Memory import_memory(const gpu::Kfd& kfd, int dmabuf) {
     const gpu::Gpu& gpu = kfd.gpus()[0];
-    void* place = mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    gpu::expect(place != MAP_FAILED, "mmap of an address range");
     kfd_ioctl_import_dmabuf_args import{};
-    import.va_addr = reinterpret_cast<std::uint64_t>(place);
+    import.va_addr = free_range();
     import.gpu_id = gpu.id;
     import.dmabuf_fd = static_cast<std::uint32_t>(dmabuf);
     kfd.call(AMDKFD_IOC_IMPORT_DMABUF, import, "IMPORT_DMABUF");
     const gpu::Memory memory{import.handle, import.va_addr, kSize, false};
     kfd.map(memory, {gpu.id});
+    return memory;
+}
+
+// Imports memory by a handle of AMD's driver. Maps it for the CPU at the offset that the driver returns.
+gpu::Memory import_handle(const gpu::Kfd& kfd, const std::string& handle, std::span<std::byte>& mapped) {
+    const gpu::Gpu& gpu = kfd.gpus()[0];
+    IpcImport import{};
+    gpu::expect(std::sscanf(handle.c_str(), "%x,%x,%x,%x", &import.share_handle[0], &import.share_handle[1],
+                            &import.share_handle[2], &import.share_handle[3]) == 4,
+                "a handle has four numbers");
+    import.va_addr = free_range();
+    import.gpu_id = gpu.id;
+    kfd.call(_IOWR(AMDKFD_IOCTL_BASE, 0x80, IpcImport), import, "IPC_IMPORT_HANDLE");
+    const gpu::Memory memory{import.handle, import.va_addr, kSize, false};
+    kfd.map(memory, {gpu.id});
+    void* const place =
+        mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, gpu.render_fd, static_cast<off_t>(import.mmap_offset));
+    gpu::expect(place != MAP_FAILED, "mmap of imported memory");
+    mapped = {static_cast<std::byte*>(place), kSize};
     return memory;
 }
 
@@ -60,16 +100,22 @@ std::span<std::byte> map_imported(const gpu::Gpu& gpu, int dmabuf) {
 // Writes values by its GPU into the imported memory, on request.
 class Other {
 public:
-    explicit Other(int dmabuf) : queue_(kfd_, gpu(), gpu::Queue::Kind::kSdma) {
+    // `what`: number of a DMA-BUF, or a handle of AMD's driver.
+    explicit Other(const std::string& what) : queue_(kfd_, gpu(), gpu::Queue::Kind::kSdma) {
         const gpu::Memory before = kfd_.allocate(gpu(), kSize, gpu::kGtt);
         staging_ = kfd_.allocate(gpu(), kSize, gpu::kGtt);
-        memory_ = import_memory(kfd_, dmabuf);
-        mapped_ = map_imported(gpu(), dmabuf);
+        if (what.find(',') != std::string::npos) {
+            memory_ = import_handle(kfd_, what, mapped_);
+        } else {
+            const int dmabuf = std::stoi(what);
+            memory_ = import_memory(kfd_, dmabuf);
+            mapped_ = map_imported(gpu(), dmabuf);
+            close(dmabuf);
+        }
         own_ = kfd_.allocate(gpu(), kSize, gpu::kVisibleVram);
         const int exported = export_memory(kfd_, own_);
         again_ = import_memory(kfd_, exported);
         close(exported);
-        close(dmabuf);
         kfd_.free(before);  // leaves a free handle
     }
 
@@ -94,9 +140,9 @@ private:
     std::span<std::byte> mapped_;
 };
 
-int other_process(int dmabuf, int commands, int answers) {
+int other_process(const std::string& what, int commands, int answers) {
     try {
-        Other other(dmabuf);
+        Other other(what);
         for (char command = 0; command != kEnd;) {
             gpu::expect(read(commands, &command, 1) == 1, "read");
             other.write(static_cast<unsigned char>(command));
@@ -111,9 +157,10 @@ int other_process(int dmabuf, int commands, int answers) {
 
 class Test {
 public:
-    explicit Test(bool renders) : queue_(kfd_, kfd_.gpus()[0], gpu::Queue::Kind::kSdma) {
+    explicit Test(const std::string& way) : queue_(kfd_, kfd_.gpus()[0], gpu::Queue::Kind::kSdma) {
         const gpu::Gpu& gpu = kfd_.gpus()[0];
-        const int dmabuf = renders ? export_render(gpu) : export_memory(gpu);
+        const std::string what = way == "ipc" ? export_handle(gpu) : "";
+        const int dmabuf = way == "ipc" ? -1 : way == "render" ? export_render(gpu) : export_memory(gpu);
         int down[2];
         int up[2];
         gpu::require(pipe(down), "pipe");
@@ -125,9 +172,10 @@ public:
                 close(other.render_fd);
             close(down[1]);
             close(up[0]);
-            execute(dmabuf, down[0], up[1]);
+            execute(what.empty() ? std::to_string(dmabuf) : what, down[0], up[1]);
         }
-        close(dmabuf);
+        if (dmabuf >= 0)
+            close(dmabuf);
         close(down[0]);
         close(up[1]);
         commands_ = down[1];
@@ -157,6 +205,16 @@ private:
         return ::export_memory(kfd_, memory_);
     }
 
+    std::string export_handle(const gpu::Gpu& gpu) {
+        memory_ = kfd_.allocate(gpu, kSize, gpu::kVisibleVram);
+        IpcExport arguments{memory_.handle, {}, gpu.id, 0};
+        kfd_.call(_IOWR(AMDKFD_IOCTL_BASE, 0x81, IpcExport), arguments, "IPC_EXPORT_HANDLE");
+        char text[64];
+        std::snprintf(text, sizeof(text), "%x,%x,%x,%x", arguments.share_handle[0], arguments.share_handle[1],
+                      arguments.share_handle[2], arguments.share_handle[3]);
+        return text;
+    }
+
     int export_render(const gpu::Gpu& gpu) {
         const gpu::Render render(gpu.render_fd);
         const gpu::Buffer buffer = render.create(kSize, AMDGPU_GEM_DOMAIN_VRAM);
@@ -166,8 +224,8 @@ private:
     }
 
     // Executes a new program: the kernel doesn't share GPU mappings with a forked child.
-    [[noreturn]] static void execute(int dmabuf, int commands, int answers) {
-        const std::string numbers[3] = {std::to_string(dmabuf), std::to_string(commands), std::to_string(answers)};
+    [[noreturn]] static void execute(const std::string& what, int commands, int answers) {
+        const std::string numbers[3] = {what, std::to_string(commands), std::to_string(answers)};
         execl("/proc/self/exe", "kfd_shared", "--other", numbers[0].c_str(), numbers[1].c_str(), numbers[2].c_str(),
               nullptr);
         _exit(1);
@@ -186,9 +244,9 @@ private:
 
 int main(int argc, char** argv) {
     if (argc == 5 && std::string(argv[1]) == "--other")
-        return other_process(std::stoi(argv[2]), std::stoi(argv[3]), std::stoi(argv[4]));
+        return other_process(argv[2], std::stoi(argv[3]), std::stoi(argv[4]));
     return gpu::run(argc, argv, [&](gpu::Subject& subject) {
-        Test test(argc > 2);
+        Test test(argc > 2 ? argv[2] : "");
         char command = 'b';
         subject.wait([&] { test.works(command++); });
         test.end();

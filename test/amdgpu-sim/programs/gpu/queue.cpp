@@ -69,7 +69,8 @@ SaveArea save_area_of(const Node& node) {
     if (version / 10000 == 10) {
         area.control_stack = std::min<std::uint64_t>(area.control_stack, 0x7000);
     }
-    area.all = area.control_stack + page_align(units * (registers + (cdna5 ? 0x8000 : 0x4000) + local + (cdna5 ? 0x8000 : 0x1000)));
+    area.all = area.control_stack +
+               page_align(units * (registers + (cdna5 ? 0x8000 : 0x4000) + local + (cdna5 ? 0x8000 : 0x1000)));
     area.debugger = (waves * 32 + 63) / 64 * 64;
     if (node.property("ctl_stack_size") != 0 && node.property("cwsr_size") != 0) {
         area.control_stack = node.property("ctl_stack_size");
