@@ -228,9 +228,7 @@ void AmdgpuRestore::openKfd(FileId id, const CriuKfd& image, files::FileOpener& 
     try {
         kfd.restore(state);
     } catch (Error& error) {
-        // The driver's answer to private data that it can't read, and to an XNACK mode that the GPU lacks.
-        if (const std::string hint = plan_.explainRefusal(image);
-            !hint.empty() && (error.code() == EINVAL || error.code() == EPERM))
+        if (const std::string hint = plan_.explainRefusal(image, error.code()); !hint.empty())
             error.addHint(hint);
         if (error.code() == ENOMEM)
             error.addHint(describeRoom(image, source));

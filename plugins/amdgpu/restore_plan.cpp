@@ -215,12 +215,20 @@ void RestorePlan::visitGroups(const device::ProcessGroups& groups) {
                               here_.findGpu(local)->describe());
 }
 
-std::string RestorePlan::explainRefusal(const CriuKfd& image) const {
+std::string RestorePlan::explainRefusal(const CriuKfd& image, int code) const {
     const auto driver = driverOf(image);
     if (!driver || !driver_)
         return {};
-    return fmt::format("the state is of {} (private data of version {}, XNACK {}); here is {}", driver->describe(),
-                       image.private_version, image.xnack != 0 ? "on" : "off", driver_->describe());
+    // criu_restore_process() of kfd_chardev.c (Linux 6.1 to 7.3).
+    if (code == EPERM && image.xnack != 0)
+        return "the process' XNACK is on, which a GPU here lacks: load amdgpu with noretry=0, choose other GPUs by "
+               "--gpu-map, or start the program with HSA_XNACK=0 before the dump";
+    if (code != EINVAL)
+        return {};
+    const std::string differs = differences(*driver, *driver_);
+    return fmt::format("the driver may have another format: private data has version {}{}{}; restore with a kernel and "
+                       "driver as at the dump ({})",
+                       image.private_version, differs.empty() ? "" : "; ", differs, driver->describe());
 }
 
 const Node& RestorePlan::newGpu(std::uint32_t oldMinor, GpuId user) const {

@@ -51,8 +51,9 @@ public:
     [[nodiscard]] const std::set<std::uint64_t>& imported() const noexcept { return imported_; }
     /// True if the images have a GPU with this --gpu-map name.
     [[nodiscard]] bool knowsGpu(const std::string& name) const;
-    /// Returns a hint for a RESTORE that the driver refuses: both drivers. Empty if the images don't name theirs.
-    [[nodiscard]] std::string explainRefusal(const CriuKfd& image) const;
+    /// Returns a hint for a RESTORE that the driver refuses with errno `code`: what differs from the dump's driver, and
+    /// what helps. Empty if the images don't name their driver, or if it doesn't explain `code`.
+    [[nodiscard]] std::string explainRefusal(const CriuKfd& image, int code) const;
     /// Returns the processes with compute state.
     [[nodiscard]] const std::set<TreePid>& pids() const noexcept { return pids_; }
 

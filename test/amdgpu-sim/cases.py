@@ -96,7 +96,7 @@ PASSED = [("alone", "render_passed", ""), ("once", "render_passed", ""), ("once"
           ("contained", "render_passed", "closed"), ("attended", "render_passed", ""), ("attended", "kfd_shared", ""), ("once", "kfd_context", "")]
 
 # Images that don't name the render file of the driver.
-UNNOTED = [("unnoted", "kfd_other_files", "any"), ("unnoted", "kfd_other_files", "any bare")]
+UNNOTED = [("other_driver", "kfd_svm", "xnack"), ("unnoted", "kfd_other_files", "any"), ("unnoted", "kfd_other_files", "any bare")]
 
 # Cases that need a machine with much memory (--large).
 LARGE = [("large", "kfd_large", "5120")]

@@ -68,6 +68,21 @@ void writeDriver(const DriverIdentity& driver, CriuKfd& image, Arena& arena) {
         image.rocm = arena.string(driver.rocm);
 }
 
+std::string differences(const DriverIdentity& images, const DriverIdentity& here) {
+    std::string text;
+    const auto compare = [&](std::string_view what, const std::string& one, const std::string& other) {
+        if (one != other)
+            text += fmt::format("{}the images' {} is {}, here it is {}", text.empty() ? "" : "; ", what,
+                                one.empty() ? "unknown" : one, other.empty() ? "unknown" : other);
+    };
+    compare("interface", fmt::format("1.{}", images.interface), fmt::format("1.{}", here.interface));
+    compare("kernel", images.kernel, here.kernel);
+    if (!images.driver.empty() || !here.driver.empty())
+        compare("AMD driver", images.driver, here.driver);
+    compare("ROCm", images.rocm, here.rocm);
+    return text;
+}
+
 void requireSameLayout(const DriverIdentity& images, const DriverIdentity& here) {
     if (images.driver.empty() == here.driver.empty())
         return;

@@ -926,6 +926,29 @@ mode_drivers() {
         fail "the log doesn't name the drivers: $(errors "$dir/restore-refused.log")"
 }
 
+# A driver refuses private data of another version, and an XNACK mode that GPUs lack. The restore's error names both
+# drivers' differences and what helps, and nothing is left.
+mode_other_driver() {
+    start
+    dump_well images
+    reload_simulator private_version=2 interface=608
+    must_say private "private data has version 1.*the images' interface is 1.18, here it is 1.14.*restore with a kernel"
+    reload_simulator xnack=0
+    must_say xnack "XNACK is on.*noretry=0"
+    reload_simulator
+    restore_well images restore
+    still_works "the restore"
+    verify
+}
+
+# usage: must_say NAME PATTERN: requires a restore to fail with this error and to leave nothing
+must_say() {
+    restore images "restore-$1"
+    [ $code = 1 ] || fail "a restore with another driver ended with $code"
+    grep -q "Error.*$2" "$dir/restore-$1.log" || fail "the log doesn't tell the difference: $(errors "$dir/restore-$1.log")"
+    gone "$pid" || fail "a failed restore left the program behind"
+}
+
 # AMD's driver joins memory that processes share by its handles when it restores them. criu must not import such memory
 # again: it would lose the handle.
 mode_dkms_shared() {

@@ -125,6 +125,8 @@ static long xnack_mode(struct sim_process* process, struct kfd_ioctl_set_xnack_m
         arguments->xnack_enabled = process->xnack;
     } else if (!idr_is_empty(&process->queues)) {
         result = -EBUSY;
+    } else if (arguments->xnack_enabled && !sim_xnack) {
+        result = -EPERM; /* kfd_ioctl_set_xnack_mode() of kfd_chardev.c, Linux 6.1 */
     } else {
         process->xnack = arguments->xnack_enabled;
     }

@@ -15,7 +15,6 @@
 #include "kfd.h"
 
 #define PRIVATE_MAGIC 0x6b66642d73696d31ull /* "kfd-sim1" */
-#define PRIVATE_VERSION 1u                  /* KFD_CRIU_PRIV_VERSION of kfd_priv.h: 1 in both drivers */
 #define PRIVATE_MAX (64u << 20)
 
 enum { OBJECT_QUEUE = 1, OBJECT_EVENT = 2, OBJECT_RANGE = 3 };
@@ -277,7 +276,7 @@ static long checkpoint(struct sim_process* process, struct kfd_ioctl_criu_args* 
         result = -ENOMEM;
         goto done;
     }
-    head->version = PRIVATE_VERSION;
+    head->version = sim_private_version; /* KFD_CRIU_PRIV_VERSION of kfd_priv.h: 1 in both drivers */
     head->magic = PRIVATE_MAGIC;
     head->event_page_handle = process->event_page_handle;
     head->xnack = process->xnack;
@@ -475,8 +474,12 @@ static long restore_all(struct sim_process* process, const struct kfd_ioctl_criu
     u64 at = fixed;
     long result;
 
-    if (arguments->priv_data_size < fixed || head->version != PRIVATE_VERSION || head->magic != PRIVATE_MAGIC) {
+    if (arguments->priv_data_size < fixed || head->version != sim_private_version || head->magic != PRIVATE_MAGIC) {
         return -EINVAL;
+    }
+    /* criu_restore_process() of kfd_chardev.c (Linux 6.1) sets the mode first. */
+    if (head->xnack && !sim_xnack) {
+        return -EPERM;
     }
     result = restore_devices(process, arguments);
     if (result) {

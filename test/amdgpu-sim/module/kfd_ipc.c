@@ -99,7 +99,7 @@ static int import(struct sim_pdd* pdd, u64 address, int id, const u32* handle, u
 }
 
 /*
- * Makes an allocation at RESTORE that had a handle at CHECKPOINT. The first process of those that share it makes the
+ * Makes an allocation at RESTORE that had a handle at CHECKPOINT. The first process that shares it makes the
  * buffer, and all others import it: criu_restore_memory_of_gpu_ipc() of kfd_chardev.c (AMD's driver, DKMS 6.x).
  */
 int sim_ipc_join(struct sim_pdd* pdd, struct kfd_ioctl_alloc_memory_of_gpu_args* arguments, int id, const u32* handle,

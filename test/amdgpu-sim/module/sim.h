@@ -76,6 +76,8 @@ extern int sim_resume_delay;
 extern int sim_resume_failures;
 extern bool sim_evicted_counts;
 extern unsigned int sim_hangs; /* so many of the next PROCESS_INFO find queues that don't stop */
+extern unsigned int sim_private_version;
+extern bool sim_xnack;
 void sim_reset_gpus(void);
 extern unsigned int sim_split_ranges;
 struct sim_gpu* sim_gpu_by_id(u32 gpu_id);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Holds shared virtual memory: ranges keep their attributes, and queues continue to work in memory of the process.
+// Holds shared virtual memory: ranges keep their attributes, and queues continue to work in memory of the process. With
+// the argument "xnack" the process' GPUs repeat accesses after a page fault.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -40,8 +41,12 @@ void check_attributes(const gpu::Kfd& kfd, std::span<std::byte> memory, const st
 }  // namespace
 
 int main(int argc, char** argv) {
-    return gpu::run(argc, argv, [](gpu::Subject& subject) {
+    return gpu::run(argc, argv, [&](gpu::Subject& subject) {
         const gpu::Kfd kfd;
+        if (argc > 2) {
+            kfd_ioctl_set_xnack_mode_args mode{1};
+            kfd.call(AMDKFD_IOC_SET_XNACK_MODE, mode, "SET_XNACK_MODE");
+        }
         gpu::expect(kfd.gpus().size() >= 2, "this test wants two GPUs");
         const std::uint32_t first = kfd.gpus()[0].id;
         const std::uint32_t second = kfd.gpus()[1].id;
