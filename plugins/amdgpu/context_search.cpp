@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/amdgpu/context_search.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "criu/base/error.hpp"
@@ -19,10 +21,40 @@ unsigned threadsFor(std::size_t nodes) {
     return static_cast<unsigned>(std::min<std::size_t>(nodes, availableCores()));
 }
 
+bool canList(Kernel& kernel, const std::vector<RenderNode>& nodes) {
+    if (nodes.empty())
+        return false;
+    const UniqueFd own = kernel.open(renderPath(nodes.front().minor), O_RDWR);
+    return Drm(kernel, own.get()).canListContexts();
+}
+
+[[noreturn]] void refuse(const RenderNode& node, std::uint32_t number) {
+    Error error(0, fmt::format("{} has context {} of {} for graphics or video, whose state can't be read out",
+                               nameOf(node.pid), number, renderPath(node.minor)));
+    error.addHint("have the program end its use of OpenGL, Vulkan or VA-API before the dump");
+    throw error;
+}
+
+/// Throws Error if a file has a context. The kernel's list has priorities, but neither the submission numbers nor the
+/// synchronization objects that clients remember, so a restore would still lose state.
+void requireNoneListed(Kernel& kernel, const std::vector<RenderNode>& nodes) {
+    for (const RenderNode& node : nodes) {
+        const auto contexts = Drm(kernel, node.fd.get()).contexts();
+        if (!contexts)
+            fail("the kernel doesn't list the contexts of {} in {}", renderPath(node.minor), nameOf(node.pid));
+        if (!contexts->empty())
+            refuse(node, contexts->front().handle);
+    }
+}
+
 }  // namespace
 
 ContextSearch::ContextSearch(Kernel& kernel, const std::vector<RenderNode>& nodes)
-    : kernel_(kernel), threads_(threadsFor(nodes.size())) {
+    : kernel_(kernel), listed_(canList(kernel, nodes)), threads_(listed_ ? 0 : threadsFor(nodes.size())) {
+    if (listed_) {
+        requireNoneListed(kernel, nodes);
+        return;
+    }
     for (const RenderNode& node : nodes)
         search(node, 1, kEndOfFirst);
     for (const RenderNode& node : nodes)
@@ -35,14 +67,9 @@ ContextSearch::~ContextSearch() {
 
 void ContextSearch::search(const RenderNode& node, std::uint32_t first, std::uint32_t end) {
     const Drm drm(kernel_, node.fd.get());
-    for (std::uint32_t number = first; number < end && !ending_; ++number) {
-        if (!drm.hasContext(number))
-            continue;
-        Error error(0, fmt::format("{} has context {} of {} for graphics or video, whose state can't be read out",
-                                   nameOf(node.pid), number, renderPath(node.minor)));
-        error.addHint("have the program end its use of OpenGL, Vulkan or VA-API before the dump");
-        throw error;
-    }
+    for (std::uint32_t number = first; number < end && !ending_; ++number)
+        if (drm.hasContext(number))
+            refuse(node, number);
 }
 
 void ContextSearch::requireNone() {

@@ -14,8 +14,11 @@ namespace {
 /// Throws Error for buffers that can't be exported or mapped, or aren't memory. The rules are those of
 /// amdgpu_gem_prime_export() and amdgpu_mode_dumb_mmap() of Linux 6.18.
 void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
-    std::string_view what;
-    if ((buffer.entry.preferredDomains & ~uapi::kMemoryDomains) != 0)
+    std::string what;
+    if ((buffer.entry.flags & uapi::kListUserptr) != 0)
+        what = fmt::format("is memory of a process at {:#x} (GEM_USERPTR), which only programs with contexts use",
+                           buffer.entry.alignment);
+    else if ((buffer.entry.preferredDomains & ~uapi::kMemoryDomains) != 0)
         what = "is no memory, but a part of the GPU itself";
     else if ((buffer.entry.allocFlags & AMDGPU_GEM_CREATE_ENCRYPTED) != 0)
         what = "is encrypted";

@@ -226,9 +226,10 @@ std::string RestorePlan::explainRefusal(const CriuKfd& image, int code) const {
     if (code != EINVAL)
         return {};
     const std::string differs = differences(*driver, *driver_);
-    return fmt::format("the driver may have another format: private data has version {}{}{}; restore with a kernel and "
-                       "driver as at the dump ({})",
-                       image.private_version, differs.empty() ? "" : "; ", differs, driver->describe());
+    return fmt::format(
+        "the driver may have another format: private data has version {}{}{}; restore with a kernel and "
+        "driver as at the dump ({})",
+        image.private_version, differs.empty() ? "" : "; ", differs, driver->describe());
 }
 
 const Node& RestorePlan::newGpu(std::uint32_t oldMinor, GpuId user) const {

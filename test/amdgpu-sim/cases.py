@@ -107,7 +107,8 @@ REFUSED = [("refused", "closed_files", "kfd"), ("refused", "closed_files", "rend
            ("refused_handles", "far_handles", ""), ("refused_context", "kfd_context", "context"), ("refused_sharing", "kfd_shared", "604"),
            ("refused_sharing", "kfd_shared", "604 render"), ("refused_sharing", "kfd_shared", "compat"),
            ("refused_kind", "mesa_buffers", "userptr"), ("refused_kind", "mesa_buffers", "context"),
-           ("refused_kind", "mesa_buffers", "late_context"),
+           ("refused_kind", "mesa_buffers", "late_context"), ("listed_contexts", "mesa_buffers", "late_context"),
+           ("listed_contexts", "mesa_buffers", "userptr"), ("listed_contexts", "kfd_memory", ""),
            ("refused_kind", "mesa_buffers", "always_hidden")]
 
 # Cases without GPU support in criu.

@@ -33,8 +33,8 @@ struct DriverIdentity {
 [[nodiscard]] std::optional<DriverIdentity> driverOf(const CriuKfd& image);
 void writeDriver(const DriverIdentity& driver, CriuKfd& image, Arena& arena);
 
-/// Returns a sentence with each property that differs, such as "the images' interface is 1.18, here it is 1.14"; empty if
-/// none does.
+/// Returns a sentence with each property that differs, such as "the images' interface is 1.18, here it is 1.14"; empty
+/// if none does.
 [[nodiscard]] std::string differences(const DriverIdentity& images, const DriverIdentity& here);
 
 /// Throws Error unless the running driver has the layout of the images' private data.

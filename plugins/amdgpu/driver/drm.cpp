@@ -197,4 +197,31 @@ bool Drm::hasContext(std::uint32_t number) const {
     return code == 0;
 }
 
+std::optional<std::vector<uapi::ContextEntry>> Drm::contexts() const {
+    std::vector<uapi::ContextEntry> entries(kFirstRoom);
+    for (int round = 0; round < kMaxRounds; ++round) {
+        uapi::GemListContexts args{reinterpret_cast<std::uint64_t>(entries.data()),
+                                   static_cast<std::uint32_t>(entries.size()), 0};
+        if (kernel_.tryIoctl(fd_, uapi::kGemListContexts, &args) != 0)
+            return std::nullopt;
+        if (args.count > kMostRoom)
+            fail("a render node reports {} contexts", args.count);
+        const bool all = args.count <= entries.size();
+        entries.resize(args.count);
+        if (all)
+            return entries;
+    }
+    fail("the contexts of a render node keep growing");
+}
+
+bool Drm::canListContexts() const {
+    drm_amdgpu_ctx args{};
+    args.in.op = AMDGPU_CTX_OP_ALLOC_CTX;
+    if (kernel_.tryIoctl(fd_, DRM_IOCTL_AMDGPU_CTX, &args) != 0)
+        return false;
+    const std::uint32_t made = args.out.alloc.ctx_id;
+    const auto listed = contexts();
+    return listed && listed->size() == 1 && listed->front().handle == made;
+}
+
 }  // namespace criu::amdgpu

@@ -58,6 +58,11 @@ public:
     void setNotes(std::uint32_t handle, const BufferNotes& notes) const;
     /// True if the file has a submission context with this number.
     [[nodiscard]] bool hasContext(std::uint32_t number) const;
+    /// Returns all submission contexts of the file; nothing if the kernel can't list them. Only after
+    /// canListContexts().
+    [[nodiscard]] std::optional<std::vector<uapi::ContextEntry>> contexts() const;
+    /// True if the kernel lists contexts. Creates a context in this file, which must be criu's own, and compares.
+    [[nodiscard]] bool canListContexts() const;
 
 private:
     [[nodiscard]] std::optional<std::uint32_t> tryList(std::vector<uapi::GemListEntry>& entries) const;

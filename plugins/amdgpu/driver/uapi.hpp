@@ -128,13 +128,14 @@ struct GemListHandles {
 };
 struct GemListEntry {
     std::uint32_t handle;
-    std::uint32_t flags;  ///< bit 0: imported
+    std::uint32_t flags;  ///< bit 0: imported; bit 1: memory of a process, with its address in `alignment`
     std::uint64_t size;
     std::uint64_t preferredDomains;
     std::uint64_t allocFlags;
     std::uint64_t alignment;
 };
 inline constexpr std::uint32_t kListImported = 1;
+inline constexpr std::uint32_t kListUserptr = 2;  ///< in review for Linux since June 2026
 inline constexpr unsigned long kGemListHandles = _IOWR('d', 0x59, GemListHandles);
 
 /// Flags that programs may create a buffer with (amdgpu_gem_create_ioctl() of Linux 6.18). Lists may have other flags,
@@ -147,6 +148,23 @@ inline constexpr std::uint64_t kCreateFlags = AMDGPU_GEM_CREATE_CPU_ACCESS_REQUI
                                               kDiscardable | kGfx12Dcc;
 /// Domains of memory. Other domains are registers.
 inline constexpr std::uint64_t kMemoryDomains = AMDGPU_GEM_DOMAIN_CPU | AMDGPU_GEM_DOMAIN_GTT | AMDGPU_GEM_DOMAIN_VRAM;
+
+/// In review for Linux since June 2026 (DRM_AMDGPU_GEM_LIST_CONTEXTS). The number may still change, so each use follows
+/// a test with a file of criu.
+struct GemListContexts {
+    std::uint64_t contexts;
+    std::uint32_t count;
+    std::uint32_t padding;
+};
+struct ContextEntry {
+    std::uint32_t handle;
+    std::uint32_t flags;
+    std::int32_t initialPriority;
+    std::int32_t overridePriority;
+    std::uint32_t pstateFlags;
+    std::uint32_t padding;
+};
+inline constexpr unsigned long kGemListContexts = _IOWR('d', 0x60, GemListContexts);
 
 struct GemOp {
     std::uint32_t handle;
@@ -171,6 +189,7 @@ struct GemChangeHandle {
 inline constexpr unsigned long kGemChangeHandle = _IOWR('d', 0xd2, GemChangeHandle);
 
 static_assert(kGemListHandles == 0xc0106459 && kGemOp == 0xc0186450 && kGemChangeHandle == 0xc00864d2);
+static_assert(kGemListContexts == 0xc0106460 && sizeof(ContextEntry) == 24);
 static_assert(sizeof(GemListEntry) == 40 && sizeof(VmEntry) == 32);
 
 }  // namespace criu::amdgpu::uapi

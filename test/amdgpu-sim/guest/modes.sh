@@ -374,6 +374,27 @@ mode_context_search() {
     verify
 }
 
+# Uses a kernel that lists contexts. A dump asks each render node once, refuses contexts by their list, and names the
+# address of process memory in a buffer.
+mode_listed_contexts() {
+    reload_simulator list_contexts=1
+    start
+    echo >$controls/clear
+    case $arguments in
+        late_context) refused_dump "process $pid ($program) has context 900 of /dev/dri/renderD128 for graphics or video" ;;
+        userptr) refused_dump "buffer [0-9]* of /dev/dri/renderD128 in process $pid ($program) is memory of a process at 0x" ;;
+        *)
+            dump_well images
+            # The threads that copy have contexts of their own, at most four for each of two GPUs.
+            queries=$(sed -n 's/^drm.ctx //p' $controls/hits)
+            [ "$queries" -le 32 ] || fail "the dump asked $queries times for contexts"
+            restore_well images restore
+            still_works "the restore"
+            verify
+            ;;
+    esac
+}
+
 # Restores images that don't name the driver's render file, as those of CRIU 4.2. The mode changes the number of the
 # field, 4202, to an unknown one.
 mode_unnoted() {

@@ -10,6 +10,7 @@
 
 #define OP_GET_MAPPING_INFO 2
 #define ENTRY_IS_IMPORT 1u
+#define ENTRY_IS_USERPTR 2u
 #define MAX_ENTRIES 65536u
 
 struct vm_entry {
@@ -44,6 +45,12 @@ int sim_gem_list_handles(struct drm_device* drm, void* data, struct drm_file* fi
                 .alloc_flags = bo->flags,
                 .alignment = bo->alignment >> PAGE_SHIFT,
             };
+            /* amdgpu_gem_list_handles_ioctl() of amdgpu_gem.c as in the series of June 2026 */
+            if (sim_list_contexts && bo->user_mm) {
+                entries[count].flags = ENTRY_IS_USERPTR;
+                entries[count].preferred_domains = 0;
+                entries[count].alignment = bo->user_address;
+            }
         }
         count++;
     }
@@ -52,6 +59,42 @@ int sim_gem_list_handles(struct drm_device* drm, void* data, struct drm_file* fi
         result = -EFAULT;
     }
     arguments->num_entries = count;
+    kvfree(entries);
+    return result;
+}
+
+/*
+ * Fills the entries if all fit, and returns their number: amdgpu_gem_list_contexts_ioctl() of amdgpu_ctx.c as in the
+ * series of June 2026.
+ */
+int sim_gem_list_contexts(struct drm_device* drm, void* data, struct drm_file* file) {
+    struct sim_list_contexts* arguments = data;
+    u32 room = min(arguments->num_contexts, MAX_ENTRIES), count = 0;
+    struct sim_list_contexts_entry* entries;
+    struct sim_file* own = file->driver_priv;
+    const struct sim_context* context;
+    int id, result = 0;
+
+    if (!sim_list_contexts || arguments->padding) {
+        return -EINVAL;
+    }
+    entries = kvcalloc(max(room, 1u), sizeof(*entries), GFP_KERNEL);
+    if (!entries) {
+        return -ENOMEM;
+    }
+    mutex_lock(&own->lock);
+    idr_for_each_entry(&own->contexts, context, id) {
+        if (count < room) {
+            entries[count] = (struct sim_list_contexts_entry){
+                .handle = id, .init_priority = context->priority, .override_priority = AMDGPU_CTX_PRIORITY_UNSET};
+        }
+        count++;
+    }
+    mutex_unlock(&own->lock);
+    if (count <= room && copy_to_user(u64_to_user_ptr(arguments->contexts), entries, count * sizeof(*entries))) {
+        result = -EFAULT;
+    }
+    arguments->num_contexts = count;
     kvfree(entries);
     return result;
 }

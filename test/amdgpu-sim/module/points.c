@@ -72,6 +72,7 @@ static const char* const names[SIM_POINTS] = {
     [SIM_POINT_DRM + 0x10] = "drm.gem_op",
     [SIM_POINT_DRM + 0x11] = "drm.gem_userptr",
     [SIM_POINT_DRM + SIM_GEM_LIST_HANDLES] = "drm.gem_list_handles",
+    [SIM_POINT_DRM + SIM_GEM_LIST_CONTEXTS] = "drm.gem_list_contexts",
     [SIM_POINT_CORE + 0] = "drm.gem_close",
     [SIM_POINT_CORE + 1] = "drm.prime_handle_to_fd",
     [SIM_POINT_CORE + 2] = "drm.prime_fd_to_handle",

@@ -262,6 +262,9 @@ static const struct drm_ioctl_desc ioctls[] = {
     [SIM_GEM_LIST_HANDLES] = {.cmd = SIM_IOCTL_GEM_LIST_HANDLES,
                               .func = sim_gem_list_handles,
                               .flags = DRM_RENDER_ALLOW | DRM_AUTH},
+    [SIM_GEM_LIST_CONTEXTS] = {.cmd = SIM_IOCTL_GEM_LIST_CONTEXTS,
+                               .func = sim_gem_list_contexts,
+                               .flags = DRM_RENDER_ALLOW | DRM_AUTH},
 };
 
 static long render_ioctl(struct file* file, unsigned int command, unsigned long argument) {

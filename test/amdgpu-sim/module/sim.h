@@ -77,6 +77,7 @@ extern int sim_resume_failures;
 extern bool sim_evicted_counts;
 extern unsigned int sim_hangs; /* so many of the next PROCESS_INFO find queues that don't stop */
 extern unsigned int sim_private_version;
+extern bool sim_list_contexts;
 extern bool sim_xnack;
 void sim_reset_gpus(void);
 extern unsigned int sim_split_ranges;
@@ -221,6 +222,7 @@ struct sim_context {
     u64 failed[SIM_RINGS]; /* first failed sequence number; 0: none */
     int error;
     u32 resets; /* of the GPU when the context was created */
+    s32 priority;
 };
 
 struct sim_job {
@@ -256,10 +258,13 @@ int sim_cs(struct drm_device* drm, void* data, struct drm_file* file);
 int sim_wait_cs(struct drm_device* drm, void* data, struct drm_file* file);
 int sim_gem_wait_idle(struct drm_device* drm, void* data, struct drm_file* file);
 void sim_submit_close(struct sim_file* file);
+int sim_gem_list_contexts(struct drm_device* drm, void* data, struct drm_file* file);
 int sim_gem_list_handles(struct drm_device* drm, void* data, struct drm_file* file);
 int sim_gem_op(struct drm_device* drm, void* data, struct drm_file* file);
 int sim_gem_change_handle(struct drm_file* file, unsigned long argument);
 #define SIM_GEM_LIST_HANDLES 0x19
+#define SIM_GEM_LIST_CONTEXTS 0x20
+#define SIM_IOCTL_GEM_LIST_CONTEXTS DRM_IOWR(DRM_COMMAND_BASE + SIM_GEM_LIST_CONTEXTS, struct sim_list_contexts)
 #define SIM_GEM_CHANGE_HANDLE 0xd2
 #define SIM_IOCTL_GEM_LIST_HANDLES DRM_IOWR(DRM_COMMAND_BASE + SIM_GEM_LIST_HANDLES, struct sim_list_handles)
 #define SIM_IOCTL_GEM_OP DRM_IOWR(DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP, struct sim_gem_op_arguments)
@@ -272,6 +277,16 @@ struct sim_list_handles {
 struct sim_list_handles_entry {
     u32 gem_handle, flags;
     u64 size, preferred_domains, alloc_flags, alignment;
+};
+/* As in the series "amdgpu: checkpoint and restore of render nodes" of June 2026 (amd-gfx), which Linux lacks. */
+struct sim_list_contexts {
+    u64 contexts;
+    u32 num_contexts, padding;
+};
+struct sim_list_contexts_entry {
+    u32 handle, flags;
+    s32 init_priority, override_priority;
+    u32 pstate_flags, padding;
 };
 struct sim_gem_op_arguments {
     u32 handle, op;

@@ -136,6 +136,7 @@ int sim_ctx(struct drm_device* drm, void* data, struct drm_file* file) {
             if (!context) {
                 return -ENOMEM;
             }
+            context->priority = arguments->in.priority;
             mutex_lock(&own->lock);
             /* amdgpu_ctx_alloc() of amdgpu_ctx.c (Linux 6.1): the lowest free number. */
             id = idr_alloc(&own->contexts, context, 1, END_OF_CONTEXTS, GFP_KERNEL);
