@@ -70,9 +70,9 @@ CRIU_MODES = {
 
 # Programs whose images can be exchanged with CRIU 4.2 and its plugin. Documentation/amdgpu.md lists the defects that
 # exclude the others: CRIU 4.2 mixes up buffers of several render nodes (12) and restores several GPUs wrongly in
-# parallel (2).
+# parallel (2). It can't dump a render node in a socket (dmabuf_in_flight).
 FROM_OTHER = [program for program in PROGRAMS if program not in ("render_buffers", "dmabuf_passing", "kfd_other_files", "mesa_buffers",
-                                                                   "split_mappings")]
+                                                                   "split_mappings", "dmabuf_in_flight")]
 TO_OTHER = ["kfd_events", "kfd_svm", "kfd_processes"]
 OTHER_REFUSES = ["kfd_memory", "render_buffers"]
 
