@@ -13,10 +13,10 @@
 namespace criu::device {
 namespace {
 
-// Threads for each device. Two are the minimum: one does file I/O while the other waits for the device. One core reads
-// 3 GB/s of a file, and a device takes several times as much.
-constexpr unsigned kFewestThreads = 2;
-constexpr unsigned kMostThreads = 4;
+// Two threads are the minimum: one does file I/O while the other waits for the device.
+constexpr std::size_t kFewestThreads = 2;
+// More threads than this add nothing on PCIe 5, since the page cache's memory is the limit.
+constexpr std::size_t kMostThreads = 12;
 
 /// Returns the size of the piece at `start`. An ordered store's blocks wait for each other, so a piece is one block.
 /// Other threads then don't wait for the work on it, such as compression.
@@ -29,12 +29,22 @@ std::uint64_t pieceOf(const ContentJob& job, std::uint64_t start) {
 
 }  // namespace
 
+std::size_t contentThreads(unsigned cores, std::size_t devices) noexcept {
+    // A restore also fills memory of processes, so a quarter of the cores stays free.
+    const std::size_t usable = cores - cores / 4;
+    return std::clamp(usable / std::max<std::size_t>(devices, 1), kFewestThreads, kMostThreads);
+}
+
+std::uint64_t contentBuffer(std::uint64_t limit, std::size_t threads) noexcept {
+    return limit == kDefaultContentLimit ? kContentBuffer : limit / threads;
+}
+
 ContentMover::ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop,
                            const memory::ReadWatch& watch)
     : driver_(driver),
       direction_(direction),
       limit_(bufferLimit),
-      threads_(std::clamp(availableCores() / 2, kFewestThreads, kMostThreads)),
+      cores_(availableCores()),
       stop_(stop),
       watch_(watch) {}
 
@@ -76,9 +86,10 @@ void ContentMover::add(std::uint32_t number, ContentJob job) {
         const std::uint64_t size = pieceOf(*whole, start);
         device->jobs.push_back({whole, start, size});
         device->ready.notify_one();
-        if (device->threads.size() < threads_) {
+        if (device->threads.size() < contentThreads(cores_, devices_.size())) {
             const SignalsBlocked blocked;
-            device->threads.emplace_back([this, number, &of = *device] { work(number, of); });
+            const std::uint64_t share = contentBuffer(limit_, contentThreads(cores_, devices_.size()));
+            device->threads.emplace_back([this, number, &of = *device, share] { work(number, of, share); });
         }
         start += size;
     } while (start < whole->size);
@@ -91,9 +102,9 @@ void ContentMover::throwIfOver() {
         stop_->throwIfRequested();
 }
 
-void ContentMover::work(std::uint32_t number, Device& device) {
+void ContentMover::work(std::uint32_t number, Device& device, std::uint64_t share) {
     const std::unique_ptr<ContentCopier> copier =
-        driver_.makeCopier(number, direction_, limit_ / threads_, [this] { throwIfOver(); });
+        driver_.makeCopier(number, direction_, share, [this] { throwIfOver(); });
     std::unique_lock lock(mutex_);
     for (;;) {
         device.ready.wait(lock, [&] { return !device.jobs.empty() || ending_; });

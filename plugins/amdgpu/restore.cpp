@@ -48,6 +48,13 @@ device::Relocated relocated(std::uint64_t offset, UniqueFd fd, std::uint64_t ski
     return {offset, std::move(fd), skipped, whole};
 }
 
+/// True if two DMA-BUFs are one, so that both are of one buffer.
+bool areSameFile(Kernel& kernel, int one, int other) {
+    const struct stat first = kernel.status(one);
+    const struct stat second = kernel.status(other);
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 /// Returns a key of a render node's buffer, unique among all nodes.
 std::uint64_t bufferKey(FileId node, std::size_t index) {
     return std::uint64_t{node.value} << 32 | index;
@@ -389,18 +396,6 @@ void AmdgpuRestore::restoreBuffer(FileId id, const CriuRenderNode& image, std::s
     mmapOffsets_->publish(bufferKey(id, index), offset.value_or(0));
 }
 
-/// True if RESTORE gave this process the shared buffer itself. AMD's driver does so for memory that programs share by
-/// its IPC handles (criu_restore_memory_of_gpu_ipc() of kfd_chardev.c, DKMS 6.x). A second import would lose the
-/// handle. Closes the descriptor of a joined buffer.
-bool AmdgpuRestore::isJoined(const Import& import) {
-    const struct stat made = kernel_.status(import.buffer.made);
-    const struct stat shared = kernel_.status(objects_->fetch(import.buffer.object).get());
-    if (made.st_dev != shared.st_dev || made.st_ino != shared.st_ino)
-        return false;
-    closeHeld(import.buffer.made);
-    return true;
-}
-
 /// Imports buffers of the compute driver that another process creates.
 void AmdgpuRestore::importShared(FileId id) {
     const auto found = own().imports.find(id);
@@ -409,7 +404,14 @@ void AmdgpuRestore::importShared(FileId id) {
     std::vector<GpuId> gpus;
     for (const Node* const gpu : plan_.source(id).gpus())
         gpus.push_back(gpu->gpuId);
-    std::erase_if(found->second, [&](const Import& import) { return isJoined(import); });
+    // AMD's driver itself joins memory that programs share by its IPC handles (criu_restore_memory_of_gpu_ipc() of
+    // kfd_chardev.c, DKMS 6.x). A second import would lose the handle.
+    std::erase_if(found->second, [&](const Import& import) {
+        const bool joined = areSameFile(kernel_, import.buffer.made, objects_->fetch(import.buffer.object).get());
+        if (joined)
+            closeHeld(import.buffer.made);
+        return joined;
+    });
     std::vector<KfdImport> imports;
     for (const Import& import : found->second)
         imports.push_back(import.buffer);

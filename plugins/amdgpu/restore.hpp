@@ -78,7 +78,6 @@ private:
     void placeholder(const Drm& drm, FileId id, std::uint32_t handle);
     void dropPlaceholders(const Drm& drm, FileId id);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
-    [[nodiscard]] bool isJoined(const Import& import);
     void importShared(FileId id);
     /// Finds mapped memory of a render node that another process created or imported.
     [[nodiscard]] std::optional<device::Relocated> findElsewhere(std::uint32_t minor, std::uint64_t offset);

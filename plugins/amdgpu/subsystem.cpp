@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "criu/device/content_mover.hpp"
 #include "criu/kernel/proc/scan.hpp"
 #include "plugins/amdgpu/dump.hpp"
 #include "plugins/amdgpu/features.hpp"
@@ -13,9 +14,6 @@
 
 namespace criu::amdgpu {
 namespace {
-
-// Four pieces of 4 MiB: they keep an engine busy, and let medium buffers be read and copied at the same time.
-constexpr std::uint64_t kDefaultBuffer = std::uint64_t{16} << 20;
 
 class AmdgpuSubsystem final : public device::Subsystem {
 public:
@@ -50,7 +48,7 @@ private:
             limit = parseBufferSize(text);
         if (limit == 0)
             return std::numeric_limits<std::uint64_t>::max();  // as with CRIU 4.2: as large as a buffer
-        return limit.value_or(kDefaultBuffer);
+        return limit.value_or(device::kDefaultContentLimit);
     }
 
     std::unique_ptr<Kernel> kernel_;

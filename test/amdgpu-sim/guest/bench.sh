@@ -237,6 +237,40 @@ bench_large() {
     compare 1 2 $((512 / scale)) $((4096 / scale))
 }
 
+# usage: rate_of GPUS MIB RATE: restores MIB on each GPU by engines of RATE MiB/s that cost the processor nothing. Prints
+# a row of a table: GPUs, the engines' rate, the rate of all contents, and its share of the engines' rate in percent.
+rate_of() {
+    reload_simulator "gpus=$1"
+    with 1 "$1" "$2" 1 >/dev/null
+    echo 1 >/sys/module/amdgpu_sim/parameters/free_copies
+    all=
+    for turn in $(seq $turns); do
+        echo "$3" >$controls/bandwidth
+        criu_run "rate-$turn" restore -d -D "$dir/images" --parallel
+        [ $code = 0 ] || fail "restore failed: $(errors "$dir/rate-$turn.log")"
+        all="$all $(sed -n 's/.*of device memory restored in \([0-9]*\) ms.*/\1/p' "$dir/rate-$turn.log" | tail -n 1)"
+        echo 0 >$controls/bandwidth
+        end_program # its contents are wrong
+    done
+    # shellcheck disable=SC2086
+    took=$(median $all)
+    reached=$(($1 * $2 * 1000 / $(at_least_1 "$took")))
+    figure "| $1 | $(($1 * $3)) MiB/s | $reached MiB/s | $((reached * 100 / ($1 * $3))) % |"
+    echo 0 >/sys/module/amdgpu_sim/parameters/free_copies
+    rm -rf "$dir"
+}
+
+# Measures criu's own work for contents: engines take their time and no processor.
+bench_rate() {
+    figure "| GPUs | engines | contents | share |"
+    figure "|---|---|---|---|"
+    for gpus in 1 2; do
+        for rate in 200 400 800 64000; do
+            rate_of $gpus $((256 / scale)) $rate
+        done
+    done
+}
+
 bench() {
     bench_scaled
     bench_matrix

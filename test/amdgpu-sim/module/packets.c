@@ -71,7 +71,9 @@ struct sim_packet_result sim_sdma_packet(struct sim_view* view, const u32* packe
             result.dwords = sub == 0 ? 7 : 0;
             if (result.dwords && available >= 7) {
                 bytes = byte_count(packet[1] & 0x3fffff);
-                result.error = sim_copy(view, pair(packet + 5), pair(packet + 3), bytes);
+                /* Only submissions have a list of buffers. */
+                result.error =
+                    sim_free_copies && view->resident ? 0 : sim_copy(view, pair(packet + 5), pair(packet + 3), bytes);
                 result.copied = bytes;
             }
             break;

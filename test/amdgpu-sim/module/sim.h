@@ -78,6 +78,7 @@ extern bool sim_evicted_counts;
 extern unsigned int sim_hangs; /* so many of the next PROCESS_INFO find queues that don't stop */
 extern unsigned int sim_private_version;
 extern bool sim_list_contexts;
+extern bool sim_free_copies;
 extern bool sim_xnack;
 void sim_reset_gpus(void);
 extern unsigned int sim_split_ranges;

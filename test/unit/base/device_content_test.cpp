@@ -204,8 +204,8 @@ TEST_CASE("content engine: buffers of several devices go to files and back") {
     }
     move(Direction::Save, sources);
     // Each device gets as many threads as are useful, and at most one per buffer: four, three and three.
-    const unsigned threads = std::clamp(availableCores() / 2, 2U, 4U);
-    CHECK(driver.copiers == threads + 2 * std::min(threads, 3U));
+    const std::size_t threads = contentThreads(availableCores(), 3);
+    CHECK(driver.copiers == std::min<std::size_t>(threads, 4) + 2 * std::min<std::size_t>(threads, 3));
     CHECK(driver.limit == 1000 / threads);
     move(Direction::Load, targets);
     for (std::size_t at = 0; at < kBuffers; ++at) {
@@ -213,6 +213,19 @@ TEST_CASE("content engine: buffers of several devices go to files and back") {
         CHECK(contentOf(targets[at], kSize) == contents[at]);
     }
     CHECK(watched == 2 * kBuffers * kSize);
+}
+
+TEST_CASE("content engine: threads and their buffers follow cores and devices") {
+    CHECK(contentThreads(1, 1) == 2);
+    CHECK(contentThreads(2, 1) == 2);
+    CHECK(contentThreads(8, 1) == 6);
+    CHECK(contentThreads(16, 1) == 12);
+    CHECK(contentThreads(128, 1) == 12);
+    CHECK(contentThreads(16, 8) == 2);
+    CHECK(contentThreads(128, 8) == 12);
+    CHECK(contentBuffer(kDefaultContentLimit, 2) == kContentBuffer);
+    CHECK(contentBuffer(kDefaultContentLimit, 12) == kContentBuffer);
+    CHECK(contentBuffer(64 << 20, 4) == 16 << 20);
 }
 
 TEST_CASE("content engine: a large buffer is copied in pieces, by several threads") {
