@@ -232,8 +232,10 @@ void AmdgpuDump::dumpLate(HostPid) {
     objects.chooseOwners(tree_, context_.options.compat);
     checkMappings(tree_, topology);
 
-    const DumpImages images(context_, tree_, objects, topology,
-                            tree_.processes.empty() ? DriverIdentity{} : runningDriver(kernel_, topology));
+    const DriverIdentity driver = tree_.processes.empty() ? DriverIdentity{} : runningDriver(kernel_, topology);
+    if (!tree_.processes.empty())
+        context_.log.info("amdgpu: the dump is of {}", driver.describe());
+    const DumpImages images(context_, tree_, objects, topology, driver);
     images.writeDmabufs();
     DumpContents(kernel_, context_, topology).save(tree_, bufferLimit_());
     contexts.requireNone();

@@ -125,7 +125,7 @@ PLAIN = [
 
 # Approximate duration of cases that differ from the usual one.
 SECONDS = {"interrupted": 34, "dump_faults": 28, "grouped": 11, "stuck_queues": 9, "restore_faults": 9, "ended_copy": 9, "encrypted": 6,
-           "hardware_check": 12, "large": 60, "watched": 12, "background": 5, "again": 4, "stored": 5, "vendors": 6, "vendor_faults": 6, "unfit": 5,
+           "hardware_check": 28, "large": 60, "watched": 12, "background": 5, "reset": 3, "resumed_oddly": 10, "resumed_late": 7, "other_driver": 2, "again": 4, "stored": 5, "vendors": 6, "vendor_faults": 6, "unfit": 5,
            "refused": 1, "refused_kind": 1, "alone": 1}
 USUAL_SECONDS = 2
 

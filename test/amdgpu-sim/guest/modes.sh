@@ -586,18 +586,20 @@ mode_changing() {
     verify
 }
 
-# usage: hardware_check NAMES; sets $code
+# usage: hardware_check NAMES [OPTION]; sets $code
 hardware_check() {
     HARDWARE_CHECK_MIB=16 HARDWARE_CHECK_LIMIT=$limit sh /guest/hardware-check --criu /bin/criu --programs /programs \
-        --output "$dir/report" --only "$1" >"$dir/out" 2>&1
+        --output "$dir/report" $2 --only "$1" >"$dir/out" 2>&1
     code=$?
 }
 
 # Runs the script for machines with real GPUs. It must succeed here, and must report an error where one is.
 mode_hardware_check() {
-    hardware_check "kfd_queues shared container bulk-2"
+    hardware_check "kfd_queues shared container map bulk-2" --quick
     [ $code = 0 ] || fail "the script ended with $code: $(grep -e FAILED -e passed "$dir/report/report" | tr '\n' ' ')"
-    for line in "THE DRIVER IS SIMULATED" "simd_count 416" "amdgpu_svm is supported" "4 passed, 0 failed, 0 skipped" \
+    for line in "THE DRIVER IS SIMULATED" "simd_count 416" "amdgpu_svm is supported" "5 passed, 0 failed, 0 skipped" \
+        "parameter gpus: 2" "PCIe of renderD128" "the kernel's log of amdgpu" "^driver: .*interface 1.18" \
+        "^ok map-[0-9]*-[0-9]*: --gpu-map" "^ok kfd_queues: .*[0-9]* bytes of device memory saved in [0-9]* ms" \
         "^ok shared: dumped and restored" "^ok bulk-2: dump.*restore --no-parallel [0-9]* ms; restore --parallel [0-9]* ms"; do
         grep -q "$line" "$dir/report/report" || fail "the report has no '$line'"
     done
