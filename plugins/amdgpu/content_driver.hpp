@@ -6,8 +6,8 @@
 
 namespace criu::amdgpu {
 
-/// AMD's half of the interface for contents. Devices are GPUs by the minors of their render nodes, and buffers are
-/// DMA-BUFs. Files of content begin with a length word (kContentStart).
+/// Copies contents for ContentMover. The number of a device is the minor of the GPU's render node, and a buffer is a
+/// DMA-BUF. A file of content begins with its length in 8 bytes (kContentStart).
 class GpuContents final : public device::ContentDriver {
 public:
     explicit GpuContents(Kernel& kernel) : kernel_(kernel) {}

@@ -14,16 +14,16 @@
 namespace criu::amdgpu {
 namespace {
 
-constexpr std::uint32_t kCopyLinear = 1;  // operation 1 (copy), sub-operation 0
+constexpr std::uint32_t kCopyLinear = 1;  // SDMA packet header: operation 1 (copy), sub-operation 0 (linear)
 constexpr std::size_t kCommandDwords = 7;
-constexpr std::size_t kDwordsMultiple = 8;  // the engine's read unit; 0 is a no-op
+constexpr std::size_t kDwordsMultiple = 8;  // the engine reads commands in units of 8 dwords; a dword of 0 is a no-op
 constexpr std::uint64_t kMaxPerCommand = std::uint64_t{1} << 21;
 constexpr std::uint64_t kMaxPerCommandOld = kMaxPerCommand - kGpuPageSize;  // the field has no room for 1 << 21
 
 constexpr std::uint64_t kCommandBytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMaxHalf = kCommandBytes / 2 / (kCommandDwords * sizeof(std::uint32_t)) * kMaxPerCommandOld / 2;
 constexpr std::uint64_t kPatienceSeconds = 60;
-constexpr std::uint64_t kLookEvery = 100'000'000;  // nanoseconds
+constexpr std::uint64_t kLookEvery = 100'000'000;  // nanoseconds between two checks for a stop request
 constexpr std::uint64_t kFinishTime = 5'000'000'000;
 
 std::uint64_t alignUp(std::uint64_t value, std::uint64_t to) {

@@ -39,8 +39,8 @@ public:
 private:
     struct Pending {
         std::uint64_t fence = 0;
-        std::uint64_t done = 0;  ///< bytes before this piece
-        std::uint64_t size = 0;  ///< 0: none
+        std::uint64_t done = 0;  ///< position of the part in the piece, in bytes
+        std::uint64_t size = 0;  ///< bytes that the engine copies; 0 if it copies nothing of this half
     };
     class Target;
 

@@ -8,16 +8,16 @@
 
 namespace criu::amdgpu {
 
-/// A part of a buffer's content, behind an mmap offset of a render file.
+/// A part of a buffer that the processor reaches by mmap(2) of a render node.
 struct MappedContent {
     int fd = -1;               ///< owned by the caller
-    std::uint64_t offset = 0;  ///< the buffer's own
+    std::uint64_t offset = 0;  ///< mmap offset of the buffer's first byte
     std::uint64_t size = 0;
-    std::uint64_t start = 0;  ///< in the buffer
+    std::uint64_t start = 0;  ///< position of the part in the buffer, in bytes
 };
 
-/// Move the content to and from a store in pieces, by the processor. Throw Error, also where access to the memory would
-/// raise SIGBUS.
+/// Both copy a part between its mapping and a store, by the processor. They throw Error, also for memory whose access
+/// would raise SIGBUS.
 void saveMapped(Kernel& kernel, const MappedContent& from, device::ContentStore& to, std::uint64_t position,
                 const device::StopCheck& checkStop);
 void loadMapped(Kernel& kernel, const MappedContent& into, const device::ContentStore& from, std::uint64_t position,

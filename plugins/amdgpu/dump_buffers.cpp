@@ -32,7 +32,7 @@ void refuseUnreachable(const RenderNode& node, const RenderBuffer& buffer) {
     fail("buffer {} of {} in {} {}", buffer.entry.handle, renderPath(node.minor), nameOf(node.pid), what);
 }
 
-/// True if the kernel can change handles. Only the first versions of 6.18 can.
+/// True if the kernel has GEM_CHANGE_HANDLE. Only the first versions of Linux 6.18 have it. Tries with a file of criu.
 bool canChangeHandles(Kernel& kernel, std::uint32_t minor) {
     constexpr std::uint32_t kOther = 1000;
     const UniqueFd own = kernel.open(renderPath(minor), O_RDWR);
@@ -185,7 +185,7 @@ void checkMappings(const DumpedTree& tree, const Topology& topology) {
             if (process == tree.processes.end())
                 fail("memory at {:#x} of process {} is of {}, which the process has closed", mapped.start, mapped.pid,
                      kKfdPath);
-            // Older drivers allow mappings of doorbells and registers of integrated GPUs that aren't buffers.
+            // Older drivers let programs map doorbells and registers of integrated GPUs without a buffer for them.
             if ((mapped.offset & uapi::kKfdMmapTypeMask) != uapi::kKfdMmapEvents &&
                 std::none_of(process->state.buffers.begin(), process->state.buffers.end(),
                              [&](const uapi::KfdBuffer& buffer) {

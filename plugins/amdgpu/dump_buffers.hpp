@@ -4,10 +4,10 @@
 #include "criu/base/log.hpp"
 #include "plugins/amdgpu/dump_objects.hpp"
 
-/// Examination of the buffers of a frozen tree, with refusals of all that can't be dumped.
+/// Functions that examine the buffers of a frozen tree and refuse buffers that can't be dumped.
 namespace criu::amdgpu {
 
-/// Finds the render node of each GPU that provides the process' address space there.
+/// Finds for each GPU the open render node that provides the process' address space. Fills process.drmFiles.
 void findDrmFiles(Kernel& kernel, DumpedProcess& process, const std::vector<RenderNode>& nodes,
                   const Topology& topology);
 
@@ -23,10 +23,10 @@ void checkHandles(Kernel& kernel, const RenderNode& node, bool killed, Log& log)
 void refuseSharing(const std::vector<DumpedProcess>& processes, const DumpObjects& objects, const Topology& topology,
                    bool compat);
 
-/// Warns of queues whose state an older driver may save in part.
+/// Warns if the driver saves only the first die's state of queues, and the process has GPUs with several dies.
 void warnOfDies(const DumpedProcess& process, const Topology& topology, Log& log);
 
-/// Removes mappings that are compute state from render nodes' lists: the compute driver restores them.
+/// Removes mappings of compute buffers from the lists of render nodes, since RESTORE makes these mappings.
 void dropComputeMappings(DumpedTree& tree);
 
 /// Throws Error if a mapping belongs to no known buffer.

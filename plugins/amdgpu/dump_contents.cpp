@@ -72,7 +72,7 @@ void DumpContents::addBuffers(DumpedProcess& process, const uapi::KfdDevice& dev
             fail("the driver gave no DMA-BUF for the buffer at {:#x} of process {}", buffer.address, process.pid);
         if (!process.imported[at])
             here.push_back(at);
-        // 4.2's form has a hole for an imported buffer.
+        // Files in CRIU 4.2's form have a hole for an imported buffer. Pages have none.
         if (process.imported[at] && inPages)
             continue;
         process.contentPositions[at] = size;
@@ -89,7 +89,8 @@ void DumpContents::addBuffers(DumpedProcess& process, const uapi::KfdDevice& dev
     }
 }
 
-/// This thread copies buffers that can't be exported, and copies them first, since a store may need an order.
+/// Adds the buffers of a render node. The calling thread itself copies buffers that can't be exported. They come first,
+/// since an ordered store takes contents by ascending position.
 void DumpContents::addNode(RenderNode& node, device::ContentMover& mover) {
     std::vector<RenderBuffer*> order;
     for (const bool exported : {false, true})

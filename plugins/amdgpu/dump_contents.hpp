@@ -43,8 +43,9 @@ private:
     Kernel& kernel_;
     const device::Context& context_;
     const Topology& topology_;
-    std::vector<std::unique_ptr<device::SavedPages>> pages_;                            ///< object 1 first
-    std::vector<std::pair<std::string, std::unique_ptr<device::FileContents>>> files_;  ///< with their names
+    std::vector<std::unique_ptr<device::SavedPages>> pages_;  ///< stores of memory objects; index 0 is object 1
+    std::vector<std::pair<std::string, std::unique_ptr<device::FileContents>>>
+        files_;  ///< stores in CRIU 4.2's form, with the names of their files
 };
 
 }  // namespace criu::amdgpu

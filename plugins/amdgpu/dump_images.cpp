@@ -53,7 +53,7 @@ GpuId DumpImages::userId(GpuId local) const {
 void DumpImages::writeKfd(const DumpedProcess& process) const {
     Arena arena;
     auto& image = *arena.make<CriuKfd>();
-    image.pid = static_cast<std::uint32_t>(process.info.pid);  // pid in the process' own pid namespace
+    image.pid = static_cast<std::uint32_t>(process.info.pid);  // pid in the innermost pid namespace of the process
     std::vector<Topology::ImageGpu> gpus;
     for (const uapi::KfdDevice& device : process.state.devices)
         gpus.push_back({device.actualGpuId, device.userGpuId});
@@ -126,7 +126,7 @@ void DumpImages::writeRender(const RenderNode& node) const {
         entry.size = buffer.entry.size;
         entry.offset = buffer.mmapOffset.value_or(0);
         entry.alloc_flags = buffer.entry.allocFlags;
-        // The driver lists the alignment in pages (ttm_buffer_object), and takes it in bytes.
+        // GEM_LIST_HANDLES returns the alignment in pages (ttm_buffer_object), and GEM_CREATE takes bytes.
         entry.alignment = buffer.entry.alignment * kGpuPageSize;
         entry.preferred_domains = static_cast<std::uint32_t>(buffer.entry.preferredDomains);
         entry.handle = buffer.entry.handle;

@@ -16,9 +16,10 @@ public:
                const Topology& topology, DriverIdentity driver)
         : context_(context), tree_(tree), objects_(objects), topology_(topology), driver_(std::move(driver)) {}
 
-    /// Must precede saving of contents. Throws Error for a DMA-BUF of an unknown buffer.
+    /// Writes the images of open DMA-BUFs. Must precede saving of contents, which closes descriptors. Throws Error for
+    /// a DMA-BUF of an unknown buffer.
     void writeDmabufs() const;
-    /// Must follow saving of contents.
+    /// Writes all other images. Must follow saving of contents, since images have the positions of contents.
     void writeFiles() const;
 
 private:

@@ -4,7 +4,7 @@
 namespace criu::amdgpu {
 namespace {
 
-// First handle of KFD buffers for CRIU 4.2, above all handles of render nodes.
+// First number that stands for a handle of a compute buffer in images for CRIU 4.2. All GEM handles are below it.
 constexpr std::uint32_t kOwnHandles = 0x40000000;
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "plugins/amdgpu/driver/kfd.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
-/// State of the GPU drivers in a tree, as a dump collects it before writing images.
+/// Everything that a dump learns of the GPU drivers before it writes images.
 namespace criu::amdgpu {
 
 /// Number of a buffer, equal for the same memory in all processes; 0: unknown.
@@ -20,20 +20,21 @@ using Object = std::uint32_t;
 
 /// A process with compute state.
 struct DumpedProcess {
-    FileId id;  ///< file of its /dev/kfd
+    FileId id;  ///< number of the open /dev/kfd in the images
     HostPid pid;
     UniqueFd kfd;
     std::uint32_t version = 0;  ///< version 1.N of the compute driver's interface
-    bool paused = false;        ///< this dump has stopped its queues
+    bool paused = false;        ///< true while this dump keeps the queues of the process stopped
     KfdProcess info;
     KfdState state;
-    std::vector<UniqueFd> dmabufs;     ///< one for each of state.buffers, some empty
-    std::vector<Object> objects;       ///< one for each of state.buffers
-    std::vector<bool> imported;        ///< one for each of state.buffers; true: another entry creates the buffer
-    std::map<GpuId, FileId> drmFiles;  ///< known files that provide the address space, by user id of the GPU
+    std::vector<UniqueFd> dmabufs;  ///< one for each of state.buffers; empty for buffers without content
+    std::vector<Object> objects;    ///< one for each of state.buffers
+    std::vector<bool> imported;     ///< one for each of state.buffers; true: another entry creates the buffer
+    std::map<GpuId, FileId>
+        drmFiles;  ///< render node that provides the address space, by user id of the GPU; only known ones
     std::map<GpuId, std::uint32_t>
-        contentObjects;  ///< memory objects of contents, by user id; none: contents are in files
-    std::vector<std::uint64_t> contentPositions;  ///< positions of state.buffers in the memory object
+        contentObjects;  ///< memory objects of contents, by user id of the GPU; empty if contents are in files
+    std::vector<std::uint64_t> contentPositions;  ///< position of each of state.buffers in its memory object, in bytes
 };
 
 /// A second open file description of a /dev/kfd.
@@ -48,7 +49,7 @@ struct RenderBuffer {
     uapi::GemListEntry entry{};
     std::vector<uapi::VmEntry> mappings;
     BufferNotes notes;
-    std::optional<std::uint64_t> mmapOffset;  ///< none if processors may not access it
+    std::optional<std::uint64_t> mmapOffset;  ///< offset for mmap(2); none if processors may not access the buffer
     UniqueFd dmabuf;  ///< empty if the buffer can't be exported, since it is valid in one address space only
     Object object = 0;
     bool imported = false;
@@ -69,13 +70,13 @@ struct RenderNode {
 struct DumpedDmabuf {
     FileId id;
     UniqueFd fd;
-    std::string name;  ///< for messages
+    std::string name;  ///< path and process of the descriptor, for messages
 };
 
 /// A mapping of device memory.
 struct MappedRange {
     HostPid pid;
-    std::uint32_t minor = 0;  ///< 0: /dev/kfd
+    std::uint32_t minor = 0;  ///< minor of the render node; 0: /dev/kfd
     std::uint64_t start = 0;
     std::uint64_t offset = 0;
 };
@@ -92,7 +93,7 @@ struct DumpedTree {
     }
 };
 
-/// Returns the render node of a buffer's GPU; 0 if the GPU isn't visible.
+/// Returns the minor of the render node of a buffer's GPU; 0 if criu can't see the GPU.
 std::uint32_t minorOf(const DumpedProcess& process, const uapi::KfdBuffer& buffer, const Topology& topology);
 
 /// Returns a name such as "process 12 (python3)".

@@ -8,8 +8,8 @@
 
 namespace criu::amdgpu {
 
-/// Returns the features for `criu check`: "amdgpu" (dump and restore of compute processes), and "amdgpu_…" for optional
-/// parts. `kernel` must outlive the result.
+/// Returns the features that `criu check` tests. "amdgpu" is dump and restore of compute processes; others begin with
+/// "amdgpu_". `kernel` must outlive the result.
 std::vector<device::Feature> features(Kernel& kernel);
 
 }  // namespace criu::amdgpu

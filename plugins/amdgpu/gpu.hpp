@@ -21,11 +21,11 @@ public:
     class Buffer {
     public:
         virtual ~Buffer() = default;
-        /// Returns the bytes, a multiple of the GPU's page size.
+        /// Returns the size in bytes, a multiple of kGpuPageSize.
         [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
         /// Returns the GPU address.
         [[nodiscard]] virtual std::uint64_t address() const noexcept = 0;
-        /// Returns the address in this process; empty for imported buffers.
+        /// Returns the buffer's mapping in this process; empty for an imported buffer.
         [[nodiscard]] virtual std::span<std::byte> memory() const noexcept = 0;
     };
     /// Buffers that commands use. The driver makes them accessible to the GPU.
@@ -36,7 +36,7 @@ public:
 
     virtual ~Gpu() = default;
 
-    /// AMDGPU_FAMILY_…
+    /// Returns the GPU's generation, AMDGPU_FAMILY_… of amdgpu_drm.h.
     [[nodiscard]] virtual std::uint32_t family() const = 0;
     /// Creates a buffer in system memory.
     virtual std::unique_ptr<Buffer> allocate(std::uint64_t size) = 0;

@@ -20,7 +20,7 @@ struct Property {
     std::string_view name;
     std::uint64_t (*value)(const Node&);
     Relation relation = Relation::Equal;
-    bool MatchRules::*check = nullptr;  ///< null: always compared
+    bool MatchRules::*check = nullptr;  ///< member that switches the check off; null: criu always compares the property
     std::string_view option = {};       ///< option that switches the check off
 };
 
@@ -47,7 +47,7 @@ constexpr Property kProperties[] = {
     {"num_sdma_queues_per_engine", value<&Node::sdmaQueuesPerEngine>},
     {"num_cp_queues", value<&Node::cpQueues>},
     {"vram_public", value<&Node::vramPublic>},
-    // Counts links to invisible GPUs, too, so a larger number does no harm.
+    // The driver also counts links to GPUs that this process can't see, so a larger number does no harm.
     {"io_links_count", value<&Node::ioLinks>, Relation::AtLeast},
     {"capability", value<&Node::capability>, Relation::Equal, &MatchRules::capability, "--no-gpu-capability-check"},
     {"vram_size", value<&Node::vramSize>, Relation::AtLeast, &MatchRules::vram, "--no-gpu-vram-check"},
@@ -78,7 +78,8 @@ std::optional<std::string> obstacle(const Node& source, const Node& here, const 
     return std::nullopt;
 }
 
-/// Distinct reasons why GPUs can't be used: eight cards may be 64 GPUs.
+/// Reasons why GPUs can't be used, each with the number of GPUs. Eight cards may be 64 GPUs, so one line each is too
+/// long.
 class Reasons {
 public:
     void add(const Node& gpu, std::string why) {
@@ -238,7 +239,7 @@ private:
             if (here_.find(candidate.to)->isGpu() || !fits(gpu, link, other, candidate))
                 continue;
             if (!rules_.numa)
-                return placeLinks(gpu, other, at + 1, gpuAt);  // any will do
+                return placeLinks(gpu, other, at + 1, gpuAt);  // any CPU of this machine will do
             if (known != cpus_.end()) {
                 if (candidate.to == known->second)
                     return placeLinks(gpu, other, at + 1, gpuAt);
@@ -255,7 +256,7 @@ private:
         return false;
     }
 
-    /// A link may get better, but not worse.
+    /// True if the new link is as good as the old one or better: XGMI is better than PCIe.
     [[nodiscard]] bool fits(const Node& gpu, const Link& link, const Node& other, const Link& candidate) const {
         if (link.type == LinkType::Xgmi && candidate.type != LinkType::Xgmi)
             return false;

@@ -21,12 +21,12 @@ struct MatchRules {
     bool numa = true;
     bool capability = true;
 
-    /// Reads the options; without them the environment (KFD_FW_VER_CHECK and so on: 0, 1, NO, YES). Throws Error for
-    /// other values. `environment` is getenv(3).
+    /// Reads the options. For an option that isn't set, reads its variable (such as KFD_FW_VER_CHECK: 0, 1, NO, YES).
+    /// Throws Error for other values. `environment` is getenv(3).
     static MatchRules from(const model::GpuChecks& checks, const std::function<const char*(const char*)>& environment);
 };
 
-/// GPU ids of the images to ids of this machine.
+/// Maps each GPU id of the images to the id of the GPU that replaces it on this machine.
 using GpuMap = std::map<GpuId, GpuId>;
 
 /// Assigns a different GPU of `here` to each GPU of `source`. GPUs joined by XGMI stay joined, and GPUs of one CPU node

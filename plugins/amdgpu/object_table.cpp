@@ -10,7 +10,8 @@
 namespace criu::amdgpu {
 namespace {
 
-// Owners never wait, so the limit only ends a wait for an owner that has died. The coordinator then ends the restore.
+// A process that creates a buffer never waits for another one. So this limit only ends a wait for a process that has
+// died.
 constexpr int kTries = 60'000;
 constexpr useconds_t kPause = 1000;
 

@@ -41,7 +41,7 @@ private:
 /// pid namespaces don't see each other.
 class ObjectTable {
 public:
-    /// The store must be open in processes that publish and fetch.
+    /// `store` must be open in all processes that publish or fetch.
     ObjectTable(const std::set<std::uint64_t>& wanted, const kernel::FdStore* store)
         : numbers_(wanted), store_(store) {}
 

@@ -21,7 +21,7 @@ namespace criu::amdgpu {
 
 class ResumeWatch;
 
-/// Restore of images of AmdgpuDump and of CRIU 4.2's plugin. A plan exists before any process: the GPU for each GPU,
+/// Restores images of AmdgpuDump and of CRIU 4.2's plugin. A plan exists before any process: the GPU for each GPU,
 /// and the owner and importers of each buffer. Each process creates its buffers, and the coordinator moves contents. No
 /// queue starts before all contents are complete.
 class AmdgpuRestore final : public device::DeviceRestore {
@@ -53,10 +53,10 @@ public:
     void finish() noexcept override;
 
 private:
-    /// New place of a range of mmap offsets.
+    /// A buffer's range of mmap offsets at the dump, and its offset now.
     struct Moved {
-        bool compute = false;        ///< memory of the compute driver
-        std::uint32_t oldMinor = 0;  ///< 0: /dev/kfd
+        bool compute = false;        ///< true for memory of the compute driver, which belongs to one process
+        std::uint32_t oldMinor = 0;  ///< minor of the render node at the dump; 0: /dev/kfd
         std::uint64_t offset = 0;
         std::uint64_t size = 0;
         std::uint64_t newOffset = 0;
@@ -74,14 +74,14 @@ private:
     [[nodiscard]] UniqueFd openForDriver(std::uint32_t renderMinor);
     void openRender(FileId id, const CriuRenderNode& image, files::FileOpener& opener);
     [[nodiscard]] static bool canExport(const DrmBoEntry& buffer);
-    /// Creates a buffer only to occupy the next handle.
+    /// Creates a buffer of one page that occupies `handle`, the lowest free one.
     void placeholder(const Drm& drm, FileId id, std::uint32_t handle);
     void dropPlaceholders(const Drm& drm, FileId id);
     void restoreBuffer(FileId id, const CriuRenderNode& image, std::size_t index, int fd, UniqueFd dmabuf);
     void importShared(FileId id);
-    /// Finds mapped memory of a render node that another process created or imported.
+    /// Finds a buffer that a process maps by a render node, where another process has created or imported the buffer.
     [[nodiscard]] std::optional<device::Relocated> findElsewhere(std::uint32_t minor, std::uint64_t offset);
-    /// Keeps the descriptor outside of the number range of restored files, until all kept ones are closed.
+    /// Moves a descriptor out of the number range of restored files. It stays open until finish() or closeHeld().
     int holdOpen(files::FileOpener& opener, UniqueFd fd);
     void closeHeld(int fd);
 
@@ -90,7 +90,7 @@ private:
     RestorePlan plan_;
     std::map<std::uint32_t, UniqueFd> hostNodes_;  ///< render nodes of criu's mount namespace, by minor (O_PATH)
     std::optional<ObjectTable> objects_;
-    std::optional<ObjectTable> renderFiles_;  ///< by number of the file
+    std::optional<ObjectTable> renderFiles_;  ///< open render nodes, by the number of their file in the images
     std::optional<NumberTable> mmapOffsets_;  ///< offsets of render nodes' buffers; 0: not mappable
     RestoreContents contents_;
     std::shared_ptr<ResumeWatch> watch_;
@@ -102,7 +102,7 @@ private:
         pid_t pid = 0;
         std::vector<Moved> moved;
         std::map<FileId, int> renderFds;
-        std::map<FileId, std::set<std::uint32_t>> placeholders;  ///< handles in render nodes
+        std::map<FileId, std::set<std::uint32_t>> placeholders;  ///< handles of one-page buffers, by render node
         std::map<FileId, std::vector<Import>> imports;
         int kfd = -1;
     };

@@ -70,7 +70,7 @@ void RestoreContents::prepare(const RestoreImages& images) {
     }
 }
 
-/// Checks pages only: LoadedStores checks files when it opens them.
+/// Throws Error unless the pages of a place are in the images. Ignores places in files, which LoadedStores checks.
 void RestoreContents::require(const device::ContentPlace& place, std::uint64_t size) const {
     if (!place.file.empty())
         return;

@@ -23,11 +23,11 @@ public:
 
     /// Coordinator: opens the pages and checks that they have all contents. Throws Error.
     void prepare(const RestoreImages& images);
-    /// Coordinator: creates descriptors for processes.
+    /// Creates the descriptors that restored processes inherit. Called by the coordinator.
     void share(kernel::FdStore& store);
-    /// Coordinator: processes are being created.
+    /// Starts the thread that receives buffers. The coordinator calls it when it begins to create processes.
     void startWork();
-    /// Coordinator: drops contents not loaded yet and ends all threads.
+    /// Drops contents that aren't loaded yet, and ends all threads. Called by the coordinator.
     void endWork() noexcept;
 
     /// Returns the place of a buffer's content. `filePosition`: position in a file of 4.2's form, which has all buffers
@@ -36,12 +36,12 @@ public:
                                                       std::uint64_t filePosition);
     [[nodiscard]] static device::ContentPlace placeOf(FileId id, const CriuRenderNode& image, std::size_t index);
 
-    /// Restored process: passes buffers to the coordinator, or fills them.
+    /// Passes buffers to the coordinator, or fills them here with --no-parallel. Called by a restored process.
     void load(std::vector<device::ContentRequest>& requests);
-    /// Restored process: fills a buffer that can't be passed, by the processor.
+    /// Fills a buffer that can't be exported, by the processor. Called by the restored process that has the buffer.
     void load(const MappedContent& into, const device::ContentPlace& place);
 
-    /// Coordinator: waits until all passed buffers are filled. Throws the first failure.
+    /// Waits until all passed buffers are filled. Throws the first failure. Called by the coordinator.
     void finish();
 
 private:
@@ -53,7 +53,7 @@ private:
     GpuContents driver_;
     device::ContentSources sources_;
     std::uint64_t bytes_ = 0;                     ///< size of all contents
-    std::optional<device::LoadedStores> stores_;  ///< stores of the channel
+    std::optional<device::LoadedStores> stores_;  ///< places that channel_ loads contents from
     std::optional<device::ContentChannel> channel_;
 };
 

@@ -12,7 +12,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// First number for objects of images without numbers.
+/// First number that numberObjects() gives to a buffer, above all numbers that a dump assigns.
 constexpr std::uint32_t kFirstOwnNumber = 1U << 31;
 
 }  // namespace
@@ -38,7 +38,7 @@ void numberObjects(RestoreImages& images, Log& log) {
     const auto own = [&](auto& buffer, bool hasHandle) {
         buffer.has_object = 1;
         buffer.object = next++;
-        if (hasHandle)  // otherwise no entry can refer to it
+        if (hasHandle)  // an entry without handle can't be the owner of an import
             owners.push_back({buffer.handle, buffer.size, buffer.object});
     };
     for (auto& [id, image] : images.kfds)

@@ -12,7 +12,7 @@
 
 namespace criu::amdgpu {
 
-/// Images of this driver in a checkpoint, by file id.
+/// All images of a checkpoint with state of AMD's GPUs, by the id of the open file that each describes.
 struct RestoreImages {
     std::map<FileId, Record<CriuKfd>> kfds;
     std::map<FileId, Record<CriuRenderNode>> nodes;
@@ -24,11 +24,11 @@ struct RestoreImages {
 /// True if a buffer of the compute driver has content.
 [[nodiscard]] bool hasContent(const KfdBoEntry& buffer) noexcept;
 
-/// True if another entry creates the render node's buffer.
+/// True if a restore creates the buffer for another entry, and this entry imports it.
 [[nodiscard]] bool isImported(const DrmBoEntry& buffer) noexcept;
 
-/// Numbers all buffers of images by CRIU 4.2, which lack the numbers of DumpObjects. Throws Error if that is
-/// impossible.
+/// Gives a number to each buffer of images by CRIU 4.2, which lack the numbers of DumpObjects. Throws Error for an
+/// import whose owner can't be found.
 void numberObjects(RestoreImages& images, Log& log);
 
 /// Returns the numbers of imported buffers. Throws Error if one has no owner.

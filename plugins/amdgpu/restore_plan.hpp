@@ -29,12 +29,13 @@ public:
 
     /// Reads the images and plans. False if they have no GPU state. Throws Error if this machine can't restore them.
     bool prepare(files::FileRestore& files);
-    /// Matches GPUs again with the GPUs that each process may use. Needs the control groups.
+    /// Matches GPUs again, now only with GPUs that the control groups of each process permit. The groups must exist.
     void visitGroups(const device::ProcessGroups& groups);
 
     [[nodiscard]] const RestoreImages& images() const noexcept { return images_; }
     /// Returns this machine's topology.
     [[nodiscard]] const Topology& here() const noexcept { return here_; }
+    /// True if an image has compute state of a process.
     [[nodiscard]] bool computes() const noexcept { return !sources_.empty(); }
     /// Returns the GPUs of the process that an image of compute state belongs to.
     [[nodiscard]] const Topology& source(FileId id) const { return sources_.at(id); }
@@ -70,14 +71,16 @@ private:
     std::function<MatchRules()> rules_;
     RestoreImages images_;
     Topology here_;
-    std::shared_ptr<const DriverIdentity> driver_;  ///< set if the images name theirs
+    std::shared_ptr<const DriverIdentity>
+        driver_;  ///< the running driver; null if no image names the driver of its dump
     std::map<FileId, Topology> sources_;
     std::map<FileId, GpuMap> maps_;
-    std::map<FileId, TreePid> holders_;   ///< process of each compute state
-    std::map<FileId, Topology> allowed_;  ///< GPUs of here_ that its control groups permit; all before visitGroups()
-    /// Render nodes that share GPU address spaces with a process' compute state.
+    std::map<FileId, TreePid> holders_;  ///< process that each image of compute state belongs to
+    std::map<FileId, Topology>
+        allowed_;  ///< GPUs of here_ that the process' control groups permit; all GPUs before visitGroups()
+    /// Render nodes that must be open before the compute state of an image is restored.
     std::map<FileId, std::vector<FileId>> companions_;
-    /// By image of compute state and user id of the GPU.
+    /// Render node that provides the address space, by image of compute state and by user id of the GPU.
     std::map<std::pair<FileId, GpuId>, FileId> drmFiles_;
     std::map<FileId, FileId> sameAs_;
     std::set<TreePid> pids_;

@@ -9,7 +9,7 @@ namespace criu::amdgpu {
 
 /// A file in /dev/shm that all users of ROCm's user library share, with a semaphore.
 struct SharedMemory {
-    std::uint64_t size = 0;  ///< 0: no file
+    std::uint64_t size = 0;  ///< bytes; 0 if the file doesn't exist
     std::uint32_t magic = 0;
 };
 

@@ -22,12 +22,12 @@ class StoppedQueues {
 public:
     StoppedQueues();
 
-    /// Records a process before its queues are stopped. `fd`: the process' /dev/kfd. Drops processes for which there is
-    /// no room.
+    /// Records a process before its queues are stopped. `fd`: number of /dev/kfd in the process. Does nothing if kMost
+    /// processes are recorded.
     void add(HostPid pid, int fd) noexcept;
     /// Forgets all processes: their queues run again, or they have ended.
     void clear() noexcept;
-    /// Forgets the last process, whose queues weren't stopped.
+    /// Forgets the process that was recorded last, because its queues aren't stopped.
     void removeLast() noexcept;
 
     /// Starts the queues that are still stopped, in the guardian. Logs failures.

@@ -28,7 +28,7 @@ enum class LinkType : std::uint32_t { Pcie = 2, Xgmi = 11 };
 
 struct Link {
     LinkType type = LinkType::Pcie;
-    std::uint32_t to = 0;  ///< a node id
+    std::uint32_t to = 0;  ///< id of the node at the other end
 };
 
 struct Node {
@@ -38,7 +38,8 @@ struct Node {
     std::uint32_t simds = 0;
     std::uint32_t memoryBanks = 0;
     std::uint32_t caches = 0;
-    std::uint32_t ioLinks = 0;  ///< the driver's count, with links to invisible nodes
+    std::uint32_t ioLinks =
+        0;  ///< number of links by the driver's count, which includes links to nodes that this process can't see
     std::uint32_t maxWavesPerSimd = 0;
     std::uint32_t ldsKb = 0;
     std::uint32_t gdsKb = 0;
@@ -62,7 +63,7 @@ struct Node {
     std::uint32_t firmware = 0;
     std::uint32_t capability = 0;
     std::uint32_t sdmaFirmware = 0;
-    std::uint32_t vramPublic = 0;  ///< 1: all of it can be mapped
+    std::uint32_t vramPublic = 0;  ///< 1 if processors can map all video memory, else 0
     std::uint64_t vramSize = 0;    ///< bytes
     std::uint64_t uniqueId = 0;    ///< id of the card; 0: unknown
     std::uint32_t location = 0;    ///< PCI bus, device and function in 16 bits; valid with hasLocation
@@ -92,7 +93,7 @@ public:
     /// Reads the topology of an image. Throws Error for duplicate node ids and links to missing nodes.
     static Topology fromImage(const CriuKfd& image);
 
-    /// Fills device_entries, num_of_gpus and num_of_cpus: all CPUs, and the GPUs in `gpus` under the given ids.
+    /// Fills device_entries, num_of_gpus and num_of_cpus of an image with all CPUs, and with the GPUs in `gpus`.
     struct ImageGpu {
         GpuId local = 0;
         GpuId user = 0;
@@ -104,17 +105,17 @@ public:
     [[nodiscard]] const Node* findGpu(GpuId id) const noexcept;
     [[nodiscard]] const Node* findMinor(std::uint32_t renderMinor) const noexcept;
     [[nodiscard]] const Node* find(std::uint32_t nodeId) const noexcept;
-    /// Returns the topology without GPUs missing in `allowed`.
+    /// Returns a copy of the topology that has only GPUs in `allowed`.
     [[nodiscard]] Topology restrictedTo(const std::set<GpuId>& allowed) const;
     /// Returns the GPU with a gpu id (decimal or 0x…), unique id (GPU-…) or PCI address. Throws Error if none or
     /// several match: partitions of a card share its unique id.
     [[nodiscard]] const Node& named(std::string_view name) const;
-    /// True if a link of the same type leads in the other direction.
+    /// True if a link of the same type leads back from the other node.
     [[nodiscard]] bool isBidirectional(const Node& from, const Link& link) const noexcept;
 
-    /// Adds a node (tests, and readers).
+    /// Adds a node. Unit tests and the readers of sysfs and of images call it.
     void add(Node node);
-    /// Removes links to missing nodes.
+    /// Removes links to nodes that the topology lacks.
     void dropDanglingLinks();
 
 private:
@@ -126,7 +127,7 @@ class Properties {
 public:
     /// Throws Error on a malformed line.
     static Properties parse(std::string_view text);
-    /// Return 0 if the property is missing. Throw Error if the value doesn't fit.
+    /// Both return 0 for a property that the file lacks, and throw Error for a value that doesn't fit the type.
     [[nodiscard]] std::uint64_t wide(std::string_view name) const noexcept;
     [[nodiscard]] std::uint32_t get(std::string_view name) const;
     [[nodiscard]] bool has(std::string_view name) const noexcept;

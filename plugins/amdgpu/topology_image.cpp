@@ -8,7 +8,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Visits each field of the message with its member.
+/// Calls `visit` with each field of the message and the member of Node that it stores.
 template <typename Entry, typename OneNode, typename Visit>
 void forEachField(Entry& entry, OneNode& node, Visit&& visit) {
     visit(entry.node_id, node.id);

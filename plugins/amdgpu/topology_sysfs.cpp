@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kUsualFile = 4U << 10;  // sysfs shows at most one page of a file
 constexpr std::size_t kMaxFile = 64U << 10;
 
-// heap_type of mem_banks: GPU memory that can be mapped as a whole, and GPU memory that can't.
+// Values of heap_type in mem_banks: video memory that processors can map as a whole, and video memory that they can't.
 constexpr std::uint32_t kHeapPublic = 1;
 constexpr std::uint32_t kHeapPrivate = 2;
 
@@ -50,7 +50,7 @@ std::optional<std::string> readFile(const std::string& path) {
     return text;
 }
 
-/// Returns names that are numbers, ascending. Nothing if the directory can't be read.
+/// Returns the names in a directory that are numbers, in ascending order; nothing if criu can't read the directory.
 std::vector<std::uint32_t> numberedEntries(const std::string& path) {
     std::vector<std::uint32_t> found;
     const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(path.c_str()), ::closedir);

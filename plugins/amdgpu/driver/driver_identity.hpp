@@ -18,10 +18,10 @@ namespace criu::amdgpu {
 /// The compute driver of a machine. Its private data has a layout of its own: AMD's driver (DKMS) has longer records of
 /// buffers than that of Linux, with the same version number (kfd_criu_bo_priv_data of kfd_priv.h).
 struct DriverIdentity {
-    std::string driver;           ///< version of AMD's driver; empty: that of Linux
+    std::string driver;  ///< module version of AMD's driver (DKMS); empty for the driver of Linux, which has none
     std::uint32_t interface = 0;  ///< N of the interface version 1.N
     std::string kernel;
-    std::string rocm;  ///< empty: unknown
+    std::string rocm;  ///< ROCm's version; empty if unknown
 
     /// Returns a text such as "the driver of Linux 6.18.3, interface 1.18".
     [[nodiscard]] std::string describe() const;
@@ -29,7 +29,7 @@ struct DriverIdentity {
 
 /// Reads the identity of the running driver. `topology` names a GPU's render node.
 [[nodiscard]] DriverIdentity runningDriver(Kernel& kernel, const Topology& topology);
-/// Returns what the images say. Nothing for images without it, as those of CRIU 4.2.
+/// Returns the driver that an image names; nothing for images of CRIU 4.2, which name none.
 [[nodiscard]] std::optional<DriverIdentity> driverOf(const CriuKfd& image);
 void writeDriver(const DriverIdentity& driver, CriuKfd& image, Arena& arena);
 

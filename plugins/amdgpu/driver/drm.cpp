@@ -9,7 +9,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Size of the first list; the second has the size that the kernel returned.
+/// Number of entries in the first call of a list. If the kernel has more, the second call has as many as it returned.
 constexpr std::uint32_t kFirstRoom = 8;
 constexpr std::uint32_t kMostRoom = 1U << 22;
 constexpr int kMaxRounds = 10;
@@ -36,8 +36,8 @@ bool Drm::canList() const {
     return tryList(entries).has_value();
 }
 
-/// Fills `entries` as far as it has room and returns the total number. Nothing if the kernel lacks the call (before
-/// 6.18).
+/// Fills `entries` if it has room for all buffers, and returns their number. Nothing if the kernel lacks
+/// GEM_LIST_HANDLES (before Linux 6.18).
 std::optional<std::uint32_t> Drm::tryList(std::vector<uapi::GemListEntry>& entries) const {
     uapi::GemListHandles args{reinterpret_cast<std::uint64_t>(entries.data()),
                               static_cast<std::uint32_t>(entries.size()), 0};

@@ -39,7 +39,7 @@ public:
     [[nodiscard]] std::optional<std::vector<uapi::GemListEntry>> buffers() const;
     /// Returns a buffer's mappings in the file's GPU address space.
     [[nodiscard]] std::vector<uapi::VmEntry> mappings(std::uint32_t handle) const;
-    /// Returns nothing for a buffer that processors may not access (EPERM).
+    /// Returns the offset for mmap(2) of a buffer; nothing for a buffer that processors may not access (EPERM).
     [[nodiscard]] std::optional<std::uint64_t> tryMmapOffset(std::uint32_t handle) const;
     [[nodiscard]] std::uint64_t mmapOffset(std::uint32_t handle) const;
     [[nodiscard]] std::uint32_t create(std::uint64_t size, std::uint64_t alignment, std::uint64_t domains,

@@ -16,7 +16,7 @@
 
 namespace criu::amdgpu {
 
-/// All access to the drivers, so that tests can replace them. Several threads may use it.
+/// Interface for all access to the drivers. Unit tests replace it. Several threads may use it.
 class Kernel {
 public:
     virtual ~Kernel() = default;
@@ -38,7 +38,7 @@ public:
     /// Returns the path of the topology for Topology::read().
     [[nodiscard]] virtual std::string topology() const = 0;
 
-    /// Throws Error.
+    /// Calls ioctl(2). Throws Error with the text `what` unless it succeeds.
     void ioctl(int fd, unsigned long request, void* arguments, std::string_view what) {
         if (const int code = tryIoctl(fd, request, arguments); code != 0)
             throw Error(code, std::string(what));

@@ -12,7 +12,7 @@
 
 namespace criu::amdgpu {
 
-/// Sizes of a process' state, which the driver reports after stopping its queues.
+/// Sizes of a process' compute state. PROCESS_INFO returns them when it has stopped the queues.
 struct KfdProcess {
     pid_t pid = 0;
     std::uint32_t devices = 0;
@@ -21,7 +21,7 @@ struct KfdProcess {
     std::uint64_t privateBytes = 0;
 };
 
-/// State of a process without contents of buffers. Only the driver can read `privateData`.
+/// Compute state of a process, without contents of buffers. The format of `privateData` is the driver's own.
 struct KfdState {
     std::vector<uapi::KfdDevice> devices;
     std::vector<uapi::KfdBuffer> buffers;
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] KfdState checkpoint(const KfdProcess& process) const;
     /// Starts the queues that pause() has stopped.
     void unpause() const;
-    /// Starts queues that an earlier dump has left stopped. False if there were none.
+    /// Starts queues that an earlier dump has left stopped. False if the queues weren't stopped.
     [[nodiscard]] bool unpauseLeftOver() const;
     /// Restores `state` in the restored process, and sets new mmap offsets and DMA-BUF descriptors in it.
     void restore(KfdState& state) const;

@@ -10,7 +10,7 @@
 namespace criu::amdgpu {
 namespace {
 
-/// Number of handles to try, above the number of buffers of any process.
+/// Number of handles that findHandles() tries on a GPU; no process has so many buffers.
 constexpr std::uint32_t kMostNumbers = 1U << 20;
 
 }  // namespace

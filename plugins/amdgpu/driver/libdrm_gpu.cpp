@@ -96,7 +96,8 @@ private:
     amdgpu_device_handle handle_ = nullptr;
 };
 
-/// Takes over a handle of a buffer, and maps a part of the buffer.
+/// A handle of a buffer, with a part of the buffer mapped in the GPU's address space. The constructor takes over the
+/// handle.
 class LibdrmBuffer final : public Gpu::Buffer {
 public:
     LibdrmBuffer(const Device& device, amdgpu_bo_handle handle, std::uint64_t start, std::uint64_t size)
@@ -142,7 +143,7 @@ private:
 
     const Functions& lib_;
     amdgpu_bo_handle handle_;
-    std::uint64_t start_;  ///< in the buffer
+    std::uint64_t start_;  ///< position of the mapped part in the buffer, in bytes
     std::uint64_t size_;
     std::uint64_t address_ = 0;
     amdgpu_va_handle range_ = nullptr;
@@ -181,7 +182,7 @@ std::vector<std::uint32_t> copyRings(const Device& device) {
         if ((info.available_rings & (1U << ring)) != 0)
             rings.push_back(ring);
     if (rings.empty())
-        // A kernel with amdgpu.user_queue=2 has none for programs. ENODEV would mean a removed card.
+        // With amdgpu.user_queue=2 (Linux 6.16) programs may not use rings. Not ENODEV, which means a removed card.
         failWith(EOPNOTSUPP, "find a copy engine of the GPU that programs may use");
     return rings;
 }
