@@ -489,13 +489,13 @@ std::optional<device::Relocated> AmdgpuRestore::findElsewhere(std::uint32_t mino
 void AmdgpuRestore::resume(compel::FrozenProcess& process, TreePid pid) {
     // GPUs read each other's memory, so all buffers are filled before any queue runs.
     contents_.finish();
-    if (plan_.pids().empty())
+    if (!plan_.computes())
         return;
     if (!masterKfd_)
         masterKfd_ = kernel_.open(kKfdPath, O_RDWR);
     watch_->add(HostPid(process.pid()));
     if (!Kfd(kernel_, masterKfd_.get()).resume(HostPid(process.pid())) && plan_.pids().contains(pid))
-        fail("the driver doesn't know of the process' compute state");
+        fail("the driver has no compute state of the process that waits for RESUME");
 }
 
 void AmdgpuRestore::resumeAll(std::span<const device::ResumedProcess> processes) {

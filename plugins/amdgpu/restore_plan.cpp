@@ -63,7 +63,8 @@ bool RestorePlan::prepare(files::FileRestore& files) {
         const bool known = users.empty() || std::find(users.begin(), users.end(), noted) != users.end();
         const TreePid holder = known ? noted : users.front();
         holders_.emplace(id, holder);
-        pids_.insert(holder);
+        if (image->n_bo_entries != 0 || image->num_of_objects != 0)
+            pids_.insert(holder);
     }
     chooseGpus();  // throws Error early if a GPU has no replacement
     numberObjects(images_, context_.log);

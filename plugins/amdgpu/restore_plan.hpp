@@ -55,7 +55,7 @@ public:
     /// Returns a hint for a RESTORE that the driver refuses with errno `code`: what differs from the dump's driver, and
     /// what helps. Empty if the images don't name their driver, or if it doesn't explain `code`.
     [[nodiscard]] std::string explainRefusal(const CriuKfd& image, int code) const;
-    /// Returns the processes with compute state.
+    /// Returns the processes that the driver must RESUME, because they have buffers or objects.
     [[nodiscard]] const std::set<TreePid>& pids() const noexcept { return pids_; }
 
 private:

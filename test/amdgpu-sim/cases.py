@@ -93,7 +93,8 @@ SHARED = [(mode, "kfd_shared", arguments) for mode, arguments in
 # Memory of a render node that another process maps than the one that made or imported it, and several descriptors of
 # /dev/kfd.
 PASSED = [("alone", "render_passed", ""), ("once", "render_passed", ""), ("once", "render_passed", "closed"), ("again", "render_passed", ""),
-          ("contained", "render_passed", "closed"), ("attended", "render_passed", ""), ("attended", "kfd_shared", ""), ("once", "kfd_context", "")]
+          ("contained", "render_passed", "closed"), ("attended", "render_passed", ""), ("attended", "kfd_shared", ""), ("once", "kfd_context", ""),
+          ("once", "kfd_context", "empty"), ("linux_6_17", "kfd_context", "empty")]
 
 # Images that don't name the render file of the driver.
 UNNOTED = [("other_driver", "kfd_svm", "xnack"), ("unnoted", "kfd_other_files", "any"), ("unnoted", "kfd_other_files", "any bare")]

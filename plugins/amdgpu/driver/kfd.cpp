@@ -109,6 +109,10 @@ void Kfd::restore(KfdState& state) const {
     const int code = kernel_.tryIoctl(fd_, uapi::kKfdCriu, &args);
     if (code == 0)
         return;
+    if (code == EINVAL && state.buffers.empty() && state.objects == 0) {
+        acquireAddressSpaces(state);
+        return;
+    }
     Error error(code, fmt::format("make {} buffers and {} objects on {} GPUs (KFD_CRIU_OP_RESTORE)",
                                   state.buffers.size(), state.objects, state.devices.size()));
     // allocate_sdma_queue() of kfd_device_queue_manager.c.
@@ -119,12 +123,26 @@ void Kfd::restore(KfdState& state) const {
     throw error;
 }
 
+/// Gives the process address spaces on its GPUs, which is all that a process without buffers and objects has. Before
+/// Linux 6.18 the driver refuses to restore such a process (criu_restore() of kfd_chardev.c).
+void Kfd::acquireAddressSpaces(const KfdState& state) const {
+    for (const uapi::KfdDevice& device : state.devices) {
+        if (device.userGpuId != device.actualGpuId)
+            fail(
+                "the process has no GPU memory, and this driver restores such a process only on GPUs with the same ids "
+                "({:#06x} would become {:#06x}); Linux 6.18 has no such limit",
+                device.userGpuId, device.actualGpuId);
+        uapi::KfdAcquireVm args{device.drmFd, device.actualGpuId};
+        kernel_.ioctl(fd_, uapi::kKfdAcquireVm, &args, fmt::format("use GPU {:#06x}", device.actualGpuId));
+    }
+}
+
 bool Kfd::resume(HostPid pid) const {
     uapi::KfdCriu args{};
     args.op = uapi::CriuOp::Resume;
     args.pid = static_cast<std::uint32_t>(pid.value);
     const int code = kernel_.tryIoctl(fd_, uapi::kKfdCriu, &args);
-    if (code != 0 && code != ESRCH)
+    if (code != 0 && code != ESRCH && code != EINVAL)
         failWith(code, "start the queues of process {} (KFD_CRIU_OP_RESUME)", pid);
     return code == 0;
 }

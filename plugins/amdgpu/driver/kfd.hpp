@@ -60,10 +60,12 @@ public:
     [[nodiscard]] bool unpauseLeftOver() const;
     /// Restores `state` in the restored process, and sets new mmap offsets and DMA-BUF descriptors in it.
     void restore(KfdState& state) const;
-    /// Starts a restored process' queues. False if the driver doesn't know the process.
+    /// Starts a restored process' queues. False if the driver doesn't know the process, or didn't RESTORE it.
     [[nodiscard]] bool resume(HostPid pid) const;
 
 private:
+    void acquireAddressSpaces(const KfdState& state) const;
+
     Kernel& kernel_;
     int fd_;
 };

@@ -69,6 +69,12 @@ struct KfdAllocate {
 inline constexpr unsigned long kKfdAllocate = _IOWR('K', 0x16, KfdAllocate);
 inline constexpr unsigned long kKfdFree = _IOW('K', 0x17, std::uint64_t);
 
+struct KfdAcquireVm {
+    std::uint32_t drmFd;
+    std::uint32_t gpuId;
+};
+inline constexpr unsigned long kKfdAcquireVm = _IOW('K', 0x15, KfdAcquireVm);
+
 struct KfdMap {
     std::uint64_t handle;
     std::uint64_t gpuIds;
@@ -115,6 +121,7 @@ inline constexpr std::uint64_t kKfdMmapDoorbells = std::uint64_t{3} << 62;
 
 static_assert(kKfdGetVersion == 0x80084b01 && kKfdCriu == 0xc0384b22);
 static_assert(kKfdAllocate == 0xc0284b16 && kKfdFree == 0x40084b17 && kKfdMap == 0xc0184b18);
+static_assert(kKfdAcquireVm == 0x40084b15);
 static_assert(kKfdUnmap == 0xc0184b19 && kKfdImport == 0xc0184b1d && kKfdExport == 0xc0104b24);
 static_assert(kKfdApertures == 0xc0104b14 && kKfdAvailableMemory == 0xc0104b23);
 static_assert(sizeof(KfdCriu) == 56 && sizeof(KfdDevice) == 16 && sizeof(KfdBuffer) == 48);

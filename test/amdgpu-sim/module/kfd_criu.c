@@ -519,6 +519,13 @@ static long restore(struct sim_process* process, struct kfd_ioctl_criu_args* arg
         arguments->priv_data_size > PRIVATE_MAX) {
         return -EINVAL;
     }
+    /*
+     * Without buffers RESTORE was refused before Linux 6.18, some stable versions since 2025 and in AMD's driver:
+     * criu_restore() of kfd_chardev.c.
+     */
+    if (!arguments->num_bos && (sim_interface < 618 || sim_dkms)) {
+        return -EINVAL;
+    }
     sim_queues_evict(process);
     process->awaits_resume = true;
     head = vmemdup_user(u64_to_user_ptr(arguments->priv_data), arguments->priv_data_size);

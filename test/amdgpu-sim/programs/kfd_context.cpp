@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Has /dev/kfd open twice. With the argument "context" the second descriptor has a context of its own (Linux 6.19).
+// With "empty" the process has no memory and no queue while it waits.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
@@ -23,6 +24,18 @@ int main(int argc, char** argv) {
         const int second = gpu::require(open("/dev/kfd", O_RDWR | O_CLOEXEC), "open /dev/kfd");
         if (argc > 2 && argv[2] == std::string("context")) {
             gpu::require(ioctl(second, kCreateProcess), "CREATE_PROCESS");
+        }
+        if (argc > 2 && argv[2] == std::string("empty")) {
+            const auto uses = [&] {
+                const gpu::Memory page = kfd.allocate(kfd.gpus()[0], gpu::kPage, gpu::kVisibleVram);
+                gpu::fill(page.bytes(), 1);
+                gpu::check(page.bytes(), 1, "a new page");
+                kfd.free(page);
+            };
+            uses();
+            subject.wait(uses);
+            uses();
+            return;
         }
         gpu::Queue queue(kfd, kfd.gpus()[0], gpu::Queue::Kind::kSdma);
         const gpu::Memory counter = kfd.allocate(kfd.gpus()[0], gpu::kPage, gpu::kVisibleVram);
