@@ -257,8 +257,9 @@ struct Options {
     /// Limit of the wait for work of processes on CUDA devices, before criu freezes them.
     std::chrono::seconds cudaTimeout{60};
     GpuChecks gpuChecks;
-    std::optional<std::uint64_t> gpuBufferLimit;  ///< bytes of each GPU's copy buffer; absent: environment, or no limit
-    bool gpuParallel = true;                      ///< criu restores GPU memory in parallel with processes
+    /// Bytes of all copy buffers of a GPU. Absent: $KFD_MAX_BUFFER_SIZE decides, or each thread has 8 MiB.
+    std::optional<std::uint64_t> gpuBufferLimit;
+    bool gpuParallel = true;  ///< criu restores GPU memory in parallel with processes
 
     // Sockets
     bool tcpEstablished = false;

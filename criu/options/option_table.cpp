@@ -446,7 +446,7 @@ constexpr OptionRow kTable[] = {
     {Devices, "parallel", 0, None, "", HasNo, OnRestore, Built,
      "fill GPU memory from criu while processes are restored (default: on)", flag<&O::gpuParallel>},
     {Devices, "gpu-buffer", 0, Required, "SIZE", NoNo, Both, Built,
-     "maximal size of the copy buffer of one GPU (default: $KFD_MAX_BUFFER_SIZE, or 16M)",
+     "maximal size of the copy buffers of one GPU (default: $KFD_MAX_BUFFER_SIZE, or 8M for each thread)",
      parsed<&O::gpuBufferLimit, parseSize>},
     {Devices, "gpu-fw-check", 0, None, "", HasNo, OnRestore, Built,
      "refuse GPUs with older firmware than at the dump (default: $KFD_FW_VER_CHECK, or on)",
