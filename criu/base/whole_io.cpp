@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/base/whole_io.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "criu/base/error.hpp"
@@ -33,6 +34,22 @@ void writeAt(int fd, std::span<const std::byte> from, std::uint64_t offset) {
 void closeWritten(UniqueFd file, std::string_view name) {
     if (::close(file.release()) < 0)
         failErrno("{}: close", name);
+}
+
+void useDirectIo(int fd) noexcept {
+    const int code = errno;
+    if (const int flags = ::fcntl(fd, F_GETFL); flags >= 0)
+        (void)::fcntl(fd, F_SETFL, flags | O_DIRECT);
+    errno = code;
+}
+
+bool endDirectIo(int fd) noexcept {
+    if (errno != EINVAL)
+        return false;
+    const int flags = ::fcntl(fd, F_GETFL);
+    const bool ended = flags >= 0 && (flags & O_DIRECT) != 0 && ::fcntl(fd, F_SETFL, flags & ~O_DIRECT) == 0;
+    errno = EINVAL;
+    return ended;
 }
 
 }  // namespace criu

@@ -18,4 +18,11 @@ void writeAt(int fd, std::span<const std::byte> from, std::uint64_t offset);
 /// late. Closes the descriptor in any case.
 void closeWritten(UniqueFd file, std::string_view name);
 
+/// Uses O_DIRECT for a file, if its file system can.
+void useDirectIo(int fd) noexcept;
+
+/// Turns O_DIRECT off after a read or write that failed with EINVAL: the kernel refuses addresses and lengths that
+/// aren't multiples of the device's block. Returns true if the call should be repeated.
+[[nodiscard]] bool endDirectIo(int fd) noexcept;
+
 }  // namespace criu

@@ -140,6 +140,7 @@ void requireClientGhosts(const Client& client, const ImageDir& images) {
 ImageDir takeImages(Run& run) {
     ImageDir images(std::move(run.imagesDir), run.options.imagesDir);
     limit(images, run.client);
+    images.setDirectIo(run.options.imageIo == model::ImageIo::Direct);
     return images;
 }
 

@@ -115,6 +115,7 @@ void ImageDir::openParents() {
         parent->version_ = version_;
         parent->usernsd_ = usernsd_;
         parent->rights_ = rights_;
+        parent->directIo_ = directIo_;
         dir->parent_ = std::make_unique<ImageDir>(std::move(*parent));
     }
 }

@@ -108,6 +108,15 @@ public:
     /// Fetches a file from the supply for code that opens the file itself.
     void fetch(const std::string& file) const;
 
+    /// Reads and writes pages files without the page cache (O_DIRECT) where the file system can. Applies to parents,
+    /// too. Must precede the start of threads.
+    void setDirectIo(bool direct) noexcept {
+        directIo_ = direct;
+        if (parent_)
+            parent_->setDirectIo(direct);
+    }
+    [[nodiscard]] bool directIo() const noexcept { return directIo_; }
+
     /// Sets the version of inventory.img: files of V1 have no common magic. Must precede the start of threads.
     void setVersion(ImageVersion version) noexcept {
         version_ = version;
@@ -132,6 +141,7 @@ private:
     UniqueFd directory_;
     std::string name_;
     ImageVersion version_ = ImageVersion::V1_1;
+    bool directIo_ = false;
     const kernel::Usernsd* usernsd_ = nullptr;
     ImageOutlet* outlet_ = nullptr;
     const ImageSupply* supply_ = nullptr;

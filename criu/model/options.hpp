@@ -137,6 +137,12 @@ struct VethPair {
     friend bool operator==(const VethPair&, const VethPair&) = default;
 };
 
+/// How image files are read and written (--image-io-mode).
+enum class ImageIo : std::uint8_t {
+    Writeback,  ///< through the page cache
+    Direct,     ///< memory content without the page cache (O_DIRECT)
+};
+
 enum class LsmKind : std::uint8_t { None, Apparmor, Selinux };
 
 /// --lsm-profile KIND:PROFILE
@@ -215,17 +221,20 @@ struct Options {
     PageCodec compress{};                      ///< None or a codec of kPageCodecs
     std::uint64_t compressBlock = 256U << 10;  ///< bytes of a compressed block
     int compressLevel = 1;                     ///< see memory::Codec::load()
-    std::optional<bool> checksum;              ///< absent: the dump writes none, and the restore compares existing ones
-    std::vector<std::string> encrypt;          ///< --encrypt: public keys of age, or files of public keys
-    std::optional<std::string> decrypt;        ///< --decrypt: a file of secret keys, or a descriptor number
-    std::optional<std::string> sign;           ///< --sign: a file with one secret key, or a descriptor number
-    std::optional<std::string> signedBy;       ///< --signed-by: a file of public keys
-    bool compat = false;                       ///< --compat 4.2: only images that CRIU 4.2 can read
+    unsigned decompressThreads = 0;            ///< limit of threads that read one process' memory; 0: all processors
+    ImageIo imageIo = ImageIo::Writeback;
+    std::optional<bool> checksum;         ///< absent: the dump writes none, and the restore compares existing ones
+    std::vector<std::string> encrypt;     ///< --encrypt: public keys of age, or files of public keys
+    std::optional<std::string> decrypt;   ///< --decrypt: a file of secret keys, or a descriptor number
+    std::optional<std::string> sign;      ///< --sign: a file with one secret key, or a descriptor number
+    std::optional<std::string> signedBy;  ///< --signed-by: a file of public keys
+    bool compat = false;                  ///< --compat 4.2: only images that CRIU 4.2 can read
 
     // Files
     std::uint64_t ghostLimit = 1U << 20;  ///< bytes
     bool ghostFiemap = true;
     bool linkRemap = false;
+    bool ghostLinks = false;  ///< deleted files that have other links are dumped with their content
     bool evasiveDevices = false;
     bool fileLocks = false;
     bool forceIrmap = false;

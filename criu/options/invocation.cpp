@@ -7,6 +7,7 @@
 
 #include "criu/model/page_codec.hpp"
 #include "criu/options/option_values.hpp"
+#include "criu/options/plugin_option.hpp"
 
 namespace criu::options {
 namespace {
@@ -269,6 +270,10 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
         fail("--connections needs --page-server with --address and --port");
     if (options.compress != model::PageCodec::None)
         requireCompressible(options);
+    if (command == Command::Dump)
+        for (const Setting& setting : invocation.settings)
+            if (setting.row->name == "plugin-option" && isRestorePluginOption(setting.value.value_or("")))
+                fail("{} {} is for restore only", setting.describe(), *setting.value);
     if (command == Command::Dump && options.background)
         requireBackgroundFits(options);
     requireStreamCommand(invocation);

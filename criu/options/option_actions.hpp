@@ -27,6 +27,7 @@ inline constexpr std::int64_t kMostConnections = 64;
 inline constexpr std::int64_t kMostCompressLevel =
     std::max_element(std::begin(model::kPageCodecs), std::end(model::kPageCodecs),
                      [](const auto& one, const auto& other) { return one.mostLevel < other.mostLevel; }) -> mostLevel;
+inline constexpr std::int64_t kMostDecompressThreads = 1024;
 inline constexpr std::int64_t kTimeoutLimit = 1 << 30;
 
 template <auto Member>
@@ -151,6 +152,12 @@ inline void compat(Options& options, const Given& given) {
 
 inline void compress(Options& options, const Given& given) {
     options.compress = parsePageCodec(given.value.value_or("lz4"));
+}
+
+inline void compressBlocks(Options& options, const Given& given) {
+    options.compressBlock = parseCompressBlock(*given.value);
+    if (options.compress == model::PageCodec::None)
+        options.compress = model::PageCodec::Lz4;
 }
 
 inline void cudaTimeout(Options& options, const Given& given) {

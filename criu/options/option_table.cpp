@@ -2,6 +2,7 @@
 #include "criu/options/option_table.hpp"
 
 #include "criu/options/option_actions.hpp"
+#include "criu/options/plugin_option.hpp"
 #include "criu/options/request_fields.hpp"
 
 namespace criu::options {
@@ -27,6 +28,7 @@ constexpr CommandSet Detachable{Restore, PageServer, Service, LazyPages};
 constexpr CommandSet Scripted{Dump, Restore, PageServer, Service, LazyPages};
 constexpr CommandSet CpuAware{Dump, Restore, CpuinfoCheck, Explain};
 constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
+constexpr CommandSet PageFileUsers{Dump, PreDump, Restore, LazyPages, PageServer};
 constexpr CommandSet OnPreDump{PreDump};
 constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer};
 constexpr CommandSet Timed{Dump, PreDump, Restore, StreamPack, StreamUnpack};
@@ -80,8 +82,9 @@ constexpr OptionRow kTable[] = {
     {General, "close", 0, Required, "FD", NoNo, Everywhere, Built, "close this inherited descriptor first", closeFd},
     {General, "deprecated", 0, None, "", HasNo, Everywhere, Moot, "read image fields that only old versions wrote",
      flag<&O::deprecatedImages>},
-    {General, "unprivileged", 0, None, "", HasNo, Everywhere, Missing, "need only CAP_CHECKPOINT_RESTORE",
-     flag<&O::unprivileged>, "unprivileged"},
+    {General, "unprivileged", 0, None, "", HasNo, Everywhere, Built,
+     "leave cgroups alone; criu finds out by itself that it has only CAP_CHECKPOINT_RESTORE", flag<&O::unprivileged>,
+     "unprivileged"},
     {Run, "tree", 't', Required, "PID", NoNo, Dumps, Built, "dump this process with all its descendants", tree,
      open({"pid", readTree})},
     {Run, "leave-stopped", 's', None, "", NoNo, Both, Built, "leave the processes stopped",
@@ -137,7 +140,8 @@ constexpr OptionRow kTable[] = {
      open({"cpu_cap", readCpuCaps})},
     {Run, "status-fd", 0, Required, "FD", NoNo, Serving, Built, "write one zero byte to FD when ready to serve",
      number<&O::statusFd, 0, kFdLimit>},
-    {Run, "allow-uprobes", 0, None, "", HasNo, Both, Missing, "accept processes with uprobes", flag<&O::allowUprobes>},
+    {Run, "allow-uprobes", 0, None, "", HasNo, Both, Built,
+     "accept processes with uprobes, which must exist again at the restore", flag<&O::allowUprobes>},
     {Files, "external", 0, Required, "TYPE[ID][:VALUE]", NoNo, Both, Built,
      "name a resource outside of the tree instead of dumping it; may be repeated", parsedInto<addExternal>, "external"},
     {Files,
@@ -159,6 +163,9 @@ constexpr OptionRow kTable[] = {
      "find holes of deleted files by FIEMAP; criu always finds them", flag<&O::ghostFiemap>},
     {Files, "link-remap", 0, None, "", HasNo, OnDump, Built,
      "give deleted files that have other links a temporary name", flag<&O::linkRemap>, "link_remap"},
+    {Files, "ghost-links", 0, None, "", HasNo, OnDump, Built,
+     "dump deleted files that have other links with their content; the restored file isn't one with those links",
+     flag<&O::ghostLinks>},
     {Files, "evasive-devices", 0, None, "", HasNo, OnDump, Built,
      "open any path of the same device if the original path doesn't exist", flag<&O::evasiveDevices>,
      "evasive_devices"},
@@ -291,7 +298,7 @@ constexpr OptionRow kTable[] = {
     {Security, "lsm-profile", 0, Required, "apparmor:NAME|selinux:NAME|none:", NoNo, OnRestore, Built,
      "use this AppArmor or SELinux label instead of the dumped one", parsed<&O::lsmProfile, parseLsmProfile>,
      "lsm_profile"},
-    {Security, "lsm-mount-context", 0, Required, "CONTEXT", NoNo, OnRestore, Missing,
+    {Security, "lsm-mount-context", 0, Required, "CONTEXT", NoNo, OnRestore, Built,
      "use this context for mounts instead of the dumped one", text<&O::lsmMountContext>, "lsm_mount_context"},
     {Security,
      "encrypt",
@@ -360,11 +367,24 @@ constexpr OptionRow kTable[] = {
      "256M)",
      number<&O::pagesFiles, 1, kMostPagesFiles, unsigned>},
     {Memory, "compress", 0, Attached, model::kPageCodecNames, NoNo, OnDump, Built,
-     "compress memory and content of tmpfs files; CRIU 4.2 can't read that (default: lz4)", compress},
+     "compress memory and content of tmpfs files; CRIU 4.2 can't read that (default: lz4)", compress,
+     open({"compress", "compress_region_size", readCompress})},
     {Memory, "compress-block-size", 0, Required, "SIZE", NoNo, OnDump, Built,
-     "size of a compressed block (default: 256K, up to 1M)", parsed<&O::compressBlock, parseCompressBlock>},
+     "compress in blocks of this size, by LZ4 unless --compress says otherwise (default: 256K; above 1M counts as 1M)",
+     compressBlocks},
+    {Memory, "compress-region", 0, Required, "SIZE", NoNo, OnDump, Built,
+     "other name of --compress-block-size, for callers of CRIU 4.3", compressBlocks},
     {Memory, "compress-level", 0, Required, "N", NoNo, OnDump, Built, model::kPageCodecLevels,
      number<&O::compressLevel, 1, kMostCompressLevel, int>},
+    {Memory, "compress-acceleration", 0, Required, "N", NoNo, OnDump, Built,
+     "other name of --compress-level, for callers of CRIU 4.3", number<&O::compressLevel, 1, kMostCompressLevel, int>,
+     open("compress_acceleration")},
+    {Memory, "decompress-threads", 0, Required, "N", NoNo, OnRestore, Built,
+     "limit of threads that read and decompress the memory of one process; 0 for all processors (default: 0)",
+     number<&O::decompressThreads, 0, kMostDecompressThreads, unsigned>, open("decompress_threads")},
+    {Memory, "image-io-mode", 0, Required, "writeback|direct", NoNo, PageFileUsers, Built,
+     "direct: read and write memory content without the page cache, where the file system can (default: writeback)",
+     parsed<&O::imageIo, parseImageIo>, open({"image_io_mode", readImageIoMode})},
     {Memory, "checksum", 0, None, "", HasNo, Summing, Built,
      "write checksums of all images, for criu verify; a restore compares existing ones unless --no- is given",
      flag<&O::checksum>, open("checksum")},
@@ -437,6 +457,9 @@ constexpr OptionRow kTable[] = {
      "tls_key"},
     {Devices, "no-device", 0, Required, "amdgpu|cuda|PLUGIN", NoNo, Both, Built,
      "do not use this device subsystem or plugin; may be repeated", append<&O::disabledDevices>},
+    {Devices, "plugin-option", 0, Required, "NAME=VALUE", NoNo, Both, Built,
+     "option of a CRIU plugin that this criu has built in: cuda_plugin.backend, .timeout, .device-map; may be repeated",
+     parsedInto<applyPluginOption>},
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
      "replace GPU OLD by NEW (AMD: gpu id, unique id, PCI address; NVIDIA: UUID, number, model); may be repeated",
      gpuMap},

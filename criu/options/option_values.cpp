@@ -191,11 +191,17 @@ model::PageCodec parsePageCodec(std::string_view text) {
 
 std::uint64_t parseCompressBlock(std::string_view text) {
     constexpr std::uint64_t kPage = 4096;
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+    constexpr std::uint64_t kMost = std::uint64_t{4} << 20;     // limit of CRIU 4.3
+    constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;  // larger blocks gain nothing
     const std::uint64_t size = parseSize(text);
     if (size == 0 || size % kPage != 0 || size > kMost)
-        fail("{} isn't a multiple of 4K up to 1M", text);
-    return size;
+        fail("{} isn't a multiple of 4K up to 4M", text);
+    return std::min(size, kLargest);
+}
+
+ImageIo parseImageIo(std::string_view text) {
+    constexpr Word<ImageIo> words[] = {{"writeback", ImageIo::Writeback}, {"direct", ImageIo::Direct}};
+    return oneOf(text, words, "image I/O mode");
 }
 
 FileValidation parseFileValidation(std::string_view text) {

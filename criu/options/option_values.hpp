@@ -33,6 +33,7 @@ model::PreDumpMode parsePreDumpMode(std::string_view text);
 model::PageCodec parsePageCodec(std::string_view text);
 /// Parses a multiple of the page size, up to the largest block that readers accept.
 std::uint64_t parseCompressBlock(std::string_view text);
+model::ImageIo parseImageIo(std::string_view text);
 model::FileValidation parseFileValidation(std::string_view text);
 model::LsmProfile parseLsmProfile(std::string_view text);
 model::JoinNs parseJoinNs(std::string_view text);

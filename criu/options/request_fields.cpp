@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "criu/model/page_codec.hpp"
 #include "criu/options/option_values.hpp"
 
 namespace criu::options {
@@ -229,6 +230,32 @@ void readPreDumpMode(model::Options& options, const Request& request) {
         default:
             fail("there is no mode {}", static_cast<int>(request.opts.pre_dump_mode));
     }
+}
+
+void readImageIoMode(model::Options& options, const Request& request) {
+    if (request.opts.has_image_io_mode == 0)
+        return;
+    switch (request.opts.image_io_mode) {
+        case CRIU_IMAGE_IO_MODE__WRITEBACK:
+            options.imageIo = model::ImageIo::Writeback;
+            return;
+        case CRIU_IMAGE_IO_MODE__DIRECT:
+            options.imageIo = model::ImageIo::Direct;
+            return;
+        default:
+            fail("there is no mode {}", static_cast<int>(request.opts.image_io_mode));
+    }
+}
+
+void readCompress(model::Options& options, const Request& request) {
+    if (request.opts.has_compress_region_size != 0)
+        options.compressBlock = parseCompressBlock(std::to_string(request.opts.compress_region_size));
+    const bool wanted =
+        request.opts.has_compress != 0 ? request.opts.compress != 0 : request.opts.has_compress_region_size != 0;
+    if (wanted && options.compress == model::PageCodec::None)
+        options.compress = model::PageCodec::Lz4;
+    if (!wanted && request.opts.has_compress != 0)
+        options.compress = model::PageCodec::None;
 }
 
 void readPageServer(model::Options& options, const Request& request) {

@@ -31,6 +31,9 @@ void readVethPairs(model::Options& options, const Request& request);
 void readCgroupMode(model::Options& options, const Request& request);
 void readCgroupRoots(model::Options& options, const Request& request);
 void readPreDumpMode(model::Options& options, const Request& request);
+void readImageIoMode(model::Options& options, const Request& request);
+/// Reads compress and compress_region_size. Either one asks for LZ4, unless compress is 0.
+void readCompress(model::Options& options, const Request& request);
 /// Reads address, port and descriptor of the page server. Sends pages there unless lazy_pages is set.
 void readPageServer(model::Options& options, const Request& request);
 void readStreamTo(model::Options& options, const Request& request);

@@ -162,6 +162,17 @@ RequestedRun makeRun(const CriuReq& request, Command command, const options::Inv
     return run;
 }
 
+void warnOfUnknownFields(const CriuReq& request, Log& log) {
+    const auto warn = [&log](const ProtobufCMessage& message) {
+        for (unsigned i = 0; i < message.n_unknown_fields; ++i)
+            log.warn("{} has a field {} that this criu doesn't know: it has no effect", message.descriptor->name,
+                     message.unknown_fields[i].tag);
+    };
+    warn(request.base);
+    if (request.opts != nullptr)
+        warn(request.opts->base);
+}
+
 void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept {
     if (request.opts == nullptr || (request.opts->log_to_stderr != 0 && !isGiven(request.opts->log_file)))
         return;

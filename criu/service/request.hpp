@@ -28,6 +28,9 @@ struct RequestedRun {
 [[nodiscard]] RequestedRun makeRun(const CriuReq& request, options::Command command, const options::Invocation& base,
                                    const Peer& peer, int socket);
 
+/// Warns of each field of a request that this criu doesn't know, and ignores. CRIU ignores it silently.
+void warnOfUnknownFields(const CriuReq& request, Log& log);
+
 /// Opens the log of a refused request in its work directory, because users of container runtimes look for the reason
 /// there. Does nothing if the request names no log or criu can't open it.
 void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept;

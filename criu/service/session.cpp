@@ -17,6 +17,8 @@
 #include "criu/engine/command.hpp"
 #include "criu/kernel/probe/features.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
+#include "criu/memory/pages/codec.hpp"
+#include "criu/model/page_codec.hpp"
 #include "criu/service/client_listener.hpp"
 #include "criu/service/connection.hpp"
 #include "criu/service/page_server_start.hpp"
@@ -139,6 +141,7 @@ private:
         // Container runtimes don't expect notifications of a pre-dump, and would miss the reply.
         const bool notify = request.opts != nullptr && request.opts->notify_scripts != 0 && command != Command::PreDump;
         ClientListener listener(connection_, surroundings_.stop, notify);
+        warnOfUnknownFields(request, surroundings_.log);
         std::optional<RequestedRun> run;
         try {
             run.emplace(makeRun(request, command, surroundings_.base, peer_, connection_.fd()));
@@ -273,15 +276,23 @@ private:
         return {send(reply) ? 0 : kFailure, {}};
     }
 
+    /// True if the compression library is installed.
+    [[nodiscard]] static bool canCompress() noexcept {
+        try {
+            return memory::Codec::load(model::PageCodec::Lz4) != nullptr;
+        } catch (const std::exception&) {
+            return false;
+        }
+    }
+
     /// Replies with the results of `criu check --feature`.
     SessionEnd checkFeatures(const CriuReq& request) {
-        if (request.features == nullptr)
-            return {replyFailure(request, EBADRQC, "the request names no features (criu_req.features)") ? 0 : kFailure,
-                    {}};
-        const CriuFeatures& asked = *request.features;
+        // Clients of Go fail if the reply has no features, so a request without features gets them, too.
+        const CriuFeatures nothing = CRIU_FEATURES__INIT;
+        const CriuFeatures& asked = request.features != nullptr ? *request.features : nothing;
         kernel::Features features;
         CriuFeatures found = CRIU_FEATURES__INIT;
-        found.has_mem_track = found.has_lazy_pages = found.has_pidfd_store = 1;
+        found.has_mem_track = found.has_lazy_pages = found.has_pidfd_store = found.has_mem_compression = 1;
         using enum kernel::Feature;
         if (asked.has_mem_track != 0 && asked.mem_track != 0)
             found.mem_track = features.has(DirtyTracking) ? 1 : 0;
@@ -289,6 +300,8 @@ private:
             found.lazy_pages = features.has(Uffd) && features.has(UffdNonCooperative) ? 1 : 0;
         if (asked.has_pidfd_store != 0 && asked.pidfd_store != 0)
             found.pidfd_store = features.has(PidfdStore) ? 1 : 0;
+        if (asked.has_mem_compression != 0 && asked.mem_compression != 0)
+            found.mem_compression = canCompress() ? 1 : 0;
         CriuResp reply = replyTo(request, true);
         reply.features = &found;
         return {send(reply) ? 0 : kFailure, {}};

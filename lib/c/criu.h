@@ -313,6 +313,14 @@ void criu_set_checksum(bool checksum);
 /* Makes a dump with leave_running resume the tree before its memory is written; the limit is in bytes. */
 void criu_set_background(bool background);
 void criu_set_background_memory(uint64_t bytes);
+/* Compresses memory of a dump by LZ4 unless the value is 0: acceleration, and bytes of a block. */
+void criu_set_compress(unsigned int compress);
+void criu_set_compress_acceleration(unsigned int acceleration);
+void criu_set_compress_region_size(uint64_t bytes);
+/* Limits the threads that read the memory of one process in a restore; 0 for all processors. */
+void criu_set_decompress_threads(unsigned int threads);
+/* Reads and writes memory in images without the page cache. */
+void criu_set_image_io_direct(bool direct);
 void criu_set_map_pages(bool map_pages);
 /* Restores a tree without a private pid namespace in a new one. */
 void criu_set_new_pidns(bool new_pidns);
@@ -351,6 +359,11 @@ void criu_local_set_log_to_stderr(criu_opts* opts, bool log_to_stderr);
 void criu_local_set_allow_loss(criu_opts* opts, bool allow_loss);
 void criu_local_set_checksum(criu_opts* opts, bool checksum);
 void criu_local_set_background(criu_opts* opts, bool background);
+void criu_local_set_compress(criu_opts* opts, unsigned int compress);
+void criu_local_set_compress_acceleration(criu_opts* opts, unsigned int acceleration);
+void criu_local_set_compress_region_size(criu_opts* opts, uint64_t bytes);
+void criu_local_set_decompress_threads(criu_opts* opts, unsigned int threads);
+void criu_local_set_image_io_direct(criu_opts* opts, bool direct);
 void criu_local_set_map_pages(criu_opts* opts, bool map_pages);
 void criu_local_set_new_pidns(criu_opts* opts, bool new_pidns);
 void criu_local_set_background_memory(criu_opts* opts, uint64_t bytes);

@@ -158,6 +158,10 @@ NUMBER(ghost_limit, ghost_limit, unsigned int)
 NUMBER(pidfd_store_sk, pidfd_store_sk, int)
 NUMBER(status_fd, status_fd, int)
 NUMBER(background_memory, background_memory, uint64_t)
+NUMBER(compress, compress, unsigned int)
+NUMBER(compress_acceleration, compress_acceleration, unsigned int)
+NUMBER(compress_region_size, compress_region_size, uint64_t)
+NUMBER(decompress_threads, decompress_threads, unsigned int)
 NUMBER(stream_to, stream_to, int)
 NUMBER(stream_from, stream_from, int)
 NUMBER(decrypt, decrypt, int)
@@ -193,6 +197,12 @@ void criu_local_set_images_dir_fd(criu_opts* opts, int fd) {
     opts->rpc->images_dir_fd = fd;
 }
 SETTER_VOID(images_dir_fd, int)
+
+void criu_local_set_image_io_direct(criu_opts* opts, bool value) {
+    opts->rpc->has_image_io_mode = true;
+    opts->rpc->image_io_mode = value ? CRIU_IMAGE_IO_MODE__DIRECT : CRIU_IMAGE_IO_MODE__WRITEBACK;
+}
+SETTER_VOID(image_io_direct, bool)
 
 void criu_local_set_manage_cgroups_mode(criu_opts* opts, enum criu_cg_mode mode) {
     opts->rpc->has_manage_cgroups_mode = true;

@@ -185,15 +185,46 @@ complete_words() {
 complete_words du
 has "$out" dump
 complete_words dump --ghost-
-has "$out" "--ghost-limit --ghost-fiemap"
+has "$out" "--ghost-limit --ghost-fiemap --ghost-links"
 complete_words dump --no-ghost
-has "$out" --no-ghost-fiemap
+has "$out" "--no-ghost-fiemap --no-ghost-links"
 complete_words restore -D ima
 has "$out" images
 complete_words dump --log-file ch
 has "$out" chosen.conf
 complete_words check --tree
 has "$out" ""
+
+# CAP_CHECKPOINT_RESTORE suffices for processes of the same user, with and without --unprivileged.
+few=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +checkpoint_restore
+    --ambient-caps +checkpoint_restore --bounding-set "-all,+checkpoint_restore")
+if [[ $(id -u) == 0 ]] && "${few[@]}" true 2>/dev/null &&
+    [[ $(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0) == 0 ]]; then
+    cat >few-rights <<'SCRIPT'
+#!/bin/bash
+setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+sleeper=$!
+disown
+until [[ $(<"/proc/$sleeper/comm") == sleep ]]; do sleep 0.05; done
+"$1" dump --no-default-config -t $sleeper -D "$2" -o dump.log -v4 "${@:3}" || exit 1
+"$1" restore --no-default-config -d -D "$2" -o restore.log -v4 "${@:3}" || exit 2
+[[ $(tr '\0' ' ' <"/proc/$sleeper/cmdline") == "sleep 1000 " ]] || exit 3
+kill -KILL $sleeper
+SCRIPT
+    chmod 755 . few-rights
+    cp "$criu" own-criu
+    for option in --unprivileged --no-unprivileged; do
+        rm -rf few-images
+        mkdir -m 700 few-images
+        chown 65534:65534 few-images
+        last="criu with CAP_CHECKPOINT_RESTORE $option"
+        out="" err=""
+        unshare --pid --fork --mount-proc "${few[@]}" bash "$work/few-rights" "$work/own-criu" "$work/few-images" \
+            "$option" >few.out 2>&1 ||
+            complain "exit status $?: $(<few.out) $(grep -h Error few-images/*.log)"
+    done
+    rm own-criu
+fi
 
 # Titles in ps distinguish criu's processes. A restored program with a private network namespace waits for the network
 # lock, so that an action script can read the titles.

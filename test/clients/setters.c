@@ -57,6 +57,7 @@ static void set_flags(criu_opts* opts) {
     criu_local_set_stream(opts, true);
     criu_local_set_lazy_pages(opts, true);
     criu_local_set_map_pages(opts, true);
+    criu_local_set_image_io_direct(opts, true);
     criu_local_set_new_pidns(opts, true);
     criu_local_set_tls(opts, true);
     criu_local_set_tls_no_cn_verify(opts, true);
@@ -73,6 +74,10 @@ static void set_values(criu_opts* opts) {
     criu_local_set_pidfd_store_sk(opts, 16);
     criu_local_set_status_fd(opts, 17);
     criu_local_set_background_memory(opts, UINT64_C(1) << 40);
+    criu_local_set_compress(opts, 2);
+    criu_local_set_compress_acceleration(opts, 3);
+    criu_local_set_compress_region_size(opts, 65536);
+    criu_local_set_decompress_threads(opts, 4);
     criu_local_set_stream_to(opts, 18);
     criu_local_set_stream_from(opts, 19);
     criu_local_set_decrypt(opts, 24);

@@ -75,6 +75,18 @@ model::ShellJobSession shellJobSession(const RestoreImages& content, const model
 
 }  // namespace
 
+/// Throws Error for images of processes with uprobes unless the user says that the probes are set again.
+static void requireUprobes(const RestoreImages& content, const ImageDir& images, const model::Options& options) {
+    const InventoryEntry& inventory = **content.inventory;
+    if (inventory.has_allow_uprobes == 0 || inventory.allow_uprobes == 0 || options.allowUprobes)
+        return;
+    Error error(0, fmt::format("the images in {} are of processes with the kernel's user-space probes, without which "
+                               "SIGTRAP may kill them",
+                               images.name()));
+    error.addHint("set the same probes again, and restore with --allow-uprobes");
+    throw error;
+}
+
 RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& pages, const Run& run) {
     const model::Options& options = run.options;
     if (options.checksum.value_or(true)) {
@@ -83,6 +95,7 @@ RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& p
     }
     RestoreImages content = readImages(images, pages, run.log);
     requireClientImages(run.client, content, images);
+    requireUprobes(content, images, options);
     for (const auto& task : content.tree.tasks)
         if (task->alive())
             model::requireObjects(*task);

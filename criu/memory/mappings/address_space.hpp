@@ -68,6 +68,7 @@ public:
         const LazyAreas& late;  ///< lazy areas, which are skipped
         bool frees = false;     ///< frees storage of read content
         ReadWatch watch = {};   ///< is notified of most pages, but not of compared ones
+        unsigned threads = 0;   ///< limit of reading threads; 0: all processors
     };
     /// Content to read: pages that the image doesn't mark as exclusive, or all unread pages.
     enum class Content : std::uint8_t { ForChildren, All };

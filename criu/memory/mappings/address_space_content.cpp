@@ -97,6 +97,7 @@ private:
 
 void AddressSpace::fill(const PageSource& pages, const FillRules& rules, Content which, Log& log) {
     PageReader reader(pages, {}, rules.watch);
+    reader.limitThreads(rules.threads);
     if (rules.frees)
         reader.freeWhatIsRead();
     const LazyAreas& late = rules.late;

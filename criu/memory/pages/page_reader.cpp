@@ -88,7 +88,7 @@ void PageReader::read(std::span<const PlacedPages> pages) {
     }
     if (watch_.expected)
         watch_.expected(total);
-    const unsigned cores = availableCores();
+    const unsigned cores = mostThreads_ == 0 ? availableCores() : std::min(mostThreads_, availableCores());
     if (total < kWorthThreads || cores < 2 || batches.size() < 2) {
         for (Batch& batch : batches)
             readBatch(batch);

@@ -32,6 +32,9 @@ public:
     /// Frees storage of content that read(pages) has read (--auto-dedup). Must precede the first read.
     void freeWhatIsRead() noexcept { frees_ = true; }
 
+    /// Limits the threads of read(pages); 0 means all processors.
+    void limitThreads(unsigned most) noexcept { mostThreads_ = most; }
+
     /// Fills `into` from the beginning of a job, in the calling thread. Throws Error.
     void read(const PageJob& job, std::span<std::byte> into);
 
@@ -45,6 +48,7 @@ private:
     std::function<void()> checkStop_;
     ReadWatch watch_;
     bool frees_ = false;
+    unsigned mostThreads_ = 0;
     std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null until needed
 };
 

@@ -39,7 +39,7 @@ public:
         while (!pieces.empty()) {
             const auto count = static_cast<int>(std::min<std::size_t>(pieces.size(), IOV_MAX));
             const ssize_t done = ::pwritev(file_.get(), pieces.data(), count, static_cast<off_t>(offset));
-            if (done < 0 && errno == EINTR)
+            if (done < 0 && (errno == EINTR || endDirectIo(file_.get())))
                 continue;
             sys(done, "{}: write at {:#x}", name_, offset);
             offset += static_cast<std::uint64_t>(done);
@@ -107,7 +107,10 @@ private:
 std::unique_ptr<PagesStore> createPagesStore(const ImageDir& images, std::uint32_t number) {
     if (images.outlet() != nullptr)
         return std::make_unique<OutletStore>(*images.outlet(), imageName(ImageKind::Pages, number));
-    return std::make_unique<FileStore>(images.createRaw(ImageKind::Pages, number),
+    UniqueFd file = images.createRaw(ImageKind::Pages, number);
+    if (images.directIo())
+        useDirectIo(file.get());
+    return std::make_unique<FileStore>(std::move(file),
                                        fmt::format("{}/{}", images.name(), imageName(ImageKind::Pages, number)));
 }
 

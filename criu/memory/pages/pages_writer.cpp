@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/pages/zero.hpp"
 
@@ -66,7 +67,7 @@ void PagesWriter::writeRun(std::uint64_t offset, std::span<const std::byte> run)
 void PagesWriter::put(std::uint64_t offset, std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {
         const ssize_t done = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (done < 0 && errno == EINTR)
+        if (done < 0 && (errno == EINTR || endDirectIo(fd_)))
             continue;
         sys(done, "write {} bytes at {:#x}", bytes.size(), offset);
         offset += static_cast<std::uint64_t>(done);

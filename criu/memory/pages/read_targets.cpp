@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/base/whole_io.hpp"
 
 namespace criu::memory {
 namespace {
@@ -32,7 +33,7 @@ void readFrom(int file, std::uint64_t offset, std::span<iovec> targets) {
     while (!targets.empty()) {
         const auto count = static_cast<int>(std::min<std::size_t>(targets.size(), IOV_MAX));
         const ssize_t got = ::preadv(file, targets.data(), count, static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && (errno == EINTR || endDirectIo(file)))
             continue;
         if (got < 0)
             failErrno("read memory content at {:#x} of the pages file", offset);

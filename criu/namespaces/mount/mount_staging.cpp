@@ -28,7 +28,7 @@ namespace {
 std::string withoutOptions(std::string_view options, const std::function<bool(std::string_view)>& unwanted) {
     std::string left;
     while (!options.empty()) {
-        const std::size_t comma = std::min(options.find(','), options.size());
+        const std::size_t comma = endOfMountOption(options);
         const std::string_view option = options.substr(0, comma);
         options.remove_prefix(std::min(comma + 1, options.size()));
         if (!unwanted(option))
@@ -311,13 +311,9 @@ std::string MountStaging::optionsOf(const Mount& mount) const {
         return cgroupOptions_;
     if (mount.kind.content == FsContent::Kernel)
         return {};  // options would change the file system for all its users
-    std::string options = withoutOptions(mount.options, [&](std::string_view option) {
-        return option == kNewInstance || option == "seclabel" ||
-               (options_.lsmMountContext && option.starts_with("context="));
-    });
-    if (options_.lsmMountContext && mount.options.find("context=") != std::string::npos)
-        options += fmt::format("{}context={}", options.empty() ? "" : ",", *options_.lsmMountContext);
-    return options;
+    std::string options = withoutOptions(
+        mount.options, [](std::string_view option) { return option == kNewInstance || option == "seclabel"; });
+    return options_.lsmMountContext ? withMountContext(options, *options_.lsmMountContext) : options;
 }
 
 const Mount* MountStaging::sourceOf(const Mount& mount) const {

@@ -343,4 +343,31 @@ MntEntry* entryOf(const Mount& mount, Arena& arena) {
     return &entry;
 }
 
+std::size_t endOfMountOption(std::string_view options) noexcept {
+    bool quoted = false;
+    for (std::size_t at = 0; at < options.size(); ++at) {
+        if (options[at] == '"')
+            quoted = !quoted;
+        else if (options[at] == ',' && !quoted)
+            return at;
+    }
+    return options.size();
+}
+
+std::string withMountContext(std::string_view options, std::string_view context) {
+    constexpr std::string_view kContext = "context=";
+    std::string all;
+    while (!options.empty()) {
+        const std::size_t end = endOfMountOption(options);
+        const std::string_view option = options.substr(0, end);
+        options.remove_prefix(std::min(end + 1, options.size()));
+        all += all.empty() ? "" : ",";
+        if (option.starts_with(kContext))
+            all += fmt::format("{}\"{}\"", kContext, context);
+        else
+            all += option;
+    }
+    return all;
+}
+
 }  // namespace criu::namespaces

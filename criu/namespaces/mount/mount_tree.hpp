@@ -99,6 +99,13 @@ struct Mount {
 /// True if a path relative to a cgroup namespace's root, or to another directory, begins with "..".
 [[nodiscard]] bool isAboveRoot(std::string_view path);
 
+/// Returns the length of the first of several mount options. A comma within quotes belongs to an option:
+/// context="u:r:t:s0:c1,c2".
+[[nodiscard]] std::size_t endOfMountOption(std::string_view options) noexcept;
+
+/// Replaces the SELinux context of mount options, if they have one (--lsm-mount-context).
+[[nodiscard]] std::string withMountContext(std::string_view options, std::string_view context);
+
 class MountTree {
 public:
     static MountTree fromKernel(const kernel::MountTable& table, std::span<const std::string> enabledFileSystems);

@@ -208,3 +208,12 @@ TEST_CASE("paths below others") {
     CHECK_FALSE(pathBelow("/a", "/ab"));
     CHECK_FALSE(pathBelow("/a/b", "/a"));
 }
+
+TEST_CASE("--lsm-mount-context replaces the context of mounts that have one") {
+    const std::string context = "system_u:object_r:container_file_t:s0:c3,c4";
+    CHECK(withMountContext("", context).empty());
+    CHECK(withMountContext("size=64k,mode=755", context) == "size=64k,mode=755");
+    CHECK(withMountContext("context=\"u:r:t:s0:c1,c2\",size=64k", context) == "context=\"" + context + "\",size=64k");
+    CHECK(withMountContext("size=64k,context=u:r:t:s0", context) == "size=64k,context=\"" + context + "\"");
+    CHECK(withMountContext("rootcontext=u:r:t:s0", context) == "rootcontext=u:r:t:s0");
+}

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "criu/model/page_codec.hpp"
 #include "criu/options/invocation.hpp"
 
 using namespace criu;
@@ -191,12 +192,75 @@ TEST_CASE("what can't go through a stream is refused with it") {
     CHECK_THROWS_WITH(validated({"stream"}), Contains("pack or unpack"));
 }
 
-TEST_CASE("what isn't built is refused where it matters and only there") {
-    CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--allow-uprobes"}),
-                      Equals("--allow-uprobes is not supported by this build yet"));
-    CHECK_NOTHROW(validated({"dump", "-t", "5", "--pre-dump-mode", "splice"}));
-    CHECK_NOTHROW(validated({"dump", "-t", "5", "--unprivileged", "--no-unprivileged"}));
-    CHECK_THROWS_WITH(validated({"check", "--unprivileged"}), Contains("not supported"));
+TEST_CASE("options of today's callers are accepted") {
+    const auto nvsnap = validated({"dump",
+                                   "-t",
+                                   "5",
+                                   "-D",
+                                   "/criu-images",
+                                   "-o",
+                                   "dump.log",
+                                   "-v4",
+                                   "--shell-job",
+                                   "--tcp-established",
+                                   "--ext-unix-sk",
+                                   "--link-remap",
+                                   "--ghost-links",
+                                   "--ghost-limit",
+                                   "1073741824",
+                                   "--libdir",
+                                   "/criu-bundle/bin",
+                                   "--skip-in-flight",
+                                   "--network-lock",
+                                   "nftables",
+                                   "--manage-cgroups=ignore",
+                                   "--timeout",
+                                   "1200",
+                                   "--file-locks",
+                                   "--compress-region",
+                                   "4M",
+                                   "--external",
+                                   "dev[195/0]:nvidia0"});
+    CHECK(nvsnap.options.ghostLinks);
+    CHECK(nvsnap.options.compress == criu::model::PageCodec::Lz4);
+    CHECK(nvsnap.options.compressBlock == 1U << 20);
+    const auto coldsnap = validated({"dump", "-t", "5", "--decompress-threads", "2", "--image-io-mode", "direct",
+                                     "--compress-block-size", "262144", "--compress-acceleration", "9"});
+    CHECK(coldsnap.options.imageIo == criu::model::ImageIo::Direct);
+    CHECK(coldsnap.options.compress == criu::model::PageCodec::Lz4);
+    CHECK(coldsnap.options.compressBlock == 256U << 10);
+    CHECK(coldsnap.options.compressLevel == 9);
+    CHECK(validated({"restore", "--decompress-threads", "0"}).options.decompressThreads == 0);
+    CHECK(validated({"restore", "--decompress-threads=7"}).options.decompressThreads == 7);
+    CHECK_THROWS_WITH(validated({"restore", "--decompress-threads=1025"}), Contains("out of range"));
+    CHECK_THROWS_WITH(validated({"restore", "--image-io-mode", "async"}), Contains("writeback, direct"));
+    CHECK(validated({"restore", "--lsm-mount-context", "system_u:object_r:container_file_t:s0:c1,c2"})
+              .options.lsmMountContext);
+    CHECK_NOTHROW(validated({"check", "--unprivileged"}));
+    CHECK(validated({"dump", "-t", "5", "--unprivileged"}).options.unprivileged);
+    CHECK(validated({"dump", "-t", "5", "--allow-uprobes"}).options.allowUprobes);
+    CHECK(validated({"restore", "--allow-uprobes"}).options.allowUprobes);
+}
+
+TEST_CASE("options of CRIU's CUDA plugin set those of the built-in support") {
+    const auto dump = validated({"dump", "-t", "5", "--plugin-option", "cuda_plugin.backend=driver-api",
+                                 "--plugin-option=cuda_plugin.timeout=600"});
+    CHECK(dump.options.cudaTimeout == std::chrono::seconds(600));
+    CHECK(validated({"dump", "-t", "5", "--plugin-option=cuda_plugin.timeout=0"}).options.cudaTimeout >
+          std::chrono::hours(1));
+    const auto restore = validated({"restore", "--plugin-option", "cuda_plugin.device-map=0=1,1=0"});
+    REQUIRE(restore.options.gpuMap.size() == 2);
+    CHECK(restore.options.gpuMap[1] == criu::model::GpuMapping{"1", "0"});
+    CHECK(validated({"restore", "--plugin-option", "cuda_plugin.device-map=auto"}).options.gpuMap.empty());
+    const auto refused = [](const char* option, const char* text) {
+        CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--plugin-option", option}), Contains(text));
+    };
+    refused("cuda_plugin.backend=magic", "auto, driver-api, cuda-checkpoint");
+    refused("cuda_plugin.timeout=soon", "not a number");
+    refused("cuda_plugin.timeout", "NAME=VALUE");
+    refused("cuda_plugin.colour=red", "cuda_plugin has no such option");
+    refused("tpu_plugin.backend=auto", "only cuda_plugin");
+    refused("cuda_plugin.device-map=0=1", "for restore only");
 }
 
 TEST_CASE("options of other commands are accepted and pointed out") {

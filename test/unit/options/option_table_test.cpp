@@ -112,27 +112,13 @@ constexpr Expected kExpected[] = {
 
 /// Options that CRIU 4.2 lacks, without options for devices.
 constexpr std::string_view kOwn[] = {
-    "allow-loss",
-    "background",
-    "background-memory",
-    "checksum",
-    "compat",
-    "compress",
-    "compress-block-size",
-    "compress-level",
-    "connections",
-    "decrypt",
-    "encrypt",
-    "map-pages",
-    "new-pidns",
-    "pages-files",
-    "sign",
-    "signed-by",
-    "quiet",
-    "stream-from",
-    "stream-memory",
-    "stream-to",
-    "trace",
+    "allow-loss",     "background",      "background-memory",     "checksum",
+    "compat",         "compress",        "compress-acceleration", "compress-block-size",
+    "compress-level", "compress-region", "connections",           "decompress-threads",
+    "decrypt",        "encrypt",         "ghost-links",           "image-io-mode",
+    "map-pages",      "new-pidns",       "pages-files",           "sign",
+    "signed-by",      "quiet",           "stream-from",           "stream-memory",
+    "stream-to",      "trace",
 };
 
 const OptionRow* find(std::string_view name) {

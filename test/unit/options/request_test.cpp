@@ -10,6 +10,7 @@
 #include <span>
 
 #include "criu/kernel/proc/proc_ns.hpp"
+#include "criu/model/page_codec.hpp"
 #include "criu/options/config_file.hpp"
 #include "criu/options/invocation.hpp"
 
@@ -352,6 +353,34 @@ TEST_CASE("numbers with names of their own") {
     opts.has_manage_cgroups_mode = 0;
     opts.empty_ns = CLONE_NEWNET | CLONE_NEWIPC;
     CHECK_THROWS_WITH(optionsOf(opts), Contains("criu_opts.empty_ns") && Contains("other namespaces"));
+}
+
+TEST_CASE("fields of CRIU's development after 4.2") {
+    CriuOpts opts = message();
+    opts.has_image_io_mode = 1;
+    opts.image_io_mode = CRIU_IMAGE_IO_MODE__DIRECT;
+    opts.has_compress = opts.compress = 1;
+    opts.has_compress_acceleration = 1;
+    opts.compress_acceleration = 7;
+    opts.has_decompress_threads = 1;
+    opts.decompress_threads = 3;
+    model::Options options = optionsOf(opts);
+    CHECK(options.imageIo == model::ImageIo::Direct);
+    CHECK(options.compress == model::PageCodec::Lz4);
+    CHECK(options.compressLevel == 7);
+    CHECK(options.decompressThreads == 3);
+    opts.compress = 0;
+    CHECK(optionsOf(opts).compress == model::PageCodec::None);
+    opts.has_compress = 0;
+    opts.has_compress_region_size = 1;
+    opts.compress_region_size = 64U << 10;
+    CHECK(optionsOf(opts).compress == model::PageCodec::Lz4);
+    CHECK(optionsOf(opts).compressBlock == 64U << 10);
+    opts.compress_region_size = 5;
+    CHECK_THROWS_WITH(optionsOf(opts), Contains("criu_opts.compress"));
+    opts.has_compress_region_size = 0;
+    opts.image_io_mode = static_cast<CriuImageIoMode>(9);
+    CHECK_THROWS_WITH(optionsOf(opts), Equals("criu_opts.image_io_mode: there is no mode 9"));
 }
 
 TEST_CASE("what a request wants but this build can't is refused with its field") {
