@@ -132,6 +132,9 @@ enum class ImageVersion : std::uint32_t { V1 = 1, V1_1 = 2 };
 /// extensions that the inventory names.
 inline constexpr std::uint32_t kExtendedVersion = 4200;
 
+/// Version of checkpoints with compressed memory of CRIU 4.3. They differ from V1_1 only in their pagemaps.
+inline constexpr std::uint32_t kCompressedVersion = 3;
+
 /// Properties of one kind of image.
 struct ImageInfo {
     ImageKind kind;

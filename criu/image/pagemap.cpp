@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/base/whole_io.hpp"
 #include "criu/image/checksum.hpp"
 #include "criu/image/image_dir.hpp"
 #include "images/pagemap.hpp"
@@ -16,7 +17,11 @@
 namespace criu {
 namespace {
 
-constexpr std::uint32_t kKnownFlags = 7;
+constexpr std::uint32_t kKnownFlags = 15;
+/// Flag of CRIU 4.3: the content begins at the next page boundary of the pages file.
+constexpr std::uint32_t kPayloadAligned = 8;
+/// Compression of images of CRIU 4.3, whose pagemaps have blocks without a codec.
+constexpr std::uint32_t kLz4Codec = 1;
 /// Maximum bytes of a block: a reader allocates so much memory.
 constexpr std::uint64_t kLargestBlock = std::uint64_t{4} << 20;
 /// Maximum pages of an entry with checksums, which limits the reader's memory for an entry.
@@ -29,7 +34,11 @@ PageFlags flagsOf(const PagemapEntry& entry) {
         return PageFlags::Present;
     if ((entry.flags & ~kKnownFlags) != 0)
         fail("range at {:#x} has unknown flags {:#x}", entry.vaddr, entry.flags);
-    return static_cast<PageFlags>(entry.flags);
+    return static_cast<PageFlags>(entry.flags & ~kPayloadAligned);
+}
+
+bool isPayloadAligned(const PagemapEntry& entry) noexcept {
+    return entry.has_flags != 0 && (entry.flags & kPayloadAligned) != 0;
 }
 
 std::uint64_t pagesOf(const PagemapEntry& entry) noexcept {
@@ -105,10 +114,14 @@ Pagemap::Pagemap(ImageReader file) {
         if (summed_)
             appendChecksums(ranges_.back(), {(*entry)->checksums, (*entry)->n_checksums});
         const PagemapBlocks* const blocks = (*entry)->blocks;
-        if (codec_ == 0 && blocks != nullptr)
+        const bool aligned = isPayloadAligned(**entry);
+        if (codec_ == 0 && blocks != nullptr && head->has_codec != 0)
             fail("it has blocks, but the head doesn't say how they are compressed");
+        if (codec_ == 0 && (blocks != nullptr || aligned))
+            becomeBlocks();
         if (codec_ == 0)
             continue;
+        aligned_ = aligned;
         if (blocks == nullptr) {
             appendBlocks(ranges_.back(), nullptr);
             continue;
@@ -144,12 +157,20 @@ void Pagemap::appendBlocks(const PagemapRange& range, const BlockSizes* blocks) 
 
 /// Appends a block. Sums can't overflow: stored sizes don't exceed the content, whose size was checked.
 void Pagemap::appendBlock(std::uint64_t bytes, std::uint64_t stored) {
-    StoredBlock block{0, bytes, 0, stored};
-    if (!blocks_.empty()) {
-        block.position = blocks_.back().end();
-        block.offset = blocks_.back().offset + blocks_.back().stored;
-    }
-    blocks_.push_back(block);
+    if (aligned_ && stored != 0)
+        fileEnd_ = (fileEnd_ + kImagePageSize - 1) / kImagePageSize * kImagePageSize;
+    aligned_ = aligned_ && stored == 0;
+    blocks_.push_back({blocks_.empty() ? 0 : blocks_.back().end(), bytes, fileEnd_, stored});
+    fileEnd_ += stored;
+}
+
+/// Treats the content as blocks from now on, as in images of CRIU 4.3. The entries before this one are uncompressed.
+void Pagemap::becomeBlocks() {
+    if (stripes_.files.size() > 1)
+        fail("it has blocks, and content in several files");
+    codec_ = kLz4Codec;
+    for (std::size_t index = 0; index + 1 < ranges_.size(); ++index)
+        appendBlocks(ranges_[index], nullptr);
 }
 
 void Pagemap::appendChecksums(const PagemapRange& range, std::span<const std::uint32_t> checksums) {
@@ -162,7 +183,7 @@ void Pagemap::appendChecksums(const PagemapRange& range, std::span<const std::ui
 std::uint64_t Pagemap::sizeOf(std::size_t file) const noexcept {
     if (codec_ == 0)
         return stripes_.sizeOf(file, contentSize_);
-    return blocks_.empty() ? 0 : blocks_.back().offset + blocks_.back().stored;
+    return fileEnd_;
 }
 
 void Pagemap::append(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags) {
@@ -200,6 +221,8 @@ std::vector<UniqueFd> Pagemap::openPages(const ImageDir& dir, int flags) const {
                 failWith(ENOENT, "open {} in {}", name, dir.name());
             return {};
         }
+        if (dir.directIo())
+            useDirectIo(pages->get());
         struct stat status {};
         sys(::fstat(pages->get(), &status), "{}: fstat", name);
         if (static_cast<std::uint64_t>(status.st_size) < size)

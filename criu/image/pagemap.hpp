@@ -123,6 +123,7 @@ private:
     void append(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags);
     void appendBlocks(const PagemapRange& range, const BlockSizes* blocks);
     void appendBlock(std::uint64_t bytes, std::uint64_t stored);
+    void becomeBlocks();
     void appendChecksums(const PagemapRange& range, std::span<const std::uint32_t> checksums);
     [[nodiscard]] std::uint64_t sizeOf(std::size_t file) const noexcept;
 
@@ -130,7 +131,9 @@ private:
     std::uint64_t contentSize_ = 0;
     std::uint32_t codec_ = 0;
     std::vector<StoredBlock> blocks_;
-    bool summed_ = false;  ///< the content has checksums
+    std::uint64_t fileEnd_ = 0;  ///< end of the last block in the file
+    bool aligned_ = false;       ///< the next stored block begins at a page boundary of the file
+    bool summed_ = false;        ///< the content has checksums
     std::vector<std::uint32_t> checksums_;
     std::vector<PagemapRange> ranges_;
 };

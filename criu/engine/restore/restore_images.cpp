@@ -47,7 +47,7 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     const InventoryEntry& inventory = **out.inventory;
     if (inventory.img_version == 0)
         fail("the images in {} are of a pre-dump: they hold memory only and can't be restored", images.name());
-    const bool extended = inventory.img_version == kExtendedVersion;
+    const bool extended = inventory.img_version == kExtendedVersion || inventory.img_version == kCompressedVersion;
     if (!extended && inventory.img_version > static_cast<std::uint32_t>(ImageVersion::V1_1))
         fail("the images in {} have version {}, which is newer than this criu", images.name(), inventory.img_version);
     constexpr std::array<std::string_view, 8> known{memory::kStripedPages,

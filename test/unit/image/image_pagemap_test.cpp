@@ -130,7 +130,7 @@ TEST_CASE("ranges that contradict each other or the machine are rejected") {
     CHECK_THAT(rejects({range(0xfffffffffffff000, 1, 1)}), Contains("exceeds the address space"));
     CHECK_THAT(rejects({range(0, std::uint64_t{1} << 51, 4)}), Contains("exceeds what a file can hold"));
     CHECK_THAT(rejects({range(0x1000, 1, 5)}), Contains("both here and in the parent"));
-    CHECK_THAT(rejects({range(0x1000, 1, 8)}), Contains("unknown flags 0x8"));
+    CHECK_THAT(rejects({range(0x1000, 1, 16)}), Contains("unknown flags 0x10"));
     CHECK(rejects({range(0xffffffffff600000, 1, 4)}).empty());
     CHECK(rejects({range(0, std::uint64_t{1} << 51, 1)}).empty());
 

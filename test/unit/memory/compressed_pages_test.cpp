@@ -2,12 +2,17 @@
 // Content in compressed blocks. The content must survive, read by several threads, whole and in parts. Contradictory
 // images are refused.
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <numeric>
 #include <thread>
 
+#include "criu/base/mapping.hpp"
 #include "criu/memory/pages/codec.hpp"
 #include "criu/memory/pages/page_file_sinks.hpp"
 #include "criu/model/page_codec.hpp"
@@ -146,4 +151,86 @@ TEST_CASE("blocks that contradict their range are refused") {
     CHECK_THAT(read(), Contains("the head doesn't say how they are compressed"));
     storeBlocks(images, 9, {100, 100}, 2, std::nullopt, 200);
     CHECK_THAT(read(), Contains("in a way that this criu doesn't know: 9"));
+}
+
+TEST_CASE("compressed pages of CRIU 4.3: blocks without a codec, and content that begins at page boundaries") {
+    const test::TemporaryDir place;
+    const ImageDir images = place.images();
+    const std::vector<std::byte> content = mixture(5);
+    const auto codec = Codec::load(model::PageCodec::Lz4);
+    const std::uint64_t plain = kImagePageSize;  // the first page isn't compressed
+    std::vector<std::byte> packed(4 * kImagePageSize);
+    packed.resize(codec->compress(std::span(content).subspan(plain), packed));
+    REQUIRE(!packed.empty());
+    const bool aligned = GENERATE(false, true);
+
+    ImageWriter pagemap = images.create(ImageKind::Pagemap, kPackedTask.id);
+    PagemapHead head = PAGEMAP_HEAD__INIT;
+    head.pages_id = 1;
+    pagemap.write(head);
+    PagemapEntry entry = PAGEMAP_ENTRY__INIT;
+    entry.vaddr = kPackedStart;
+    entry.has_nr_pages = entry.has_flags = 1;
+    entry.nr_pages = 1;
+    entry.flags = 4;
+    pagemap.write(entry);
+    PagemapBlocks blocks = PAGEMAP_BLOCKS__INIT;
+    auto size = static_cast<std::uint32_t>(packed.size());
+    blocks.n_block_sizes = 1;
+    blocks.block_sizes = &size;
+    blocks.has_payload_size = blocks.has_pages_per_block = 1;
+    blocks.payload_size = size;
+    blocks.pages_per_block = 64;
+    entry.vaddr += plain;
+    entry.nr_pages = 4;
+    entry.blocks = &blocks;
+    pagemap.write(entry);
+    entry.vaddr += 8 * kImagePageSize;
+    entry.nr_pages = 1;
+    entry.blocks = nullptr;
+    entry.flags = aligned ? 4 + 8 : 4;
+    pagemap.write(entry);
+    pagemap.finish();
+
+    const UniqueFd pages = images.createRaw(ImageKind::Pages, 1);
+    const std::uint64_t end = plain + size;
+    const std::uint64_t last = aligned ? (end + kImagePageSize - 1) / kImagePageSize * kImagePageSize : end;
+    const auto put = [&](std::span<const std::byte> bytes, std::uint64_t offset) {
+        REQUIRE(::pwrite(pages.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
+                static_cast<ssize_t>(bytes.size()));
+    };
+    put(std::span(content).first(plain), 0);
+    put(packed, plain);
+    put(std::span(content).first(plain), last);
+    CHECK(test::loadStored(images, 0, content.size()) == content);
+    const std::vector<std::byte> first(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(plain));
+    CHECK(test::loadStored(images, 9 * kImagePageSize, plain) == first);
+}
+
+TEST_CASE("direct I/O reads and writes the same content, and leaves none in the page cache") {
+    const test::TemporaryDir place;
+    ImageDir images = place.images();
+    images.setDirectIo(true);
+    const std::vector<std::byte> text = mixture(64);
+    const Mapping buffer = Mapping::anonymous(text.size());  // the kernel wants aligned memory
+    std::copy(text.begin(), text.end(), buffer.bytes().begin());
+    {
+        FilePageSinks sinks(images, {}, 1, {});
+        const auto sink = sinks.open(kPackedTask, text.size());
+        const PageRun run{kPackedStart, text.size(), PageFlags::Present};
+        REQUIRE(sink->add({&run, 1}) == 0);
+        const kernel::RemoteRange range{kPackedStart, text.size()};
+        sink->write({0, {&range, 1}, buffer.bytes()});
+        sink->finish();
+    }
+    const auto pages = images.openRaw(ImageKind::Pages, 1, O_RDONLY);
+    struct statfs system {};
+    REQUIRE(::fstatfs(pages->get(), &system) == 0);
+    if (system.f_type != TMPFS_MAGIC && system.f_type != OVERLAYFS_SUPER_MAGIC) {
+        const Mapping seen(::mmap(nullptr, text.size(), PROT_READ, MAP_SHARED, pages->get(), 0), text.size());
+        std::vector<unsigned char> present(64);
+        REQUIRE(::mincore(seen.as<void>(), text.size(), present.data()) == 0);
+        CHECK(std::count_if(present.begin(), present.end(), [](unsigned char page) { return (page & 1) != 0; }) == 0);
+    }
+    CHECK(test::loadStored(images, 0, text.size()) == text);  // into memory that isn't aligned
 }
