@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/securebits.h>
 #include <sys/fsuid.h>
@@ -8,6 +9,8 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <optional>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
@@ -87,6 +90,30 @@ bool PathDump::isMounted(const OpenFd& file, const TreeRoot& tree) {
         ownMounts_.emplace(kernel::readMountInfo(kernel::ProcDir().self(), buffer));
     }
     return id < 0 || ownMounts_->find(id) != nullptr;  // before Linux 5.8 the mount id may be unknown
+}
+
+std::optional<std::string> PathDump::otherName(const OpenFd& file, const std::string& path, const FileDump& dump) {
+    const TreeRoot& tree = dump.treeRoot();
+    const auto at = [&](const std::string& name) { return tree.isOwn() ? tree.at(name, file.mountId()) : name; };
+    const std::string folder = path.substr(0, path.rfind('/'));
+    const auto close = [](DIR* opened) { ::closedir(opened); };
+    const std::unique_ptr<DIR, decltype(close)> directory(::opendir(at(folder + "/").c_str()), close);
+    if (!directory)
+        return std::nullopt;
+    std::optional<std::string> found;
+    while (const dirent* const entry = ::readdir(directory.get())) {
+        const std::string_view name = entry->d_name;
+        struct stat status {};
+        if (name.starts_with(kLinkRemapPrefix) || (found && *found <= name) ||
+            ::fstatat(::dirfd(directory.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            status.st_dev != file.stat.st_dev || status.st_ino != file.stat.st_ino)
+            continue;
+        const UniqueFd opened(::openat(::dirfd(directory.get()), entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        const int mount = file.mountId();
+        if (opened && kernel::mountIdOf(opened.get()).value_or(mount) == mount)
+            found = name;
+    }
+    return found ? std::optional(fmt::format("{}/{}", folder, *found)) : std::nullopt;
 }
 
 FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump& dump) {

@@ -217,6 +217,15 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
         return;
     if (!tree.hasMount(mount) && !isDeletedDevice(file))
         refuseOutside(file);
+    // glibc's sem_open(3) creates a file under a temporary name, links it to its final name, and removes the first.
+    // With --link-remap alone, criu makes a link that no other program knows and removes.
+    const bool byName = dump.options().ghostLinks || !dump.options().linkRemap;
+    if (byName && file.stat.st_nlink != 0 && !S_ISDIR(file.stat.st_mode))
+        if (auto name = otherName(file, path, dump)) {
+            dump.log().info("{} has lost its name: dumped as {}, which is the same file", file.describe(), *name);
+            path = std::move(*name);
+            return;
+        }
     remap(file, path, out, dump);
 }
 
@@ -250,7 +259,11 @@ void PathDump::remap(const OpenFd& file, const std::string& path, RegFileEntry& 
         fail("{} is deleted, and another mount lies over the directory it was in, which can't be restored yet",
              file.describe());
     const bool directory = S_ISDIR(file.stat.st_mode);
-    if (file.stat.st_nlink == 0 || (directory && file.link.ends_with(kernel::kDeletedMark))) {
+    const bool asGhost = file.stat.st_nlink == 0 || (dump.options().ghostLinks && S_ISREG(file.stat.st_mode));
+    if (asGhost && file.stat.st_nlink != 0)
+        dump.log().warn("{} has other links: after a restore it isn't one file with them any more (--ghost-links)",
+                        file.describe());
+    if (asGhost || (directory && file.link.ends_with(kernel::kDeletedMark))) {
         entry.remap_type = REMAP_TYPE__GHOST;
         entry.remap_id = ghosts_.add(file, dump.images(), dump.ids(), dump.stop());
         dump.log().info("{} is deleted: dumped as ghost {}", file.describe(), entry.remap_id);

@@ -79,6 +79,9 @@ private:
     /// True if a file's mount is in the tree's mount namespace.
     [[nodiscard]] bool isMounted(const OpenFd& file, const TreeRoot& tree);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
+    /// Returns another name of a file in the directory of `path`, on the same mount; nothing if there is none. Ignores
+    /// links of --link-remap. Of several names it returns the first in alphabetical order.
+    static std::optional<std::string> otherName(const OpenFd& file, const std::string& path, const FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
     GhostFileDump ghosts_;
