@@ -44,14 +44,16 @@ void requireCommandCaps(options::Command command) {
     // The kernel accepts either capability for /proc/PID/map_files and for `set_tid` of clone3(2).
     if (!kernel::hasCapability(CAP_SYS_ADMIN) && !kernel::hasCapability(CAP_CHECKPOINT_RESTORE))
         missing.emplace_back("CAP_SYS_ADMIN (or CAP_CHECKPOINT_RESTORE)");
-    if (!kernel::hasCapability(CAP_SYS_PTRACE))
+    // Without it, criu may still trace processes of its own user (ptrace(2)).
+    if (!kernel::hasCapability(CAP_SYS_PTRACE) && ::geteuid() == 0)
         missing.emplace_back(kernel::capabilityName(CAP_SYS_PTRACE));
     if (missing.empty())
         return;
     Error error(EPERM, fmt::format("criu has no {}, without which it can't {}", fmt::join(missing, " and no "),
                                    command == Restore ? "restore processes" : "dump and restore processes"));
     error.addHint(::geteuid() == 0 ? "root lacks it here: give it to the container, or run criu outside of it"
-                                   : "run criu as root");
+                                   : "run criu as root, or give it CAP_CHECKPOINT_RESTORE for processes of your own: "
+                                     "setcap cap_checkpoint_restore+eip");
     throw error;
 }
 
