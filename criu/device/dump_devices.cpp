@@ -67,6 +67,10 @@ void DumpDevices::checkpoint(std::span<compel::FrozenProcess* const> processes, 
     }
 }
 
+bool DumpDevices::isUnusable(const MappedDevice& mapped) {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) { return part.dump->isUnusable(mapped); });
+}
+
 bool DumpDevices::claims(const MappedDevice& mapped) {
     return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
         const ErrorContext context(

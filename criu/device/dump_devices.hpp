@@ -26,6 +26,7 @@ public:
     /// Checkpoints all live processes of the tree. Calls `settled`, in the calling thread, for processes that no
     /// subsystem changes any more, though not for all.
     void checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled);
+    [[nodiscard]] bool isUnusable(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
     /// Throws Error if no subsystem takes the file.

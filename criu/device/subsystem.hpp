@@ -120,6 +120,9 @@ public:
     [[nodiscard]] virtual bool checkpoints() const { return false; }
     /// True if checkpointing will change this frozen process.
     [[nodiscard]] virtual bool willCheckpoint(HostPid) const { return false; }
+    /// True if the process inherited the mapping, but can't use it. The subsystem claims it, and relocate() reserves
+    /// its addresses. `fd` and `stat` of the mapping aren't set.
+    virtual bool isUnusable(const MappedDevice&) { return false; }
     /// True if this subsystem saves a mapping's content.
     virtual bool claims(const MappedDevice&) { return false; }
     /// True if dump() may handle the descriptor.

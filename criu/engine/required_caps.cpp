@@ -53,7 +53,7 @@ void requireCommandCaps(options::Command command) {
                                    command == Restore ? "restore processes" : "dump and restore processes"));
     error.addHint(::geteuid() == 0 ? "root lacks it here: give it to the container, or run criu outside of it"
                                    : "run criu as root, or give it CAP_CHECKPOINT_RESTORE for processes of your own: "
-                                     "setcap cap_checkpoint_restore+eip");
+                                     "setcap cap_checkpoint_restore=ep");
     throw error;
 }
 

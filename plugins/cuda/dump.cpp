@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/cuda/dump.hpp"
 
+#include <fcntl.h>
+
 #include <compel/process.hpp>
 
 #include <algorithm>
@@ -11,8 +13,11 @@
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/driver_image.hpp"
+#include "criu/files/open_fd.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/image/image_dir.hpp"
+#include "criu/kernel/mm/maps.hpp"
+#include "criu/kernel/proc/kcmp.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/scan.hpp"
 #include "criu/kernel/proc/status.hpp"
@@ -287,21 +292,64 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
                       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
 }
 
-/// Reports processes as settled that the driver doesn't change.
-void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all,
-                            const device::ProcessCheckpointed& settled) const {
+bool CudaDump::hasOnlyInherited(HostPid pid) const {
+    std::vector<DeviceDescriptor> open = deviceDescriptors(pid);
+    for (const auto& [owner, process] : processes_) {
+        const std::vector<DeviceDescriptor> owned = deviceDescriptors(owner);
+        std::erase_if(open, [&, ownerPid = owner](const DeviceDescriptor& mine) {
+            return std::any_of(owned.begin(), owned.end(), [&](const DeviceDescriptor& theirs) {
+                return theirs.path == mine.path && kernel::kcmpFile(pid.value, mine.fd, ownerPid.value, theirs.fd) ==
+                                                       std::partial_ordering::equivalent;
+            });
+        });
+    }
+    return open.empty();
+}
+
+void CudaDump::noteHeir(HostPid pid) {
+    const std::size_t count = deviceDescriptors(pid).size();
+    if (count == 0)
+        return;
+    context_.log.info(
+        "cuda: process {} inherited {} descriptors of devices that it can't use: a restore opens the devices without "
+        "access",
+        pid, count);
+    heirs_.insert(pid);
+}
+
+/// Reports processes as settled that the driver doesn't change. Runs before the driver closes devices of the others.
+void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled) {
     for (compel::FrozenProcess* const frozen : all) {
         const HostPid pid(frozen->pid());
         const auto known = processes_.find(pid);
         if (known != processes_.end() && known->second.touched)
             continue;
         // A child forked from a process with CUDA state has its devices open, but no driver thread that could close
-        // them.
-        if (known != processes_.end() || others_.contains(pid))
+        // them. It can't use them: the driver refuses calls in a forked child.
+        if (known == processes_.end() && others_.contains(pid) && hasOnlyInherited(pid))
+            noteHeir(pid);
+        else if (known != processes_.end() || others_.contains(pid))
             refuseOpenDevices(pid);
         if (settled)
             settled(pid);
     }
+}
+
+bool CudaDump::isUnusable(const device::MappedDevice& mapped) {
+    return heirs_.contains(mapped.pid) && isDevicePath(mapped.vma.name);
+}
+
+bool CudaDump::claims(const device::MappedDevice& mapped) {
+    return isUnusable(mapped);
+}
+
+bool CudaDump::claims(const files::OpenFd& file) {
+    return heirs_.contains(file.pid) && (file.info.flags & O_PATH) == 0 && isDevicePath(file.link);
+}
+
+bool CudaDump::dump(const files::OpenFd& file, FileId id) {
+    inherited_.push_back({id, file.link});
+    return true;
 }
 
 void CudaDump::dumpLate(HostPid) {
@@ -343,6 +391,14 @@ void CudaDump::dumpLate(HostPid) {
         entry.build_id = arena.string(library.buildId);
         entry.has_inside = entry.inside = library.outside ? 0 : 1;
     }
+    std::vector<CudaInheritedFile*> inherited;
+    for (const InheritedFile& file : inherited_) {
+        auto& entry = *inherited.emplace_back(arena.make<CudaInheritedFile>());
+        entry.id = file.id.value;
+        entry.path = arena.string(file.path);
+    }
+    image.n_inherited = inherited.size();
+    image.inherited = inherited.data();
     image.n_libraries = libraries.size();
     image.libraries = libraries.data();
     image.n_processes = processes.size();

@@ -40,6 +40,10 @@ public:
                        const device::ProcessCheckpointed& settled) override;
     [[nodiscard]] bool checkpoints() const override { return !processes_.empty(); }
     [[nodiscard]] bool willCheckpoint(HostPid pid) const override { return processes_.contains(pid); }
+    bool isUnusable(const device::MappedDevice& mapped) override;
+    bool claims(const device::MappedDevice& mapped) override;
+    bool claims(const files::OpenFd& file) override;
+    bool dump(const files::OpenFd& file, FileId id) override;
     void dumpLate(HostPid root) override;
     void release(bool tasksResume) override;
 
@@ -72,7 +76,10 @@ private:
     /// Unlocks a process that may not be frozen.
     void unlock(HostPid pid, Process& process) noexcept;
     void restoreDriverState();
-    void settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled) const;
+    /// True if a process with CUDA state shares all descriptors of devices that the process has open.
+    [[nodiscard]] bool hasOnlyInherited(HostPid pid) const;
+    void noteHeir(HostPid pid);
+    void settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled);
     /// True if contents go directly from devices to pages of the checkpoint.
     [[nodiscard]] bool wantsStorage() const;
     void storeContents(pid_t pid, Stored& stored);
@@ -85,7 +92,14 @@ private:
     std::map<HostPid, Process> processes_;
     const Storage* storage_ = nullptr;  ///< null: contents are copied to memory of processes
     std::atomic<std::uint32_t> nextObject_{kFirstObject};
-    std::set<HostPid> others_;     ///< processes with libcuda but without CUDA state
+    std::set<HostPid> others_;  ///< processes with libcuda but without CUDA state
+    std::set<HostPid> heirs_;   ///< forked from a process with CUDA state, whose devices they have open
+    /// Descriptor of a device that heirs_ have open.
+    struct InheritedFile {
+        FileId id;
+        std::string path;
+    };
+    std::vector<InheritedFile> inherited_;
     std::set<Library> libraries_;  ///< libraries of all processes
     std::vector<Gpu> gpus_;        ///< GPUs of this machine, read once a process has CUDA state
     bool released_ = false;

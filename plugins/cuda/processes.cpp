@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/cuda/processes.hpp"
 
+#include <fcntl.h>
+
 #include "criu/base/error.hpp"
+#include "criu/kernel/proc/fdinfo.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/scan.hpp"
 #include "criu/kernel/proc/stat.hpp"
@@ -51,17 +54,30 @@ std::uint64_t dataSize(HostPid pid) {
     return 0;
 }
 
-void refuseOpenDevices(HostPid pid) {
+bool isDevicePath(std::string_view path) noexcept {
+    constexpr std::string_view kDevices = "/dev/nvidia";
+    return path.starts_with(kDevices) && path.find('/', kDevices.size()) == std::string_view::npos;
+}
+
+std::vector<DeviceDescriptor> deviceDescriptors(HostPid pid) {
     const kernel::ProcPid process = kernel::ProcDir().open(pid.value);
-    for (const int fd : kernel::readDescriptors(process)) {
-        const std::string link = process.readLink(fmt::format("fd/{}", fd));
-        if (!link.starts_with("/dev/nvidia"))
-            continue;
-        Error error(
-            0, fmt::format("descriptor {} of process {} is {}, which the CUDA driver has left open", fd, pid, link));
-        error.addHint("a library beside CUDA opened it, or the process was forked from one that uses CUDA");
-        throw error;
-    }
+    kernel::ProcBuffer buffer;
+    std::vector<DeviceDescriptor> found;
+    for (const int fd : kernel::readDescriptors(process))
+        if (std::string link = process.readLink(fmt::format("fd/{}", fd));
+            link.starts_with("/dev/nvidia") && (kernel::readFdInfo(process, fd, buffer).flags & O_PATH) == 0)
+            found.push_back({fd, std::move(link)});
+    return found;
+}
+
+void refuseOpenDevices(HostPid pid) {
+    const std::vector<DeviceDescriptor> open = deviceDescriptors(pid);
+    if (open.empty())
+        return;
+    Error error(0, fmt::format("descriptor {} of process {} is {}, which the CUDA driver has left open",
+                               open.front().fd, pid, open.front().path));
+    error.addHint("a library beside CUDA opened it: have the program close it before the dump");
+    throw error;
 }
 
 TreePid inTree(HostPid pid) {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "criu/base/ids.hpp"
 
@@ -18,6 +21,18 @@ namespace criu::cuda {
 
 /// Returns the private writable memory of a process, in bytes.
 [[nodiscard]] std::uint64_t dataSize(HostPid pid);
+
+/// True for the path of a device of NVIDIA's driver.
+[[nodiscard]] bool isDevicePath(std::string_view path) noexcept;
+
+/// Descriptor of a device of NVIDIA's driver.
+struct DeviceDescriptor {
+    int fd = -1;
+    std::string path;
+};
+
+/// Returns the descriptors of devices that a process has open, without those of O_PATH. Throws Error.
+[[nodiscard]] std::vector<DeviceDescriptor> deviceDescriptors(HostPid pid);
 
 /// Throws Error if a process still has an NVIDIA device open after its checkpoint.
 void refuseOpenDevices(HostPid pid);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "plugins/cuda/restore.hpp"
 
+#include <fcntl.h>
+
 #include <compel/process.hpp>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/device/driver_image.hpp"
+#include "criu/files/file_opener.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/status.hpp"
@@ -64,6 +67,11 @@ void CudaRestore::prepare(files::FileRestore&) {
     compareLibraries(libraries, context_.log);
     for (const CudaGpu* const gpu : list(note.gpus, note.n_gpus))
         then_.push_back({gpu->uuid, gpu->model != nullptr ? gpu->model : "", gpu->memory});
+    for (const CudaInheritedFile* const file : list(note.inherited, note.n_inherited)) {
+        if (!isDevicePath(file->path))
+            fail("{}: '{}' is no device of NVIDIA's driver", kImageName, file->path);
+        inherited_[FileId{file->id}] = file->path;
+    }
     const std::map<std::string, GpuMemory> memory = askForMemory(driver_, context_.stop);
     chooseGpus(memory);
     processes_.emplace();
@@ -77,6 +85,29 @@ void CudaRestore::prepare(files::FileRestore&) {
             staged += process->staged;
     }
     requireRoom(staged, memory);
+}
+
+/// Opens a device that the process can't use with O_PATH: a later dump then knows that the descriptor has no state of
+/// the driver. A GPU with that number may not exist here.
+device::DeviceRestore::Opened CudaRestore::open(FileId id, files::FileOpener& opener) {
+    const auto found = inherited_.find(id);
+    if (found == inherited_.end())
+        return Opened::NotMine;
+    const std::string& path = found->second;
+    constexpr int kFlags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd fd(::open(path.c_str(), kFlags));
+    if (!fd && errno == ENOENT)
+        fd.reset(::open("/dev/nvidiactl", kFlags));
+    sys(fd.get(), "open {}, which a process had inherited", path);
+    opener.provide(id, std::move(fd));
+    return Opened::Done;
+}
+
+/// Reserves the addresses of a mapping that the process can't use. The dump has taken away all access.
+std::optional<device::Relocated> CudaRestore::relocate(const device::DeviceMapping& mapping) {
+    if (!isDevicePath(mapping.path))
+        return std::nullopt;
+    return device::Relocated{0, UniqueFd(sys(::open("/dev/zero", O_RDWR | O_CLOEXEC), "open /dev/zero"))};
 }
 
 /// Throws Error early: if the driver runs out of memory during a restore, it can neither continue nor revert, and the

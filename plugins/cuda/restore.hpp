@@ -22,6 +22,9 @@ public:
 
     void prepare(files::FileRestore&) override;
     [[nodiscard]] GpuName findGpu(const std::string& name) const override;
+    [[nodiscard]] bool owns(FileId id) const override { return inherited_.contains(id); }
+    Opened open(FileId id, files::FileOpener& opener) override;
+    std::optional<device::Relocated> relocate(const device::DeviceMapping& mapping) override;
     void resumeAll(std::span<const device::ResumedProcess> processes) override;
 
 private:
@@ -43,6 +46,7 @@ private:
     std::map<std::string, std::string> chosen_;            ///< replacements on this machine
     std::vector<GpuPair> pairs_;
     const Storage* storage_ = nullptr;
+    std::map<FileId, std::string> inherited_;  ///< paths of devices that forked processes inherited and can't use
 };
 
 }  // namespace criu::cuda

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cases in which the driver fails or criu is ended. The program continues, or nothing is left."""
 import os
+import re
 import signal
 import time
 
@@ -228,7 +229,35 @@ def not_brought_back(settings):
 
 
 def left_open(settings):
-    """Requires a dump to refuse a child of a CUDA process: it has devices open that no process can close."""
+    """Requires a dump to refuse a child of a CUDA process that has opened a device by itself."""
+    with started(settings, "16", "fork", "2") as run:
+        run.until(lambda: run.lines("CHILD"), 60, "the child")
+        run.refused("dump", r"descriptor \d+ of process \d+ is /dev/nvidia.*opened it")
+        run.end(1)
+
+
+def forked(settings):
+    """Dumps and restores a child that has inherited devices, twice. It can't use them."""
     with started(settings, "16", "fork", "1") as run:
-        run.refused("dump", r"descriptor \d+ of process \d+ is /dev/nvidia.*forked")
+        run.until(lambda: run.lines("CHILD"), 60, "the child")
+        child = int(run.lines("CHILD")[0].split()[1])
+
+        def devices():
+            links = [os.readlink(f"/proc/{child}/fd/{fd}") for fd in os.listdir(f"/proc/{child}/fd")]
+            return sorted(link for link in links if link.startswith("/dev/nvidia"))
+
+        before = devices()
+        if not before:
+            raise Failed("the child has inherited nothing")
+        for turn in range(2):
+            run.dump()
+            if turn == 0 and not re.search(rf"process {child} inherited {len(before)} descriptors", run.log("dump")):
+                raise Failed("the log doesn't tell of the child")
+            run.restore()
+            if devices() != before:
+                raise Failed(f"the child has {devices()}, not {before}")
+            with open(f"/proc/{child}/maps", encoding="utf-8") as maps:
+                mapped = [line for line in maps if "/dev/nvidia" in line]
+            if mapped:
+                raise Failed(f"the child can reach {mapped}")
         run.end(1)

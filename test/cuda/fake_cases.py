@@ -9,7 +9,7 @@ import time
 
 from cases import Failed, Settings, counter
 from failure_cases import (failed_before, failed_restore, fault, interrupted, interrupted_restore, killed, killed_at_moments,
-                           killed_before_checkpoint, killed_beside_namesake, killed_with_others_lock, left_open, lost, mute, nested, not_brought_back,
+                           killed_before_checkpoint, killed_beside_namesake, killed_with_others_lock, forked, left_open, lost, mute, nested, not_brought_back,
                            refused_by_others, restores_killed_at_moments, stopped)
 from image_cases import (in_background, of_criu_42, page_server, pre_dumped, requested, streamed, switched_off, together)
 from machine_cases import (checked, in_a_container, moved, named_gpu, no_room, numbered_gpu, other_library, other_machine,
@@ -187,7 +187,8 @@ CASES = {
     "GPUs without room": no_room,
     "a smaller GPU": smaller_gpu,
     "another build of a library": other_library,
-    "a forked child": left_open,
+    "a forked child": forked,
+    "a forked child with a device of its own": left_open,
     "a child that executes a program": executed,
     "switched off": switched_off,
     "dumped beforehand": pre_dumped,

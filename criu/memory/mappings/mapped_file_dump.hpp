@@ -36,6 +36,10 @@ public:
 
     /// Returns true if a device subsystem handles the mapping, and sets `file` to its file id.
     virtual bool claimsDevice(const kernel::Vma&, FileId& /*file*/) { return false; }
+
+    /// Returns true if the process can't use the mapping, and a restore only reserves its addresses. A device
+    /// subsystem knows that, and claims the mapping.
+    virtual bool isUnusable(const kernel::Vma&) { return false; }
 };
 
 }  // namespace criu::memory

@@ -34,7 +34,7 @@ int mapPart(const WantedMapping& wanted, const MappedDeviceFile& file) {
 class Device final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump& dump) const override {
-        if (vma.flags.has(kernel::VmFlag::Io) || vma.flags.has(kernel::VmFlag::PfnMap))
+        if (dump.files().isUnusable(vma) || vma.flags.has(kernel::VmFlag::Io) || vma.flags.has(kernel::VmFlag::PfnMap))
             return true;
         return !isWithoutFile(vma) && !isAnonymousHuge(vma) && !dump.isPlain(vma);
     }
@@ -43,7 +43,10 @@ public:
         FileId file;
         if (!dump.files().claimsDevice(vma, file))
             refuseMapping(vma, "the memory of a device");
-        if (!vma.shared)
+        const bool unusable = dump.files().isUnusable(vma);
+        if (unusable)
+            entry.prot = PROT_NONE;
+        else if (!vma.shared)
             refuseMapping(vma, "private copies of the memory of a device");
         dump.setAccess(vma, entry);
         entry.status = VmaStatus::Regular | VmaStatus::Plugin;

@@ -42,13 +42,26 @@ volatile int& state() {
     return *const_cast<volatile int*>(&control.state);
 }
 
+// A mapping of a device, as processes of the real driver have some.
+constexpr std::size_t kSeenBytes = 1 << 16;
+void* seen = nullptr;
+
+void reserve(void* start, std::size_t size) {
+    mmap(start, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 void openDevices() {
     devices.push_back(open("/dev/nvidiactl", O_RDWR | O_CLOEXEC));
     for (int i = 0; i < deviceCount(); ++i)
         devices.push_back(open(("/dev/nvidia" + std::to_string(i)).c_str(), O_RDWR | O_CLOEXEC));
+    void* const at = mmap(seen, kSeenBytes, PROT_READ | PROT_WRITE, MAP_SHARED | (seen != nullptr ? MAP_FIXED : 0),
+                          devices.back(), 0);
+    seen = at == MAP_FAILED ? nullptr : at;
 }
 
 void closeDevices() {
+    if (seen != nullptr)
+        reserve(seen, kSeenBytes);
     for (const int device : devices)
         close(device);
     devices.clear();
@@ -67,7 +80,7 @@ void onDevice(Allocation& allocation, void* where) {
 }
 
 void reserveOnly(const Allocation& each) {
-    mmap(each.start, each.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    reserve(each.start, each.size);
 }
 
 int lockCalls(std::uint32_t timeoutMs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [fork 1] [exec 1] [pinned]
+// A program that uses a GPU. usage: counter MEBIBYTES [processes N] [threads N] [device N] [fork 1|2] [exec 1] [pinned]
 //                                          [spread] [child MEBIBYTES] [plain MEBIBYTES] [unseen]
 //
 // Each process fills that much device memory with a pattern, prints READY, and runs a counting kernel again and again.
@@ -54,7 +54,8 @@ void count(int device, cuda::DevicePointer counter, const cuda::Kernels& kernels
 }
 
 // Forks a child that waits for its end, with the inherited state or as another program.
-void makeChild(bool executes) {
+// Forks a child; with `opens`, it opens a device by itself.
+void makeChild(bool executes, bool opens = false) {
     const pid_t parent = getpid();
     if (fork() != 0) {
         return;
@@ -66,6 +67,11 @@ void makeChild(bool executes) {
     if (executes) {
         execlp("sleep", "sleep", "1000", static_cast<char*>(nullptr));
     }
+    if (opens && open("/dev/nvidiactl", O_RDWR) < 0) {
+        _exit(1);
+    }
+    printf("CHILD %d\n", static_cast<int>(getpid()));
+    fflush(stdout);
     for (;;) {
         pause();
     }
@@ -98,7 +104,7 @@ int use_gpu(const Wanted& wanted, std::uint64_t seed) {
     }
     cuda::call("cuCtxSynchronize");
     if (wanted.forked != 0 || wanted.executed != 0) {
-        makeChild(wanted.executed != 0);
+        makeChild(wanted.executed != 0, wanted.forked == 2);
     }
     std::atomic<std::uint64_t> started{0};
     std::vector<std::thread> threads;

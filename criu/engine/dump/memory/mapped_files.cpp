@@ -24,6 +24,7 @@ public:
 
     FileId fileFor(const kernel::Vma& vma) override;
     bool claimsDevice(const kernel::Vma& vma, FileId& file) override;
+    bool isUnusable(const kernel::Vma& vma) override;
     FileId socketFor(const kernel::Vma& vma) override;
     FileId ioUringFor(const kernel::Vma& vma) override;
 
@@ -48,6 +49,10 @@ bool MappedFiles::claimsDevice(const kernel::Vma& vma, FileId& file) {
         return false;
     file = fileFor(vma);
     return true;
+}
+
+bool MappedFiles::isUnusable(const kernel::Vma& vma) {
+    return vma.name.starts_with("/dev/") && devices_.isUnusable({task_.pid(), vma, -1, {}});
 }
 
 FileId MappedFiles::socketFor(const kernel::Vma& vma) {
