@@ -163,6 +163,12 @@ public:
         return Relocated{offset, UniqueFd(fd)};
     }
 
+    bool updateInetSocket(const InetAddresses& socket) override {
+        return checkHookResult(file_.call(CR_PLUGIN_HOOK__UPDATE_INETSK, socket.family, socket.state,
+                                          socket.source.data(), socket.destination.data()),
+                               "UPDATE_INETSK");
+    }
+
     void resume(compel::FrozenProcess& process, TreePid) override {
         checkHookResult(file_.call(CR_PLUGIN_HOOK__RESUME_DEVICES_LATE, process.pid()), "RESUME_DEVICES_LATE");
     }

@@ -5,7 +5,7 @@
 
 #include "criu/base/error.hpp"
 
-static_assert(sizeof(cr_plugin_desc_t) == 152 && offsetof(cr_plugin_desc_t, hooks) == 32, "layout of CRIU 4.2");
+static_assert(sizeof(cr_plugin_desc_t) == 160 && offsetof(cr_plugin_desc_t, hooks) == 32, "layout of CRIU");
 
 namespace criu::device {
 namespace {
@@ -19,6 +19,7 @@ constexpr const char* kOldHooks[] = {
     "cr_plugin_dump_ext_link",       "cr_plugin_handle_device_vma", "cr_plugin_update_vma_map",
     "cr_plugin_resume_devices_late", "cr_plugin_pause_devices",     "cr_plugin_checkpoint_devices",
     "cr_plugin_post_forking",        "cr_plugin_restore_init",      "cr_plugin_dump_devices_late",
+    "cr_plugin_update_inetsk",
 };
 static_assert(std::size(kOldHooks) == CR_PLUGIN_HOOK__MAX);
 
@@ -35,9 +36,6 @@ PluginFile::PluginFile(const std::string& path) {
     if (descriptor_->version > CRIU_PLUGIN_VERSION)
         fail("the plugin {} is for version {:#x} of the interface, this criu has {:#x}", path, descriptor_->version,
              CRIU_PLUGIN_VERSION);
-    if (descriptor_->max_hooks > CR_PLUGIN_HOOK__MAX)
-        fail("the plugin {} knows {} hooks, this criu {}", path, descriptor_->max_hooks,
-             static_cast<int>(CR_PLUGIN_HOOK__MAX));
 }
 
 void PluginFile::findOldFunctions(const SharedLibrary& library, const std::string& path) {

@@ -12,7 +12,8 @@ namespace criu::device {
 /// A plugin's loaded shared object. Never unloaded, since it may have started threads or registered handlers.
 class PluginFile {
 public:
-    /// Throws Error if the file isn't a plugin, or if it needs a later interface.
+    /// Throws Error if the file isn't a plugin, or if it needs a later interface. A plugin may have hooks that criu
+    /// doesn't know, which are never called.
     explicit PluginFile(const std::string& path);
 
     [[nodiscard]] const char* name() const noexcept { return descriptor_->name; }

@@ -175,6 +175,14 @@ void RestoreDevices::complete(FileId id, files::PlacedFiles& files) const {
         }
 }
 
+void RestoreDevices::updateInetSocket(const InetAddresses& socket) const {
+    for (const Part& part : parts_) {
+        const ErrorContext context([&] { return part.subsystem->name(); });
+        if (part.restore->updateInetSocket(socket))
+            return;
+    }
+}
+
 Relocated RestoreDevices::relocate(const DeviceMapping& mapping) const {
     Relocated where{mapping.offset, {}};
     for (const Part& part : parts_) {

@@ -46,6 +46,8 @@ public:
     /// Returns file and offset of a mapping, in a restored process. Throws Error if no subsystem handles it and its
     /// path can't be opened.
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;
+    /// Lets plugins replace addresses of a socket.
+    void updateInetSocket(const InetAddresses& socket) const;
 
     /// Restores device state of all processes, in the coordinator.
     void resume(std::span<const ResumedProcess> processes);

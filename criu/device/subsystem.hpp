@@ -168,6 +168,14 @@ struct Relocated {
     std::uint64_t whole = 0;
 };
 
+/// Addresses of an Internet socket to restore: four words in network byte order, of which AF_INET uses the first.
+struct InetAddresses {
+    std::uint32_t family = 0;
+    std::uint32_t state = 0;  ///< TCP_ESTABLISHED …
+    std::span<std::uint32_t, 4> source;
+    std::span<std::uint32_t, 4> destination;
+};
+
 /// Control groups of the processes to restore.
 struct ProcessGroups {
     /// Returns a number that is equal for processes with equal control groups.
@@ -226,6 +234,8 @@ public:
     virtual bool putMount(int /*id*/, const std::string& /*path*/) { return false; }
     /// Restored process: called when all processes have their files.
     virtual void complete(FileId, files::PlacedFiles&) {}
+    /// Coordinator: replaces addresses of a socket. False if the subsystem doesn't change it.
+    virtual bool updateInetSocket(const InetAddresses&) { return false; }
     /// Restored process: returns the new file and offset of a mapping. Nothing if the subsystem doesn't handle it or it
     /// hasn't moved.
     virtual std::optional<Relocated> relocate(const DeviceMapping&) { return std::nullopt; }

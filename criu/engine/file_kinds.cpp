@@ -3,6 +3,8 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/device/device_file.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/device/subsystem.hpp"
 #include "criu/files/anonymous_kinds.hpp"
 #include "criu/files/file_kind_dump.hpp"
 #include "criu/files/file_kind_restore.hpp"
@@ -28,6 +30,14 @@ namespace {
 
 using Dump = const FileDumpResources&;
 using Restore = const FileRestoreResources&;
+
+/// Returns the function by which plugins replace addresses of sockets.
+sockets::AddressUpdate addressUpdate(device::RestoreDevices& devices) {
+    return [&devices](std::uint32_t state, sockets::InetConnection& ends) {
+        const auto family = static_cast<std::uint32_t>(ends.local.family);
+        devices.updateInetSocket({family, state, ends.local.words, ends.remote.words});
+    };
+}
 
 // A new kind needs one row here.
 constexpr FileKind kKinds[] = {
@@ -66,7 +76,7 @@ constexpr FileKind kKinds[] = {
     {FD_TYPES__UNIXSK, [](Dump with) { return sockets::makeUnixDump(with.carriers); },
      [](Restore with) { return sockets::makeUnixRestore(with.carried, with.remaps); }},
     {FD_TYPES__INETSK, [](Dump with) { return sockets::makeInetDump(with.network); },
-     [](Restore with) { return sockets::makeInetRestore(with.network); }},
+     [](Restore with) { return sockets::makeInetRestore(with.network, addressUpdate(with.devices)); }},
     {FD_TYPES__NETLINKSK, [](Dump) { return sockets::makeNetlinkDump(); },
      [](Restore) { return sockets::makeNetlinkRestore(); }},
     {FD_TYPES__PACKETSK, [](Dump) { return sockets::makePacketDump(); },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -143,6 +144,16 @@ enum class ImageIo : std::uint8_t {
     Direct,     ///< memory content without the page cache (O_DIRECT)
 };
 
+/// --inet-map OLD=NEW: addresses of the images and their replacements. The prefix has `bits` bits; the rest of an
+/// address stays.
+struct InetMapping {
+    int family = 0;                       ///< AF_INET or AF_INET6
+    std::array<std::uint32_t, 4> from{};  ///< in network byte order; AF_INET uses the first word
+    std::array<std::uint32_t, 4> to{};
+    unsigned bits = 0;
+    friend bool operator==(const InetMapping&, const InetMapping&) = default;
+};
+
 enum class LsmKind : std::uint8_t { None, Apparmor, Selinux };
 
 /// --lsm-profile KIND:PROFILE
@@ -279,6 +290,7 @@ struct Options {
     /// Requests only: inode of criu's end of the client's connection, 0 for none. A restore recreates the tree's end of
     /// this connection with the reply waiting in it.
     std::uint32_t serviceSocket = 0;
+    std::vector<InetMapping> inetMap;        ///< the first mapping that matches an address counts
     std::optional<NetworkLock> networkLock;  ///< absent: iptables on dump, the image's value on restore
 
     // Cgroups

@@ -230,6 +230,10 @@ constexpr OptionRow kTable[] = {
      flag<&O::tcpEstablished>, open("tcp_established")},
     {Network, "tcp-close", 0, None, "", HasNo, Both, Built, "restore TCP connections as closed", flag<&O::tcpClose>,
      open("tcp_close")},
+    {Network, "inet-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
+     "restore sockets with address NEW instead of OLD; both may be prefixes of one length (10.0.0.0/8=10.1.0.0/8); may "
+     "be repeated",
+     parsedItem<&O::inetMap, parseInetMapping>, open("inet_map")},
     {Network, "skip-in-flight", 0, None, "", HasNo, OnDump, Built, "do not dump connections that are not accepted yet",
      flag<&O::tcpSkipInFlight>, open("tcp_skip_in_flight")},
     {Network,

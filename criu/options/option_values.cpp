@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/options/option_values.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -244,6 +246,35 @@ JoinNs makeJoinNs(std::string_view kind, std::string_view target, std::optional<
     if (target.empty())
         fail("'{}:' names no process or file", kind);
     return join;
+}
+
+namespace {
+
+/// Reads ADDRESS or ADDRESS/BITS.
+void parsePrefix(std::string_view text, int& family, std::array<std::uint32_t, 4>& words, unsigned& bits) {
+    const std::size_t slash = std::min(text.find('/'), text.size());
+    const std::string address(text.substr(0, slash));
+    family = address.find(':') == std::string::npos ? AF_INET : AF_INET6;
+    if (::inet_pton(family, address.c_str(), words.data()) != 1)
+        fail("'{}' is no IP address", address);
+    const int most = family == AF_INET ? 32 : 128;
+    bits = static_cast<unsigned>(slash == text.size() ? most : parseNumber(text.substr(slash + 1), 0, most));
+}
+
+}  // namespace
+
+InetMapping parseInetMapping(std::string_view text) {
+    const auto [from, to] = splitPair(text, '=', "OLD=NEW");
+    InetMapping mapping;
+    int family = 0;
+    unsigned bits = 0;
+    parsePrefix(from, mapping.family, mapping.from, mapping.bits);
+    parsePrefix(to, family, mapping.to, bits);
+    if (family != mapping.family)
+        fail("'{}': one address is of IPv4, the other of IPv6", text);
+    if (bits != mapping.bits)
+        fail("'{}': the prefixes have {} and {} bits", text, mapping.bits, bits);
+    return mapping;
 }
 
 CgroupRoot parseCgroupRoot(std::string_view text) {

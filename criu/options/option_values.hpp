@@ -39,6 +39,7 @@ model::LsmProfile parseLsmProfile(std::string_view text);
 model::JoinNs parseJoinNs(std::string_view text);
 /// Makes the same from parts, for requests. `ids` is UID,GID or absent.
 model::JoinNs makeJoinNs(std::string_view kind, std::string_view target, std::optional<std::string_view> ids);
+model::InetMapping parseInetMapping(std::string_view text);
 model::CgroupRoot parseCgroupRoot(std::string_view text);
 
 /// Parses TYPE[ID][:VALUE]. Throws Error for types that aren't built.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "criu/base/error.hpp"
+#include "criu/model/options.hpp"
 
 namespace criu::sockets {
 
@@ -52,6 +53,34 @@ InetEndpoint InetEndpoint::unmapped() const noexcept {
     if (family != AF_INET6 || words[0] != 0 || words[1] != 0 || words[2] != htonl(0xffff))
         return *this;
     return {AF_INET, {words[3]}, port};
+}
+
+void InetEndpoint::replaceAddress(std::span<const model::InetMapping> mappings) noexcept {
+    constexpr unsigned kWord = 32;
+    const bool isMapped = family == AF_INET6 && words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
+    const bool unspecified = isMapped ? words[3] == 0 : isAny();
+    if (unspecified)
+        return;
+    for (const model::InetMapping& mapping : mappings) {
+        const bool inLast = isMapped && mapping.family == AF_INET;
+        if (mapping.family != family && !inLast)
+            continue;
+        const std::span<std::uint32_t> own =
+            std::span(words).subspan(inLast ? 3 : 0, mapping.family == AF_INET ? 1 : 4);
+        std::array<std::uint32_t, 4> masks{};
+        for (unsigned at = 0; at < own.size(); ++at) {
+            const unsigned bits = std::min(kWord, mapping.bits - std::min(mapping.bits, at * kWord));
+            masks[at] = bits == 0 ? 0 : htonl(UINT32_MAX << (kWord - bits));
+        }
+        bool matches = true;
+        for (std::size_t at = 0; at < own.size(); ++at)
+            matches = matches && ((own[at] ^ mapping.from[at]) & masks[at]) == 0;
+        if (!matches)
+            continue;
+        for (std::size_t at = 0; at < own.size(); ++at)
+            own[at] = (own[at] & ~masks[at]) | (mapping.to[at] & masks[at]);
+        return;
+    }
 }
 
 socklen_t InetEndpoint::store(SocketAddress& out, std::uint32_t scope) const noexcept {

@@ -7,8 +7,13 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+
+namespace criu::model {
+struct InetMapping;
+}
 
 namespace criu::sockets {
 
@@ -39,6 +44,9 @@ struct InetEndpoint {
     /// Returns 1.2.3.4 for ::ffff:1.2.3.4, because packets have the IPv4 address.
     [[nodiscard]] InetEndpoint unmapped() const noexcept;
 
+    /// Replaces the address by the first mapping that matches it. Mappings of IPv4 apply to ::ffff:1.2.3.4, too.
+    void replaceAddress(std::span<const model::InetMapping> mappings) noexcept;
+
     /// Fills `out` and returns its length. `scope`: scope id for addresses that need one.
     socklen_t store(SocketAddress& out, std::uint32_t scope = 0) const noexcept;
 
@@ -61,5 +69,8 @@ struct InetConnection {
 
     friend auto operator<=>(const InetConnection&, const InetConnection&) = default;
 };
+
+/// Function that may replace addresses of a socket in this state before it is restored.
+using AddressUpdate = std::function<void(std::uint32_t state, InetConnection& ends)>;
 
 }  // namespace criu::sockets

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "criu/base/error.hpp"
 #include "criu/base/thread_pool.hpp"
@@ -14,6 +15,7 @@
 #include "criu/files/file_restore.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/files/restored_tree.hpp"
+#include "criu/model/options.hpp"
 #include "criu/sockets/inet_dump.hpp"
 #include "criu/sockets/inet_open.hpp"
 #include "images/fdinfo.hpp"
@@ -50,12 +52,13 @@ private:
 
 class InetKindRestore final : public files::FileKindRestore {
 public:
-    explicit InetKindRestore(NetworkLock& lock) : lock_(lock) {}
+    InetKindRestore(NetworkLock& lock, AddressUpdate update) : lock_(lock), update_(std::move(update)) {}
 
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore& restore) override {
         if (entry.isk == nullptr)
             fail("file {} is said to be a socket but has no description of one", entry.id);
-        auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options());
+        auto file = std::make_shared<RestoredInet>(*entry.isk, restore.options(), update_);
+        mapped_ = mapped_ || (!restore.options().inetMap.empty() && !restore.options().tcpClose);
         if (file->isConnection())
             connections_.push_back(file);
         if (file->isConnection() && entry.isk->has_ns_id != 0)
@@ -71,11 +74,12 @@ public:
     }
 
     void beforeProcesses() override {
+        requirePeers();
         std::vector<InetConnection> ends;
         for (const auto& file : connections_)
             if (const auto network = networks_.find(file.get());
                 network == networks_.end() || lock_.isOf(network->second))
-                ends.push_back(file->ends());
+                ends.push_back(file->dumpedEnds());
         lock_.ensure(std::move(ends));
     }
 
@@ -85,6 +89,25 @@ public:
     }
 
 private:
+    /// Throws Error for a connection with a replaced address whose other end isn't in the tree: that peer still uses
+    /// the old address.
+    void requirePeers() const {
+        if (!mapped_)
+            return;
+        std::set<InetConnection> all;
+        for (const auto& file : connections_)
+            all.insert(file->ends().unmapped());
+        for (const auto& file : connections_) {
+            const InetConnection ends = file->ends().unmapped();
+            if (file->ends() == file->dumpedEnds() || all.contains({ends.remote, ends.local}))
+                continue;
+            Error error(0, fmt::format("{} gets another address by --inet-map, but its peer is outside of the tree",
+                                       file->describe()));
+            error.addHint("restore with --tcp-close, which closes connections");
+            throw error;
+        }
+    }
+
     /// Ends repair mode by several threads, because the kernel sends a window probe for each socket.
     void endRepairs(files::RestoredTree& tree) {
         constexpr std::size_t kJob = 32;
@@ -117,6 +140,8 @@ private:
     }
 
     NetworkLock& lock_;
+    const AddressUpdate update_;
+    bool mapped_ = false;  ///< --inet-map without --tcp-close
     std::vector<std::shared_ptr<RestoredInet>> connections_;
     /// Network namespaces of connections_, if the images have them
     std::map<const RestoredInet*, std::uint32_t> networks_;
@@ -129,8 +154,8 @@ std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock) {
     return std::make_unique<InetKindDump>(lock);
 }
 
-std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock) {
-    return std::make_unique<InetKindRestore>(lock);
+std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock, AddressUpdate update) {
+    return std::make_unique<InetKindRestore>(lock, std::move(update));
 }
 
 }  // namespace criu::sockets

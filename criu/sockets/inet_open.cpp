@@ -47,15 +47,22 @@ std::uint32_t deviceOf(const InetSkEntry& entry) {
 
 }  // namespace
 
-RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& options)
+RestoredInet::RestoredInet(const InetSkEntry& entry, const model::Options& options, const AddressUpdate& update)
     : entry_(entry), state_(static_cast<TcpState>(entry.state)), tcpClose_(options.tcpClose) {
     given_ = std::any_of(options.inheritFds.begin(), options.inheritFds.end(),
                          [this](const model::InheritFd& given) { return given.name == name(); });
     const auto end = [&](const std::uint32_t* words, std::size_t count, std::uint32_t port) {
         return InetEndpoint::fromImage(static_cast<int>(entry.family), list(words, count), port);
     };
-    ends_ = {end(entry.src_addr, entry.n_src_addr, entry.src_port),
-             end(entry.dst_addr, entry.n_dst_addr, entry.dst_port)};
+    dumpedEnds_ = {end(entry.src_addr, entry.n_src_addr, entry.src_port),
+                   end(entry.dst_addr, entry.n_dst_addr, entry.dst_port)};
+    ends_ = dumpedEnds_;
+    if (!given_) {
+        for (InetEndpoint* const side : {&ends_.local, &ends_.remote})
+            side->replaceAddress(options.inetMap);
+        if (update)
+            update(entry.state, ends_);
+    }
     if (isConnection() && state_ != TcpState::Close && !options.tcpEstablished && !tcpClose_) {
         Error error(0, fmt::format("the images have a TCP connection, {}", ends_.text()));
         error.addHint("restore it with --tcp-established, or with --tcp-close to have it closed");

@@ -18,8 +18,8 @@ class TcpStreamRestore;
 /// Restore half of one Internet socket.
 class RestoredInet final : public files::RestoredFile {
 public:
-    /// Throws Error if the entry is invalid, or if the options don't allow it.
-    RestoredInet(const InetSkEntry& entry, const model::Options& options);
+    /// Throws Error if the entry is invalid, or if the options don't allow it. `update` may be empty.
+    RestoredInet(const InetSkEntry& entry, const model::Options& options, const AddressUpdate& update);
 
     [[nodiscard]] std::string describe() const override;
     void open(files::FileOpener& opener) override;
@@ -30,6 +30,8 @@ public:
     /// True for a TCP connection, which is restored. Its packets are locked since the dump.
     [[nodiscard]] bool isConnection() const noexcept { return isTcp() && ends_.remote.port != 0; }
     [[nodiscard]] const InetConnection& ends() const noexcept { return ends_; }
+    /// Returns the ends at the dump, which the network lock names.
+    [[nodiscard]] const InetConnection& dumpedEnds() const noexcept { return dumpedEnds_; }
     /// True for a TCP socket that listens at a port.
     [[nodiscard]] bool listens() const noexcept { return isTcp() && state_ == TcpState::Listen; }
     /// Records that another socket of the tree listens at the same port.
@@ -53,9 +55,10 @@ private:
 
     const InetSkEntry& entry_;
     TcpState state_;
-    InetConnection ends_;
-    bool tcpClose_;  ///< restore connections as closed
-    bool given_;     ///< by --inherit-fd: the user's socket is used unchanged
+    InetConnection dumpedEnds_;
+    InetConnection ends_;  ///< with replaced addresses
+    bool tcpClose_;        ///< restore connections as closed
+    bool given_;           ///< by --inherit-fd: the user's socket is used unchanged
     bool portShared_ = false;
 };
 

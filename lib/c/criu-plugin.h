@@ -2,7 +2,8 @@
 /*
  * Interface of criu's plugins. A plugin is a shared object with the data symbol CR_PLUGIN_DESC, which has its hooks:
  * functions that criu calls at points of a dump or restore. criu loads every *.so of its plugin directory (--libdir,
- * $CRIU_LIBS_DIR, /usr/lib/criu). Numbers and layout are those of CRIU 4.2, so binaries work with both.
+ * $CRIU_LIBS_DIR, /usr/lib/criu). Numbers and layout are those of CRIU, so binaries work with both. A plugin may know
+ * more hooks than criu.
  *
  * A hook returns 0 for "done" and -ENOTSUP for "not mine, ask the next". Another negative errno is a failure and
  * ends the command. Exceptions are in the comments of hooks.
@@ -69,7 +70,12 @@ enum {
     /* int (int root_pid): all processes and their memory are dumped. */
     CR_PLUGIN_HOOK__DUMP_DEVICES_LATE = 14,
 
-    CR_PLUGIN_HOOK__MAX = 15,
+    /* int (uint32_t family, uint32_t state, uint32_t *source, uint32_t *destination): returns 0 after it has replaced
+     * addresses of an Internet socket that is to be restored: one word of AF_INET, or four of AF_INET6, in network
+     * byte order. CRIU 4.2 lacks this hook. */
+    CR_PLUGIN_HOOK__UPDATE_INETSK = 15,
+
+    CR_PLUGIN_HOOK__MAX = 16,
 };
 
 typedef struct {

@@ -336,6 +336,8 @@ int criu_add_encrypt(const char* key);
 void criu_set_decrypt(int fd);
 void criu_set_sign(int fd);
 int criu_set_signed_by(const char* path);
+/* Restores sockets with another address: OLD=NEW, addresses or prefixes. */
+int criu_add_inet_map(const char* mapping);
 void criu_set_lazy_pages(bool lazy_pages);
 /* Descriptor of the caller for the byte that reports that a page server is ready. */
 void criu_set_status_fd(int fd);
@@ -375,6 +377,7 @@ int criu_local_add_encrypt(criu_opts* opts, const char* key);
 void criu_local_set_decrypt(criu_opts* opts, int fd);
 void criu_local_set_sign(criu_opts* opts, int fd);
 int criu_local_set_signed_by(criu_opts* opts, const char* path);
+int criu_local_add_inet_map(criu_opts* opts, const char* mapping);
 void criu_local_set_lazy_pages(criu_opts* opts, bool lazy_pages);
 void criu_local_set_status_fd(criu_opts* opts, int fd);
 int criu_local_set_page_server_fd(criu_opts* opts, int fd);

@@ -190,6 +190,7 @@ LIST(skip_mnt, skip_mnt)
 LIST(irmap_path, irmap_scan_paths)
 LIST(external, external)
 LIST(encrypt, encrypt)
+LIST(inet_map, inet_map)
 LIST(cg_dump_controller, cgroup_dump_controller)
 
 /* This field is required by the protocol. */

@@ -141,6 +141,23 @@ expect "hooks of its restore" either \
 expect "the plugin's mount is there" finished "PASS made by the plugin"
 user=$device_user
 
+# A plugin with hooks that criu doesn't know replaces addresses of sockets.
+listen_at='import socket,time
+s = socket.socket(); s.bind(("127.0.0.5", 0)); s.listen(); print("READY", flush=True)
+time.sleep(1000)'
+rm -rf images out
+mkdir images
+setsid python3 -c "$listen_at" </dev/null >out 2>&1 &
+pid=$!
+until grep -q READY out; do sleep 0.01; done
+expect "dump with a plugin of a later interface" dump -L "$(dirname "$plugins")/inet"
+wait "$pid" 2>/dev/null
+INET_PLUGIN_FROM=127.0.0.5 INET_PLUGIN_TO=127.0.0.6 expect "restore under another address" \
+    restore -L "$(dirname "$plugins")/inet"
+listens() { grep -q " 0600007F:[0-9A-F]* 00000000:0000 0A" "/proc/$pid/net/tcp"; }
+expect "it listens there" listens
+kill -KILL "$pid"
+
 # A network device of a kind that criu doesn't know.
 make_device='ip link add ext0 index 9 address 02:00:00:00:00:09 type vxlan id 5 dstport 4789'
 if unshare --net sh -c "$make_device" 2>/dev/null; then

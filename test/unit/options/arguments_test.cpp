@@ -263,6 +263,20 @@ TEST_CASE("options of CRIU's CUDA plugin set those of the built-in support") {
     refused("cuda_plugin.device-map=0=1", "for restore only");
 }
 
+TEST_CASE("addresses of --inet-map") {
+    const auto mapping = [](const char* text) {
+        return validated({"restore", "--inet-map", text}).options.inetMap.front();
+    };
+    CHECK(mapping("10.0.0.5=10.0.0.9").bits == 32);
+    CHECK(mapping("10.0.0.0/8=192.0.0.0/8").bits == 8);
+    CHECK(mapping("fd00::1=fd00::2").bits == 128);
+    CHECK_THROWS_WITH(mapping("10.0.0.5"), Contains("OLD=NEW"));
+    CHECK_THROWS_WITH(mapping("10.0.0.5=fd00::1"), Contains("IPv4, the other of IPv6"));
+    CHECK_THROWS_WITH(mapping("10.0.0.0/8=10.0.0.0/16"), Contains("8 and 16 bits"));
+    CHECK_THROWS_WITH(mapping("10.0.0.0/33=10.0.0.0/33"), Contains("out of range"));
+    CHECK_THROWS_WITH(mapping("here=there"), Contains("no IP address"));
+}
+
 TEST_CASE("options of other commands are accepted and pointed out") {
     const Invocation dump = validated({"dump", "-t5", "--pidfile", "p", "--root", "/", "-j"});
     const auto idle = withoutEffect(dump.settings, dump.command);
