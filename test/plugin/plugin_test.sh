@@ -141,6 +141,19 @@ expect "hooks of its restore" either \
 expect "the plugin's mount is there" finished "PASS made by the plugin"
 user=$device_user
 
+# Files in place of CRIU's plugins have no hooks, whether criu loads them or not.
+inert=$(dirname "$plugins")/../../plugins/inert
+rm -rf images out
+mkdir images
+setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+pid=$!
+until [[ $(<"/proc/$pid/comm") == sleep ]]; do sleep 0.01; done
+expect "dump with inert plugins" dump --leave-running -L "$inert"
+expect "criu doesn't load them" grep -q "cuda_plugin.so isn't used: criu's own support of cuda does its work" images/dump.log
+expect "dump without the built-in support" dump --leave-running -L "$inert" --no-device cuda
+expect "the file says what it is" grep -q "cuda_plugin: this file has no hooks" images/dump.log
+kill -KILL "$pid"
+
 # A plugin with hooks that criu doesn't know replaces addresses of sockets.
 listen_at='import socket,time
 s = socket.socket(); s.bind(("127.0.0.5", 0)); s.listen(); print("READY", flush=True)
