@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/cli/arguments.hpp"
 #include "criu/base/argument_vector.hpp"
+#include "criu/options/similar_name.hpp"
 
 #include <getopt.h>
 
@@ -75,7 +76,9 @@ Setting settingOf(int code) {
     if (given.size() > 2)
         meant = options::namesBeginningWith(given.substr(2));
     if (meant.empty())
-        fail("unknown option {}", given);
+        fail(
+            "unknown option {}{}", given,
+            given.starts_with("--") ? options::didYouMean(given.substr(2), options::namesBeginningWith(""), "--") : "");
     fail("option {} is ambiguous, it may mean --{}", given, fmt::join(meant, ", --"));
 }
 

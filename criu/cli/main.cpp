@@ -20,6 +20,7 @@
 #include "criu/options/invocation.hpp"
 #include "criu/service/daemon.hpp"
 #include "criu/service/session.hpp"
+#include "git_id.hpp"
 #include "plugins/amdgpu/driver/kernel.hpp"
 #include "plugins/amdgpu/subsystem.hpp"
 #include "plugins/cuda/driver.hpp"
@@ -127,7 +128,7 @@ int run(std::vector<std::string> words, Log& log) {
         return 0;
     }
     if (asked.versionWanted) {
-        print(fmt::format("Version: {}\n", kVersion));
+        print(fmt::format("Version: {}\nGitID: {}\nImplementation: independent of CRIU, in C++\n", kVersion, kGitId));
         return 0;
     }
 

@@ -23,6 +23,7 @@
 #include "criu/engine/images/image_stream_file.hpp"
 #include "criu/engine/required_caps.hpp"
 #include "criu/kernel/proc/runnable.hpp"
+#include "git_id.hpp"
 
 namespace criu::engine {
 namespace {
@@ -68,7 +69,7 @@ void limitCoreFile() noexcept {
 void logStart(const Invocation& invocation, Log& log) {
     utsname system{};
     ::uname(&system);
-    log.info("Version: {} (gitid 0)", kVersion);
+    log.info("Version: {} (gitid {})", kVersion, kGitId);
     log.info("Running on {} {} {} {} {}", system.nodename, system.sysname, system.release, system.version,
              system.machine);
     log.debug("Command: {}", options::commandName(invocation.command));
@@ -121,6 +122,15 @@ int keepIfDone(int status, ImageStreamFile& stream) noexcept {
     return status;
 }
 
+/// Makes paths of action scripts absolute if they are relative to the start directory. CRIU 4.2 takes them relative to
+/// the work directory, which other paths still are.
+std::vector<std::string> fromStartDirectory(std::vector<std::string> programs) {
+    for (std::string& program : programs)
+        if (program.find('/') != std::string::npos && ::access(program.c_str(), X_OK) == 0)
+            program = std::filesystem::absolute(program);
+    return programs;
+}
+
 /// Opens the images directory and enters the work directory.
 void openDirectories(const model::Options& options, const model::Client& client, UniqueFd& imagesDir) {
     if (client.imagesDir >= 0) {
@@ -155,6 +165,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     if (plugins.asked && !plugins.path.starts_with('/'))
         plugins.path = std::filesystem::absolute(plugins.path);
 
+    const std::vector<std::string> programs = fromStartDirectory(options.actionScripts);
     openDirectories(options, client, run.imagesDir);
     log.setLevel(options.verbosity);
     openLog(client, options.logFile, log);
@@ -163,7 +174,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     startTrace(invocation, log);
     StageMoments moments(log);
     listeners.push_back(&moments);
-    ActionScripts scripts(options.actionScripts, stop, log);
+    ActionScripts scripts(programs, stop, log);
     listeners.push_back(&scripts);
     run.listeners = model::StageListeners(std::move(listeners));
     run.listeners.setImagesDir(run.imagesDir.get());

@@ -131,7 +131,7 @@ ConfigSources ConfigSources::fromEnvironment() {
 
 std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const ConfigSources& sources, Log& log) {
     std::vector<Setting> all;
-    const auto add = [&](const std::string& file, bool named) {
+    const auto add = [&](const std::string& file, bool named, bool required = false) {
         std::optional<std::vector<Setting>> settings;
         try {
             settings = readConfigFile(file);
@@ -146,6 +146,8 @@ std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const Config
         }
         if (settings)
             all.insert(all.end(), std::make_move_iterator(settings->begin()), std::make_move_iterator(settings->end()));
+        else if (required)
+            failWith(ENOENT, "--config: open {}", file);
         else if (named)
             log.warn("there is no configuration file {}", file);
     };
@@ -159,7 +161,7 @@ std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const Config
     if (sources.named)
         add(*sources.named, true);
     if (chosen != nullptr)
-        add(*chosen->value, true);
+        add(*chosen->value, true, true);
     all.insert(all.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
     return all;
 }

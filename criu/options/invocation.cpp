@@ -8,6 +8,7 @@
 #include "criu/model/page_codec.hpp"
 #include "criu/options/option_values.hpp"
 #include "criu/options/plugin_option.hpp"
+#include "criu/options/similar_name.hpp"
 
 namespace criu::options {
 namespace {
@@ -87,7 +88,10 @@ Command takeCommand(std::vector<std::string>& words) {
     for (const CommandRow& row : commandTable())
         if (row.name == name)
             return row.command;
-    fail("unknown command '{}', see criu --help", name);
+    std::vector<std::string> names;
+    for (const CommandRow& row : commandTable())
+        names.emplace_back(row.name);
+    fail("unknown command '{}'{}, see criu --help", name, didYouMean(name, names));
 }
 
 void applyEnvironment(model::Options& options) {
@@ -242,6 +246,7 @@ void validate(Invocation& invocation, std::vector<std::string> words) {
     if (!commandRow(command).built)
         fail("the command {} is not supported by this build yet", commandName(command));
     refuseMissing(invocation.settings, command);
+    refuseMisplaced(invocation.settings, command);
     takeExecCommand(invocation, words);
     takeRequestSocket(invocation, words);
     takeDirectory(invocation, words);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/options/settings.hpp"
 
+#include "criu/options/similar_name.hpp"
+
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <fmt/ranges.h>
@@ -49,7 +52,7 @@ Named findOption(std::string_view wanted) {
     if (exact)
         return *exact;
     if (found.empty() || wanted.empty())
-        fail("unknown option --{}", wanted);
+        fail("unknown option --{}{}", wanted, didYouMean(wanted, namesBeginningWith(""), "--"));
     if (found.size() > 1)
         fail("option --{} is ambiguous, it may mean --{}", wanted, fmt::join(namesBeginningWith(wanted), ", --"));
     return found.front();
@@ -106,6 +109,30 @@ void refuseMissing(std::span<const Setting> settings, Command command) {
     for (const Setting* setting : inEffect(settings))
         if (setting->row->support == Support::Missing && setting->row->commands.contains(command))
             fail("{} is not supported by this build yet", setting->describe());
+}
+
+void refuseMisplaced(std::span<const Setting> settings, Command command) {
+    using enum Command;
+    if (command == Swrk || command == Service)
+        return;  // the options are for requests
+    constexpr std::array<std::string_view, 10> kDecisive{"leave-running", "new-pidns", "map-pages",   "background",
+                                                         "stream-to",     "inet-map",  "stream-from", "sign",
+                                                         "encrypt",       "gpu-map"};
+    const auto isPair = [](const CommandSet& commands) {
+        return commands.contains(Dump) || commands.contains(PreDump) || commands.contains(Restore);
+    };
+    for (const Setting* setting : withoutEffect(settings, command)) {
+        const OptionRow& row = *setting->row;
+        const bool ofPair = command == Dump || command == PreDump || command == Restore;
+        const bool decisive = std::find(kDecisive.begin(), kDecisive.end(), row.name) != kDecisive.end();
+        if (!setting->origin.file.empty() || (ofPair && isPair(row.commands) && !decisive))
+            continue;
+        std::vector<std::string_view> users;
+        for (const CommandRow& each : commandTable())
+            if (row.commands.contains(each.command))
+                users.push_back(each.name);
+        fail("{} is for {}, not for {}", setting->describe(), fmt::join(users, ", "), commandName(command));
+    }
 }
 
 void requireAllowed(std::span<const Setting> settings, const model::Client& client) {

@@ -41,6 +41,10 @@ Setting readSetting(std::string_view name, std::optional<std::string> value, Ori
 /// Applies settings in order. Throws Error that names option and source.
 void applySettings(std::span<const Setting> settings, model::Options& options);
 
+/// Throws Error for an option of the command line that the command doesn't use, and that asks for something. Options
+/// that only allow or tune something are ignored then, because many programs give the same ones to dump and restore.
+void refuseMisplaced(std::span<const Setting> settings, Command command);
+
 /// Throws Error if an option in effect isn't built and matters for the command.
 void refuseMissing(std::span<const Setting> settings, Command command);
 

@@ -69,14 +69,20 @@ public:
         with_.log.setLevel(options.verbosity);
         with_.log.open(options.logFile);
         std::optional<UniqueFd> passed = takePassedSocket();
-        socket_ = passed ? std::move(*passed) : listenAt(options.address.value_or(kDefaultAddress));
+        const std::string address = options.address.value_or(kDefaultAddress);
+        socket_ = passed ? std::move(*passed) : listenAt(address);
+        if (!passed)
+            name_.emplace(address);
         begin(options);
         // The service doesn't wait for its children; their logs have the results.
         ::signal(SIGCHLD, SIG_IGN);
         for (;;) {
             std::optional<UniqueFd> client = accept();
-            if (!client)
+            if (!client) {
+                if (name_)
+                    name_->remove(with_.log);
                 return {};
+            }
             const pid_t worker = ::fork();
             if (worker == 0)
                 return work(std::move(*client));
@@ -91,8 +97,7 @@ private:
         engine::ActionScripts scripts(options.actionScripts, with_.stop, with_.log);
         model::requireConsent(model::Stage::StatusReady, scripts.reached({model::Stage::StatusReady, HostPid(), -1}));
         if (options.pidFile) {
-            engine::PidFile file(*options.pidFile, HostPid(::getpid()));
-            file.commit();
+            pidFile_.emplace(*options.pidFile, HostPid(::getpid()));
         }
         with_.log.info("Waiting for connection...");
         if (options.statusFd >= 0) {
@@ -132,6 +137,8 @@ private:
     /// Serves a client in a child process.
     SessionEnd work(UniqueFd client) {
         socket_.reset();
+        if (pidFile_)
+            pidFile_->commit();  // the daemon removes it
         ::signal(SIGCHLD, SIG_DFL);
         setProcessTitle("serve a client");
         with_.log.setElapsed(std::chrono::microseconds(0));
@@ -142,6 +149,8 @@ private:
 
     const SessionContext& with_;
     UniqueFd socket_;
+    std::optional<SocketName> name_;          ///< unset: systemd passed the socket
+    std::optional<engine::PidFile> pidFile_;  ///< removed at the end
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/names.hpp"
 
 namespace criu::service {
@@ -105,6 +106,25 @@ UniqueFd listenAt(const std::string& path) {
     sys(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), "bind");
     sys(::listen(socket.get(), kBacklog), "listen");
     return socket;
+}
+
+SocketName::SocketName(std::string path) : path_(std::move(path)) {
+    struct stat there {};
+    sys(::lstat(path_.c_str(), &there), "look at the socket {}", path_);
+    inode_ = Inode::of(there);
+}
+
+void SocketName::remove(Log& log) const noexcept {
+    try {
+        const std::string parent = parentDirectory(path_);
+        const std::string name = path_.substr(path_.rfind('/') + 1);
+        const UniqueFd directory(
+            sys(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open its directory"));
+        if (const int code = removeIfSame(directory.get(), name.c_str(), inode_); code != 0)
+            failWith(code, "remove it");
+    } catch (const std::exception& error) {
+        log.warn("the socket {} is left: {}", path_, error.what());
+    }
 }
 
 }  // namespace criu::service

@@ -4,7 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
+
+namespace criu {
+class Log;
+}
 
 namespace criu::service {
 
@@ -19,5 +24,19 @@ inline constexpr const char* kDefaultAddress = "criu_service.socket";
 /// Replaces an unused socket of an earlier service. Throws Error, also if a service answers at the path or if it
 /// isn't a socket.
 [[nodiscard]] UniqueFd listenAt(const std::string& path);
+
+/// Name of the socket that listenAt() has made.
+class SocketName {
+public:
+    /// `path` is that of listenAt().
+    explicit SocketName(std::string path);
+
+    /// Removes the name unless another socket has it.
+    void remove(Log& log) const noexcept;
+
+private:
+    const std::string path_;
+    Inode inode_;
+};
 
 }  // namespace criu::service

@@ -23,6 +23,7 @@
 #include "criu/service/connection.hpp"
 #include "criu/service/page_server_start.hpp"
 #include "criu/service/request.hpp"
+#include "git_id.hpp"
 
 namespace criu::service {
 namespace {
@@ -311,6 +312,9 @@ private:
         CriuVersion version = CRIU_VERSION__INIT;
         version.major_number = kVersionMajor;
         version.minor_number = kVersionMinor;
+        std::string commit(kGitId);
+        if (commit != "0")
+            version.gitid = commit.data();
         CriuResp reply = replyTo(request, true);
         reply.version = &version;
         return {send(reply) ? 0 : kFailure, {}};

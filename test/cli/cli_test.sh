@@ -40,8 +40,12 @@ has() {
 }
 
 run 0 --version
-has "$out" "Version: 4.2*"
+has "$out" "Version: 4.2
+GitID: *
+Implementation: *"
 has "$err" ""
+run 0 check --feature list
+has "$out" "*uffd *"
 run 0 -V --images-dir /nowhere
 run 0 -h
 has "$out" "usage: criu*--tree PID*"
@@ -51,7 +55,12 @@ has "$out" "usage: criu dump*--tree PID*"
 run 1
 has "$err" "*Error*no command given*"
 run 1 dmup
-has "$err" "*Error*unknown command 'dmup'*"
+has "$err" "*Error*unknown command 'dmup'; did you mean dump?*"
+run 1 restore --no-default-config --config /nowhere.conf
+has "$err" "*Error*--config*/nowhere.conf: No such file*"
+mkdir empty
+run 1 restore --no-default-config -D empty
+has "$err" "*Error*no complete checkpoint in empty*"
 run 255 show
 run 255 exec
 run 1 dump -t 1 --bogus

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/check/check.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -59,21 +60,49 @@ bool wanted(const FeatureProbe& feature, const model::Options& options) {
     return false;
 }
 
-std::string answer(std::string_view name, bool there) {
-    return fmt::format("{} is {}supported\n", name, there ? "" : "not ");
+/// Returns the reason why a feature is missing, with its remedy, which may be empty; nothing if the feature is there.
+std::optional<std::string> lackOf(const FeatureProbe& feature) {
+    try {
+        return feature.supported() ? std::nullopt : std::optional<std::string>("");
+    } catch (const Error& error) {
+        return error.what();
+    }
 }
 
-int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log& log, std::string& output) {
+std::string answer(std::string_view name, const std::optional<std::string>& lack) {
+    if (!lack)
+        return fmt::format("{} is supported\n", name);
+    return fmt::format("{} is not supported\n{}", name, lack->empty() ? "" : fmt::format("  {}\n", *lack));
+}
+
+/// Lists all features, with the reasons why some are missing.
+int listAll(std::span<const FeatureProbe> features, std::string& output) {
+    std::size_t width = 0;
+    for (const FeatureProbe& feature : features)
+        width = std::max(width, feature.name.size());
+    for (const FeatureProbe& feature : features) {
+        const auto lack = lackOf(feature);
+        output += fmt::format("{:<{}}  {}\n", feature.name, width,
+                              !lack           ? "supported"
+                              : lack->empty() ? "missing"
+                                              : "missing: " + *lack);
+    }
+    return 0;
+}
+
+int checkOne(std::string_view name, std::span<const FeatureProbe> features, std::string& output) {
+    if (name == "list")
+        return listAll(features, output);
     for (const FeatureProbe& feature : features) {
         if (feature.name != name)
             continue;
-        // A missing feature is a result, not a failure of the command. So the reason is only logged with -v.
-        const bool there = supported(feature, LogLevel::Info, log);
-        output = answer(name, there);
+        const auto lack = lackOf(feature);
+        const bool there = !lack;
+        output = answer(name, lack);
         if (there && feature.category == FeatureCategory::Device)
             for (const FeatureProbe& part : features)
                 if (part.name.starts_with(fmt::format("{}_", name)))
-                    output += answer(part.name, supported(part, LogLevel::Info, log));
+                    output += answer(part.name, lackOf(part));
         if (there && feature.details)
             for (const std::string& line : feature.details())
                 output += line + '\n';
@@ -82,7 +111,7 @@ int checkOne(std::string_view name, std::span<const FeatureProbe> features, Log&
     std::vector<std::string_view> names;
     for (const FeatureProbe& feature : features)
         names.push_back(feature.name);
-    fail("unknown feature '{}', use one of: {}", name, fmt::join(names, ", "));
+    fail("unknown feature '{}', use list, or one of: {}", name, fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -105,7 +134,7 @@ std::vector<FeatureProbe> featureProbes(kernel::Features& features) {
 int check(const model::Options& options, std::span<const BasicCheck> basics, std::span<const FeatureProbe> features,
           Log& log, std::string& output) {
     if (options.feature)
-        return checkOne(*options.feature, features, log, output);
+        return checkOne(*options.feature, features, output);
 
     unsigned lacking = 0;
     for (const BasicCheck& basic : basics) {

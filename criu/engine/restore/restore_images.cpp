@@ -43,7 +43,11 @@ using model::TaskState;
 constexpr std::size_t kManyThreads = 256;
 
 void readInventory(ImageDir& images, RestoreImages& out) {
-    out.inventory = images.openRequired(ImageKind::Inventory).only<InventoryEntry>();
+    auto file = images.openRead(ImageKind::Inventory);
+    if (!file)
+        failWith(ENOENT, "no complete checkpoint in {}: there is no {}, which a dump writes last", images.name(),
+                 imageName(ImageKind::Inventory));
+    out.inventory = file->only<InventoryEntry>();
     const InventoryEntry& inventory = **out.inventory;
     if (inventory.img_version == 0)
         fail("the images in {} are of a pre-dump: they hold memory only and can't be restored", images.name());

@@ -187,7 +187,7 @@ TEST_CASE("what can't go through a stream is refused with it") {
         CHECK_THROWS_WITH(validated({"restore", "--map-pages", other}), Contains("--map-pages and"));
     CHECK_NOTHROW(validated({"restore", "--map-pages", "--new-pidns", "-d"}));
     CHECK_THROWS_WITH(validated({"restore", "-d", "--restore-sibling", "--new-pidns"}), Contains("exclude each other"));
-    CHECK_THROWS_WITH(validated({"dedup", "--stream"}), Contains("can't be used with dedup"));
+    CHECK_THROWS_WITH(validated({"dedup", "--stream"}), Contains("not for dedup"));
     CHECK_THROWS_WITH(validated({"dump", "-t", "5", "--stream-to", "-", "-o", "-"}), Contains("standard output"));
     CHECK_THROWS_WITH(validated({"stream"}), Contains("pack or unpack"));
 }
@@ -282,6 +282,29 @@ TEST_CASE("options of other commands are accepted and pointed out") {
     const auto idle = withoutEffect(dump.settings, dump.command);
     REQUIRE(idle.size() == 1);
     CHECK(idle.front()->row->name == "pidfile");
+}
+
+TEST_CASE("an option that asks for something is refused by commands that don't use it") {
+    CHECK_THROWS_WITH(validated({"dump", "-t5", "--new-pidns"}),
+                      Equals("--new-pidns is for restore, explain, not for dump"));
+    CHECK_THROWS_WITH(validated({"restore", "--leave-running"}), Contains("is for dump, not for restore"));
+    CHECK_THROWS_WITH(validated({"check", "--tree", "5"}), Contains("is for dump, pre-dump, not for check"));
+    // vLLM gives the same options to both.
+    for (const Words& words : {Words{"dump", "-t5"}, Words{"restore"}}) {
+        Words all = words;
+        for (const char* const option : {"-L", "/plugins", "--shell-job", "--ext-unix-sk", "--tcp-established",
+                                         "--link-remap", "--file-locks", "--skip-in-flight", "--ghost-limit", "1G"})
+            all.emplace_back(option);
+        CHECK_NOTHROW(validated(all));
+    }
+    CHECK_NOTHROW(validated({"swrk", "3", "--tcp-established"}));
+}
+
+TEST_CASE("mistyped words are told what they may mean") {
+    CHECK_THROWS_WITH(validated({"dmup"}), Contains("unknown command 'dmup'; did you mean dump?"));
+    CHECK_THROWS_WITH(validated({"dump", "--tcp-establishd"}), Contains("did you mean --tcp-established?"));
+    CHECK_THROWS_WITH(validated({"dump", "--shell-jbo"}), Contains("did you mean --shell-job?"));
+    CHECK_THROWS_WITH(validated({"dump", "--colour"}), Equals("unknown option --colour"));
 }
 
 TEST_CASE("commands and words") {

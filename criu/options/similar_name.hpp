@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace criu::options {
+
+/// Returns "; did you mean NAME?" for the name that a mistyped word is most like, or "" if none is like it.
+[[nodiscard]] std::string didYouMean(std::string_view word, std::span<const std::string> names,
+                                     std::string_view prefix = "");
+
+}  // namespace criu::options
