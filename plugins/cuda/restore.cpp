@@ -49,12 +49,23 @@ std::optional<pid_t> driversThread(const compel::FrozenProcess& process, TreePid
 
 }  // namespace
 
+/// Throws Error for images of CRIU 4.3's plugin whose contents of GPUs are in files of their own (gpu-cs-PID.img).
+void CudaRestore::refuseStorageOfPlugin() const {
+    for (const auto& task : context_.tree->tasks) {
+        const std::string name = fmt::format("gpu-cs-{}.img", task->pid);
+        if (context_.images.openNamed(name, O_RDONLY))
+            fail("{} has contents of GPUs in the form of CRIU 4.3's cuda_plugin, which this criu can't read", name);
+    }
+}
+
 void CudaRestore::prepare(files::FileRestore&) {
     if (!driver_.isPresent())
         fail("the images are of processes that use CUDA, but there is no NVIDIA driver here");
     const auto image = device::readDriverImage<CudaImage>(context_.images, kImageName);
-    if (!image)
+    if (!image) {
+        refuseStorageOfPlugin();
         return;
+    }
     const CudaImage& note = **image;
     const std::string then = note.driver != nullptr ? note.driver : "";
     const std::string now = driver_.version();

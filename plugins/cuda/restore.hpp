@@ -36,6 +36,7 @@ private:
     };
     [[nodiscard]] std::function<void(pid_t)> restores(std::map<pid_t, Process*> noted);
     void noteContents(const CudaProcess& entry, Process& process);
+    void refuseStorageOfPlugin() const;
     void chooseGpus(const std::map<std::string, GpuMemory>& memory);
     void requireRoom(std::uint64_t bytes, const std::map<std::string, GpuMemory>& memory) const;
 

@@ -98,6 +98,11 @@ def of_criu_42(settings):
     with started(settings, "16", "threads", "2") as run:
         run.dump()
         os.unlink(os.path.join(run.images, "cuda.img"))
+        storage = os.path.join(run.images, f"gpu-cs-{run.pid}.img")  # of the plugin of CRIU 4.3
+        with open(storage, "wb") as file:
+            file.write(b"CUCS")
+        run.refused("restore", "gpu-cs-.*in the form of CRIU 4.3", "-d")
+        os.unlink(storage)
         run.refused("restore", "the images have no GPU '0', or several", "-d", "--gpu-map", "0=0")
         run.restore()
         run.end(1)
