@@ -203,6 +203,45 @@ complete_words dump --log-file ch
 has "$out" chosen.conf
 complete_words check --tree
 has "$out" ""
+crit=$(dirname "$criu")/crit
+if [[ -x $crit ]] && "$crit" --version >/dev/null 2>&1; then
+    # shellcheck source=/dev/null
+    source "$here/../../scripts/completions/crit.bash"
+    complete_crit() {
+        COMP_WORDS=("$crit" "$@")
+        COMP_CWORD=$#
+        COMPREPLY=()
+        last="completion of: crit $*"
+        _crit
+        out="${COMPREPLY[*]}"
+    }
+    complete_crit de
+    has "$out" decode
+    complete_crit decode --pr
+    has "$out" --pretty
+    complete_crit x images m
+    has "$out" "*mems*"
+    complete_crit show ima
+    has "$out" images
+fi
+
+# Ctrl-C ends a dump, and the processes go on. The script is found from the directory that criu was started in.
+if [[ $(id -u) == 0 ]]; then
+    cat >interrupt <<'SCRIPT'
+#!/bin/sh
+[ "$CRTOOLS_SCRIPT_ACTION" != post-dump ] || { kill -INT $PPID; exec sleep 100; }
+SCRIPT
+    chmod +x interrupt
+    setsid sleep 1000 </dev/null >/dev/null 2>&1 &
+    sleeper=$!
+    disown
+    until [[ $(<"/proc/$sleeper/comm") == sleep ]]; do sleep 0.05; done
+    mkdir interrupted
+    run 1 dump --no-default-config -t $sleeper -D interrupted --action-script ./interrupt
+    has "$err" "*stopped by SIG*the processes run on*"
+    kill -0 $sleeper || complain "the process has ended"
+    kill -KILL $sleeper
+fi
 
 # CAP_CHECKPOINT_RESTORE suffices for processes of the same user, with and without --unprivileged.
 few=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +checkpoint_restore

@@ -32,7 +32,7 @@ expect "make install names what is loaded when it is needed" grep -q "needs them
 for file in sbin/criu sbin/criu-ns bin/crit bin/criu-coredump share/man/man1/crit.1 share/man/man1/criu-ns.1 \
     share/man/man1/criu-coredump.1 bin/compel include/compel/tracee.hpp include/compel/infect.h include/compel/asm/fpu.h include/compel/plugins/std/asm/syscall-types.h \
     include/criu/criu-plugin.h include/criu/criu.h include/criu/rpc.pb-c.h include/criu/rpc.proto include/criu/version.h \
-    share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu \
+    share/doc/criu/COPYING share/doc/criu/COPYING.LGPL share/man/man8/criu.8 share/bash-completion/completions/criu share/bash-completion/completions/crit \
     lib/criu/cuda_plugin.so lib/criu/amdgpu_plugin.so share/zsh/site-functions/_criu share/fish/vendor_completions.d/criu.fish; do
     expect "installed" installed "$file"
 done

@@ -111,7 +111,8 @@ int checkOne(std::string_view name, std::span<const FeatureProbe> features, std:
     std::vector<std::string_view> names;
     for (const FeatureProbe& feature : features)
         names.push_back(feature.name);
-    fail("unknown feature '{}', use list, or one of: {}", name, fmt::join(names, ", "));
+    names.emplace_back("list");
+    fail("unknown feature '{}', use one of: {}", name, fmt::join(names, ", "));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump/captured.hpp"
@@ -47,6 +48,15 @@ int dump(Run& run) {
     return runGuarded(run, root, [&run, &link](Guardian& guardian) {
         try {
             return dumpGuarded(run, guardian, std::move(link));
+        } catch (const Error& error) {
+            // All changes are reverted: the phases have ended. An error of the guardian has only the text of
+            // StopRequest.
+            Error told(error);
+            if (std::string_view(error.what()).find("stopped by SIG") != std::string_view::npos)
+                told.addHint("the processes run on, and the images are incomplete");
+            run.log.failure(told);
+            guardian.report(run.log.cause());
+            return 1;
         } catch (const std::exception& error) {
             run.log.failure(error);
             guardian.report(run.log.cause());
