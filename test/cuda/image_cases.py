@@ -98,7 +98,7 @@ def of_criu_42(settings):
     with started(settings, "16", "threads", "2") as run:
         run.dump()
         os.unlink(os.path.join(run.images, "cuda.img"))
-        storage = os.path.join(run.images, f"gpu-cs-{run.pid}.img")  # of the plugin of CRIU 4.3
+        storage = os.path.join(run.images, f"gpu-cs-{run.pid}.img")  # made by the plugin of CRIU 4.3
         with open(storage, "wb") as file:
             file.write(b"CUCS")
         run.refused("restore", "gpu-cs-.*in the form of CRIU 4.3", "-d")
