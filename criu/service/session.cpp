@@ -23,7 +23,6 @@
 #include "criu/service/connection.hpp"
 #include "criu/service/page_server_start.hpp"
 #include "criu/service/request.hpp"
-#include "git_id.hpp"
 
 namespace criu::service {
 namespace {
@@ -312,9 +311,7 @@ private:
         CriuVersion version = CRIU_VERSION__INIT;
         version.major_number = kVersionMajor;
         version.minor_number = kVersionMinor;
-        std::string commit(kGitId);
-        if (commit != "0")
-            version.gitid = commit.data();
+        // No gitid: clients such as go-criu then take the version for that of CRIU's next release.
         CriuResp reply = replyTo(request, true);
         reply.version = &version;
         return {send(reply) ? 0 : kFailure, {}};
