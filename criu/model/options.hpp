@@ -314,7 +314,8 @@ struct Options {
     unsigned connections = 1;  ///< --connections to a page server; above 1, so many for content and one for control
     bool tls = false;
     bool tlsVerifyName = true;
-    std::optional<std::string> tlsCaCertificate;  ///< absent: /etc/pki/CA/cacert.pem if it exists
+    std::optional<std::string> tlsPeer;           ///< name in the peer's certificate; absent: `address`
+    std::optional<std::string> tlsCaCertificate;  ///< absent: /etc/pki/CA/cacert.pem
     std::optional<std::string> tlsCaRevocations;  ///< absent: /etc/pki/CA/cacrl.pem if it exists
     std::optional<std::string> tlsCertificate;    ///< absent: /etc/pki/criu/cert.pem
     std::optional<std::string> tlsKey;            ///< absent: /etc/pki/criu/private/key.pem

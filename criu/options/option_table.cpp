@@ -451,6 +451,8 @@ constexpr OptionRow kTable[] = {
     {Transfer, "tls", 0, None, "", HasNo, PageWire, Built, "encrypt the transfer", flag<&O::tls>, "tls"},
     {Transfer, "tls-no-cn-verify", 0, None, "", NoNo, PageWire, Built, "do not check the peer's name",
      clear<&O::tlsVerifyName>, "tls_no_cn_verify"},
+    {Transfer, "tls-peer", 0, Required, "NAME", NoNo, PageWire, Built,
+     "name or address that the peer's certificate must have (default: --address)", text<&O::tlsPeer>, "tls_peer"},
     {Transfer, "tls-cacert", 0, Required, "FILE", NoNo, PageWire, Built, "certificates to trust",
      path<&O::tlsCaCertificate>, "tls_cacert"},
     {Transfer, "tls-cacrl", 0, Required, "FILE", NoNo, PageWire, Built, "revoked certificates",

@@ -104,6 +104,7 @@ static void set_texts(criu_opts* opts) {
     OK(criu_local_set_signed_by(opts, "/signers"));
     OK(criu_local_add_encrypt(opts, "age1"));
     OK(criu_local_add_inet_map(opts, "10.0.0.1=10.0.0.2"));
+    OK(criu_local_set_tls_peer(opts, "peer"));
     OK(criu_local_set_tls_cacert(opts, "cacert"));
     OK(criu_local_set_tls_cacrl(opts, "cacrl"));
     OK(criu_local_set_tls_cert(opts, "cert"));

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Scenarios of dumps over the network whose other side stops responding."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -78,48 +79,94 @@ def deaf_page_server(subject, _task):
 
 
 class Certificates:
-    """An authority, a certificate for 127.0.0.1 and a certificate for another address."""
+    """An authority and certificates: `good` for 127.0.0.1, `other` for another address, `serves` and `asks` for 127.0.0.1
+    but for servers or clients only."""
+
+    KINDS = {"good": "subjectAltName=IP:127.0.0.1", "other": "subjectAltName=IP:10.1.2.3",
+             "serves": "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth",
+             "asks": "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=clientAuth"}
 
     def __init__(self, folder):
         self.folder = folder
         os.makedirs(folder)
         self._openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "30",
                       "-subj", "/CN=authority")
-        for name, address in (("good", "127.0.0.1"), ("other", "10.1.2.3")):
+        for name, extensions in self.KINDS.items():
             self._openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
                           f"/CN={name}")
-            with open(os.path.join(folder, "names"), "w", encoding="ascii") as file:
-                file.write(f"subjectAltName=IP:{address}\n")
+            with open(self.path("names"), "w", encoding="ascii") as file:
+                file.write(extensions + "\n")
             self._openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out",
                           f"{name}.pem", "-days", "30", "-extfile", "names")
 
     def _openssl(self, *words):
         subprocess.run(["openssl", *words], cwd=self.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def path(self, name):
+        """Returns the path of a file in the folder."""
+        return os.path.join(self.folder, name)
+
     def options(self, name, *more):
         """Options that make criu use this certificate and trust the authority."""
-        path = os.path.join(self.folder, name)
-        return ["--tls", "--tls-cacert", os.path.join(self.folder, "ca.pem"), "--tls-cert", path + ".pem", "--tls-key",
-                path + ".key", *more]
+        return ["--tls", "--tls-cacert", self.path("ca.pem"), "--tls-cert", self.path(name + ".pem"), "--tls-key",
+                self.path(name + ".key"), *more]
 
 
-def tls_page_server(subject, _task):
-    """Sends pages by TLS. If a side has no certificate, or one for another address, no page must be sent, and the tree
-    continues."""
-    if not shutil.which("openssl"):
-        raise Skipped("openssl isn't installed")
-    made = Certificates(subject.images("certificates"))
+def require_old_tls_refused(server, made):
+    """Connects with TLS 1.1 and a good certificate. The server must refuse it for its version."""
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0",
+               "-cert", made.path("good.pem"), "-key", made.path("good.key")]
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    with open(server.log, encoding="utf-8") as log:
+        if not re.search("Refused a connection: .*version", log.read()):
+            raise Failed(f"a page server should refuse TLS 1.1: {server.log}")
+
+
+def refused_clients(subject, made, refused):
+    """One server refuses all bad clients, and then serves a good one."""
     strangers = Certificates(subject.images("strangers"))
-    refused = r"TLS|sender has gone|closed the connection|Connection reset|Broken pipe"
-    turns = [("plain", made.options("good"), []), ("stranger", made.options("good"), strangers.options("good")),
-             ("server-name", made.options("other", "--tls-no-cn-verify"), made.options("good")),
-             ("client-name", made.options("good"), made.options("other", "--tls-no-cn-verify"))]
-    for name, server_options, client_options in turns:
-        server = Server(subject, f"stored-{name}", server_options)
+    server = Server(subject, "stored-after", made.options("good"))
+    subject.servers.add(server.pid)
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.send(b"GET / HTTP/1.0\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            connection.recv(1000)
+    require_old_tls_refused(server, made)
+    for name, client_options in (("plain", []), ("stranger", strangers.options("good")), ("name", made.options("other")),
+                                 ("purpose", made.options("serves"))):
         run = subject.ours.dump(subject.root, subject.images(f"images-{name}"),
                                 [*subject.dump_options, *server.options, *client_options])
         modes.require_refusal(subject, run, refused)
+    subject.dump(subject.ours, "images-after", [*server.options, *made.options("asks")])
+    server.wait()
+    subject.restore(subject.ours, together(subject, "images-after", "stored-after"))
+
+
+def refused_servers(subject, made, refused):
+    """A client refuses servers that show a bad certificate. A server refuses keys and authorities at its start."""
+    for name, wanted in (("other", []), ("asks", []), ("good", ["--tls-peer", "10.1.2.3"])):
+        server = Server(subject, f"stored-{name}", made.options(name, "--tls-no-cn-verify"))
+        run = subject.ours.dump(subject.root, subject.images(f"images-{name}"),
+                                [*subject.dump_options, *server.options, *made.options("good", *wanted)])
+        modes.require_refusal(subject, run, refused)
+        # The server has accepted the client's certificate before the client refuses the server.
         server.require_end(refused)
+    os.chmod(made.path("asks.key"), 0o644)
+    for options, text in ((made.options("asks"), "others may use the key"), (["--tls"], "--tls-cacert")):
+        run = subject.ours.run("page-server", subject.images("stored-never"), "server.log",
+                               ["--address", "127.0.0.1", *options])
+        if run.code != 1 or not any(text in line for line in modes.criu_runs.error_lines(run.log)):
+            raise Failed(f"a page server should fail with '{text}': {run.describe()}")
+
+
+def tls_page_server(subject, _task):
+    """Sends pages by TLS. If a side has no good certificate, no page must be sent, and the tree continues."""
+    if not shutil.which("openssl"):
+        raise Skipped("openssl isn't installed")
+    made = Certificates(subject.images("certificates"))
+    refused = r"TLS|sender has gone|closed the connection|Connection reset|Broken pipe"
+    refused_clients(subject, made, refused)
+    refused_servers(subject, made, refused)
     for number in ("1", "3"):
         server = Server(subject, f"stored-{number}", made.options("other", "--tls-no-cn-verify"))
         subject.dump(subject.ours, f"images-{number}",

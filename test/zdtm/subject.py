@@ -34,6 +34,7 @@ class Subject:
         self.outside = task["outside"]
         self.strangers = task["strangers"]
         self.others = frozenset()  # processes outside of the tree that a program with `strangers` has started
+        self.servers = set()  # processes of criu that a scenario keeps beside the tree
         self.own_users = task["own_users"]
         self.own_pids = task["own_pids"] or self.own_users
         self.ours = criu.Criu(init, task["criu"], task["timeout"])
@@ -287,7 +288,7 @@ class Subject:
     def _no_strangers(self, when):
         if self.strangers:
             return
-        known = {1, self.parent or 1, *processes.tree(self.root)}
+        known = {1, self.parent or 1, *self.servers, *processes.tree(self.root)}
         try:
             self.init.until(lambda: known.issuperset(processes.pids()), processes.PATIENCE, "")
         except processes.Timeout:

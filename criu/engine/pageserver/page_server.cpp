@@ -266,7 +266,7 @@ private:
 /// Serves one sender. The sender sees the server's exit as end of the connection.
 void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     announceReady(run);
-    memory::PageConnection sender = acceptSender(listening, run.options, run.stop);
+    memory::PageConnection sender = acceptSender(listening, run.options, run.stop, run.log);
     if (run.options.pageServerSocket < 0)
         run.log.info("Accepted a connection");
     if (run.options.lazyPages) {

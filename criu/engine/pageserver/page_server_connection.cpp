@@ -14,6 +14,7 @@
 
 #include "criu/base/crypto.hpp"
 #include "criu/base/error.hpp"
+#include "criu/base/log.hpp"
 #include "criu/base/ready_wait.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/memory/pages/page_server_protocol.hpp"
@@ -79,15 +80,33 @@ int finishConnecting(int socket, StopRequest& stop, std::chrono::seconds patienc
     return result;
 }
 
-/// Adds TLS, with --tls. The peer's certificate must be valid for this side's --address, as in CRIU 4.2.
-memory::PageConnection secured(memory::PageConnection connection, bool asServer, const model::Options& options) {
+/// Loads this side's certificates, with --tls; returns null without. The peer's certificate must be valid for
+/// --tls-peer, or for this side's --address, as in CRIU 4.2.
+std::shared_ptr<const memory::TlsCredentials> loadCredentials(const model::Options& options) {
     if (!options.tls)
-        return connection;
+        return nullptr;
     memory::TlsSettings settings{options.tlsCaCertificate, options.tlsCaRevocations, options.tlsCertificate,
                                  options.tlsKey, std::nullopt};
-    if (options.tlsVerifyName)
+    if (options.tlsPeer)
+        settings.peerName = options.tlsPeer;
+    else if (options.tlsVerifyName)
         settings.peerName = options.address;
-    connection.secure(asServer, settings);
+    return std::make_shared<const memory::TlsCredentials>(settings);
+}
+
+/// Starts TLS on the connection to a server, with --tls.
+memory::PageConnection securedAsClient(memory::PageConnection connection, const model::Options& options) {
+    if (auto credentials = loadCredentials(options))
+        connection.secure(false, std::move(credentials));
+    return connection;
+}
+
+/// Accepts TLS on a connection, if the server has credentials. A client gets ten seconds for its handshake.
+memory::PageConnection securedAsServer(memory::PageConnection connection,
+                                       std::shared_ptr<const memory::TlsCredentials> credentials) {
+    constexpr std::chrono::seconds kHandshake{10};
+    if (credentials)
+        connection.secure(true, std::move(credentials), kHandshake);
     return connection;
 }
 
@@ -117,7 +136,7 @@ memory::PageConnection connectAnew(const model::Options& options, StopRequest& s
         result = finishConnecting(socket.get(), stop, options.timeout);
     if (result != 0)
         failWith(result, "connect to the page server {} port {}", *options.address, *options.port);
-    return secured({std::move(socket), stop, options.timeout}, false, options);
+    return securedAsClient({std::move(socket), stop, options.timeout}, options);
 }
 
 /// Accepts the next connection. `limit`: time to wait; nothing or 0 for no limit.
@@ -142,7 +161,7 @@ UniqueFd acceptOne(int server, StopRequest& stop, std::optional<std::chrono::mil
 
 memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop) {
     if (options.pageServerSocket >= 0)
-        return secured({passedSocket(options), stop, options.timeout}, false, options);
+        return securedAsClient({passedSocket(options), stop, options.timeout}, options);
     if (!options.address || !options.port)
         fail("--page-server needs --address and --port, or --ps-socket");
     return connectAnew(options, stop);
@@ -189,7 +208,7 @@ std::vector<memory::PageConnection> connectStreams(memory::PageConnection& contr
 ListeningPageServer listenForPages(const model::Options& options) {
     const std::string text = options.address.value_or("0.0.0.0");
     const ServerAddress address = parse(text, options.port.value_or(0));
-    ListeningPageServer server{makeServerSocket(address), 0};
+    ListeningPageServer server{makeServerSocket(address), 0, loadCredentials(options)};
     const int on = 1;
     ::setsockopt(server.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     sys(::bind(server.socket.get(), address.get(), address.size), "bind to {} port {}", text, options.port.value_or(0));
@@ -202,11 +221,24 @@ ListeningPageServer listenForPages(const model::Options& options) {
     return server;
 }
 
-memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
-                                    StopRequest& stop) {
+memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options, StopRequest& stop,
+                                    Log& log) {
     if (options.pageServerSocket >= 0)
-        return secured({passedSocket(options), stop, kAnyTime}, true, options);
-    return secured({acceptOne(server.socket.get(), stop, std::nullopt), stop, kAnyTime}, true, options);
+        return securedAsServer({passedSocket(options), stop, kAnyTime}, loadCredentials(options));
+    constexpr int kLogged = 5;
+    for (int refused = 0;; ++refused) {
+        UniqueFd socket = acceptOne(server.socket.get(), stop, std::nullopt);
+        if (!server.credentials)
+            return {std::move(socket), stop, kAnyTime};
+        try {
+            return securedAsServer({std::move(socket), stop, kAnyTime}, server.credentials);
+        } catch (const Error& error) {
+            stop.throwIfRequested();
+            // Any machine can connect. The log must not grow with each connection.
+            if (refused < kLogged)
+                log.warn("Refused a connection: {}", error.what());
+        }
+    }
 }
 
 std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& control, const ListeningPageServer& server,
@@ -224,7 +256,7 @@ std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& contro
         // Applies --timeout, unlike the wait for a sender: this sender only has to connect.
         UniqueFd socket = acceptOne(server.socket.get(), stop, options.timeout);
         try {
-            memory::PageConnection stream = secured({std::move(socket), stop, kJoining}, true, options);
+            memory::PageConnection stream = securedAsServer({std::move(socket), stop, kJoining}, server.credentials);
             PageMessage join;
             if (stream.receive(bytesOf(join)) && join.command() == PageCommand::Join && join.object == answer.object) {
                 stream.setPatience(kAnyTime);

@@ -2,13 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
 #include "criu/memory/pages/page_connection.hpp"
 
 namespace criu {
+class Log;
 class StopRequest;
+}  // namespace criu
+
+namespace criu::memory {
+class TlsCredentials;
 }
 
 namespace criu::crypto {
@@ -32,16 +38,18 @@ void sendKeys(memory::PageConnection& server, const crypto::SecretBytes& keys);
 
 /// Socket of the server, which listens at --address and --port. Throws Error.
 struct ListeningPageServer {
-    UniqueFd socket;         ///< nonblocking
-    std::uint16_t port = 0;  ///< the kernel's choice if --port is missing or 0
+    UniqueFd socket;                                            ///< nonblocking
+    std::uint16_t port = 0;                                     ///< the kernel's choice if --port is missing or 0
+    std::shared_ptr<const memory::TlsCredentials> credentials;  ///< null without --tls
 };
 [[nodiscard]] ListeningPageServer listenForPages(const model::Options& options);
 
 /// Returns the connection of the one sender: the first that connects, or the one of --ps-socket. There is no time
-/// limit, because the sender's tree may run in between. The server ends when the sender closes the connection, its
-/// machine stops answering, or a stop is requested. Throws Error.
+/// limit, because the sender's tree may run in between. With --tls, a client without a good certificate is refused, and
+/// the server waits for the next one. The server ends when the sender closes the connection, its machine stops
+/// answering, or a stop is requested. Throws Error.
 [[nodiscard]] memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
-                                                  StopRequest& stop);
+                                                  StopRequest& stop, Log& log);
 
 /// Open and accept the connections for content, beside the sender's first one (memory::PageCommand::Streams). Each
 /// begins with a random number that the server sent to the sender, because other clients may connect, too. `files`: see

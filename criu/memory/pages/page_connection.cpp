@@ -27,14 +27,25 @@ PageConnection::~PageConnection() {
         tls_->close();
 }
 
-void PageConnection::secure(bool asServer, const TlsSettings& settings) {
-    auto tls =
-        std::make_unique<PageTls>(socket_.get(), asServer ? PageTls::Side::Server : PageTls::Side::Client, settings);
+void PageConnection::secure(bool asServer, std::shared_ptr<const TlsCredentials> credentials,
+                            std::optional<std::chrono::milliseconds> limit) {
+    using Clock = std::chrono::steady_clock;
+    constexpr const char* kSilent = "begin TLS: the other side doesn't take part";
+    const Clock::time_point begin = Clock::now();
+    auto tls = std::make_unique<PageTls>(socket_.get(), asServer ? PageTls::Side::Server : PageTls::Side::Client,
+                                         std::move(credentials));
     for (;;) {
         const PageTls::Step step = tls->handshake();
         if (step.events == 0)
             break;
-        await(step.events, "begin TLS: the other side doesn't take part");
+        if (!limit) {
+            await(step.events, kSilent);
+            continue;
+        }
+        // A peer that sends single bytes must not prolong the handshake.
+        const auto used = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+        if (used >= *limit || !waitReady(socket_.get(), step.events, stop_, *limit - used))
+            failWith(ETIMEDOUT, "{} for {} s", kSilent, limit->count() / 1000);
     }
     tls_ = std::move(tls);
 }

@@ -15,8 +15,8 @@ class StopRequest;
 
 namespace criu::memory {
 
+class TlsCredentials;
 class PageTls;
-struct TlsSettings;
 
 /// One end of a stream socket between a sender of pages and a page server. Every wait ends if the peer closes the
 /// connection, a stop is requested, or the timeout expires.
@@ -30,8 +30,10 @@ public:
     PageConnection(PageConnection&&) noexcept;
     PageConnection& operator=(PageConnection&&) = delete;
 
-    /// Starts TLS and verifies the peer's certificate. Throws Error.
-    void secure(bool asServer, const TlsSettings& settings);
+    /// Starts TLS and verifies the peer's certificate. `limit`: time for the whole handshake; nothing for no limit
+    /// other than the timeout. Throws Error.
+    void secure(bool asServer, std::shared_ptr<const TlsCredentials> credentials,
+                std::optional<std::chrono::milliseconds> limit = std::nullopt);
     /// Ends TLS and keeps the socket. No other data may be pending. Throws Error.
     void endSecurity();
 

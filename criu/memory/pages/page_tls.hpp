@@ -9,17 +9,36 @@
 
 namespace criu::memory {
 
-/// Certificate files (PEM) of one side of a connection.
+/// Certificate files (PEM) of one side of a connection. An unset file is the default file of CRIU 4.2.
 struct TlsSettings {
-    std::optional<std::string> authorities;  ///< trusted authorities; unset: the default file and the system's
-    std::optional<std::string> revocations;  ///< unset: the default file, if it exists
-    std::optional<std::string> certificate;  ///< unset: the default file
-    std::optional<std::string> key;          ///< unset: the default file
-    std::optional<std::string> peerName;     ///< required name in the peer's certificate; unset: any
+    std::optional<std::string> authorities;  ///< trusted authorities; authorities of the system aren't trusted
+    std::optional<std::string> revocations;  ///< revoked certificates; the default file need not exist
+    std::optional<std::string> certificate;  ///< certificate of this side
+    std::optional<std::string> key;          ///< private key of `certificate`
+    std::optional<std::string> peerName;     ///< name that the peer's certificate must have; unset: any name
 };
 
-/// TLS over a connected socket, as in CRIU 4.2: both sides verify the other's X.509 certificate. Loads GnuTLS on
-/// demand. No call waits.
+/// Loaded certificates and key of one side. Several connections may share one object.
+class TlsCredentials {
+public:
+    /// Loads GnuTLS and the files. Throws Error if a file can't be used, no authority is given, or users other than the
+    /// owner and the group may access the key.
+    explicit TlsCredentials(const TlsSettings& settings);
+    ~TlsCredentials();
+    TlsCredentials(const TlsCredentials&) = delete;
+    TlsCredentials& operator=(const TlsCredentials&) = delete;
+
+private:
+    friend class PageTls;
+    class Library;
+    struct Loaded;
+
+    std::unique_ptr<const Loaded> loaded_;
+};
+
+/// TLS 1.2 or later over a connected socket: both sides verify the other's X.509 certificate. A certificate with
+/// extended key usages must allow the peer's side: "TLS Web Server" or "TLS Web Client Authentication" (RFC 5280). No
+/// call waits.
 class PageTls {
 public:
     enum class Side { Client, Server };
@@ -32,7 +51,7 @@ public:
     };
 
     /// `socket` is borrowed, and must stay open as long as this object. Throws Error.
-    PageTls(int socket, Side side, const TlsSettings& settings);
+    PageTls(int socket, Side side, std::shared_ptr<const TlsCredentials> credentials);
     ~PageTls();
     PageTls(const PageTls&) = delete;
     PageTls& operator=(const PageTls&) = delete;
@@ -47,7 +66,6 @@ public:
     void close() noexcept;
 
 private:
-    class Library;
     class State;
 
     std::unique_ptr<State> state_;

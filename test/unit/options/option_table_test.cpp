@@ -138,6 +138,7 @@ constexpr std::string_view kOwn[] = {
     "stream-from",
     "stream-memory",
     "stream-to",
+    "tls-peer",
     "trace",
 };
 

@@ -37,7 +37,7 @@ void serveLazyPages(FrozenPhase& frozen) {
     writeReady(frozen.options().statusFd);
     frozen.log().info("Waiting for requests for pages");
     const bool reused = frozen.options().pageServerSocket >= 0;
-    memory::PageConnection client = acceptSender(server, frozen.options(), frozen.stop());
+    memory::PageConnection client = acceptSender(server, frozen.options(), frozen.stop(), frozen.log());
     server.socket.reset();
     frozen.log().info("Pages are being taken");
     serveFrozenPages(client, frozen.tree(), reused);
