@@ -49,6 +49,15 @@ void requireOpen(const std::vector<model::InheritFd>& given) {
         sys(::fcntl(inherit.fd, F_GETFD), "--inherit-fd fd[{}]:{}", inherit.fd, inherit.name);
 }
 
+/// Refuses to work as a set-user-id or set-group-id program. Each option would give the user the file owner's rights.
+void requireOwnIds() {
+    if (::getuid() == ::geteuid() && ::getgid() == ::getegid())
+        return;
+    Error error(EPERM, "criu is set-user-id or set-group-id, and would do for its user what only the owner may do");
+    error.addHint("remove the mode bits (chmod ug-s). Users can be clients of criu service");
+    throw error;
+}
+
 /// Writes to standard output. Ignores errors, because the reader may have closed it.
 void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -132,6 +141,7 @@ int run(std::vector<std::string> words, Log& log) {
         return 0;
     }
 
+    requireOwnIds();
     options::Invocation invocation;
     invocation.settings =
         options::gatherSettings(std::move(arguments.settings), options::ConfigSources::fromEnvironment(), log);

@@ -137,18 +137,19 @@ if [[ $(id -u) = 0 ]]; then
     has "$err" "*Error*chosen.conf belongs to user 65534*"
     chown 0 chosen.conf
 
-    # A set-user-id criu ignores the environment of its user.
+    # A set-user-id criu does nothing for its user: no command, no configuration file, no environment.
     cp "$criu" lent-criu
     chmod 4755 lent-criu
     chmod 755 .
     rm -f images/named.log
-    if [[ $(setpriv --reuid 65534 --clear-groups ./lent-criu check 2>&1; echo $?) != 127 && ! $(findmnt -no OPTIONS -T .) =~ nosuid ]]; then
-        CRIU_CONFIG_FILE=named.conf setpriv --reuid 65534 --clear-groups ./lent-criu restore -D images \
-            --no-default-config >lent.out 2>&1
-        [[ ! -e images/named.log ]] || complain "\$CRIU_CONFIG_FILE was used by a program with rights of its file"
-        CRIU_LIBS_DIR=plugins setpriv --reuid 65534 --clear-groups ./lent-criu restore -D images \
-            --no-default-config >lent.out 2>&1
-        [[ $(<lent.out) != *plugins* ]] || complain "\$CRIU_LIBS_DIR was used by a program with rights of its file"
+    if [[ $(setpriv --reuid 65534 --clear-groups ./lent-criu --version 2>&1; echo $?) != *127 && ! $(findmnt -no OPTIONS -T .) =~ nosuid ]]; then
+        for words in "check" "swrk 0" "restore -D images --no-default-config" "dump -t 1 -D images --libdir plugins"; do
+            # shellcheck disable=SC2086
+            CRIU_CONFIG_FILE=named.conf CRIU_LIBS_DIR=plugins setpriv --reuid 65534 --clear-groups ./lent-criu $words \
+                >lent.out 2>&1 </dev/null && complain "a set-user-id criu obeyed: $words"
+            has "$(<lent.out)" "*Error*criu is set-user-id*chmod ug-s*"
+            [[ ! -e images/named.log ]] || complain "\$CRIU_CONFIG_FILE was used by a program with rights of its file"
+        done
     fi
     rm lent-criu
 fi
