@@ -182,29 +182,33 @@ void requireClientCredentials(const Client& client, const task::Credentials& cre
     requireWithin(credentials.bounding, client.boundingSet, "bounding");
 }
 
+void requireClientsProcess(const Client& client, HostPid pid) {
+    if (client.isOwner)
+        return;
+    const ErrorContext context([&] { return fmt::format("process {}", pid); });
+    try {
+        const kernel::ProcDir proc;
+        kernel::ProcBuffer buffer;
+        const kernel::ProcPid process = proc.open(pid.value);
+        const kernel::TaskStatus status = kernel::readStatus(process, buffer);
+        requireClientCredentials(client, credentialsOf(status));
+        if (status.state == kernel::TaskState::Zombie)
+            return;
+        requireNoOwnNamespaces(kernel::readNamespaceIds(process), kernel::readNamespaceIds(proc.self()));
+        const kernel::FileRightsScope rights(rightsOf(client), client.capabilities);
+        requireMayLookInto(process, pid.value);
+    } catch (const Error& error) {
+        if (error.code() != ENOENT && error.code() != ESRCH)
+            throw;  // an ended process needs no check
+    }
+}
+
 void requireClientsProcesses(const Client& client, std::span<const HostPid> processes) {
     if (client.isOwner)
         return;
     requireYama(client, processes.front());
-    const kernel::ProcDir proc;
-    const kernel::NamespaceIds own = kernel::readNamespaceIds(proc.self());
-    kernel::ProcBuffer buffer;
-    for (const HostPid pid : processes) {
-        const ErrorContext context([&] { return fmt::format("process {}", pid); });
-        try {
-            const kernel::ProcPid process = proc.open(pid.value);
-            const kernel::TaskStatus status = kernel::readStatus(process, buffer);
-            requireClientCredentials(client, credentialsOf(status));
-            if (status.state == kernel::TaskState::Zombie)
-                continue;
-            requireNoOwnNamespaces(kernel::readNamespaceIds(process), own);
-            const kernel::FileRightsScope rights(rightsOf(client), client.capabilities);
-            requireMayLookInto(process, pid.value);
-        } catch (const Error& error) {
-            if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;  // an ended process needs no check
-        }
-    }
+    for (const HostPid pid : processes)
+        requireClientsProcess(client, pid);
 }
 
 void requireClientTree(const Client& client, FrozenTree& tree) {

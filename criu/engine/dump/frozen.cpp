@@ -11,6 +11,7 @@
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
+#include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/memory/memory_tracking.hpp"
 #include "criu/engine/engine.hpp"
@@ -145,7 +146,10 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
     log().stage("freeze");
     const Stopwatch watch(statistics().freezing);
     impl_->since = std::chrono::steady_clock::now();
-    tree().freeze(root, options().freezeCgroup, [this](HostPid pid) { devices().pause(pid); });
+    tree().freeze(root, options().freezeCgroup, [this](HostPid pid) {
+        requireClientsProcess(client(), pid);
+        devices().pause(pid);
+    });
     if (purpose == Purpose::Dump)
         takeExternals(guardian_.nameExternals());
 }
