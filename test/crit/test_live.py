@@ -156,6 +156,24 @@ class OneProgram(unittest.TestCase):
         self.assertEqual(len(segments), len(checkpoint.processes[0].mappings))
         self.assertEqual(run("criu-coredump", "-i", self.images, "-p", "1").returncode, 1)
 
+    def test_core_file_follows_no_names(self):
+        """Another user's link in place of the core file, and a fifo in place of a mapped file."""
+        dump(self.pid, self.images)
+        victim = os.path.join(self.folder, "victim")
+        name = os.path.join(self.folder, f"core.{self.pid}")
+        with open(victim, "w", encoding="ascii") as text:
+            text.write("kept")
+        os.symlink(victim, name)
+        os.unlink(self.program)
+        os.mkfifo(self.program)
+        result = run("criu-coredump", "-i", self.images, "-o", self.folder)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        with open(victim, encoding="ascii") as text:
+            self.assertEqual(text.read(), "kept")
+        self.assertFalse(os.path.islink(name))
+        self.assertEqual(os.stat(name).st_mode & 0o777, 0o600)
+        self.assertEqual([file for file in os.listdir(self.folder) if file.startswith("core.")], [os.path.basename(name)])
+
     def test_core_file_says_what_memory_said(self):
         """Against what /proc has of the same program, standing still."""
         self.compare_memory()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 
 from crit.checkpoint import Checkpoint, CheckpointError
 from pycriu import __version__
@@ -23,6 +24,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _write_new(core: CoreFile, name: str) -> None:
+    """Writes the core into a new file, which then replaces a file or link of this name. Other users of the directory may
+    have made that one. Only the owner may read the file, because it may contain memory of other users' processes.
+    """
+    descriptor, temporary = tempfile.mkstemp(prefix=os.path.basename(name) + ".", dir=os.path.dirname(name) or ".")
+    try:
+        with open(descriptor, "wb") as out:
+            core.write(out)
+        os.replace(temporary, name)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
 def main() -> int:
     """Writes the core files. Returns the exit status: 0, or 1 for any failure."""
     options = _parser().parse_args()
@@ -35,10 +50,7 @@ def main() -> int:
         for process in chosen:
             if process.is_zombie:
                 raise CheckpointError(f"process {process.pid} had ended when it was dumped; it has no memory")
-            # Only the owner may read the file, because it may contain memory of other users' processes.
-            name = os.path.join(options.output, f"core.{process.pid}")
-            with open(name, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
-                CoreFile(checkpoint, process).write(out)
+            _write_new(CoreFile(checkpoint, process), os.path.join(options.output, f"core.{process.pid}"))
     except (CheckpointError, ImageError, OSError) as error:
         print(f"criu-coredump: {error}", file=sys.stderr)
         return 1

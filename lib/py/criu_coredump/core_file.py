@@ -5,8 +5,10 @@ mapping.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -188,13 +190,22 @@ class CoreFile:
         """Reads content that isn't in the images: from the mapped file, or zeroes without one."""
         data = b""
         if _is_of_file(mapping):
-            try:
-                with open(self._checkpoint.path_of(mapping["shmid"]), "rb") as file:
-                    file.seek(mapping["pgoff"] + offset)
-                    data = file.read(size)
-            except OSError:
-                pass
+            with contextlib.suppress(OSError):
+                data = _read_regular(self._checkpoint.path_of(mapping["shmid"]), mapping["pgoff"] + offset, size)
         return data.ljust(size, b"\0")
+
+
+def _read_regular(path: str, offset: int, size: int) -> bytes:
+    """Reads a regular file; returns nothing for others. An image may name a fifo, whose open would wait, or a device."""
+    found = os.open(path, os.O_PATH)
+    try:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            return b""
+        with open(f"/proc/self/fd/{found}", "rb") as file:
+            file.seek(offset)
+            return file.read(size)
+    finally:
+        os.close(found)
 
 
 def _is_of_file(mapping: Entry) -> bool:
