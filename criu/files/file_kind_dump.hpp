@@ -41,6 +41,10 @@ public:
     /// Called when all files were dumped. Completes entries that refer to other files, and writes images of this kind.
     virtual void finish(FileDump&) {}
 
+    /// Called when the images are complete, right before the processes are killed. Until then nothing may stay in the
+    /// kernel that harms the processes if criu dies. Throws Error, which resumes the processes.
+    virtual void prepareKill() {}
+
     /// Called once at the end of a dump, failed or not, while the processes are frozen or have ended. Reverts temporary
     /// changes of files that the processes keep.
     virtual void end(FinalTaskState, Log&) noexcept {}

@@ -168,6 +168,10 @@ public:
     /// Writes the images, when all processes, memory and files have been dumped.
     virtual void write(const DumpOutputs& /*outputs*/) {}
 
+    /// Called when the images are complete, right before the tree is killed. Until then nothing may stay in the kernel
+    /// that harms the tree if criu dies. Throws Error, which resumes the tree.
+    virtual void prepareKill() {}
+
     /// Called when the images are complete. If the tree runs again (FinalState::Running), reverts all changes.
     /// Otherwise leaves what a restore needs in place. Throws Error.
     virtual void release(model::FinalState /*state*/) {}

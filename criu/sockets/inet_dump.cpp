@@ -315,7 +315,7 @@ void InetDump::dumpConnections(const ImageDir& images) {
     pool.wait();
 }
 
-void InetDump::dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images) {
+void InetDump::dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images) const {
     InetSkEntry& out = *connection.entry;
     const int fd = connection.socket.get();
     const TcpState before = readTcpInfo(fd).state;
@@ -327,6 +327,15 @@ void InetDump::dumpConnection(Connection& connection, std::optional<TcpRepair>& 
     }
     repair.emplace(std::move(connection.socket));
     out.state = static_cast<std::uint32_t>(dumpTcpStream(*repair, out, images));
+    if (lock_.method() != model::NetworkLock::Skip)
+        repair->pause();
+}
+
+void InetDump::prepareKill() {
+    lock_.makePermanent();
+    for (std::optional<TcpRepair>& socket : repaired_)
+        if (socket)
+            socket->resume();
 }
 
 void InetDump::release() noexcept {

@@ -38,6 +38,10 @@ public:
 
     /// Ends repair mode and the network lock, so that connections continue.
     void release() noexcept;
+    /// Called right before the tree is killed. Makes the network lock permanent, and puts the sockets into repair mode,
+    /// so that they send nothing when the kernel closes them. Throws Error; the connections continue then after
+    /// release().
+    void prepareKill();
     /// Keeps the network lock, and leaves the sockets in repair mode.
     void leaveLocked() noexcept;
 
@@ -54,7 +58,7 @@ private:
     void addTcp(const files::OpenFd& file, InetSkEntry& out, const InetConnection& ends, files::FileDump& dump);
     void addPackets(const files::OpenFd& file, const InetType& type, InetSkEntry& out, files::FileDump& dump);
     void dumpConnections(const ImageDir& images);
-    static void dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images);
+    void dumpConnection(Connection& connection, std::optional<TcpRepair>& repair, const ImageDir& images) const;
 
     NetworkLock& lock_;
     InetOptionsDump options_;

@@ -39,6 +39,7 @@ public:
         dump_.add(file, entry, dump);
     }
     void finish(files::FileDump& dump) override { dump_.finish(dump); }
+    void prepareKill() override { dump_.prepareKill(); }
     void end(files::FinalTaskState aftermath, Log&) noexcept override {
         if (aftermath == files::FinalTaskState::Run)
             dump_.release();

@@ -41,8 +41,8 @@ std::string iptablesNamespaceUnlock(std::string_view rules) {
     return lines + fmt::format("-F {}\n-X {}\nCOMMIT\n", kChain, kChain);
 }
 
-std::string nftablesNamespaceLock(std::string_view table) {
-    std::string commands = fmt::format("table {} {{\n", table);
+std::string nftablesNamespaceLock(std::string_view table, std::string_view flags) {
+    std::string commands = fmt::format("table {} {{\n{}", table, flags);
     for (const std::string_view hook : {"output", "input"})
         fmt::format_to(std::back_inserter(commands),
                        "chain {} {{\ntype filter hook {} priority 0; policy drop;\nmeta mark {:#x} accept\n}}\n", hook,

@@ -15,7 +15,7 @@ namespace criu::sockets {
 /// is none.
 [[nodiscard]] std::string iptablesNamespaceUnlock(std::string_view rules);
 
-/// Returns input for nft(8). `table`: family and name.
-[[nodiscard]] std::string nftablesNamespaceLock(std::string_view table);
+/// Returns input for nft(8). `table`: family and name. `flags`: statement with flags of the table, or empty.
+[[nodiscard]] std::string nftablesNamespaceLock(std::string_view table, std::string_view flags = {});
 
 }  // namespace criu::sockets

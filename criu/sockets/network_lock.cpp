@@ -9,7 +9,6 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/net/iptables.hpp"
-#include "criu/kernel/net/nftables.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/sockets/iptables_rule.hpp"
 #include "criu/sockets/namespace_lock.hpp"
@@ -92,6 +91,11 @@ std::string NetworkLock::table() const {
     return fmt::format("inet CRIU-{}", runId_).substr(0, kLongest);
 }
 
+/// Returns family and name of the table that criu owns during the dump.
+std::string NetworkLock::heldTable() const {
+    return fmt::format("inet criu-dump-{}", runId_);
+}
+
 void NetworkLock::lock(std::vector<InetConnection> connections) {
     connections = asPackets(std::move(connections));
     if (connections.empty() || whole_)
@@ -100,14 +104,70 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
     log_.info("Locking {} connections", locked_->size());
     const ErrorContext context([] { return "lock the network"; });
     try {
-        if (method_ == Method::Nftables)
-            lockNftables();
-        else if (method_ == Method::Iptables)
-            lockIptables();
+        requireMethod();
+        if (!hold())
+            lockByMethod();
     } catch (const Error&) {
         unlock();  // the rules of one family may exist
         throw;
     }
+}
+
+/// Throws Error if the tools of the method can't be used. They are needed only after the tree is killed.
+void NetworkLock::requireMethod() const {
+    if (method_ == Method::Iptables)
+        for (const Iptables::Family family : families())
+            (void)Iptables(family).filterRules();
+}
+
+/// Adds the lock as a table that this process owns. Returns false if the kernel or libnftables can't do that.
+bool NetworkLock::hold() noexcept {
+    if (method_ == Method::Skip || !kernel::Nftables::available())
+        return false;
+    try {
+        auto owner = std::make_unique<kernel::Nftables>();
+        owner->run(nftablesLock(heldTable(), true));
+        owner_ = std::move(owner);
+        return true;
+    } catch (const std::exception& error) {
+        log_.debug("The network lock stays if criu is killed: {}", error.what());
+        return false;
+    }
+}
+
+void NetworkLock::lockByMethod() const {
+    if (method_ == Method::Nftables)
+        kernel::Nftables().run(nftablesLock(table(), false));
+    else if (method_ == Method::Iptables && whole_)
+        for (const Iptables::Family family : families())
+            Iptables(family).run(iptablesNamespaceLock());
+    else if (method_ == Method::Iptables)
+        lockIptables();
+}
+
+void NetworkLock::makePermanent() {
+    if (!owner_ || permanent_)
+        return;
+    const ErrorContext context([] { return "lock the network"; });
+    owner_->run(nftablesLock(table(), false));
+    permanent_ = true;
+}
+
+void NetworkLock::leaveInPlace() noexcept {
+    try {
+        if (owner_ && method_ == Method::Nftables) {
+            makePermanent();
+        } else if (owner_) {
+            lockByMethod();
+            if (permanent_)
+                unlockNftables();
+        }
+    } catch (const std::exception& error) {
+        log_.error("The network lock isn't complete, and connections may break: {}", error.what());
+    }
+    owner_.reset();
+    locked_.reset();
+    whole_ = false;
 }
 
 /// Chooses tools that exist here; the dump may have used others.
@@ -129,8 +189,10 @@ void NetworkLock::ensure(std::vector<InetConnection> connections) noexcept {
             return;
         locked_ = std::move(connections);
         found_ = hasLock();
-        if (!found_)
-            lock(*locked_);
+        if (!found_) {
+            log_.info("Locking {} connections", locked_->size());
+            lockByMethod();
+        }
     } catch (const std::exception& error) {
         warn(error);
     }
@@ -140,9 +202,9 @@ void NetworkLock::ensureNamespace() noexcept {
     try {
         chooseMethod();
         found_ = hasNamespaceLock();
-        if (!found_)
-            lockNamespace();
         whole_ = true;
+        if (!found_)
+            lockByMethod();
     } catch (const std::exception& error) {
         warn(error);
     }
@@ -153,11 +215,18 @@ bool NetworkLock::hasTable() const {
     return tables.find(table() + '\n') != std::string::npos;
 }
 
+/// True if the table of makePermanent() exists: criu was killed before it could replace the table by rules of iptables.
+bool NetworkLock::hasOldTable() const {
+    return kernel::Nftables::available() && hasTable();
+}
+
 bool NetworkLock::hasNamespaceLock() const {
     if (method_ == Method::Nftables)
         return hasTable();
     if (method_ == Method::Skip)
         return false;
+    if (hasOldTable())
+        return true;
     const std::vector<Iptables::Family> all = families();
     return std::all_of(all.begin(), all.end(), [](Iptables::Family family) {
         return !iptablesNamespaceUnlock(Iptables(family).filterRules()).empty();
@@ -170,6 +239,8 @@ bool NetworkLock::hasLock() const {
         return hasTable();
     if (method_ == Method::Skip)
         return false;
+    if (hasOldTable())
+        return true;
     for (const int family : {AF_INET, AF_INET6}) {
         std::vector<InetConnection> ours;
         std::copy_if(locked_->begin(), locked_->end(), std::back_inserter(ours),
@@ -188,12 +259,9 @@ void NetworkLock::lockNamespace() {
     whole_ = true;
     const ErrorContext context([] { return "lock the network"; });
     try {
-        if (method_ == Method::Nftables) {
-            kernel::Nftables().run(nftablesNamespaceLock(table()));
-        } else if (method_ == Method::Iptables) {
-            for (const Iptables::Family family : families())
-                Iptables(family).run(iptablesNamespaceLock());
-        }
+        requireMethod();
+        if (!hold())
+            lockByMethod();
     } catch (const Error&) {
         unlockNamespace();
         throw;
@@ -201,9 +269,14 @@ void NetworkLock::lockNamespace() {
 }
 
 void NetworkLock::unlockNamespace() noexcept {
+    log_.info("Unlocking the network namespace of the tree");
+    const bool held = owner_ != nullptr;
+    removeOldTable();
+    owner_.reset();
     whole_ = false;
     try {
-        log_.info("Unlocking the network namespace of the tree");
+        if (held)
+            return;
         if (method_ == Method::Nftables) {
             unlockNftables();
         } else if (method_ == Method::Iptables) {
@@ -220,11 +293,14 @@ void NetworkLock::unlock() noexcept {
         return unlockNamespace();
     if (!locked_)
         return;
+    const bool held = owner_ != nullptr;
+    removeOldTable();
+    owner_.reset();
     try {
         log_.info("Unlocking {} connections", locked_->size());
-        if (method_ == Method::Nftables)
+        if (!held && method_ == Method::Nftables)
             unlockNftables();
-        else if (method_ == Method::Iptables)
+        else if (!held && method_ == Method::Iptables)
             unlockIptables();
     } catch (const std::exception& error) {
         log_.error("The network can't be unlocked: {}", error.what());
@@ -232,12 +308,28 @@ void NetworkLock::unlock() noexcept {
     locked_.reset();
 }
 
-void NetworkLock::lockNftables() const {
+/// Removes the table of makePermanent(): of this object, or with the method iptables, of a dump that was killed before
+/// it could replace the table by rules.
+void NetworkLock::removeOldTable() const noexcept {
+    try {
+        if (permanent_ || (method_ == Method::Iptables && kernel::Nftables::available()))
+            unlockNftables();
+    } catch (const std::exception& error) {
+        log_.debug("No table {}: {}", table(), error.what());
+    }
+}
+
+/// Returns commands that add a table with the rules of this lock. The kernel removes an owned table when the socket of
+/// its owner is closed.
+std::string NetworkLock::nftablesLock(const std::string& table, bool owned) const {
+    const char* const flags = owned ? "flags owner;\n" : "";
+    if (whole_)
+        return nftablesNamespaceLock(table, flags);
     std::string v4;
     std::string v6;
     for (const InetConnection& connection : *locked_)
         addElements(connection.local.family == AF_INET ? v4 : v6, connection);
-    std::string commands = fmt::format("table {} {{\n", table());
+    std::string commands = fmt::format("table {} {{\n{}", table, flags);
     addSet(commands, "conns4", "ipv4_addr", v4);
     addSet(commands, "conns6", "ipv6_addr", v6);
     for (const char* const hook : {"output", "input"}) {
@@ -250,8 +342,7 @@ void NetworkLock::lockNftables() const {
             commands += "ip6 saddr . tcp sport . ip6 daddr . tcp dport @conns6 drop\n";
         commands += "}\n";
     }
-    commands += "}\n";
-    kernel::Nftables().run(commands);
+    return commands + "}\n";
 }
 
 void NetworkLock::unlockNftables() const {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "criu/kernel/net/iptables.hpp"
+#include "criu/kernel/net/nftables.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 
@@ -48,21 +50,24 @@ public:
     void setNetwork(std::uint32_t number) noexcept { network_ = number; }
     [[nodiscard]] bool isOf(std::uint32_t network) const noexcept { return network_ == 0 || network == network_; }
 
-    /// Drops packets of these connections from now on. With an Error, none of them is locked. May be called once.
+    /// Drops packets of these connections from now on. With an Error, none of them is locked. May be called once. Until
+    /// makePermanent(), the kernel removes the lock when criu dies, if it has nftables with table owners (Linux 5.12).
     void lock(std::vector<InetConnection> connections);
 
     /// Drops all packets of the calling thread's network namespace, which must be private to the tree. A later lock()
     /// does nothing. Throws Error.
     void lockNamespace();
 
+    /// Makes the lock outlive criu: adds an nftables table without owner. Call it right before the tree is killed.
+    /// Throws Error.
+    void makePermanent();
+
     /// Removes the lock. Failures are only logged.
     void unlock() noexcept;
 
-    /// Keeps the lock for the restore, after this object is destroyed.
-    void leaveInPlace() noexcept {
-        locked_.reset();
-        whole_ = false;
-    }
+    /// Keeps the lock for the restore, after this object is destroyed: replaces the tables of makePermanent() by the
+    /// rules of the method. For a locked namespace, the calling thread must be in it. Failures are only logged.
+    void leaveInPlace() noexcept;
 
     /// Takes over the lock of a dump for these connections, or creates one if it is missing. An existing lock stays
     /// until unlock(), also after a failure, so that the restore can be repeated. A failure to create one is only
@@ -78,12 +83,18 @@ public:
 
 private:
     [[nodiscard]] std::string table() const;
+    [[nodiscard]] std::string heldTable() const;
+    [[nodiscard]] std::string nftablesLock(const std::string& table, bool owned) const;
+    void requireMethod() const;
+    bool hold() noexcept;
+    void lockByMethod() const;
+    void removeOldTable() const noexcept;
     void chooseMethod();
     void warn(const std::exception& error) noexcept;
     [[nodiscard]] bool hasTable() const;
+    [[nodiscard]] bool hasOldTable() const;
     [[nodiscard]] bool hasNamespaceLock() const;
     [[nodiscard]] bool hasLock() const;
-    void lockNftables() const;
     void lockIptables() const;
     void unlockNftables() const;
     void unlockIptables() const;
@@ -98,6 +109,9 @@ private:
     std::optional<std::vector<InetConnection>> locked_;
     bool whole_ = false;  ///< the whole namespace is locked
     bool found_ = false;  ///< the lock existed before
+    /// Owner of the temporary table. The kernel removes the table when this object's socket is closed. Null: none.
+    std::unique_ptr<kernel::Nftables> owner_;
+    bool permanent_ = false;  ///< makePermanent() has added its table
 };
 
 }  // namespace criu::sockets

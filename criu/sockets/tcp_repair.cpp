@@ -70,8 +70,21 @@ TcpRepair::TcpRepair(UniqueFd socket) : socket_(std::move(socket)) {
     enterRepair(socket_.get());
 }
 
+void TcpRepair::pause() {
+    leaveRepairQuietly(socket_.get());
+    paused_ = true;
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &reuseAddress_, sizeof(reuseAddress_));
+}
+
+void TcpRepair::resume() {
+    if (!paused_)
+        return;
+    enterRepair(socket_.get());
+    paused_ = false;
+}
+
 TcpRepair::~TcpRepair() {
-    if (!socket_)
+    if (!socket_ || paused_)
         return;
     const int off = TCP_REPAIR_OFF;
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off));

@@ -53,23 +53,28 @@ enum class RepairQueue : int { None = TCP_NO_QUEUE, Receive = TCP_RECV_QUEUE, Se
 void chooseQueue(int socket, RepairQueue queue);
 
 /// Scope in which a dumped connection is in repair mode. The destructor ends the mode, unless closeQuietly() was
-/// called.
+/// called. If criu is killed, the socket stays in repair mode and sends nothing any more. So the mode should be short.
 class TcpRepair {
 public:
-    /// Takes over `socket`, a copy of the descriptor.
+    /// Takes over `socket`, a copy of the descriptor, and enters repair mode.
     explicit TcpRepair(UniqueFd socket);
     ~TcpRepair();
     TcpRepair(TcpRepair&& other) noexcept = default;
     TcpRepair& operator=(TcpRepair&&) = delete;
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
+    /// Ends repair mode without a packet. The network lock must protect the connection.
+    void pause();
+    /// Enters repair mode again, if pause() was called.
+    void resume();
     /// Closes the copy in repair mode. The kernel then sends nothing to the peer when the process' last descriptor is
     /// closed.
     void closeQuietly() noexcept { socket_.reset(); }
 
 private:
     UniqueFd socket_;
-    int reuseAddress_ = 0;  ///< repair mode changes this flag
+    int reuseAddress_ = 0;  ///< SO_REUSEADDR, which repair mode changes
+    bool paused_ = false;
 };
 
 }  // namespace criu::sockets

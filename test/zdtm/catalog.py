@@ -103,6 +103,10 @@ class Program:
             return True
         return not mode.scenario and mode.name not in self.not_in
 
+    def may_run_in(self, mode):
+        """Returns true if the program can be dumped and restored, and doesn't exclude the mode."""
+        return ("once" in self.modes if self.modes else True) and mode.name not in self.not_in
+
 
 def _list(text):
     return [item.strip() for item in text.split(",")] if text else []

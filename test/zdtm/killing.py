@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Kills all processes of criu at once, as cgroup.kill and systemctl kill do."""
 
+import errno
 import os
 import signal
 import time
@@ -39,27 +40,96 @@ def all_killed(subject, task):
             raise Failed(f"{when}: the dump has succeeded, and the root task lives")
         subject.require_running(when)
         subject.require_unchanged(when, leftovers=True)
+    # Some programs check what only a dump and a restore change.
+    subject.dump(subject.ours, "last")
+    subject.require_success(subject.try_restore(subject.ours, subject.images("last")))
+    subject.require_unchanged("after the last restore", leftovers=True)
     subject.check()
+
+
+class KilledGroup:
+    """Processes of criu that end at the same instant: a cgroup of version 2 with cgroup.kill (Linux 5.14). Where the kernel
+    has none, it kills them one by one."""
+
+    def __init__(self, subject):
+        self.subject = subject
+        self.path = None
+        root = mounted("cgroup2")
+        if root and os.path.exists("/proc/self/cgroup") and os.access(root, os.W_OK):
+            self.path = os.path.join(root, f"criu-killed-{os.getpid()}-{time.monotonic_ns()}")
+            try:
+                os.mkdir(self.path)
+            except OSError:
+                self.path = None
+        if self.path and not os.path.exists(os.path.join(self.path, "cgroup.kill")):
+            self.remove()
+            self.path = None
+
+    def enter(self):
+        """Moves the calling process into the group, before it executes criu."""
+        if self.path:
+            with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as file:
+                file.write("0")
+
+    def kill(self):
+        """Kills all processes of the group, and waits for their ends."""
+        if self.path:
+            with open(os.path.join(self.path, "cgroup.kill"), "w", encoding="ascii") as file:
+                file.write("1")
+            self.subject.init.until(self._is_empty, processes.PATIENCE, "the ends of criu's processes")
+            return
+        killed = set()
+        while left := processes_of(self.subject.ours.binary):
+            for each in sorted(left, reverse=True):  # kills the tracer before the guardian
+                killed.add(each)
+                try:
+                    os.kill(each, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            self.subject.init.pause(0.001)
+        self.subject.init.until(lambda: killed.isdisjoint(processes.pids()), processes.PATIENCE,
+                                "the ends of criu's processes")
+
+    def remove(self):
+        """Removes the group, which must be empty."""
+        if self.path:
+            self.subject.init.until(self._removed, processes.PATIENCE, "the removal of criu's cgroup")
+
+    def _removed(self):
+        self.subject.init.reap()
+        try:
+            os.rmdir(self.path)
+        except OSError as error:
+            if error.errno != errno.EBUSY:  # the kernel still frees an ended process
+                raise
+            return False
+        return True
+
+    def _is_empty(self):
+        self.subject.init.reap()
+        with open(os.path.join(self.path, "cgroup.procs"), encoding="ascii") as file:
+            return not file.read()
+
+
+def mounted(kind):
+    """Returns where a file system of this type is mounted; None if it isn't."""
+    with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
+        return next((fields[1] for line in mounts if (fields := line.split())[2] == kind), None)
 
 
 def kill_all(subject, images, moment, options):
     """Kills all processes of a dump after some seconds. Returns the moment and the exit code of the first process."""
-    pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), *subject.dump_options, *options])
+    group = KilledGroup(subject)
+    pid = subject.ours.start("dump", images, "dump.log", ["-t", str(subject.root), *subject.dump_options, *options],
+                             before_exec=group.enter)
     deadline = time.monotonic() + moment
     while pid not in subject.init.ended and time.monotonic() < deadline:
         subject.init.pause(deadline - time.monotonic())
-    killed = set()
-    while left := processes_of(subject.ours.binary):
-        for each in sorted(left, reverse=True):  # kills the tracer before the guardian
-            killed.add(each)
-            try:
-                os.kill(each, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        subject.init.pause(0.001)
-    subject.init.until(lambda: killed.isdisjoint(processes.pids()), processes.PATIENCE, "the ends of criu's processes")
+    group.kill()
     subject.init.reap()
-    return moment, subject.init.wait(pid, processes.PATIENCE, "the end of criu dump").code
+    ended = subject.init.wait(pid, processes.PATIENCE, "the end of criu dump").code
+    group.remove()
+    return moment, ended
 
 
 def is_ending(subject):

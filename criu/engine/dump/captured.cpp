@@ -60,6 +60,7 @@ public:
         return all;
     }
     void captureSnapshots() { memory_.runInBackground(amounts_, frozen_.stop()); }
+    void prepareKill() { files_.prepareKill(); }
     void release(model::FinalState state) noexcept { files_.release(finalTaskStateOf(state)); }
 
 private:
@@ -192,6 +193,10 @@ bool CapturedPhase::sawUprobes() const noexcept {
 
 void CapturedPhase::captureSnapshots() {
     capture_->captureSnapshots();
+}
+
+void CapturedPhase::prepareKill() {
+    capture_->prepareKill();
 }
 
 void CapturedPhase::release(model::FinalState state) noexcept {

@@ -32,6 +32,8 @@ public:
     /// Writes the memory snapshots of --background. Called when the tree runs again. Throws Error.
     void captureSnapshots();
 
+    /// Calls files::FileKindDump::prepareKill() of all kinds. Throws Error.
+    void prepareKill();
     /// Reverts changes to files of processes that continue. Keeps what the images need, such as link remaps. Called
     /// when the images are complete.
     void release(model::FinalState state) noexcept;

@@ -106,6 +106,10 @@ int CompletePhase::resumeLast() {
         serveLazyPages(frozen_);
     const model::FinalState state = status != 0 ? model::FinalState::Running : frozen_.options().finalState;
     const bool ends = state == model::FinalState::Default;
+    if (ends) {
+        captured_.prepareKill();
+        examined_.prepareKill();
+    }
     compel::inTracingThread([&] { frozen_.devices().release(!ends); });
     if (ends)
         end();

@@ -48,6 +48,8 @@ public:
     /// Returns the security module whose labels this kernel shows.
     [[nodiscard]] task::LabelModule labelModule() const noexcept { return labelModule_; }
 
+    /// Calls namespaces::NamespaceDump::prepareKill() of all kinds. Throws Error.
+    void prepareKill() { namespaces_.prepareKill(); }
     /// Calls namespaces::NamespaceDump::release() when the images are complete.
     void release(model::FinalState state) { namespaces_.release(state); }
 

@@ -104,6 +104,11 @@ void DumpNamespaces::write(const namespaces::DumpOutputs& outputs) {
         kind->write(outputs);
 }
 
+void DumpNamespaces::prepareKill() {
+    for (const auto& kind : kinds_)
+        kind->prepareKill();
+}
+
 void DumpNamespaces::release(model::FinalState state) {
     for (const auto& kind : kinds_)
         kind->release(state);

@@ -40,6 +40,7 @@ public:
     /// Call the functions of the same names of namespaces::NamespaceDump for all kinds.
     void lock();
     void write(const namespaces::DumpOutputs& outputs);
+    void prepareKill();
     void release(model::FinalState state);
     /// Reverts changes outside of the processes unless release() was called. The destructor calls it, too.
     void undo() noexcept;

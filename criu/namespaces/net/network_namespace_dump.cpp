@@ -75,6 +75,8 @@ public:
             networks_.lock();
     }
 
+    void prepareKill() override { networks_.prepareKill(); }
+
     void write(const DumpOutputs& outputs) override {
         networks_.write(outputs.images);
         auto& names = outputs.extensions;

@@ -58,10 +58,12 @@ void NetworksDump::release(bool stayLocked) noexcept {
         if (!space.lock)
             continue;
         try {
-            if (stayLocked)
-                space.lock->leaveInPlace();
-            else
-                inside(space, [&] { space.lock->release(); });
+            inside(space, [&] {
+                if (stayLocked)
+                    space.lock->leaveInPlace();
+                else
+                    space.lock->release();
+            });
         } catch (const std::exception& error) {
             log_.error("Network namespace {} can't be unlocked: {}", space.number, error.what());
         }
@@ -196,6 +198,14 @@ void NetworksDump::lock() {
     for (Space& space : spaces_)
         if (&space != &spaces_.front())
             lockOne(space);
+}
+
+void NetworksDump::prepareKill() {
+    const std::lock_guard guard(mutex_);
+    rootLock_.makePermanent();
+    for (Space& space : spaces_)
+        if (space.lock)
+            space.lock->makePermanent();
 }
 
 const NetworksDump::Space& NetworksDump::find(std::uint32_t number) const {

@@ -63,6 +63,8 @@ public:
     [[nodiscard]] TunDevices& tunDevices() noexcept { return tunDevices_; }
     /// Locks all namespaces, and later also each newly found one. Locks the root's only if it is private.
     void lock();
+    /// Makes all locks permanent, right before the tree is killed. Throws Error.
+    void prepareKill();
 
     /// Return the namespace id for a socket or tun descriptor, and for a descriptor of a namespace. Any thread may call
     /// them. Throw Error if the namespace can't be dumped.

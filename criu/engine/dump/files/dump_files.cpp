@@ -87,6 +87,10 @@ FileCollector::~FileCollector() {
     release(files::FinalTaskState::Run);
 }
 
+void FileCollector::prepareKill() {
+    impl_->kinds.prepareKill();
+}
+
 void FileCollector::release(files::FinalTaskState aftermath) noexcept {
     if (released_)
         return;

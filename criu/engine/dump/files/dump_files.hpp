@@ -61,6 +61,8 @@ public:
     /// Writes files.img and the images of single kinds.
     void finish();
 
+    /// Calls files::FileKindDump::prepareKill() of all kinds. Throws Error.
+    void prepareKill();
     /// Ends the dump of files. Removes link remaps if the processes continue at once; else the images need them. The
     /// destructor makes this call for processes that continue, unless it was made before.
     void release(files::FinalTaskState aftermath) noexcept;

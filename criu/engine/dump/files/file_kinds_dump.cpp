@@ -96,6 +96,11 @@ void FileKindsDump::finish(files::FileDump& dump, const ImageDir& images) {
     impl_->paths.finish(images);
 }
 
+void FileKindsDump::prepareKill() {
+    for (const Kind& kind : impl_->kinds)
+        kind.half->prepareKill();
+}
+
 void FileKindsDump::end(files::FinalTaskState aftermath, Log& log) noexcept {
     for (const Kind& kind : impl_->kinds)
         kind.half->end(aftermath, log);

@@ -69,6 +69,8 @@ public:
 
     /// Completes entries and writes images of single kinds, when all files were added.
     void finish(files::FileDump& dump, const ImageDir& images);
+    /// Calls files::FileKindDump::prepareKill() of all kinds. Throws Error.
+    void prepareKill();
     /// Ends the dump of files. Removes link remaps if the processes continue at once; else the images need them.
     void end(files::FinalTaskState aftermath, Log& log) noexcept;
 
