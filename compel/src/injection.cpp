@@ -81,12 +81,14 @@ std::uint64_t wholePages(std::uint64_t size) noexcept {
 
 }  // namespace
 
-RemoteAddress syscallInstructionIn(const Blob& blob, RemoteAddress code) {
-    const auto found = std::search(blob.bytes.begin(), blob.bytes.end(), syscallInstructionBytes.begin(),
-                                   syscallInstructionBytes.end());
-    if (found == blob.bytes.end())
-        fail("the blob at ", Hex{code}, " has no system call instruction");
-    return code + static_cast<std::uint64_t>(found - blob.bytes.begin());
+SyscallInstruction syscallInstructionIn(const Blob& blob, RemoteAddress code) {
+    const auto addressOf = [&](const auto& bytes) {
+        const auto found = std::search(blob.bytes.begin(), blob.bytes.end(), bytes.begin(), bytes.end());
+        if (found == blob.bytes.end())
+            fail("the blob at ", Hex{code}, " has no system call instruction");
+        return code + static_cast<std::uint64_t>(found - blob.bytes.begin());
+    };
+    return {addressOf(syscallReturnBytes), addressOf(restorerBytes)};
 }
 
 BlobRun::BlobRun(Tracee& tracee, const RemoteMemory& memory, RemoteAddress code, const Blob& blob, EndSignal end)
@@ -318,6 +320,9 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
             remote.restore();
         }
         memory_.write(code_, blob_.bytes);
+        blobsInstruction_ = syscallInstruction_;
+        if (!syscallInstruction_ || syscallInstruction_->restorer == 0)
+            blobsInstruction_ = syscallInstructionIn(blob, code_);
     } catch (const Error& error) {
         const std::string what = join("put a blob into process ", thread_.tid(), ": ", error.message());
         const int code = error.code();
@@ -341,7 +346,7 @@ Injection::Injection(Tracee& thread, const Blob& blob, const InjectedMemory& pre
       dataSize_(present.dataSize),
       code_(present.code),
       data_(present.data) {
-    syscallInstruction_ = syscallInstructionIn(blob, code_);
+    syscallInstruction_ = blobsInstruction_ = syscallInstructionIn(blob, code_);
 }
 
 Injection::~Injection() {
@@ -370,6 +375,11 @@ void Injection::cure() {
 void Injection::unmap() {
     if (code_ == 0 && data_ == 0)
         return;
+    if (code_ != 0 && data_ != 0 && blobsInstruction_ && (!syscallInstruction_ || syscallInstruction_->restorer == 0)) {
+        // The process' own code is used for as few calls as possible, because its tracer must not die in these.
+        RemoteSyscalls remote(thread_, blobsInstruction_);
+        remote.munmap(std::exchange(data_, 0), dataSize_);
+    }
     RemoteSyscalls remote(thread_, syscallInstruction_);
     const auto code = std::exchange(code_, 0);
     const auto data = std::exchange(data_, 0);

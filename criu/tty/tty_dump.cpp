@@ -294,6 +294,8 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     takeOutput(fd, taken.output);
     // Saves the input of a closed slave, too: a process may open it again and read it.
     takeInput(slaveFd.get(), taken.input);
+    // At once, so that nothing is lost when criu is killed later.
+    putBack(taken, dump.log());
 }
 
 void TtyDump::finish(files::FileDump& dump) {
@@ -338,24 +340,29 @@ void TtyDump::writeImages(files::FileDump& dump) {
         image->finish();
 }
 
-void TtyDump::putBack(Log& log) noexcept {
-    for (const Taken& taken : taken_) {
-        try {
-            const UniqueFd slave = openPrivateSlave(taken.master);
-            if (const std::size_t lost =
-                    putQueues(taken.master, slave.get(), taken.output, taken.input, taken.settings);
-                lost != 0)
-                log.warn("{}: {} bytes that waited in it were lost", taken.who, lost);
-        } catch (const std::exception& error) {
-            log.warn("{}: what waited in it was lost: {}", taken.who, error.what());
-        }
-        try {
-            if (taken.packets)
-                kernel::setPacketMode(taken.master, true);
-        } catch (const std::exception& error) {
-            log.warn("{}: it is no longer in packet mode: {}", taken.who, error.what());
-        }
+void TtyDump::putBack(Taken& taken, Log& log) noexcept {
+    if (std::exchange(taken.isBack, true))
+        return;
+    try {
+        const UniqueFd slave = openPrivateSlave(taken.master);
+        if (const std::size_t lost =
+                putQueues(taken.master, slave.get(), taken.output, taken.input, taken.settings);
+            lost != 0)
+            log.warn("{}: {} bytes that waited in it were lost", taken.who, lost);
+    } catch (const std::exception& error) {
+        log.warn("{}: what waited in it was lost: {}", taken.who, error.what());
     }
+    try {
+        if (taken.packets)
+            kernel::setPacketMode(taken.master, true);
+    } catch (const std::exception& error) {
+        log.warn("{}: it is no longer in packet mode: {}", taken.who, error.what());
+    }
+}
+
+void TtyDump::putBack(Log& log) noexcept {
+    for (Taken& taken : taken_)
+        putBack(taken, log);
     taken_.clear();
     terminals_.clear();  // only the tasks' descriptors may keep the terminals open after the resume
 }

@@ -55,10 +55,13 @@ private:
         std::uint32_t outputId = 0;
         kernel::LineSettings settings;
         bool packets = false;
+        bool isBack = false;  ///< the queues and the packet mode are as before
         Queued input;
         Queued output;
     };
 
+    /// Writes what was taken from one terminal back into it, unless that was done before. Failures are only logged.
+    static void putBack(Taken& taken, Log& log) noexcept;
     Terminal& find(Terminal seen);
     static void look(Terminal& terminal, const files::OpenFd& file, const model::IdMap& ids, Arena& arena);
     [[nodiscard]] const Terminal* masterOf(const Terminal& slave) const;

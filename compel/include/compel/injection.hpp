@@ -92,9 +92,9 @@ private:
     bool ended_ = false;
 };
 
-/// Returns the address of a system call instruction inside the blob at `code`. This saves a search of the process'
-/// memory. Throws Error if the blob contains none.
-RemoteAddress syscallInstructionIn(const Blob& blob, RemoteAddress code);
+/// Returns the system call instruction and the restorer inside the blob at `code` (blob_start.S). This saves a search of
+/// the process' memory. Throws Error if the blob contains none.
+SyscallInstruction syscallInstructionIn(const Blob& blob, RemoteAddress code);
 
 /// A blob and memory for its data that are in a process already, in this order. The tracer owns the whole range.
 struct InjectedMemory {
@@ -126,7 +126,9 @@ public:
     [[nodiscard]] std::uint64_t dataSize() const noexcept { return dataSize_; }
     [[nodiscard]] RemoteAddress entry() const noexcept { return code_ + blob_.entryOffset; }
     [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
-    [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction() const noexcept { return syscallInstruction_; }
+    /// Returns an instruction for calls while the blob is in the process: of the process' own code if that has a
+    /// restorer, else the blob's.
+    [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction() const noexcept { return blobsInstruction_; }
 
     /// Starts blob_entry(argument) in a stopped thread of the process. The stack ends at `stackTop`; before the run
     /// starts, up to signalFrameRoom() bytes of it are used. Many threads may run the blob at the same time, each on
@@ -143,7 +145,8 @@ private:
     Tracee& thread_;
     const Blob& blob_;
     RemoteMemory memory_;
-    std::optional<SyscallInstruction> syscallInstruction_;
+    std::optional<SyscallInstruction> syscallInstruction_;  ///< valid also when the blob is unmapped
+    std::optional<SyscallInstruction> blobsInstruction_;    ///< see syscallInstruction()
     EndSignal end_;
     std::uint64_t codeSize_;
     std::uint64_t dataSize_;

@@ -33,5 +33,16 @@ compel_blob_end:
 	movl	$__NR_rt_sigreturn, %eax
 	syscall
 1:	ud2
+/*
+ * System calls of the tracer while the blob is in the process. Without a tracer, the return leads to
+ * compel_blob_restorer, whose address is in the signal frame (remote_syscalls.cpp).
+ */
+compel_blob_call:
+	syscall
+	ret
+compel_blob_restorer:
+	movq	$__NR_rt_sigreturn, %rax
+	syscall
+	ud2
 	.size	compel_blob_start, . - compel_blob_start
 	.section .note.GNU-stack, "", @progbits
