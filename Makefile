@@ -24,6 +24,7 @@ help:
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
 	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B; times go to $(BUILD)/bench.json, too"
+	@echo "make torture MINUTES=N      kill all of criu at random moments of dumps, and judge what is left; SEED=N repeats a run"
 	@echo "make plots                  draw the figures of Documentation/figures; RESULTS=$(BUILD)/bench.json: those times only"
 	@echo "make fuzz SECONDS=N         run each fuzz target for N seconds ($(SECONDS))"
 	@echo "make asan                   run unit tests built with AddressSanitizer and UBSan"
@@ -66,6 +67,11 @@ bench:
 	@cmake --build $(BUILD) -j$(JOBS)
 	@test/bench/bench --build $(BUILD) --b $(CRIU_B) --results $(BUILD)/bench.json $(BENCH)
 
+torture:
+	@cmake -S . -B $(BUILD) -G Ninja -DCRIU_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) -j$(JOBS)
+	@scripts/torture --build $(BUILD) --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
 plots:
 	@scripts/figures $(if $(RESULTS),--results $(RESULTS))
 
@@ -93,4 +99,4 @@ man: all
 clean:
 	@rm -rf $(BUILD) $(BUILD)-sanitized $(BUILD)-tidy
 
-.PHONY: all help demo check check-gpu check-vm install uninstall deb bench plots fuzz asan tidy format format-check layers man clean
+.PHONY: all help demo check check-gpu check-vm install uninstall deb bench torture plots fuzz asan tidy format format-check layers man clean

@@ -311,18 +311,23 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
     if (!syscallInstruction_)
         syscallInstruction_ = findSyscallInstruction(thread.tid());
     try {
+        const bool ownRestorer = syscallInstruction_ && syscallInstruction_->restorer != 0;
         {
             constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
             RemoteSyscalls remote(thread_, syscallInstruction_);
             code_ = remote.mmap(0, codeSize_, PROT_READ | PROT_EXEC, flags);
-            if (dataSize_ != 0)
+            if (dataSize_ != 0 && ownRestorer)
                 data_ = remote.mmapScratch(dataSize_);
             remote.restore();
         }
         memory_.write(code_, blob_.bytes);
-        blobsInstruction_ = syscallInstruction_;
-        if (!syscallInstruction_ || syscallInstruction_->restorer == 0)
-            blobsInstruction_ = syscallInstructionIn(blob, code_);
+        blobsInstruction_ = ownRestorer ? syscallInstruction_ : syscallInstructionIn(blob, code_);
+        if (dataSize_ != 0 && !ownRestorer) {
+            // The process' own code is used for as few calls as possible, because its tracer must not die in these.
+            RemoteSyscalls remote(thread_, blobsInstruction_);
+            data_ = remote.mmapScratch(dataSize_);
+            remote.restore();
+        }
     } catch (const Error& error) {
         const std::string what = join("put a blob into process ", thread_.tid(), ": ", error.message());
         const int code = error.code();
@@ -376,7 +381,6 @@ void Injection::unmap() {
     if (code_ == 0 && data_ == 0)
         return;
     if (code_ != 0 && data_ != 0 && blobsInstruction_ && (!syscallInstruction_ || syscallInstruction_->restorer == 0)) {
-        // The process' own code is used for as few calls as possible, because its tracer must not die in these.
         RemoteSyscalls remote(thread_, blobsInstruction_);
         remote.munmap(std::exchange(data_, 0), dataSize_);
     }

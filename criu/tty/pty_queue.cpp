@@ -19,7 +19,8 @@ constexpr std::size_t kLimit = std::size_t{1} << 20;  // more than any queue hol
 constexpr std::uint8_t kEndOfFile = 0x04;             // while criu writes bytes
 constexpr std::uint8_t kQuote = 0x16;
 
-/// Sets O_NONBLOCK for a scope. Frozen tasks may share the open file description, so the destructor restores the flag.
+/// Sets O_NONBLOCK for one call. Frozen tasks may share the open file description, so the destructor restores the flag.
+/// The scope is short, because nothing restores the flag when criu is killed.
 class NonblockingScope {
 public:
     explicit NonblockingScope(int fd) : fd_(fd), flags_(sys(::fcntl(fd, F_GETFL), "read the flags of a terminal")) {
@@ -73,12 +74,18 @@ bool endsLine(std::uint8_t byte, const kernel::LineSettings& settings) {
 /// Reads once into `queued` and returns the size; nothing if the queue is empty.
 std::optional<std::size_t> readSome(int fd, Queued& queued) {
     std::array<std::byte, kLineLimit> block;
-    const ssize_t got = ::read(fd, block.data(), block.size());
+    ssize_t got = 0;
+    int code = 0;
+    {
+        const NonblockingScope guard(fd);
+        got = ::read(fd, block.data(), block.size());
+        code = errno;
+    }
     if (got < 0) {
         // The kernel returns EIO if the queue is empty and the other side is closed.
-        if (errno == EAGAIN || errno == EIO)
+        if (code == EAGAIN || code == EIO)
             return std::nullopt;
-        failErrno("read what waits in a terminal");
+        failWith(code, "read what waits in a terminal");
     }
     const auto size = static_cast<std::size_t>(got);
     queued.bytes.insert(queued.bytes.end(), block.begin(), block.begin() + got);
@@ -146,13 +153,19 @@ void pauseBriefly() {
 std::size_t writeAll(int fd, std::span<const std::byte> bytes) {
     constexpr int kTries = 200;
     for (int tries = 0; !bytes.empty() && tries < kTries;) {
-        const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+        ssize_t written = 0;
+        int code = 0;
+        {
+            const NonblockingScope guard(fd);
+            written = ::write(fd, bytes.data(), bytes.size());
+            code = errno;
+        }
         if (written > 0) {
             bytes = bytes.subspan(static_cast<std::size_t>(written));
             continue;
         }
-        if (written < 0 && errno != EAGAIN)
-            failErrno("put back what waited in a terminal");
+        if (written < 0 && code != EAGAIN)
+            failWith(code, "put back what waited in a terminal");
         ++tries;  // a kernel thread passes bytes on to the other side
         pauseBriefly();
     }
@@ -184,7 +197,6 @@ std::size_t putQuietly(int master, int slave, const Queued& output, const Queued
     std::size_t left = writeAll(slave, output.bytes);
     if (input.empty())
         return left;
-    const NonblockingScope guard(master);
     const std::size_t rest = writeAll(master, asTyped(input, settings));
     left += rest;
     if (rest == 0 && !awaitArrival(slave, input, settings))
@@ -232,7 +244,6 @@ void takeInput(int slave, Queued& into) {
 }
 
 void takeOutput(int master, Queued& into) {
-    const NonblockingScope guard(master);
     while (readSome(master, into).value_or(0) != 0) {
     }
 }

@@ -345,8 +345,7 @@ void TtyDump::putBack(Taken& taken, Log& log) noexcept {
         return;
     try {
         const UniqueFd slave = openPrivateSlave(taken.master);
-        if (const std::size_t lost =
-                putQueues(taken.master, slave.get(), taken.output, taken.input, taken.settings);
+        if (const std::size_t lost = putQueues(taken.master, slave.get(), taken.output, taken.input, taken.settings);
             lost != 0)
             log.warn("{}: {} bytes that waited in it were lost", taken.who, lost);
     } catch (const std::exception& error) {

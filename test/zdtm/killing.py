@@ -133,10 +133,14 @@ def kill_all(subject, images, moment, options):
 
 
 def is_ending(subject):
-    """Returns true if the root task has ended or has a pending SIGKILL."""
+    """Returns true if the root task has ended, is in its exit, or has a pending SIGKILL."""
     subject.init.reap()
     status = processes.status(subject.root)
-    if status is None or status["State"].startswith(("Z", "X")):
+    fields = processes.text(f"/proc/{subject.root}/stat")
+    if status is None or not fields or status["State"].startswith(("Z", "X")):
+        return True
+    exiting, killed = 0x4, 0x400  # PF_EXITING and PF_SIGNALED of linux/sched.h
+    if int(fields.rsplit(")", 1)[1].split()[6]) & (exiting | killed):
         return True
     pending = int(status["SigPnd"], 16) | int(status["ShdPnd"], 16)
     return bool(pending & 1 << (signal.SIGKILL - 1))

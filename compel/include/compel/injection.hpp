@@ -92,8 +92,8 @@ private:
     bool ended_ = false;
 };
 
-/// Returns the system call instruction and the restorer inside the blob at `code` (blob_start.S). This saves a search of
-/// the process' memory. Throws Error if the blob contains none.
+/// Returns the system call instruction and the restorer inside the blob at `code` (blob_start.S). This saves a search
+/// of the process' memory. Throws Error if the blob contains none.
 SyscallInstruction syscallInstructionIn(const Blob& blob, RemoteAddress code);
 
 /// A blob and memory for its data that are in a process already, in this order. The tracer owns the whole range.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: modes once,five
+// zdtm: not-in all-killed
 #include <algorithm>
 #include <vector>
 

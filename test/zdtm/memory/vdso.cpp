@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: not-in all-killed
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/time.h>

@@ -3,6 +3,7 @@
 // zdtm: dump-options --link-remap
 // zdtm: restore-options --root /
 // zdtm: ignore fd 4
+// zdtm: not-in all-killed
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>

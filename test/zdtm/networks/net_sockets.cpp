@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also all-killed
 #include "inet_sockets.hpp"
 #include "network.hpp"
 #include "zdtm.hpp"

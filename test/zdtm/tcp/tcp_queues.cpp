@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also all-killed
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: also all-killed
 // zdtm: fails-with-4.2 its connections have segments that the window has no room for
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established
