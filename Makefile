@@ -24,7 +24,7 @@ help:
 	@echo "make uninstall              remove what was installed from $(BUILD)/"
 	@echo "make deb                    build Debian packages into $(BUILD)/deb (scripts/packages-deb)"
 	@echo "make bench CRIU_B=PATH      time this criu beside another one, A B A B; times go to $(BUILD)/bench.json, too"
-	@echo "make torture MINUTES=N      kill all of criu at random moments of dumps, and judge what is left; SEED=N repeats a run"
+	@echo "make torture MINUTES=N      kill all of criu at random moments of dumps, and check the trees; SEED=N repeats a run"
 	@echo "make plots                  draw the figures of Documentation/figures; RESULTS=$(BUILD)/bench.json: those times only"
 	@echo "make fuzz SECONDS=N         run each fuzz target for N seconds ($(SECONDS))"
 	@echo "make asan                   run unit tests built with AddressSanitizer and UBSan"

@@ -43,10 +43,6 @@ void openLog(const model::Client& client, const std::string& name, Log& log);
 /// It has no capability that the client lacks, and its bounding set allows none beyond the client's bounding set.
 void requireClientCredentials(const model::Client& client, const task::Credentials& credentials);
 
-/// Checks one running process immediately before criu seizes it for the client. The process may be a new child, or have
-/// got the pid of an ended process since requireClientsProcesses().
-void requireClientsProcess(const model::Client& client, HostPid pid);
-
 /// Checks running processes before criu freezes them for the client. The first process is the root of the tree.
 void requireClientsProcesses(const model::Client& client, std::span<const HostPid> processes);
 

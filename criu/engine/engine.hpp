@@ -47,6 +47,10 @@ struct Run {
 /// criu looks up, creates and removes names with the client's path rights. New files belong to the client.
 [[nodiscard]] ImageDir takeImages(Run& run);
 
+/// Checks one running process immediately before criu seizes it for the client. The process may be a new child, or have
+/// got the pid of an ended process since requireClientsProcesses().
+void requireClientsProcess(const model::Client& client, HostPid pid);
+
 /// Dumps the tree options.tree. Returns the exit status: 0, or that of a post-dump script that refused the tree kill.
 /// Throws Error if the dump failed; all tasks then run as before.
 int dump(Run& run);

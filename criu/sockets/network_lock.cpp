@@ -9,6 +9,7 @@
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/net/iptables.hpp"
+#include "criu/kernel/net/nftables.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/sockets/iptables_rule.hpp"
 #include "criu/sockets/namespace_lock.hpp"
@@ -75,6 +76,9 @@ Method networkLockMethod(std::uint32_t number) {
 Method defaultNetworkLock() {
     return Iptables(Iptables::Family::V4).available() ? Method::Iptables : Method::Nftables;
 }
+
+NetworkLock::NetworkLock(Method method, std::string runId, Log& log)
+    : method_(method), runId_(std::move(runId)), log_(log) {}
 
 NetworkLock::~NetworkLock() {
     release();

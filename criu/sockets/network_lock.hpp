@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "criu/kernel/net/iptables.hpp"
-#include "criu/kernel/net/nftables.hpp"
 #include "criu/model/options.hpp"
 #include "criu/sockets/inet_endpoint.hpp"
 
 namespace criu {
 class Log;
+}
+
+namespace criu::kernel {
+class Nftables;
 }
 
 /// Network lock: packet filter rules that drop packets of exactly these connections, from the dump until the restore.
@@ -36,8 +39,7 @@ model::NetworkLock defaultNetworkLock();
 class NetworkLock {
 public:
     /// `runId`: of the dump; part of names.
-    NetworkLock(model::NetworkLock method, std::string runId, Log& log)
-        : method_(method), runId_(std::move(runId)), log_(log) {}
+    NetworkLock(model::NetworkLock method, std::string runId, Log& log);
     /// Removes the rules that this object has added, unless leaveInPlace() was called.
     ~NetworkLock();
     NetworkLock(const NetworkLock&) = delete;

@@ -60,7 +60,8 @@ private:
         Queued output;
     };
 
-    /// Writes what was taken from one terminal back into it, unless that was done before. Failures are only logged.
+    /// Writes the bytes that were read from one terminal into it again, unless that was done before. Only logs
+    /// failures.
     static void putBack(Taken& taken, Log& log) noexcept;
     Terminal& find(Terminal seen);
     static void look(Terminal& terminal, const files::OpenFd& file, const model::IdMap& ids, Arena& arena);

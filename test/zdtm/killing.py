@@ -40,7 +40,7 @@ def all_killed(subject, task):
             raise Failed(f"{when}: the dump has succeeded, and the root task lives")
         subject.require_running(when)
         subject.require_unchanged(when, leftovers=True)
-    # Some programs check what only a dump and a restore change.
+    # Some programs check changes that only a dump and a restore make.
     subject.dump(subject.ours, "last")
     subject.require_success(subject.try_restore(subject.ours, subject.images("last")))
     subject.require_unchanged("after the last restore", leftovers=True)

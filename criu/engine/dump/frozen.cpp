@@ -11,7 +11,6 @@
 #include "criu/cgroup/cgroup_dump.hpp"
 #include "criu/cgroup/properties.hpp"
 #include "criu/device/dump_devices.hpp"
-#include "criu/engine/client_rules.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/memory/memory_tracking.hpp"
 #include "criu/engine/engine.hpp"

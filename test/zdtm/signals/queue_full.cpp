@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// zdtm: also all-killed
 // zdtm: fails-with-4.2 it loses signals without siginfo
 #include <pthread.h>
 #include <sys/resource.h>
