@@ -176,10 +176,10 @@ std::string describe(const MissingFile& file) {
     return fmt::format("{} ({})", file.path, file.use);
 }
 
-void PlannedRestore::requireFiles() const {
-    if (surroundings.ownPaths && !surroundings.sameFiles)
+void requireFiles(const PlannedRestore& planned) {
+    if (planned.surroundings.ownPaths && !planned.surroundings.sameFiles)
         return;  // paths can only be checked when the tree's mounts exist
-    const std::vector<MissingFile> missing = findMissingFiles(*this, "");
+    const std::vector<MissingFile> missing = findMissingFiles(planned, "");
     if (missing.empty())
         return;
     // Limits the length of the message. The next attempt names the rest.

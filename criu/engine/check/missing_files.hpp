@@ -27,4 +27,8 @@ struct MissingFile {
 /// Returns "/usr/bin/x (the program of process 7)".
 [[nodiscard]] std::string describe(const MissingFile& file);
 
+/// Throws Error (ENOENT) with a list of all missing files that processes need. Checks only trees that see criu's paths.
+/// Call after RestoredFiles::noteLinks().
+void requireFiles(const PlannedRestore& planned);
+
 }  // namespace criu::engine

@@ -2,16 +2,9 @@
 #pragma once
 
 #include "criu/base/unique_fd.hpp"
-
-namespace criu {
-class ImageDir;
-class Log;
-class StopRequest;
-}  // namespace criu
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
-
-struct RestoreImages;
 
 /// Inputs of a shared-pages daemon.
 struct SharedPagesStart {

@@ -2,17 +2,10 @@
 #pragma once
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
 #include "criu/engine/lazy/lazy_link.hpp"
 
-namespace criu {
-class ImageDir;
-class Log;
-class StopRequest;
-}  // namespace criu
-
 namespace criu::engine {
-
-struct RestoreImages;
 
 /// Connection of a restore with --map-pages to the shared-pages daemon.
 struct SharedPagesLink {

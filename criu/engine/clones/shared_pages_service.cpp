@@ -74,7 +74,7 @@ private:
     /// A connected peer that hasn't passed peer authentication.
     struct UnauthenticatedPeer {
         UniqueFd socket;
-        std::unique_ptr<PeerAuthentication> introduction;
+        std::unique_ptr<PeerAuthentication> peerAuth;
     };
     struct Client {
         LazyLink link;
@@ -127,21 +127,21 @@ private:
             unauthenticated_.erase(unauthenticated_.begin());  // closing the only copy also removes it from the epoll
         const int fd = socket.get();
         try {
-            auto introduction = std::make_unique<PeerAuthentication>(fd);
+            auto peerAuth = std::make_unique<PeerAuthentication>(fd);
             watch(fd);
-            unauthenticated_.emplace(fd, UnauthenticatedPeer{std::move(socket), std::move(introduction)});
+            unauthenticated_.emplace(fd, UnauthenticatedPeer{std::move(socket), std::move(peerAuth)});
         } catch (const Error& error) {
             start_.log.warn("A restore isn't served: {}", error.what());
         }
     }
 
-    void authenticate(UnauthenticatedPeer& stranger) {
-        const int fd = stranger.socket.get();
+    void authenticate(UnauthenticatedPeer& peer) {
+        const int fd = peer.socket.get();
         try {
-            if (!stranger.introduction->take())
+            if (!peer.peerAuth->take())
                 return;
             unwatch(fd);
-            acceptClient(std::move(stranger.socket));
+            acceptClient(std::move(peer.socket));
         } catch (const Error& error) {
             start_.log.warn("A restore isn't served: {}", error.what());
         }
@@ -153,8 +153,8 @@ private:
             fail("the process that watches over the clones has ended");
         if (fd == start_.listener.get())
             return accept();
-        if (const auto stranger = unauthenticated_.find(fd); stranger != unauthenticated_.end())
-            return authenticate(stranger->second);
+        if (const auto peer = unauthenticated_.find(fd); peer != unauthenticated_.end())
+            return authenticate(peer->second);
         if (const auto client = clients_.find(fd); client != clients_.end()) {
             bool stays = false;
             try {

@@ -7,10 +7,7 @@
 #include "criu/base/ids.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
-
-namespace criu {
-class StopRequest;
-}
+#include "criu/engine/fwd.hpp"
 
 /// Connection between `criu restore --lazy-pages` and `criu lazy-pages`, by a socket in their common work directory. It
 /// is a packet socket, so that the kernel refuses connections with CRIU 4.2. Its stream socket has the same name, but

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-namespace criu {
-class ImageDir;
-}
-
-namespace criu::memory {
-class PageConnection;
-class PageSupplier;
-}  // namespace criu::memory
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
-
-class FrozenTree;
 
 /// Answers requests for pages, in the protocol of CRIU 4.2, until the client needs no more. `reused`: the connection is
 /// used afterwards. Throws Error, also if the client closes the connection without a message.

@@ -5,16 +5,10 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 
-namespace criu {
-class Log;
-class StopRequest;
-}  // namespace criu
-
 namespace criu::engine {
-
-class LazyLink;
 
 /// A restored process.
 struct LazyProcess {

@@ -8,11 +8,8 @@
 #include <mutex>
 #include <optional>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/memory/lazy/lazy_pages.hpp"
-
-namespace criu::memory {
-class LazyMemory;
-}
 
 namespace criu::engine {
 

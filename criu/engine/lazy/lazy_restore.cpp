@@ -81,6 +81,24 @@ UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory
     return fd;
 }
 
+/// Requires minor mode before a shared-pages daemon is started, which would be useless without it.
+void requireUffdMinor(bool ownUsers) {
+    const int code = ownUsers ? EPERM : kernel::probeUffdMinor();
+    if (code == 0)
+        return;
+    Error error(code, "--map-pages: the kernel denies these processes a userfaultfd in minor mode");
+    error.addHint(ownUsers ? "they live in a user namespace of their own"
+                           : "it takes Linux 5.14 with CONFIG_HAVE_ARCH_USERFAULTFD_MINOR, and CAP_SYS_PTRACE");
+    throw error;
+}
+
+SharedPagesLink openSharedPages(const RestoreImages& images, const ImageDir& directory, bool ownUsers,
+                                StopRequest& stop, Log& log) {
+    requireAllPages(images);
+    requireUffdMinor(ownUsers);
+    return connectToSharedPages(images, directory, stop, log);
+}
+
 }  // namespace
 
 memory::LazyAreas lazyAreasOf(const model::Task& task) {
@@ -95,22 +113,13 @@ memory::LazyAreas cloneAreasOf(const model::Task& task, const memory::PageSource
     return {mappings, touchedBy(task)};
 }
 
-struct LazyRestore::State {
-    LazyLink link;
-    StopRequest& stop;
-    Log& log;
-    const RestoreImages& images;
-    bool possible = false;
-    UniqueFd file;  ///< shared-pages file; empty without --map-pages
-};
-
 LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log)
-    : state_(std::make_unique<State>(State{LazyLink::connect(), stop, log, images, false, {}})) {
+    : link_(LazyLink::connect()), stop_(stop), log_(log), images_(images) {
     int code = kernel::probeUffdMissing();
     if (code == 0 && ownUsers)
         code = EPERM;  // userfaultfd needs CAP_SYS_PTRACE in the initial user namespace
-    state_->possible = code == 0;
-    if (state_->possible)
+    possible_ = code == 0;
+    if (possible_)
         return;
     try {
         requireAllPages(images);
@@ -121,56 +130,48 @@ LazyRestore::LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest
     log.warn("Pages can't come later (userfaultfd: {}): all are restored at once", ::strerror(code));
 }
 
-/// Requires minor mode before a shared-pages daemon is started, which would be useless without it.
-static void requireUffdMinor(bool ownUsers) {
-    const int code = ownUsers ? EPERM : kernel::probeUffdMinor();
-    if (code == 0)
-        return;
-    Error error(code, "--map-pages: the kernel denies these processes a userfaultfd in minor mode");
-    error.addHint(ownUsers ? "they live in a user namespace of their own"
-                           : "it takes Linux 5.14 with CONFIG_HAVE_ARCH_USERFAULTFD_MINOR, and CAP_SYS_PTRACE");
-    throw error;
-}
-
-LazyRestore::LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop,
-                         Log& log) {
-    requireAllPages(images);
-    requireUffdMinor(ownUsers);
-    SharedPagesLink clones = connectToSharedPages(images, directory, stop, log);
-    state_ = std::make_unique<State>(State{std::move(clones.link), stop, log, images, true, std::move(clones.file)});
+LazyRestore::LazyRestore(const RestoreImages& images, SharedPagesLink clones, StopRequest& stop, Log& log)
+    : link_(std::move(clones.link)),
+      stop_(stop),
+      log_(log),
+      images_(images),
+      possible_(true),
+      file_(std::move(clones.file)) {
     log.warn("Memory is mapped from the shared-pages daemon, which has to live as long as the restored processes do");
 }
 
-LazyRestore::~LazyRestore() = default;
+LazyRestore::LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop,
+                         Log& log)
+    : LazyRestore(images, openSharedPages(images, directory, ownUsers, stop, log), stop, log) {}
 
 std::size_t LazyRestore::descriptors() const noexcept {
-    return state_->file ? 1 : 0;
+    return file_ ? 1 : 0;
 }
 
 void LazyRestore::share(kernel::FdStore& store) {
-    if (state_->file)
-        state_->file = store.inherit(kernel::FdKey::SharedMemory, std::move(state_->file));
+    if (file_)
+        file_ = store.inherit(kernel::FdKey::SharedMemory, std::move(file_));
 }
 
 std::optional<memory::CloneFile> LazyRestore::fileOf(const model::Task& task) const {
-    if (!state_->file)
+    if (!file_)
         return std::nullopt;
-    const auto& tasks = state_->images.tree.tasks;
+    const auto& tasks = images_.tree.tasks;
     const auto at = std::find_if(tasks.begin(), tasks.end(), [&](const auto& other) { return other.get() == &task; });
-    return memory::CloneFile{state_->file.get(), static_cast<std::size_t>(at - tasks.begin()), areasOf(task)};
+    return memory::CloneFile{file_.get(), static_cast<std::size_t>(at - tasks.begin()), areasOf(task)};
 }
 
 memory::LazyAreas LazyRestore::areasOf(const model::Task& task) const {
-    if (!state_->possible || hasIoUring(task))
+    if (!possible_ || hasIoUring(task))
         return {};
-    return state_->file ? cloneAreasOf(task, *state_->images.pages.at(task.pid)) : lazyAreasOf(task);
+    return file_ ? cloneAreasOf(task, *images_.pages.at(task.pid)) : lazyAreasOf(task);
 }
 
 void LazyRestore::handOver(compel::FrozenProcess& process, const compel::InjectedMemory& area,
                            const model::Task& task) {
     const memory::LazyAreas areas = areasOf(task);
-    const memory::PageSource& pages = *state_->images.pages.at(task.pid);
-    const bool clones = static_cast<bool>(state_->file);
+    const memory::PageSource& pages = *images_.pages.at(task.pid);
+    const bool clones = static_cast<bool>(file_);
     std::vector<Range> late;
     for (const Range& mapping : areas.mappings()) {
         bool any = clones;  // pages of the file must never be visible without a fault
@@ -185,7 +186,7 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
         // Reported nevertheless: the process is killed together with processes whose pages can't be supplied.
         message.kind = LazyMessage::Kind::Whole;
         if (!clones)
-            state_->link.send(message, kernel::PidFd(process.pid()).fd());
+            link_.send(message, kernel::PidFd(process.pid()).fd());
         return;
     }
     const UniqueFd fd = makeInside(process, area);
@@ -196,23 +197,23 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     for (const Range& mapping : late)
         if (const int code = registerFor(fd.get(), mapping.start, mapping.size()); code != 0)
             failWith(code, "register the memory at {:#x} for pages that come later", mapping.start);
-    state_->link.send(message, fd.get());
+    link_.send(message, fd.get());
     message.kind = LazyMessage::Kind::Process;
-    state_->link.send(message, kernel::PidFd(process.pid()).fd());
-    state_->log.debug("Pages of process {} come later in {} mappings", task.pid, late.size());
+    link_.send(message, kernel::PidFd(process.pid()).fd());
+    log_.debug("Pages of process {} come later in {} mappings", task.pid, late.size());
 }
 
 void LazyRestore::begin() {
-    state_->link.send({LazyMessage::Kind::Begin});
+    link_.send({LazyMessage::Kind::Begin});
     UniqueFd none;
-    const auto answer = state_->link.receive(none, state_->stop);
+    const auto answer = link_.receive(none, stop_);
     if (!answer || answer->kind != LazyMessage::Kind::Ready)
         fail("the daemon that supplies pages has ended: its log says why");
 }
 
 void LazyRestore::done() {
     const ErrorContext context([] { return "tell the daemon that supplies pages that the processes run"; });
-    state_->link.send({LazyMessage::Kind::Done});
+    link_.send({LazyMessage::Kind::Done});
 }
 
 void requireAllPages(const RestoreImages& images) {

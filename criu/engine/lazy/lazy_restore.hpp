@@ -2,41 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 
-#include "criu/base/ids.hpp"
-
-namespace compel {
-class FrozenProcess;
-struct InjectedMemory;
-}  // namespace compel
-
-namespace criu {
-class ImageDir;
-class Log;
-class StopRequest;
-}  // namespace criu
-
-namespace criu::kernel {
-class FdStore;
-}
-
-namespace criu::memory {
-class LazyAreas;
-class PageSource;
-struct CloneFile;
-}  // namespace criu::memory
-
-namespace criu::model {
-struct Options;
-struct ProcessTree;
-struct Task;
-}  // namespace criu::model
+#include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
+#include "criu/engine/lazy/lazy_link.hpp"
 
 namespace criu::engine {
-
-struct RestoreImages;
 
 /// Returns the areas of a process that may be lazy: all memory except eager memory and the command line, which ps(1)
 /// reads. Uses only the images, so that restore and daemon agree. Throws Error.
@@ -58,7 +30,6 @@ public:
     /// Connects to the shared-pages daemon of these images, or starts it (--map-pages). Throws Error, also if the
     /// kernel denies the processes a userfaultfd in minor mode.
     LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop, Log& log);
-    ~LazyRestore();
     LazyRestore(const LazyRestore&) = delete;
     LazyRestore& operator=(const LazyRestore&) = delete;
 
@@ -82,8 +53,14 @@ public:
     void done();
 
 private:
-    struct State;
-    std::unique_ptr<State> state_;
+    LazyRestore(const RestoreImages& images, SharedPagesLink clones, StopRequest& stop, Log& log);
+
+    LazyLink link_;
+    StopRequest& stop_;
+    Log& log_;
+    const RestoreImages& images_;
+    bool possible_ = false;
+    UniqueFd file_;  ///< shared-pages file; empty without --map-pages
 };
 
 /// Throws Error if any process lacks pages that only --lazy-pages can supply.

@@ -7,16 +7,10 @@
 #include <unordered_map>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
 #include "criu/engine/lazy/lazy_queue.hpp"
 
-namespace criu {
-class Log;
-class StopRequest;
-}  // namespace criu
-
 namespace criu::engine {
-
-class LazyLink;
 
 /// Supplies processes with lazy pages: one thread reads userfaultfd events, several threads read content and put it in
 /// place.

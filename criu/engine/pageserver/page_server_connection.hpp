@@ -6,23 +6,11 @@
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
 #include "criu/memory/pages/page_connection.hpp"
-
-namespace criu {
-class Log;
-class StopRequest;
-}  // namespace criu
 
 namespace criu::memory {
 class TlsCredentials;
-}
-
-namespace criu::crypto {
-class SecretBytes;
-}
-
-namespace criu::model {
-struct Options;
 }
 
 /// Both ends of a connection to a page server, by the options.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-namespace criu::engine {
+#include "criu/engine/fwd.hpp"
 
-struct Run;
+namespace criu::engine {
 
 /// Reports that clients can connect: notifies listeners of stages, and writes one zero byte to --status-fd and closes
 /// it. Throws Error.

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,7 +20,6 @@
 #include "criu/kernel/mm/maps.hpp"
 #include "criu/kernel/mm/pagemap.hpp"
 #include "criu/memory/mappings/ignored_mapped_files.hpp"
-#include "criu/memory/pages/page_dump.hpp"
 #include "criu/memory/pages/parent_pages.hpp"
 #include "criu/memory/pages/write_tracking.hpp"
 #include "criu/memory/shmem/segments_dump.hpp"
@@ -56,33 +54,7 @@ bool hasManyUntrackedPages(const kernel::ProcPid& process, std::span<const kerne
 
 }  // namespace
 
-class PreDumpMemory::Work {
-public:
-    explicit Work(FrozenPhase& frozen);
-    void write();
-
-private:
-    /// Data of one process that is needed after it is resumed.
-    struct Item {
-        HostPid pid;
-        TreePid imageId;
-        UniqueFd memory;
-        memory::WriteTracking* writes = nullptr;
-        memory::FoundPages pages;
-    };
-
-    void look(FrozenTask& task, const memory::VmaDumpRules& rules);
-    [[nodiscard]] bool lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item);
-    void lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item);
-    void findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item);
-    void copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer);
-    void writeInventory() const;
-
-    FrozenPhase& frozen_;
-    std::deque<Item> items_;
-};
-
-PreDumpMemory::Work::Work(FrozenPhase& frozen) : frozen_(frozen) {
+PreDumpMemory::PreDumpMemory(FrozenPhase& frozen) : frozen_(frozen) {
     frozen_.log().stage("memory");
     memory::VmaDumpRules rules = memory::SegmentsDump().rules();
     rules.allowUprobes = true;
@@ -97,7 +69,7 @@ PreDumpMemory::Work::Work(FrozenPhase& frozen) : frozen_(frozen) {
     }
 }
 
-void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
+void PreDumpMemory::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
     Item& item = items_.emplace_back();
     item.pid = task.pid();
     item.imageId = task.treePid();
@@ -109,7 +81,7 @@ void PreDumpMemory::Work::look(FrozenTask& task, const memory::VmaDumpRules& rul
 /// Skips smaps for mappings that the parent dump tracked. Reading smaps takes most of the time that the process is
 /// frozen, because the kernel counts all pages. Few pages of new mappings are left to later dumps. Returns false if
 /// smaps must be read, for instance because only smaps shows pages shared by several processes.
-bool PreDumpMemory::Work::lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
+bool PreDumpMemory::lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
     if (!frozen_.tracking().parentIsKnown() || frozen_.tree().tasks().size() > 1)
         return false;
     const std::vector<kernel::Vma> vmas = kernel::readMaps(task.dir);
@@ -126,7 +98,7 @@ bool PreDumpMemory::Work::lookAgain(FrozenTask& task, const memory::VmaDumpRules
     return true;
 }
 
-void PreDumpMemory::Work::lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
+void PreDumpMemory::lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
     std::vector<kernel::Vma> vmas = [&] {
         const TracedWork reading(frozen_.log(), "read mappings");
         return kernel::readSmaps(task.dir);
@@ -141,7 +113,7 @@ void PreDumpMemory::Work::lookAtAll(FrozenTask& task, const memory::VmaDumpRules
     }
 }
 
-void PreDumpMemory::Work::findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item) {
+void PreDumpMemory::findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item) {
     memory::PageDumpTask search{item.pid, item.imageId, task.dir};
     std::optional<memory::ParentPages> parent;
     if (item.writes != nullptr && frozen_.tracking().parentIsKnown())
@@ -154,7 +126,7 @@ void PreDumpMemory::Work::findPages(FrozenTask& task, const memory::DumpedMemory
     item.pages = memory::findPages(search, mappings);
 }
 
-void PreDumpMemory::Work::copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer) {
+void PreDumpMemory::copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer) {
     const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
     DumpStatistics& statistics = frozen_.statistics();
     const auto sink = sinks.open(memory::MemoryObject::process(item.imageId), 0);
@@ -172,7 +144,7 @@ void PreDumpMemory::Work::copy(const Item& item, memory::PageSinks& sinks, memor
     statistics.pagesWritten += sink->contentSize() / kImagePageSize;
 }
 
-void PreDumpMemory::Work::write() {
+void PreDumpMemory::write() {
     frozen_.log().stage("copy");
     const Stopwatch watch(frozen_.statistics().memoryWrite);
     memory::Drainer::Options how;
@@ -195,7 +167,7 @@ void PreDumpMemory::Work::write() {
     frozen_.commitTracking();
 }
 
-void PreDumpMemory::Work::writeInventory() const {
+void PreDumpMemory::writeInventory() const {
     InventoryEntry entry = INVENTORY_ENTRY__INIT;
     PluginsEntry plugins = PLUGINS_ENTRY__INIT;
     std::string id = frozen_.tracking().nextId();
@@ -208,14 +180,6 @@ void PreDumpMemory::Work::writeInventory() const {
     if (!id.empty())
         entry.tracking_id = id.data();
     completeImages(frozen_.images(), entry, [this] { frozen_.stop().throwIfRequested(); });
-}
-
-PreDumpMemory::PreDumpMemory(FrozenPhase& frozen) : work_(std::make_unique<Work>(frozen)) {}
-
-PreDumpMemory::~PreDumpMemory() = default;
-
-void PreDumpMemory::write() {
-    work_->write();
 }
 
 }  // namespace criu::engine

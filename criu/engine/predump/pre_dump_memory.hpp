@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include <memory>
+#include <deque>
+
+#include "criu/base/ids.hpp"
+#include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
+#include "criu/memory/pages/page_dump.hpp"
 
 namespace criu::engine {
-
-class FrozenPhase;
 
 /// Private memory of a tree for a pre-dump. It is examined, and tracking begins, while the tree is frozen. It is copied
 /// after the tree is resumed. The next dump contains pages again that were written during the copy. Shared memory isn't
@@ -14,7 +17,6 @@ class PreDumpMemory {
 public:
     /// Examines all processes. Throws Error.
     explicit PreDumpMemory(FrozenPhase& frozen);
-    ~PreDumpMemory();
     PreDumpMemory(const PreDumpMemory&) = delete;
     PreDumpMemory& operator=(const PreDumpMemory&) = delete;
 
@@ -22,9 +24,24 @@ public:
     void write();
 
 private:
-    class Work;
+    /// Data of one process that is needed after it is resumed.
+    struct Item {
+        HostPid pid;
+        TreePid imageId;
+        UniqueFd memory;
+        memory::WriteTracking* writes = nullptr;
+        memory::FoundPages pages;
+    };
 
-    std::unique_ptr<Work> work_;
+    void look(FrozenTask& task, const memory::VmaDumpRules& rules);
+    [[nodiscard]] bool lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item);
+    void lookAtAll(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item);
+    void findPages(FrozenTask& task, const memory::DumpedMemory& mappings, Item& item);
+    void copy(const Item& item, memory::PageSinks& sinks, memory::Drainer& drainer);
+    void writeInventory() const;
+
+    FrozenPhase& frozen_;
+    std::deque<Item> items_;
 };
 
 }  // namespace criu::engine

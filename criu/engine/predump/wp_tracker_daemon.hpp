@@ -11,19 +11,9 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
-
-namespace criu {
-class Log;
-}
-
-namespace criu::crypto {
-class SecretBytes;
-}
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
-
-struct GuardedRoot;
-struct ImageKeys;
 
 /// Random name of a memory state: the one from which on writes are tracked, and which the images of one dump have.
 using TrackingId = std::array<std::byte, 16>;

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore/born.hpp"
 
+#include <sys/wait.h>
+
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
-#include "criu/device/restore_devices.hpp"
-#include "criu/engine/engine.hpp"
-#include "criu/engine/restore/alive_check.hpp"
-#include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/prepared.hpp"
 #include "criu/engine/restore/task/restore_task.hpp"
 #include "criu/kernel/proc/procdir.hpp"
+#include "criu/kernel/proc/stat.hpp"
 #include "criu/memory/mappings/own_mappings.hpp"
 #include "criu/memory/pages/read_watch.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
 
 namespace criu::engine {
 namespace {
@@ -30,39 +31,71 @@ TreePidNs pidNsKindOf(const namespaces::RestoreNsContext& surroundings) {
 }
 
 FirstProcesses makeRoot(PreparedRestore& prepared) {
-    prepared.planned.log().stage("processes");
-    prepared.planned.devices.watch(prepared.control.watchReading(prepared.planned.log(), "load device memory"));
+    PlannedRestore& planned = prepared.planned;
+    planned.log().stage("processes");
+    planned.devices.watch(prepared.control.watchReading(planned.log(), "load device memory"));
     constexpr std::size_t kMany = 64;  // with fewer processes, makeHeapHuge() costs more time than it saves in fork()
-    if (prepared.planned.tree().tasks.size() >= kMany)
+    if (planned.tree().tasks.size() >= kMany)
         memory::makeHeapHuge();
-    std::function<HostPid()> create = [&] {
-        return createRoot(prepared.run, prepared.planned.options().restoreSibling);
-    };
-    for (const auto& kind : prepared.planned.namespaces)
+    std::function<HostPid()> create = [&] { return createRoot(prepared.run, planned.options().restoreSibling); };
+    for (const auto& kind : planned.namespaces)
         create = [&kind, inner = std::move(create)] { return kind->createFirstProcess(inner); };
     const HostPid root = create();
-    const HostPid init = prepared.planned.surroundings.init;
+    const HostPid init = planned.surroundings.init;
     return {root, init ? init : root};
+}
+
+/// Throws Error if a created process that must be alive has died during its restore. Refreshes `pids`.
+void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
+    // Taken first: a process created later may be missing in the map
+    const std::vector<TreePid> created = control.created();
+    pids.refresh();
+    kernel::ProcBuffer buffer;
+    const kernel::ProcDir proc;
+    for (const auto& task : tree.tasks) {
+        if (!task->alive() || std::find(created.begin(), created.end(), task->pid) == created.end())
+            continue;
+        try {
+            std::optional<HostPid> pid = pids.tryOutside(task->pid);
+            if (!pid) {
+                pids.refreshByAll();
+                pid = pids.tryOutside(task->pid);
+            }
+            if (!pid)
+                fail("process {} ended while it was restored", task->pid);
+            const kernel::TaskStat stat = kernel::readStat(proc.open(pid->value), buffer);
+            if (stat.state != kernel::TaskState::Zombie && stat.state != kernel::TaskState::Dead)
+                continue;
+            // The exit code is a wait(2) status, so it can name the signal that killed the process.
+            if (WIFSIGNALED(stat.exitCode))
+                fail("process {} was killed by signal {} ({}) while it was restored", task->pid,
+                     WTERMSIG(stat.exitCode), ::strsignal(WTERMSIG(stat.exitCode)));
+        } catch (const Error& error) {
+            if (error.code() != ENOENT && error.code() != ESRCH)
+                throw;
+        }
+        fail("process {} ended while it was restored", task->pid);
+    }
 }
 
 }  // namespace
 
 BornRestore::BornRestore(PreparedRestore& preparation)
-    : prepared(preparation),
-      processes(prepared.control, pidNsKindOf(prepared.planned.surroundings), prepared.planned.log(),
+    : planned(preparation.planned),
+      prepared(preparation),
+      processes(prepared.control, pidNsKindOf(planned.surroundings), planned.log(),
                 [this] { return makeRoot(prepared); }),
-      pids(prepared.planned.surroundings.ownPids ? PidMap(processes.init()) : PidMap()) {
-    prepared.planned.run.listeners.setRoot(processes.root());
+      pids(planned.surroundings.ownPids ? PidMap(processes.init()) : PidMap()) {
+    planned.run.listeners.setRoot(processes.root());
     fillNamespaces();
     prepared.control.openGate();
-    deviceWork_ = prepared.planned.devices.startWork();
+    deviceWork_ = planned.devices.startWork();
 }
 
 BornRestore::~BornRestore() = default;
 
 void BornRestore::await(const std::function<RestoreControl::Outcome(unsigned milliseconds)>& wait) {
     constexpr unsigned kLookEvery = 200;  // in milliseconds; how often checkAlive() runs
-    const PlannedRestore& planned = prepared.planned;
     for (;;) {
         switch (wait(kLookEvery)) {
             case RestoreControl::Outcome::Reached:
@@ -79,7 +112,6 @@ void BornRestore::await(const std::function<RestoreControl::Outcome(unsigned mil
 }
 
 void BornRestore::fillNamespaces() {
-    PlannedRestore& planned = prepared.planned;
     planned.log().stage("namespaces");
     const kernel::ProcPid first = kernel::ProcDir().open(processes.root().value);
     for (const auto& kind : planned.namespaces)
@@ -93,7 +125,7 @@ void BornRestore::fillNamespaces() {
     planned.run.listeners.require(Stage::PostSetupNamespaces);
     for (const auto& kind : planned.namespaces)
         kind->close();
-    planned.surroundings.inNetwork([&planned] { planned.files.begin(); });
+    planned.surroundings.inNetwork([this] { planned.files.begin(); });
 }
 
 }  // namespace criu::engine

@@ -5,17 +5,10 @@
 #include <functional>
 #include <memory>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/engine/restore/birth/restored_pids.hpp"
 #include "criu/engine/restore/restore_control.hpp"
 #include "criu/model/pid_map.hpp"
-
-namespace criu::device {
-class DeviceWork;
-}
-
-namespace criu::engine {
-class PreparedRestore;
-}
 
 namespace criu::engine {
 
@@ -29,6 +22,7 @@ public:
     BornRestore(const BornRestore&) = delete;
     BornRestore& operator=(const BornRestore&) = delete;
 
+    PlannedRestore& planned;
     PreparedRestore& prepared;
     const std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     RestoredPids processes;

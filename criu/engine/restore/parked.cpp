@@ -3,31 +3,26 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/engine/engine.hpp"
 #include "criu/engine/progress.hpp"
 #include "criu/engine/restore/born.hpp"
-#include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/prepared.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/memory/pages/read_watch.hpp"
-#include "criu/memory/shmem/segments.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
 #include "criu/tty/outside_terminals.hpp"
 
 namespace criu::engine {
 namespace {
 
 void awaitParked(BornRestore& born) {
-    const auto alive = static_cast<std::uint32_t>(born.prepared.planned.countAlive());
+    const auto alive = static_cast<std::uint32_t>(born.planned.countAlive());
     born.await([&](unsigned milliseconds) { return born.prepared.control.await(alive, milliseconds); });
 }
 
 /// Waits for the processes, and completes the resources that they share. Returns the time since the birth of the root.
 std::chrono::microseconds complete(BornRestore& born) {
-    PlannedRestore& planned = born.prepared.planned;
+    PlannedRestore& planned = born.planned;
     awaitParked(born);
     born.pids.refresh();
     const kernel::ProcPid first = kernel::ProcDir().open(born.processes.root().value);
@@ -41,12 +36,12 @@ std::chrono::microseconds complete(BornRestore& born) {
 }
 
 ResumedTree seize(const BornRestore& born) {
-    born.prepared.planned.log().stage("registers");
+    born.planned.log().stage("registers");
     return ResumedTree(born.prepared.run, born.pids);
 }
 
 std::unique_ptr<Progress> beginWaiting(const BornRestore& born) {
-    born.prepared.planned.log().stage("wait for processes");
+    born.planned.log().stage("wait for processes");
     return showProgress(born);
 }
 
@@ -54,18 +49,18 @@ std::unique_ptr<Progress> beginWaiting(const BornRestore& born) {
 
 std::unique_ptr<Progress> showProgress(const BornRestore& born) {
     const ControlPage& page = born.prepared.control.page();
-    auto progress =
-        std::make_unique<Progress>("Restoring", page.filledBytes, Progress::terminal(born.prepared.planned.options()),
-                                   page.wantedBytes, born.since);
+    auto progress = std::make_unique<Progress>(
+        "Restoring", page.filledBytes, Progress::terminal(born.planned.options()), page.wantedBytes, born.since);
     progress->startThread();
     return progress;
 }
 
 ParkedRestore::ParkedRestore(BornRestore& birth)
-    : born(birth),
+    : planned(birth.planned),
+      prepared(birth.prepared),
+      born(birth),
       progress_(beginWaiting(birth)),
-      sharedBytes(birth.prepared.planned.segments.fill(
-          birth.prepared.planned.checkStop, birth.prepared.control.watchReading(birth.prepared.planned.log()))),
+      sharedBytes(planned.segments.fill(planned.checkStop, prepared.control.watchReading(planned.log()))),
       forking(complete(birth)),
       tree(seize(birth)) {
     progress_.reset();

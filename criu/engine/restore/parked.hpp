@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/engine/restore/resumed_tree.hpp"
 
 namespace criu::engine {
-class BornRestore;
-class Progress;
 
 /// Shows progress of filled memory and device contents, until the returned object is destroyed.
 [[nodiscard]] std::unique_ptr<Progress> showProgress(const BornRestore& born);
@@ -24,6 +23,8 @@ public:
     ParkedRestore(const ParkedRestore&) = delete;
     ParkedRestore& operator=(const ParkedRestore&) = delete;
 
+    PlannedRestore& planned;
+    PreparedRestore& prepared;
     BornRestore& born;
 
 private:

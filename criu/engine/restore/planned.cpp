@@ -2,80 +2,32 @@
 #include "criu/engine/restore/planned.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <map>
 
-#include "criu/base/error.hpp"
-#include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
-#include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/device/restore_devices.hpp"
-#include "criu/engine/engine.hpp"
-#include "criu/engine/images/image_transfer.hpp"
+#include "criu/cgroup/set_of.hpp"
 #include "criu/engine/images/validate_images.hpp"
 #include "criu/engine/restore/birth/planned_namespaces.hpp"
-#include "criu/engine/restore/files/restored_files.hpp"
-#include "criu/engine/restore/restore_images.hpp"
-#include "criu/image/image_dir.hpp"
-#include "criu/kernel/fd_store.hpp"
-#include "criu/memory/pages/page_files.hpp"
-#include "criu/memory/shmem/segments.hpp"
-#include "criu/model/birth_plan.hpp"
 #include "criu/model/options.hpp"
-#include "criu/namespaces/joined.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
-#include "criu/sockets/network_lock.hpp"
 #include "images/fdinfo.hpp"
 #include "images/inventory.hpp"
 
 namespace criu::engine {
 
-/// Members in the order of their construction.
-struct PlannedRestore::Impl {
-    explicit Impl(Run& run)
-        : incoming(openIncoming(run)),
-          pages(images, run.options.checksum.value_or(true)),
-          content(readValidatedImages(images, pages, run)),
-          births(planBirths(content, run.options, run.log)),
-          devices(run.devices, **content.inventory, content.tree, run.options, run.log, images, pages, run.stop, store),
-          networkLock(lockMethod(content, run.options), networkLockName(content), run.log),
-          files(run.options, run.log, images, content, births, segments, networkLock, devices),
-          joined(run.options),
-          cgroups(run.options, run.log, images, (*content.inventory)->root_cg_set) {}
-
-    IncomingImages incoming;
-    ImageDir& images = incoming.images;
-    memory::FilePageSources pages;
-    RestoreImages content;
-    model::BirthPlan births;
-    memory::Segments segments;
-    kernel::FdStore store;
-    device::RestoreDevices devices;
-    sockets::NetworkLock networkLock;
-    RestoredFiles files;
-    namespaces::JoinedNamespaces joined;
-    namespaces::RestoreNsContext surroundings;
-    cgroup::CgroupRestore cgroups;
-    namespaces::NamespaceRestores namespaces;
-};
-
 PlannedRestore::PlannedRestore(Run& command)
     : run(command),
       checkStop([this] { run.stop.throwIfRequested(); }),
-      impl_(std::make_unique<Impl>(command)),
-      images(impl_->images),
-      pages(impl_->pages),
-      content(impl_->content),
-      births(impl_->births),
-      segments(impl_->segments),
-      store(impl_->store),
-      devices(impl_->devices),
-      networkLock(impl_->networkLock),
-      files(impl_->files),
-      joined(impl_->joined),
-      surroundings(impl_->surroundings),
-      cgroups(impl_->cgroups),
-      namespaces(impl_->namespaces) {
-    if (freesWhatIsRead(run.options))
+      incoming_(openIncoming(run)),
+      images(incoming_.images),
+      pages(images, options().checksum.value_or(true)),
+      content(readValidatedImages(images, pages, run)),
+      births(planBirths(content, options(), log())),
+      devices(run.devices, **content.inventory, tree(), options(), log(), images, pages, run.stop, store),
+      networkLock(lockMethod(content, options()), networkLockName(content), log()),
+      files({options(), log(), images, content, births, segments, networkLock, devices}),
+      joined(options()),
+      cgroups(options(), log(), images, (*content.inventory)->root_cg_set) {
+    if (freesWhatIsRead(options()))
         segments.freeWhatIsRead();
     namespaces = planNamespaces(*this);
     files.make();
@@ -87,27 +39,31 @@ PlannedRestore::PlannedRestore(Run& command)
     requireGroups();
 }
 
-PlannedRestore::~PlannedRestore() = default;
+std::uint32_t PlannedRestore::cgroupSetOf(TreePid pid) const {
+    const auto found = tree().byPid.find(pid);
+    return found != tree().byPid.end() && found->second->alive() ? cgroup::setOf(found->second->core()) : 0;
+}
+
+void PlannedRestore::requireGroups() {
+    for (const auto& task : tree().tasks)
+        for (const model::Thread& thread : task->threads)
+            cgroups.require(cgroup::setOf(**thread.core));
+    std::map<std::uint32_t, std::size_t> counts;
+    for (const model::Birth& birth : births.all()) {
+        // Helpers and zombies stay in the groups of their creators.
+        const model::Birth* owner = &birth;
+        while (cgroupSetOf(owner->pid) == 0 && owner->creator)
+            owner = &births.of(owner->creator);
+        const auto task = tree().byPid.find(birth.pid);
+        const bool alive = task != tree().byPid.end() && task->second->alive();
+        counts[cgroupSetOf(owner->pid)] += alive ? task->second->threads.size() : 1;
+    }
+    cgroups.requireRoomForTasks(counts);
+}
 
 void PlannedRestore::moveImages(const std::function<UniqueFd(UniqueFd)>& mover) {
-    impl_->incoming.move(mover);
-    run.listeners.setImagesDir(impl_->incoming.placeFd());
-}
-
-void PlannedRestore::dismissStreamer() noexcept {
-    impl_->incoming.dismiss();
-}
-
-const model::ProcessTree& PlannedRestore::tree() const noexcept {
-    return content.tree;
-}
-
-const model::Options& PlannedRestore::options() const noexcept {
-    return run.options;
-}
-
-Log& PlannedRestore::log() const noexcept {
-    return run.log;
+    incoming_.move(mover);
+    run.listeners.setImagesDir(incoming_.placeFd());
 }
 
 std::size_t PlannedRestore::countAlive() const {

@@ -3,55 +3,24 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <memory>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/namespaces/namespace_restores.hpp"
-
-namespace criu {
-class ImageDir;
-class Log;
-}  // namespace criu
-
-namespace criu::cgroup {
-class CgroupRestore;
-}
-
-namespace criu::device {
-class RestoreDevices;
-}
-
-namespace criu::engine {
-class LazyRestore;
-struct RestoreImages;
-class RestoredFiles;
-struct Run;
-}  // namespace criu::engine
-
-namespace criu::kernel {
-class FdStore;
-}
-
-namespace criu::memory {
-class PageSources;
-class Segments;
-}  // namespace criu::memory
-
-namespace criu::model {
-class BirthPlan;
-struct Options;
-struct ProcessTree;
-}  // namespace criu::model
-
-namespace criu::namespaces {
-class JoinedNamespaces;
-struct RestoreNsContext;
-}  // namespace criu::namespaces
-
-namespace criu::sockets {
-class NetworkLock;
-}
+#include "criu/cgroup/cgroup_restore.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/engine/engine.hpp"
+#include "criu/engine/fwd.hpp"
+#include "criu/engine/images/image_transfer.hpp"
+#include "criu/engine/restore/files/restored_files.hpp"
+#include "criu/engine/restore/restore_images.hpp"
+#include "criu/kernel/fd_store.hpp"
+#include "criu/memory/pages/page_files.hpp"
+#include "criu/memory/shmem/segments.hpp"
+#include "criu/model/birth_plan.hpp"
+#include "criu/namespaces/joined.hpp"
+#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 
@@ -63,31 +32,20 @@ namespace criu::engine {
 class PlannedRestore {
 public:
     explicit PlannedRestore(Run& command);
-    ~PlannedRestore();
     PlannedRestore(const PlannedRestore&) = delete;
     PlannedRestore& operator=(const PlannedRestore&) = delete;
 
-    [[nodiscard]] const model::ProcessTree& tree() const noexcept;
-    [[nodiscard]] const model::Options& options() const noexcept;
-    [[nodiscard]] Log& log() const noexcept;
+    [[nodiscard]] const model::ProcessTree& tree() const noexcept { return content.tree; }
+    [[nodiscard]] const model::Options& options() const noexcept { return run.options; }
+    [[nodiscard]] Log& log() const noexcept { return run.log; }
     /// Moves the descriptors of the images to numbers that no restored process uses, and tells listeners.
     void moveImages(const std::function<UniqueFd(UniqueFd)>& mover);
     /// Ends the use of images. With --stream, the image streamer may exit then.
-    void dismissStreamer() noexcept;
-    /// Connects to the lazy-pages daemon (--lazy-pages), or to the shared-pages daemon (--map-pages). Returns null
-    /// without either option. Throws Error, also if neither option is given and the images lack pages. Defined in
-    /// lazy_start.cpp.
-    [[nodiscard]] std::shared_ptr<LazyRestore> startLazyRestore();
-    /// Throws Error (ENOENT) with a list of all missing files that processes need. Checks only trees that see criu's
-    /// paths. Call after RestoredFiles::noteLinks(). Defined in missing_files.cpp.
-    void requireFiles() const;
-    /// Requires that the cgroups of all threads exist or can be created. Throws Error. Defined in group_visit.cpp.
-    void requireGroups();
-    /// Lets device subsystems examine what processes will find in their cgroups, which must exist. Throws Error.
-    /// Defined in group_visit.cpp.
-    void visitGroups();
+    void dismissStreamer() noexcept { incoming_.dismiss(); }
     /// Counts the processes that run after the restore.
     [[nodiscard]] std::size_t countAlive() const;
+    /// Returns the number of the process' cgroup set in the images; 0 for helpers and zombies.
+    [[nodiscard]] std::uint32_t cgroupSetOf(TreePid pid) const;
 
     const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
     Run& run;
@@ -95,24 +53,26 @@ public:
     const std::function<void()> checkStop;
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    /// Throws Error if the images lack a cgroup set of a thread, or if a control group may not have so many tasks.
+    void requireGroups();
+
+    IncomingImages incoming_;
 
 public:
     ImageDir& images;
-    const memory::PageSources& pages;
-    RestoreImages& content;
-    model::BirthPlan& births;
-    memory::Segments& segments;
-    kernel::FdStore& store;
-    device::RestoreDevices& devices;
+    const memory::FilePageSources pages;
+    RestoreImages content;
+    model::BirthPlan births;
+    memory::Segments segments;
+    kernel::FdStore store;
+    device::RestoreDevices devices;
     /// Lock of the root's network namespace, or of single connections.
-    sockets::NetworkLock& networkLock;
-    RestoredFiles& files;
-    namespaces::JoinedNamespaces& joined;
-    namespaces::RestoreNsContext& surroundings;
-    cgroup::CgroupRestore& cgroups;
-    namespaces::NamespaceRestores& namespaces;
+    sockets::NetworkLock networkLock;
+    RestoredFiles files;
+    namespaces::JoinedNamespaces joined;
+    namespaces::RestoreNsContext surroundings;
+    cgroup::CgroupRestore cgroups;
+    namespaces::NamespaceRestores namespaces;
 };
 
 }  // namespace criu::engine

@@ -1,28 +1,102 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/engine/restore/prepared.hpp"
 
-#include <algorithm>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/engine/engine.hpp"
+#include "criu/base/mapping.hpp"
+#include "criu/base/ready_wait.hpp"
+#include "criu/base/stop_request.hpp"
+#include "criu/engine/check/missing_files.hpp"
+#include "criu/engine/lazy/lazy_restore.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
-#include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/files/service_range.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/image/image_dir.hpp"
-#include "criu/kernel/fd_store.hpp"
-#include "criu/memory/shmem/segments.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/shmem/sysv_shm.hpp"
-#include "criu/model/birth_plan.hpp"
 #include "criu/model/options.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
+#include "criu/model/process_tree.hpp"
+#include "images/inventory.hpp"
 
 namespace criu::engine {
+namespace {
+
+constexpr std::size_t kText = 4096;  // maximum length of the child's error message
+
+/// Returns the wait status. Kills the child if the user stops criu, and throws Error.
+int awaitEnd(pid_t child, StopRequest& stop) {
+    int status = 0;
+    try {
+        const kernel::PidFd process(child);
+        (void)waitReady(process.fd(), POLLIN, stop, std::nullopt);
+    } catch (const Error&) {
+        ::kill(child, SIGKILL);
+        (void)::waitpid(child, &status, __WALL);
+        throw;
+    }
+    sys(::waitpid(child, &status, __WALL), "wait for process {}", child);
+    return status;
+}
+
+/// Runs `body` in a child that is in the cgroups of the process `pid`. Throws Error with the child's error text, or if
+/// the child was killed.
+void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<void()>& body) {
+    const std::uint32_t from = (*planned.content.inventory)->root_cg_set;
+    const std::uint32_t set = planned.cgroupSetOf(pid);
+    const Mapping said = Mapping::anonymous(kText, MAP_SHARED);
+    const pid_t parent = ::getpid();
+    const pid_t child = sys(::fork(), "create a process to enter control groups");
+    if (child == 0) {
+        int code = 1;
+        try {
+            const NoOuterContexts noContexts;  // the parent adds its own contexts
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (::getppid() == parent) {
+                if (set != 0)
+                    planned.cgroups.enter(set, from);
+                body();
+                code = 0;
+            }
+        } catch (const std::exception& error) {
+            std::strncpy(said.as<char>(), error.what(), kText - 1);
+        }
+        ::_exit(code);
+    }
+    const int status = awaitEnd(child, planned.run.stop);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    if (*said.as<char>() == '\0')
+        fail("a process that was to enter the control groups of process {} has ended", pid);
+    fail("in the control groups of process {}: {}", pid, said.as<char>());
+}
+
+/// Connects to the lazy-pages daemon (--lazy-pages), or to the shared-pages daemon (--map-pages). Returns null without
+/// either option. Throws Error, also if neither option is given and the images lack pages.
+std::shared_ptr<LazyRestore> startLazyRestore(const PlannedRestore& plan) {
+    const bool ownUsers = plan.surroundings.ids.isOwnNamespace();
+    if (plan.options().lazyPages)
+        return std::make_shared<LazyRestore>(plan.content, ownUsers, plan.run.stop, plan.log());
+    if (plan.options().mapPages)
+        return std::make_shared<LazyRestore>(plan.content, plan.images, ownUsers, plan.run.stop, plan.log());
+    requireAllPages(plan.content);
+    return nullptr;
+}
+
+}  // namespace
 
 PreparedRestore::PreparedRestore(PlannedRestore& plan)
     : planned(plan),
-      lazy(plan.startLazyRestore()),
+      lazy(startLazyRestore(plan)),
       limits(plan.tree(), plan.surroundings.ids.isOwnNamespace()),
       service(reserveServiceFds(plan, lazy.get(), limits)),
       control(static_cast<std::uint32_t>(plan.births.all().size())),
@@ -55,13 +129,13 @@ void PreparedRestore::makeShared() {
     kernel::FdStore& store = planned.store;
     const namespaces::RestoreNsContext& surroundings = planned.surroundings;
     planned.files.noteLinks();
-    planned.requireFiles();
+    requireFiles(planned);
     for (const auto& kind : planned.namespaces)
         kind->prepare(store, [this](std::string_view name) {
-            planned.files.noteUsedName(name);
-            return planned.files.inherited(name);
+            planned.files.inheritedFds().noteUsedName(name);
+            return planned.files.inheritedFds().find(name);
         });
-    planned.files.warnOfUnknownNames();
+    planned.files.inheritedFds().warnOfUnknownNames(planned.content, planned.log());
     if (surroundings.usernsd != nullptr) {
         planned.images.setUsernsd(*surroundings.usernsd);
         planned.files.setUsernsd(*surroundings.usernsd);
@@ -74,7 +148,10 @@ void PreparedRestore::makeShared() {
     planned.cgroups.create(store);
     if (surroundings.ids.isOwnNamespace())
         planned.cgroups.openCgroupProcs(store);
-    planned.visitGroups();
+    // The cgroups of all processes exist, so device subsystems can examine what processes will find there.
+    planned.devices.visitGroups(
+        {[this](TreePid pid) { return planned.cgroupSetOf(pid); },
+         [this](TreePid pid, const std::function<void()>& work) { runInGroupsOf(planned, pid, work); }});
 }
 
 PreparedRestore::~PreparedRestore() = default;

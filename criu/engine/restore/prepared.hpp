@@ -3,18 +3,10 @@
 
 #include <memory>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/engine/restore/restore_control.hpp"
 #include "criu/engine/restore/restore_run.hpp"
 #include "criu/engine/restore/scoped_rlimits.hpp"
-
-namespace criu::engine {
-class LazyRestore;
-class PlannedRestore;
-}  // namespace criu::engine
-
-namespace criu::memory {
-class SysvShmRestore;
-}
 
 namespace criu::engine {
 

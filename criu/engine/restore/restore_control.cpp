@@ -29,7 +29,7 @@ void sleepFor(std::uint32_t& word, std::uint32_t seen, const timespec* limit) no
     ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, limit);
 }
 
-void signalMaster(ControlPage& page) noexcept {
+void signalCoordinator(ControlPage& page) noexcept {
     __atomic_fetch_add(&page.events, 1U, __ATOMIC_ACQ_REL);
     wake(page.events);
 }
@@ -46,7 +46,7 @@ RestoreControl::RestoreControl(std::uint32_t participants)
         failErrno("map shared memory for the restore");
     mapping_ = Mapping(at, size);
     new (at) ControlPage();
-    master_.reset(static_cast<int>(
+    coordinator_.reset(static_cast<int>(
         sys(::syscall(SYS_pidfd_open, static_cast<long>(::getpid()), 0L), "open a pidfd of criu itself")));
 }
 
@@ -62,11 +62,11 @@ memory::ReadWatch RestoreControl::watchReading(const Log& log, std::string_view 
 
 void RestoreControl::inherit(kernel::FdStore& store) {
     fd_ = store.inherit(kernel::FdKey::Control, std::move(fd_));
-    master_ = store.inherit(kernel::FdKey::Control, std::move(master_));
+    coordinator_ = store.inherit(kernel::FdKey::Control, std::move(coordinator_));
 }
 
-bool RestoreControl::masterLives() const noexcept {
-    pollfd event{master_.get(), POLLIN, 0};
+bool RestoreControl::coordinatorLives() const noexcept {
+    pollfd event{coordinator_.get(), POLLIN, 0};
     return ::poll(&event, 1, 0) == 0;
 }
 
@@ -74,13 +74,13 @@ bool RestoreControl::masterLives() const noexcept {
 void RestoreControl::sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept {
     const timespec look{1, 0};
     sleepFor(word, seen, &look);
-    if (!masterLives())
+    if (!coordinatorLives())
         ::_exit(1);
 }
 
 void RestoreControl::noteRootStarted() const noexcept {
     __atomic_store_n(&page().rootStarted, 1U, __ATOMIC_RELEASE);
-    signalMaster(page());
+    signalCoordinator(page());
 }
 
 void RestoreControl::awaitGate() const noexcept {
@@ -138,7 +138,7 @@ void RestoreControl::awaitCreated(TreePid pid) const noexcept {
     };
     while (!isNoted()) {
         ::usleep(kPause);
-        if (!masterLives())
+        if (!coordinatorLives())
             ::_exit(1);
     }
 }
@@ -181,7 +181,7 @@ void RestoreControl::reportFailure(TreePid self, std::string_view text, int code
         failure.text[length] = '\0';
         __atomic_store_n(&failure.complete, 1U, __ATOMIC_RELEASE);
     }
-    signalMaster(page());
+    signalCoordinator(page());
 }
 
 RestoreControl::Outcome RestoreControl::await(std::uint32_t parked, unsigned milliseconds) const noexcept {

@@ -12,16 +12,9 @@
 #include "criu/base/ids.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
 #include "criu/kernel/fd_store.hpp"
 #include "criu/pie/program.hpp"
-
-namespace criu {
-class Log;
-}
-
-namespace criu::memory {
-struct ReadWatch;
-}
 
 namespace criu::engine {
 
@@ -78,7 +71,7 @@ public:
     void inherit(kernel::FdStore& store);
 
     /// True if the coordinator, without which no process may continue, is alive.
-    [[nodiscard]] bool masterLives() const noexcept;
+    [[nodiscard]] bool coordinatorLives() const noexcept;
 
     /// Reports that the root has reached the gate, where it waits for its namespaces. The coordinator opens the gate
     /// when they are filled.
@@ -137,7 +130,7 @@ private:
 
     std::uint32_t participants_;  ///< all processes, with helpers and zombies
     UniqueFd fd_;
-    UniqueFd master_;  ///< pidfd, because a pid is meaningless in another pid namespace
+    UniqueFd coordinator_;  ///< pidfd, because a pid is meaningless in another pid namespace
     Mapping mapping_;
 };
 

@@ -8,32 +8,12 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
+#include "criu/engine/fwd.hpp"
 #include "criu/image/record.hpp"
 #include "criu/model/process_tree.hpp"
 #include "images/fdinfo.fwd.hpp"
 #include "images/inventory.fwd.hpp"
 #include "images/seccomp.fwd.hpp"
-
-namespace criu::memory {
-class PageSource;
-}
-
-namespace criu {
-class ImageDir;
-class Log;
-}  // namespace criu
-
-namespace criu::memory {
-class PageSources;
-}
-
-namespace criu::task {
-struct SeccompPlan;
-}
-
-namespace criu::model {
-struct Options;
-}
 
 namespace criu::engine {
 

@@ -1,40 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
+#include "criu/engine/fwd.hpp"
 #include "criu/engine/restore/files/service_fds.hpp"
 #include "criu/namespaces/namespace_restores.hpp"
-
-namespace criu {
-class StopRequest;
-class ImageDir;
-class Log;
-}  // namespace criu
-
-namespace criu::cgroup {
-class CgroupRestore;
-}
-
-namespace criu::engine {
-class LazyRestore;
-class RestoreControl;
-struct RestoreImages;
-struct RestoreStart;
-class RestoredFiles;
-}  // namespace criu::engine
-
-namespace criu::memory {
-class RangeSet;
-class Segments;
-}  // namespace criu::memory
-
-namespace criu::model {
-class BirthPlan;
-struct Options;
-}  // namespace criu::model
-
-namespace criu::namespaces {
-struct RestoreNsContext;
-}
 
 namespace criu::engine {
 

@@ -15,17 +15,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
+#include <span>
 
 #include "criu/base/error.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
 #include "criu/cgroup/set_of.hpp"
 #include "criu/engine/lazy/lazy_restore.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
+#include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"
 #include "criu/engine/restore/task/drop_privileges.hpp"
-#include "criu/engine/restore/task/posix_locks.hpp"
 #include "criu/engine/restore/task/restorer_area.hpp"
 #include "criu/engine/restore/task/rights_check.hpp"
 #include "criu/kernel/proc/procdir.hpp"
@@ -69,6 +69,19 @@ compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
         fail("segments of {} bytes, not {}", bytes.size(), sizeof(segments));
     std::memcpy(&segments, bytes.data(), bytes.size());
     return segments;
+}
+
+/// Lets the process of `calls` take its locks (fcntl_locking(2)). Writes arguments to `room` in the process. Throws
+/// Error.
+void setPosixLocks(compel::RemoteSyscalls& calls, std::uint64_t room, const std::vector<const FileLockEntry*>& locks) {
+    const compel::RemoteMemory memory(calls.tracee().tid());
+    for (const FileLockEntry* const lock : locks) {
+        const struct flock range = files::asPosixLock(*lock);
+        memory.write(room, std::as_bytes(std::span(&range, 1)));
+        const std::int64_t result = calls.call(SYS_fcntl, lock->fd, F_SETLK, room);
+        if (compel::isSyscallError(result))
+            files::failLock(static_cast<int>(-result), *lock);
+    }
 }
 
 }  // namespace
@@ -133,7 +146,7 @@ void ResumedTree::seize(const RestoreRun& run, const PidMap& pids, const model::
 void ResumedTree::releaseFiles(const RestoreRun& run, compel::FrozenProcess& process, const Member& member) {
     const model::Task& task = *member.task;
     const bool closes = task.files->users.size() > 1 && task.files->users.front() == task.pid;
-    const std::vector<const FileLockEntry*> locks = posixLocksOf(run.files, task.pid);
+    const std::vector<const FileLockEntry*> locks = run.files.locks().ofProcess(task.pid);
     if (!closes && locks.empty())
         return;
     compel::RemoteSyscalls calls(process.leader(),

@@ -6,27 +6,9 @@
 #include <vector>
 
 #include "criu/base/ids.hpp"
-
-namespace compel {
-class FrozenProcess;
-struct FrozenThread;
-}  // namespace compel
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
-class PidMap;
-}
-
-namespace criu::model {
-struct Task;
-}
-
-namespace criu::cgroup {
-class CgroupRestore;
-}
-
-namespace criu::engine {
-struct RestoreRun;
-class RestorerAreas;
 
 /// A restored tree after all processes have parked. All threads are seized and the restorer's memory is unmapped.
 /// Credentials, registers, signal masks and POSIX locks are set as in the images.

@@ -4,34 +4,32 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <chrono>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/stop_request.hpp"
-#include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/device/restore_devices.hpp"
-#include "criu/engine/engine.hpp"
 #include "criu/engine/lazy/lazy_restore.hpp"
+#include "criu/engine/progress.hpp"
 #include "criu/engine/restore/born.hpp"
-#include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/parked.hpp"
 #include "criu/engine/restore/planned.hpp"
 #include "criu/engine/restore/prepared.hpp"
-#include "criu/engine/restore/resumed_devices.hpp"
-#include "criu/kernel/fd_store.hpp"
+#include "criu/engine/statistics.hpp"
+#include "criu/image/pagemap.hpp"
 #include "criu/kernel/pid_file.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/process_tree.hpp"
-#include "criu/namespaces/namespace_restore.hpp"
-#include "criu/sockets/network_lock.hpp"
 
 namespace criu::engine {
 namespace {
 
 std::vector<namespaces::ParkedProcess> processesOf(const BornRestore& born) {
     std::vector<namespaces::ParkedProcess> processes;
-    for (const auto& task : born.prepared.planned.tree().tasks)
+    for (const auto& task : born.planned.tree().tasks)
         if (task->alive())
             processes.push_back({*task, born.pids.outside(task->pid)});
     return processes;
@@ -47,9 +45,17 @@ void orWarn(Log& log, Step&& step) noexcept {
     }
 }
 
+/// Waits until the devices of all processes work again, which needs all device contents. Shows progress. Throws Error.
+void resumeDevices(ParkedRestore& parked) {
+    const std::unique_ptr<Progress> progress = showProgress(parked.born);
+    std::vector<device::ResumedProcess> resumed;
+    parked.tree.forEach([&](compel::FrozenProcess& process, TreePid pid) { resumed.push_back({&process, pid}); });
+    parked.planned.devices.resume(resumed);
+}
+
 /// Ends the isolation of namespaces, and removes the network lock.
 void openNetwork(BornRestore& born) {
-    PlannedRestore& planned = born.prepared.planned;
+    PlannedRestore& planned = born.planned;
     if (planned.surroundings.ownNetwork)
         orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::NetworkUnlock); });
     planned.surroundings.inNetwork([&] {
@@ -64,8 +70,8 @@ void openNetwork(BornRestore& born) {
 
 RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     BornRestore& born = parking.born;
-    PreparedRestore& prepared = born.prepared;
-    PlannedRestore& planned = prepared.planned;
+    PreparedRestore& prepared = parking.prepared;
+    PlannedRestore& planned = parking.planned;
 
     planned.run.listeners.require(Stage::PostRestore);
     planned.log().stage("devices");
@@ -104,8 +110,22 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PostResume); });
 }
 
+void RunningRestore::reportDone() const {
+    using std::chrono::steady_clock;
+    const PlannedRestore& planned = parked_.planned;
+    const ControlPage& page = parked_.prepared.control.page();
+    RestoreStatistics statistics;
+    statistics.forking = parked_.forking;
+    statistics.restore = std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - planned.started);
+    statistics.pagesRestored = page.restoredPages + parked_.sharedBytes / kImagePageSize;
+    statistics.pagesCompared = page.comparedPages;
+    statistics.pagesSkippedCow = page.sharedPages;
+    reportStatistics(statistics, planned.options(), planned.run.client, planned.log());
+    planned.log().info("Restore finished: {} processes run", planned.countAlive());
+}
+
 int RunningRestore::awaitRoot() const {
-    const PlannedRestore& planned = parked_.born.prepared.planned;
+    const PlannedRestore& planned = parked_.planned;
     // The init that criu creates for --new-pidns exits when the root does, with the same status.
     const pid_t root = parked_.born.processes.init().value;
     int status = 0;

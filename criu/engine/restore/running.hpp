@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-namespace criu::engine {
-class ParkedRestore;
-}
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
 

@@ -3,11 +3,8 @@
 
 #include <cstddef>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/kernel/proc/limits.hpp"
-
-namespace criu::model {
-struct ProcessTree;
-}
 
 namespace criu::engine {
 

@@ -11,14 +11,14 @@
 #include <iterator>
 
 #include "criu/base/error.hpp"
-#include "criu/engine/restore/files/retried_files.hpp"
+#include "criu/engine/restore/files/late_files.hpp"
 #include "criu/engine/restore/files/service_fds.hpp"
 #include "criu/kernel/pid_file.hpp"
 
 using namespace criu;
 using engine::FileHolder;
+using engine::LateFiles;
 using engine::PidFile;
-using engine::RetriedFiles;
 using engine::ServiceFds;
 
 namespace {
@@ -54,7 +54,7 @@ TEST_CASE("a full service range is an error, and takes no number behind it") {
 }
 
 TEST_CASE("a late file has no holder before its opener says so") {
-    RetriedFiles late;
+    LateFiles late;
     late.add(FileId(3));
     late.add(FileId(9));
     late.share();

@@ -12,11 +12,7 @@
 
 #include "criu/base/ids.hpp"
 #include "criu/base/mapping.hpp"
-
-namespace criu::model {
-class NestedPids;
-struct Task;
-}  // namespace criu::model
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
 

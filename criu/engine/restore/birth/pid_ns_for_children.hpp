@@ -2,14 +2,9 @@
 #pragma once
 
 #include "criu/base/unique_fd.hpp"
-
-namespace criu::model {
-struct NestedPidNs;
-}
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
-
-class RestoreControl;
 
 /// Scope in which children of this process are born into a nested pid namespace (setns(2), CLONE_NEWPID).
 class PidNsForChildren {

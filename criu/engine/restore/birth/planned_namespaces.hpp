@@ -3,12 +3,10 @@
 
 #include <string>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/namespaces/namespace_restores.hpp"
 
 namespace criu::engine {
-
-class PlannedRestore;
-struct RestoreImages;
 
 /// Returns the part of the network lock's table name that identifies the dump.
 [[nodiscard]] std::string networkLockName(const RestoreImages& content);

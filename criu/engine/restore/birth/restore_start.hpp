@@ -3,32 +3,13 @@
 
 #include <memory>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/kernel/proc/limits.hpp"
 #include "criu/task/attributes.hpp"
 #include "criu/task/credentials.hpp"
 #include "criu/task/scheduling.hpp"
 
-namespace criu::memory {
-class RangeSet;
-struct CompatVdso;
-struct VdsoLayout;
-}  // namespace criu::memory
-
-namespace criu::model {
-struct Options;
-}  // namespace criu::model
-
-namespace criu::namespaces {
-struct RestoreNsContext;
-}
-
-namespace criu::task {
-class LabelRestore;
-}
-
 namespace criu::engine {
-
-struct RestoreImages;
 
 /// State of a restored process at the start of its program.
 struct RestoreStart {

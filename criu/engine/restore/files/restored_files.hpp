@@ -2,64 +2,26 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
+#include "criu/engine/restore/files/inherited_fds.hpp"
+#include "criu/engine/restore/files/late_files.hpp"
+#include "criu/engine/restore/files/path_rights.hpp"
+#include "criu/files/file_kind.fwd.hpp"
+#include "criu/files/file_locks.hpp"
 #include "criu/files/file_restore.hpp"
+#include "criu/files/regular.hpp"
 #include "criu/files/restored_tree.hpp"
 #include "criu/files/tree_root.hpp"
-
-namespace criu::model {
-class IdMap;
-}
-
-namespace criu::device {
-class RestoreDevices;
-}
-
-namespace criu::engine {
-struct FileHolder;
-class RetriedFiles;
-class PathRights;
-class PidMap;
-struct RestoreImages;
-struct ServiceFds;
-}  // namespace criu::engine
-
-namespace criu::files {
-class LockRestore;
-class PathRemaps;
-}  // namespace criu::files
-
-namespace criu::kernel {
-class FdStore;
-class Usernsd;
-}  // namespace criu::kernel
-
-namespace criu::memory {
-class Segments;
-}
-
-namespace criu::model {
-class BirthPlan;
-struct FileFacts;
-class FilePlan;
-struct FileUser;
-}  // namespace criu::model
-
-namespace criu::sockets {
-class NetworkLock;
-}
-
-namespace criu::tty {
-class OutsideTerminals;
-}
+#include "criu/kernel/proc/pidfd.hpp"
+#include "criu/model/file_plan.hpp"
+#include "criu/tty/outside_terminals.hpp"
 
 namespace criu::engine {
 
@@ -77,10 +39,18 @@ struct CollectedFile {
 /// any process exists. Restored processes and the coordinator use this object to carry out the plan.
 class RestoredFiles final : public files::FileRestore, private files::RestoredTree {
 public:
-    /// Creates the fd kinds, which collect nothing yet. All arguments outlive this object.
-    RestoredFiles(const model::Options& options, Log& log, const ImageDir& images, RestoreImages& content,
-                  const model::BirthPlan& births, const memory::Segments& segments, sockets::NetworkLock& network,
-                  device::RestoreDevices& devices);
+    struct Inputs {
+        const model::Options& options;
+        Log& log;
+        const ImageDir& images;
+        RestoreImages& content;
+        const model::BirthPlan& births;
+        const memory::Segments& segments;
+        sockets::NetworkLock& network;
+        device::RestoreDevices& devices;
+    };
+    /// Creates the fd kinds, which collect nothing yet. All inputs outlive this object.
+    explicit RestoredFiles(const Inputs& inputs);
     ~RestoredFiles() override;
 
     /// Collects and plans all files. Throws Error if the images are inconsistent, or if no process can open a file.
@@ -90,23 +60,19 @@ public:
     /// a mount; 0 if none has it. Throws Error for a Unix group with names in several mount namespaces.
     void planNames(const std::function<std::uint32_t(int mount)>& spaceOf);
 
-    /// Chooses the numbers of service descriptors, above or between those of the tree. `more`: number of descriptors
-    /// that this object doesn't know. `allow` receives the limit of open files (RLIMIT_NOFILE) that a range above all
-    /// would need, and returns the actual limit.
-    [[nodiscard]] ServiceFds chooseServiceFds(std::size_t more, const std::function<int(std::size_t)>& allow) const;
+    [[nodiscard]] InheritedFds& inheritedFds() noexcept { return inherited_; }
+    [[nodiscard]] const InheritedFds& inheritedFds() const noexcept { return inherited_; }
+    [[nodiscard]] tty::OutsideTerminals& terminals() noexcept { return terminals_; }
+    [[nodiscard]] const files::PathRemaps& remaps() const noexcept { return remaps_; }
+    [[nodiscard]] const PathRights& rights() const noexcept { return rights_; }
+    [[nodiscard]] const LateFiles& late() const noexcept { return late_; }
+    [[nodiscard]] const files::LockRestore& locks() const noexcept { return locks_; }
+    [[nodiscard]] const device::RestoreDevices& devices() const noexcept { return in_.devices; }
+    [[nodiscard]] const RestoreImages& content() const noexcept { return in_.content; }
 
-    /// Copies the descriptors of --inherit-fd to the service range.
-    void takeInherited(kernel::FdStore& store);
-    [[nodiscard]] int inherited(std::string_view name) const;
-    /// Records that an object that isn't a file, such as a namespace, uses a name of --inherit-fd.
-    void noteUsedName(std::string_view name) { usedNames_.emplace(name); }
-    /// Warns about names of --inherit-fd that match nothing in the images. Objects that aren't files must have been
-    /// recorded by noteUsedName().
-    void warnOfUnknownNames() const;
-    [[nodiscard]] tty::OutsideTerminals& terminals() noexcept;
-
-    [[nodiscard]] const files::PathRemaps& remaps() const noexcept;
-    [[nodiscard]] const model::FilePlan& plan() const noexcept;
+    [[nodiscard]] const model::FilePlan& plan() const noexcept { return plan_; }
+    /// Returns the number of descriptions that no process has as a descriptor.
+    [[nodiscard]] std::size_t inFlight() const noexcept { return inFlight_; }
     /// Returns the file with this index in the plan.
     [[nodiscard]] const CollectedFile& at(std::size_t file) const { return collected_[file]; }
     [[nodiscard]] std::size_t count() const noexcept { return collected_.size(); }
@@ -117,8 +83,6 @@ public:
     /// Returns the first descriptor of an id. It is valid once the file is placed; for a late file, once its opener has
     /// opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
-    [[nodiscard]] const RetriedFiles& late() const noexcept;
-    [[nodiscard]] const files::LockRestore& locks() const noexcept;
 
     /// Sets the usernsd that helps restored processes in a private user namespace.
     void setUsernsd(const kernel::Usernsd& usernsd) noexcept { usernsd_ = &usernsd; }
@@ -130,20 +94,18 @@ public:
     /// Sets owner thread ids, and completes the fd kinds. Called when all processes are parked. `ids`: of the tree's
     /// user namespace.
     void finish(const PidMap& pids, const model::IdMap& ids);
-    /// True if the owner is a thread that isn't a leader (F_OWNER_TID). Such an owner is set by finish().
-    [[nodiscard]] bool isOwnedByTid(FileId id) const;
     /// See files::PathRemaps::noteLinks(), create(), setMounts() and removeLinks().
-    void noteLinks();
-    void createDeleted(const model::IdMap& ids, kernel::FdStore& store);
-    void setMounts(files::HiddenMounts hidden, files::MountLinker linker);
-    void removeLinks() const noexcept;
-
-    [[nodiscard]] const PathRights& rights() const noexcept;
+    void noteLinks() { remaps_.noteLinks(*this); }
+    void createDeleted(const model::IdMap& ids, kernel::FdStore& store) { remaps_.create(*this, ids, store); }
+    void setMounts(files::HiddenMounts hidden, files::MountLinker linker) {
+        remaps_.setMounts(std::move(hidden), std::move(linker));
+    }
+    void removeLinks() const noexcept { remaps_.removeLinks(in_.log); }
 
     // files::FileRestore
-    [[nodiscard]] const model::Options& options() const override { return options_; }
-    [[nodiscard]] Log& log() override { return log_; }
-    [[nodiscard]] const ImageDir& images() const override { return images_; }
+    [[nodiscard]] const model::Options& options() const override { return in_.options; }
+    [[nodiscard]] Log& log() override { return in_.log; }
+    [[nodiscard]] const ImageDir& images() const override { return in_.images; }
     [[nodiscard]] const FileEntry& entry(FileId id) const override;
     [[nodiscard]] std::vector<const FileEntry*> entries(FdTypes type) const override;
     [[nodiscard]] std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const override;
@@ -152,41 +114,42 @@ public:
     [[nodiscard]] std::vector<FileId> besides(FileId id) const override;
     [[nodiscard]] std::vector<TreePid> users(FileId id) const override;
     [[nodiscard]] bool isStandardStream(FileId id) const override;
-    [[nodiscard]] const device::RestoreDevices& devices() const noexcept { return devices_; }
 
 private:
     // files::RestoredTree
     [[nodiscard]] bool isHeld(FileId id) const override;
     UniqueFd fetch(FileId id) override;
 
-    // task/f_owner_tid.cpp
-    /// Throws Error for a description with an owner thread id that is only in flight. criu could not set its owner.
-    void requireReachableOwnerTids() const;
-    void setOwnerTids(const model::IdMap& ids);
-
-    [[nodiscard]] std::size_t serviceDescriptors(std::size_t more) const;
     [[nodiscard]] TreePid groupFor(TreePid image) const;
     void collectAll();
     void collect(FileId id);
     [[nodiscard]] std::vector<model::FileFacts> facts() const;
     [[nodiscard]] std::vector<model::FileUser> processes() const;
 
-    const model::Options& options_;
-    Log& log_;
-    const ImageDir& images_;
-    RestoreImages& content_;
-    const model::BirthPlan& births_;
-    device::RestoreDevices& devices_;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    /// Restore half of an fd kind, and the kind's type in images.
+    struct Kind {
+        FdTypes type = FD_TYPES__UND;
+        std::unique_ptr<files::FileKindRestore> half;
+    };
+
+    Inputs in_;
+    files::PathRemaps remaps_;
+    files::LockRestore locks_;
+    std::unique_ptr<sockets::ExternalSocketRestore> carriedSockets_;
+    tty::OutsideTerminals terminals_;
+    InheritedFds inherited_;
+    std::vector<Kind> kinds_;
     std::unordered_map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<CollectedFile> collected_;
     std::unordered_map<FileId, std::size_t> indices_;
     std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< indices into collected_
-    std::size_t inFlight_ = 0;  ///< number of descriptions that no process has as a descriptor
-    std::map<std::string, UniqueFd, std::less<>> inherited_;
-    std::set<std::string, std::less<>> usedNames_;
+    std::unordered_map<FileId, FileHolder> holders_;
+    std::size_t inFlight_ = 0;
+    model::FilePlan plan_;
+    LateFiles late_;
+    PathRights rights_;
     const PidMap* pids_ = nullptr;
+    std::optional<kernel::PidFd> fetchFrom_;  ///< process that fetch() used last, during finish()
     const kernel::Usernsd* usernsd_ = nullptr;
 };
 

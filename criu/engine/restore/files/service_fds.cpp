@@ -15,10 +15,6 @@
 namespace criu::engine {
 namespace {
 
-int roomOf(const ServiceFds& range) {
-    return range.last - range.first + 1;
-}
-
 /// The kernel doesn't allow a limit of open files above fs.nr_open (do_prlimit() in kernel/sys.c).
 int highestFileLimit() {
     rlimit limit{};
@@ -35,11 +31,11 @@ ServiceFds widestRange(const std::set<int>& used, int limit) {
     ServiceFds widest{0, -1};
     int next = 0;
     for (const int fd : used) {
-        if (const ServiceFds gap{next, std::min(fd, limit) - 1}; roomOf(gap) > roomOf(widest))
+        if (const ServiceFds gap{next, std::min(fd, limit) - 1}; gap.room() > widest.room())
             widest = gap;
         next = fd + 1;
     }
-    if (const ServiceFds rest{next, limit - 1}; roomOf(rest) >= roomOf(widest))
+    if (const ServiceFds rest{next, limit - 1}; rest.room() >= widest.room())
         widest = rest;
     return widest;
 }
@@ -47,7 +43,7 @@ ServiceFds widestRange(const std::set<int>& used, int limit) {
 void requireServiceRange(const std::set<int>& used) {
     const int limit = highestFileLimit();
     const int highest = used.empty() ? -1 : *used.rbegin();
-    if (highest < limit && roomOf(widestRange(used, limit)) >= kServiceRoom)
+    if (highest < limit && widestRange(used, limit).room() >= kServiceRoom)
         return;
     Error error(0, fmt::format("processes of the tree use descriptors up to {}, so a restore couldn't have {} in a row "
                                "for itself below {}",

@@ -20,6 +20,7 @@ struct ServiceFds {
     int first = 0;
     int last = 0;
 
+    [[nodiscard]] int room() const noexcept { return last - first + 1; }
     /// Moves a descriptor into the range (close-on-exec). Throws Error if the range is full.
     [[nodiscard]] UniqueFd moveIn(UniqueFd fd) const {
         if (fd.get() >= first && fd.get() <= last)

@@ -9,20 +9,21 @@
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
+#include "criu/device/restore_devices.hpp"
+#include "criu/engine/restore/files/f_owner_tid.hpp"
 #include "criu/engine/restore/files/restored_files.hpp"
-#include "criu/engine/restore/files/retried_files.hpp"
-#include "criu/engine/restore/files/service_fds.hpp"
-#include "criu/files/file_locks.hpp"
+#include "criu/engine/restore/restore_run.hpp"
 #include "criu/files/fown.hpp"
 #include "criu/files/memory_registrar.hpp"
 #include "criu/files/restored_file.hpp"
 #include "criu/files/session_terminal.hpp"
-#include "criu/kernel/proc/pidfd.hpp"
-#include "criu/model/file_plan.hpp"
+#include "criu/memory/shmem/segments.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/process_tree.hpp"
 #include "criu/namespaces/namespace_restore.hpp"
+#include "images/fdinfo.hpp"
 #include "images/fown.hpp"
+#include "images/regfile.hpp"
 
 namespace criu::engine {
 namespace {
@@ -45,6 +46,16 @@ private:
 
 }  // namespace
 
+TaskFiles::TaskFiles(const RestoreRun& run, const model::Task* task, TreePid pid, const model::NestedPidNs* space)
+    : all_(run.files),
+      service_(run.service),
+      segments_(run.segments),
+      surroundings_(run.surroundings),
+      task_(task),
+      pid_(pid),
+      space_(space),
+      log_(run.log) {}
+
 const model::Options& TaskFiles::options() const {
     return all_.options();
 }
@@ -66,7 +77,7 @@ bool TaskFiles::isHeld(FileId id) const {
 }
 
 int TaskFiles::inherited(std::string_view name) const {
-    return all_.inherited(name);
+    return all_.inheritedFds().find(name);
 }
 
 pid_t TaskFiles::numberOf(TreePid process) const {
@@ -267,7 +278,7 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
 std::optional<FownEntry> TaskFiles::ownerOf(FileId id) const {
     const auto file = all_.indexOf(id);
     const FownEntry* const owner = file ? all_.at(*file).file->owner(id) : nullptr;
-    if (owner == nullptr || all_.isOwnedByTid(id))
+    if (owner == nullptr || isOwnedByTid(all_, id))
         return std::nullopt;
     FownEntry here = *owner;
     here.pid = static_cast<std::uint32_t>(numberOf(TreePid(static_cast<pid_t>(owner->pid))));
@@ -312,12 +323,54 @@ void TaskFiles::completeFiles() {
         for (const FileId id : collected.ids)
             if (const FownEntry* const owner = file.owner(id); owner != nullptr)
                 if (const int fd = find(id); fd >= 0) {
-                    if (all_.isOwnedByTid(id))
+                    if (isOwnedByTid(all_, id))
                         files::restoreSignal(fd, *owner);
                     else
                         files::restoreOwner(fd, *ownerOf(id));
                 }
     }
+}
+
+std::vector<kernel::FileRights> TaskFiles::usersOf(FileId id) const {
+    return all_.rights().of({&id, 1});
+}
+
+UniqueFd TaskFiles::openPath(FileId regular, int flags, files::PathCheck check) {
+    const FileEntry& entry = all_.entry(regular);
+    if (entry.reg == nullptr)
+        fail("file {} isn't a path", regular);
+    const std::vector<kernel::FileRights> users =
+        opening_ != nullptr ? all_.rights().of(opening_->ids) : all_.rights().of(pid_);
+    return files::openRegular(*entry.reg, flags, all_.remaps(), {users, check, all_.options(), all_.usernsd()});
+}
+
+UniqueFd TaskFiles::openForMapping(const VmaEntry& vma, int flags) {
+    return openPath(FileId{static_cast<std::uint32_t>(vma.shmid)}, flags);
+}
+
+memory::MappedDeviceFile TaskFiles::device(const VmaEntry& vma) {
+    const FileEntry& entry = all_.entry(FileId{static_cast<std::uint32_t>(vma.shmid)});
+    if (entry.reg == nullptr || entry.reg->name == nullptr)
+        fail("file {} isn't a path", entry.id);
+    auto where = all_.devices().relocate({entry.reg->name, vma.start, vma.pgoff});
+    return {std::move(where.fd), where.offset, where.skipped, where.whole};
+}
+
+UniqueFd TaskFiles::placedSocket(const VmaEntry& vma) {
+    const ErrorContext context([&] { return fmt::format("memory at {:#x}", vma.start); });
+    return fetch(FileId{static_cast<std::uint32_t>(vma.shmid)});
+}
+
+int TaskFiles::placedRing(const VmaEntry& vma) {
+    const FileId id{static_cast<std::uint32_t>(vma.shmid)};
+    const int fd = descriptorOf(id);
+    if (fd < 0)
+        fail("memory at {:#x} is mapped from file {}, which the process doesn't have", vma.start, id);
+    return fd;
+}
+
+int TaskFiles::segment(const VmaEntry& vma) {
+    return segments_.descriptorFor(vma);
 }
 
 }  // namespace criu::engine

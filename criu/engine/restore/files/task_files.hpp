@@ -7,40 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/files/file_opener.hpp"
 #include "criu/files/placed_files.hpp"
 #include "criu/memory/mappings/mapped_files.hpp"
 #include "images/fown.fwd.hpp"
-
-namespace criu::pie {
-class RemoteData;
-class StepList;
-}  // namespace criu::pie
-
-namespace criu {
-class Log;
-}
-
-namespace criu::engine {
-struct CollectedFile;
-class RestoredFiles;
-struct ServiceFds;
-}  // namespace criu::engine
-
-namespace criu::memory {
-class Segments;
-}
-
-namespace criu::model {
-enum class FileStage : std::uint8_t;
-struct FdSlot;
-struct NestedPidNs;
-struct Task;
-}  // namespace criu::model
-
-namespace criu::namespaces {
-struct RestoreNsContext;
-}
 
 namespace criu::engine {
 
@@ -48,17 +19,7 @@ namespace criu::engine {
 class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
 public:
     /// `task`: null for helpers. `space`: nested pid namespace of the process; null if it is in the root's.
-    TaskFiles(const RestoredFiles& all, const ServiceFds& service, const memory::Segments& segments,
-              const namespaces::RestoreNsContext& surroundings, const model::Task* task, TreePid pid,
-              const model::NestedPidNs* space, Log& log)
-        : all_(all),
-          service_(service),
-          segments_(segments),
-          surroundings_(surroundings),
-          task_(task),
-          pid_(pid),
-          space_(space),
-          log_(log) {}
+    TaskFiles(const RestoreRun& run, const model::Task* task, TreePid pid, const model::NestedPidNs* space);
 
     /// Takes over the descriptors that the creator passed by fork.
     void inheritFrom(const TaskFiles& creator);

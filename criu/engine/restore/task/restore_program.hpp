@@ -2,36 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 
 #include "criu/base/ids.hpp"
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
+#include "criu/engine/restore/birth/early_thread.hpp"
 #include "criu/memory/pages/ranges.hpp"
 #include "criu/pie/program_builder.hpp"
 
-namespace criu::memory {
-class VdsoMove;
-}
-
 namespace criu::engine {
-class EarlyThread;
-struct RestoreRun;
-class TaskFiles;
-class ThreadDirectories;
-}  // namespace criu::engine
-
-namespace criu::memory {
-class AddressSpace;
-}
-
-namespace criu::model {
-struct Task;
-}  // namespace criu::model
-
-namespace criu::engine {
-
-using EarlyThreads = std::map<TreePid, std::unique_ptr<EarlyThread>>;
 
 /// Last program of criu in a restored process. It unmaps criu's memory, completes the task's memory, sets attributes
 /// that only the task can set, and creates its threads. Then it parks, still with all privileges of criu. The

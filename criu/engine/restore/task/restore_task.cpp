@@ -16,9 +16,8 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/engine/restore/birth/birth_identity.hpp"
-#include "criu/engine/restore/birth/early_thread.hpp"
 #include "criu/engine/restore/birth/pid_ns_for_children.hpp"
+#include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/birth/subreaper_reparent.hpp"
 #include "criu/engine/restore/files/task_files.hpp"
 #include "criu/engine/restore/restore_control.hpp"
@@ -27,6 +26,7 @@
 #include "criu/engine/restore/task/restore_program.hpp"
 #include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/engine/restore/task/task_memory.hpp"
+#include "criu/kernel/fsuid_scope.hpp"
 #include "criu/kernel/keyring.hpp"
 #include "criu/kernel/own_signals.hpp"
 #include "criu/model/birth_plan.hpp"
@@ -55,7 +55,7 @@ public:
           pid_(birth.pid < TreePid() ? TreePid(::getpid()) : birth.pid),
           task_(birth.helper ? nullptr : run.content.tree.byPid.at(birth.pid)),
           cgroupSet_(creator != nullptr ? creator->cgroupSet_ : (*run.content.inventory)->root_cg_set),
-          files_(run.files, run.service, run.segments, run.surroundings, task_, birth.pid, space_, run.log),
+          files_(run, task_, birth.pid, space_),
           memory_(creator != nullptr ? &creator->memory_ : nullptr) {
         if (creator != nullptr)
             files_.inheritFrom(creator->files_);
@@ -92,7 +92,7 @@ private:
     void begin() {
         // The helper that creates a reparented process ends before it, which would send the death signal.
         if (!birth_.reparented)
-            setDeathSignalForMaster();
+            setDeathSignal();
         if (isRoot())
             cleanProcess();
         // In another mount namespace, the path of the log would refer to a file of the tree.
@@ -159,9 +159,9 @@ private:
     }
 
     /// Lets the kernel kill this process when its creator ends, so that nothing stays if criu is killed.
-    void setDeathSignalForMaster() const {
+    void setDeathSignal() const {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (isRoot() && !run_.control.masterLives())
+        if (isRoot() && !run_.control.coordinatorLives())
             ::_exit(1);  // criu was killed before the prctl(2) call
     }
 
@@ -187,7 +187,7 @@ private:
     void buildNamespaces() {
         for (const auto& kind : run_.namespaces) {
             kind->build();
-            setDeathSignalForMaster();  // the kernel clears the death signal when credentials change: prctl(2)
+            setDeathSignal();  // the kernel clears the death signal when credentials change: prctl(2)
         }
     }
 
@@ -352,6 +352,16 @@ private:
     std::vector<pid_t> helpers_;  ///< pids in the process' own pid namespace
     EarlyThreads early_;
 };
+
+/// Calls `create`, which creates the root, in a thread that has the groups of the root's birth. Those are the image's
+/// groups if the user namespace denies setgroups(2), else criu's groups. Throws Error.
+void withBirthGroups(const RestoreRun& run, const std::function<void()>& create) {
+    const model::IdMap& ids = run.surroundings.ids;
+    if (ids.deniesSetgroups())
+        kernel::withIdentity({::geteuid(), ::getegid(), task::outerGroups(run.start.credentials.groups, ids)}, create);
+    else
+        create();
+}
 
 }  // namespace
 

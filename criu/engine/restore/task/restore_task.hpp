@@ -2,10 +2,7 @@
 #pragma once
 
 #include "criu/base/ids.hpp"
-
-namespace criu::engine {
-struct RestoreRun;
-}
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
 

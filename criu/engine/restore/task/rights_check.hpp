@@ -7,17 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "criu/engine/fwd.hpp"
 #include "criu/engine/restore/task/drop_privileges.hpp"
 #include "criu/model/id_map.hpp"
 #include "criu/model/process_tree.hpp"
-
-namespace criu::kernel {
-class ProcPid;
-}
-
-namespace criu::task {
-class LabelRestore;
-}
 
 namespace criu::engine {
 

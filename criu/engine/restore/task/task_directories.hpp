@@ -7,24 +7,9 @@
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
+#include "criu/engine/fwd.hpp"
 #include "criu/model/thread_plan.hpp"
 #include "images/fs.fwd.hpp"
-
-namespace criu::engine {
-class RestoredFiles;
-struct ServiceFds;
-class TaskFiles;
-}  // namespace criu::engine
-
-namespace criu::model {
-struct ProcessTree;
-struct Task;
-}  // namespace criu::model
-
-namespace criu::pie {
-class RemoteData;
-class StepList;
-}  // namespace criu::pie
 
 namespace criu::engine {
 

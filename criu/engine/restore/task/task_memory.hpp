@@ -3,20 +3,7 @@
 
 #include <memory>
 
-namespace criu::engine {
-struct RestoreRun;
-class TaskFiles;
-}  // namespace criu::engine
-
-namespace criu::memory {
-class AddressSpace;
-class LazyAreas;
-}  // namespace criu::memory
-
-namespace criu::model {
-struct Birth;
-struct Task;
-}  // namespace criu::model
+#include "criu/engine/fwd.hpp"
 
 namespace criu::engine {
 

@@ -11,7 +11,6 @@
 #include <span>
 #include <vector>
 
-#include "criu/engine/restore/birth/early_thread.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/restore_images.hpp"
 #include "criu/engine/restore/restore_run.hpp"

@@ -5,39 +5,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "criu/base/ids.hpp"
-
-namespace criu::model {
-struct Task;
-struct Thread;
-struct ThreadBirth;
-}  // namespace criu::model
-
-namespace criu::pie {
-struct ThreadStart;
-class RemoteData;
-class StepList;
-}  // namespace criu::pie
+#include "criu/engine/fwd.hpp"
+#include "criu/engine/restore/birth/early_thread.hpp"
 
 namespace criu::engine {
-
-class EarlyThread;
-struct RestoreRun;
-class ThreadDirectories;
 
 /// Addresses of control page members in the process, for reports of its program.
 struct StepReports {
     std::uint64_t failureAt = 0;
     std::uint64_t eventsAt = 0;
 };
-
-using EarlyThreads = std::map<TreePid, std::unique_ptr<EarlyThread>>;
 
 /// Part of a restorer's program that runs when the memory of the process is complete. It closes criu's descriptors,
 /// sets attributes that only the process and its threads can set, and creates all other threads.

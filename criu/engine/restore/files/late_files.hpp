@@ -18,7 +18,7 @@ struct FileHolder {
 
 /// Late files. Children can't inherit them, so their opener announces its descriptor here for other processes. The
 /// object is made before the root, and the announcements are in shared memory.
-class RetriedFiles {
+class LateFiles {
 public:
     /// Adds a late file. Not after share().
     void add(FileId id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A thread may own an open file description (F_OWNER_TID). Processes complete their files before they create threads.
-// So the coordinator sets owners that aren't leaders, when all threads exist.
+#include "criu/engine/restore/files/f_owner_tid.hpp"
+
 #include <fcntl.h>
 
 #include "criu/base/error.hpp"
@@ -37,40 +37,42 @@ HostPid findThread(TreePid process, TreePid thread, const PidMap& pids) {
     fail("thread {} of process {} is missing", thread, process);
 }
 
-/// Calls `look` with each description that has an owner thread id, and with its file.
+/// Calls `look` with the file, the id, the owner and the owner's process of each description that a thread owns.
 template <typename Look>
 void forEachOwned(const RestoredFiles& files, Look&& look) {
     for (std::size_t at = 0; at < files.count(); ++at)
-        for (const FileId id : files.at(at).ids)
-            if (files.isOwnedByTid(id))
-                look(*files.at(at).file, id, *files.at(at).file->owner(id));
+        for (const FileId id : files.at(at).ids) {
+            const files::RestoredFile& file = *files.at(at).file;
+            const FownEntry* const owner = file.owner(id);
+            if (const TreePid process = owner != nullptr ? processOf(files.content().tree, *owner) : TreePid())
+                look(file, id, *owner, process);
+        }
 }
 
 }  // namespace
 
-bool RestoredFiles::isOwnedByTid(FileId id) const {
-    const auto file = indexOf(id);
-    const FownEntry* const owner = file ? collected_[*file].file->owner(id) : nullptr;
-    return owner != nullptr && processOf(content_.tree, *owner);
+bool isOwnedByTid(const RestoredFiles& files, FileId id) {
+    const auto file = files.indexOf(id);
+    const FownEntry* const owner = file ? files.at(*file).file->owner(id) : nullptr;
+    return owner != nullptr && processOf(files.content().tree, *owner);
 }
 
-void RestoredFiles::requireReachableOwnerTids() const {
-    forEachOwned(*this, [&](const files::RestoredFile& file, FileId id, const FownEntry& owner) {
-        if (users(id).empty())
+void requireReachableOwnerTids(const RestoredFiles& files) {
+    forEachOwned(files, [&](const files::RestoredFile& file, FileId id, const FownEntry& owner, TreePid process) {
+        if (files.users(id).empty())
             fail("{} is only in flight, and owned by thread {} of process {}, which can't be restored", file.describe(),
-                 owner.pid, processOf(content_.tree, owner));
+                 owner.pid, process);
     });
 }
 
-void RestoredFiles::setOwnerTids(const model::IdMap& ids) {
-    forEachOwned(*this, [&](const files::RestoredFile& file, FileId id, const FownEntry& owner) {
+void setOwnerTids(const RestoredFiles& files, files::RestoredTree& tree, const PidMap& pids, const model::IdMap& ids) {
+    forEachOwned(files, [&](const files::RestoredFile& file, FileId id, const FownEntry& owner, TreePid process) {
         const ErrorContext context([&] { return file.describe(); });
         FownEntry here = owner;
-        const TreePid thread(static_cast<pid_t>(owner.pid));
-        here.pid = static_cast<std::uint32_t>(findThread(processOf(content_.tree, owner), thread, *pids_).value);
+        here.pid = static_cast<std::uint32_t>(findThread(process, TreePid(static_cast<pid_t>(owner.pid)), pids).value);
         here.uid = ids.outerUid(owner.uid);
         here.euid = ids.outerUid(owner.euid);
-        const UniqueFd fd = fetch(id);
+        const UniqueFd fd = tree.fetch(id);
         files::restoreOwner(fd.get(), here);
     });
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fmt/ranges.h>
+#include "criu/engine/restore/files/inherited_fds.hpp"
 
-#include <set>
-#include <string>
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
 #include <vector>
 
+#include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
-#include "criu/engine/restore/files/restored_files.hpp"
 #include "criu/engine/restore/restore_images.hpp"
+#include "criu/kernel/fd_store.hpp"
 #include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 #include "images/pipe.hpp"
@@ -15,13 +18,27 @@
 #include "images/sk-inet.hpp"
 #include "images/sk-unix.hpp"
 
-/// Names of --inherit-fd.
 namespace criu::engine {
 
-void RestoredFiles::warnOfUnknownNames() const {
+void InheritedFds::take(kernel::FdStore& store) {
+    for (const model::InheritMark& mark : options_.inheritMarks)
+        if (::write(mark.fd, mark.text.data(), mark.text.size()) < 0)
+            failErrno("write the mark of --inherit-fd debug[{}]", mark.fd);
+    for (const model::InheritFd& given : options_.inheritFds) {
+        UniqueFd copy(sys(::fcntl(given.fd, F_DUPFD_CLOEXEC, 0), "take over fd {} ({})", given.fd, given.name));
+        copies_.emplace(given.name, store.inherit(kernel::FdKey::Given, std::move(copy)));
+    }
+}
+
+int InheritedFds::find(std::string_view name) const {
+    const auto found = copies_.find(name);
+    return found == copies_.end() ? -1 : found->second.get();
+}
+
+void InheritedFds::warnOfUnknownNames(const RestoreImages& content, Log& log) const {
     std::set<std::string, std::less<>> names(usedNames_);
     std::vector<std::string> outside;
-    for (const auto& [id, entry] : content_.files) {
+    for (const auto& [id, entry] : content.files) {
         if (entry->reg != nullptr) {
             const std::string_view name = entry->reg->name;
             names.emplace(name);
@@ -39,8 +56,8 @@ void RestoredFiles::warnOfUnknownNames() const {
     for (const model::InheritFd& given : options_.inheritFds)
         // Names of terminals differ from the names of their files.
         if (!names.contains(given.name) && !given.name.starts_with("tty["))
-            log_.warn("--inherit-fd fd[{}]:{}: the images have nothing of that name{}{}", given.fd, given.name,
-                      outside.empty() ? "" : "; what led out of the tree is ", fmt::join(outside, ", "));
+            log.warn("--inherit-fd fd[{}]:{}: the images have nothing of that name{}{}", given.fd, given.name,
+                     outside.empty() ? "" : "; what led out of the tree is ", fmt::join(outside, ", "));
 }
 
 }  // namespace criu::engine
