@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "criu/engine/clones/shared_pages_service.hpp"
 #include "criu/engine/lazy/lazy_link.hpp"
 #include "criu/engine/lazy/lazy_processes.hpp"
+#include "criu/engine/local_channel.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/daemon_process.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
@@ -105,10 +105,7 @@ private:
 };
 
 int keep(SharedPagesStart& start) {
-    int ends[2];
-    sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel");
-    UniqueFd reading(ends[0]);
-    UniqueFd writing(ends[1]);
+    auto [reading, writing] = makeChannel();
     const pid_t worker = sys(::fork(), "create the process that serves clones");
     if (worker == 0) {
         reading.reset();

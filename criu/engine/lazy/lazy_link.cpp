@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <span>
 
 #include "criu/base/error.hpp"
 #include "criu/base/names.hpp"
 #include "criu/base/stop_request.hpp"
-#include "criu/kernel/pass_fd.hpp"
+#include "criu/engine/local_channel.hpp"
 
 namespace criu::engine {
 namespace {
@@ -89,22 +88,12 @@ LazyLink LazyLink::connect() {
 }
 
 void LazyLink::send(const LazyMessage& message, int fd) {
-    kernel::sendMessage(socket_.get(), std::as_bytes(std::span(&message, 1)), fd);
+    sendPacket(socket_.get(), message, fd);
 }
 
 std::optional<LazyMessage> LazyLink::receive(UniqueFd& fd, StopRequest& stop) {
     awaitInput(socket_.get(), stop);
-    LazyMessage message;
-    kernel::ReceivedMessage received =
-        kernel::receiveMessage(socket_.get(), std::as_writable_bytes(std::span(&message, 1)));
-    if (received.size == 0)
-        return std::nullopt;
-    if (received.lost)
-        failWith(EMFILE, "take over a descriptor of process {}", message.inside);
-    if (received.size != sizeof(message))
-        fail("{}: a message of {} bytes instead of {}", kName, received.size, sizeof(message));
-    fd = std::move(received.fd);
-    return message;
+    return receivePacket<LazyMessage>(socket_.get(), fd);
 }
 
 void LazyLink::receiveDone(StopRequest& stop) {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,10 +17,10 @@
 #include "criu/base/process_title.hpp"
 #include "criu/engine/guarded.hpp"
 #include "criu/engine/images/image_keys.hpp"
+#include "criu/engine/local_channel.hpp"
 #include "criu/kernel/daemon_process.hpp"
 #include "criu/kernel/mm/process_vm.hpp"
 #include "criu/kernel/mm/userfaultfd.hpp"
-#include "criu/kernel/pass_fd.hpp"
 #include "criu/kernel/peer_auth.hpp"
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/kernel/proc/stat.hpp"
@@ -65,46 +64,15 @@ std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
 constexpr timeval kAnswerWithin{10, 0};
 /// Maximum number of clients that wait for their turn.
 constexpr int kWaiting = 1;
-constexpr int kIntroducedWithin = 10'000;  // in milliseconds
+constexpr int kAuthenticatedWithin = 10'000;  // in milliseconds
 
-void send(int socket, const Message& message, int fd = -1) {
-    kernel::sendMessage(socket, std::as_bytes(std::span(&message, 1)), fd);
-}
-
-/// Receives a message; nothing if the peer has closed the connection. Throws Error.
-std::optional<Message> receive(int socket, UniqueFd& fd) {
-    Message message;
-    kernel::ReceivedMessage received = kernel::receiveMessage(socket, std::as_writable_bytes(std::span(&message, 1)));
-    if (received.size == 0)
-        return std::nullopt;
-    if (received.size != sizeof(message))
-        fail("a message of {} bytes instead of {}", received.size, sizeof(message));
-    if (received.lost)
-        failWith(EMFILE, "take over a userfaultfd");
-    fd = std::move(received.fd);
-    return message;
-}
-
-/// Abstract address of the daemon. It has no file and vanishes with the socket.
-struct WpTrackerAddress {
-    explicit WpTrackerAddress(const GuardedRoot& root) {
-        const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
-        kernel::ProcBuffer buffer;
-        const std::string name =
-            fmt::format("criu-tracking-{}-{}-{}", root.process.pid(), kernel::readStat(dir, buffer).startTime,
-                        root.home.of(kernel::NamespaceKind::Pid).value_or(0));
-        address.sun_family = AF_UNIX;
-        name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);
-        size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    }
-    [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&address); }
-
-    sockaddr_un address{};
-    socklen_t size = 0;
-};
-
-UniqueFd makeWpTrackerSocket() {
-    return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
+/// Returns the address of a tree's daemon.
+AbstractAddress addressOf(const GuardedRoot& root) {
+    const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
+    kernel::ProcBuffer buffer;
+    return AbstractAddress(fmt::format("criu-tracking-{}-{}-{}", root.process.pid(),
+                                       kernel::readStat(dir, buffer).startTime,
+                                       root.home.of(kernel::NamespaceKind::Pid).value_or(0)));
 }
 
 /// Serves one client at a time.
@@ -118,7 +86,7 @@ public:
         while (!ends_) {
             pollfd events[] = {
                 {root_.get(), POLLIN, 0}, {client_.get(), POLLIN, 0}, {client_ ? -1 : listener_.get(), POLLIN, 0}};
-            const int count = ::poll(events, std::size(events), introduction_ ? kIntroducedWithin : -1);
+            const int count = ::poll(events, std::size(events), peerAuth_ ? kAuthenticatedWithin : -1);
             if (count < 0 && errno == EINTR)
                 continue;
             if (count < 0 || events[0].revents != 0)
@@ -138,7 +106,7 @@ private:
         if (!client_)
             return;  // the client has left
         try {
-            introduction_ = std::make_unique<PeerAuthentication>(client_.get());
+            peerAuth_ = std::make_unique<PeerAuthentication>(client_.get());
         } catch (const Error&) {
             dismiss();
         }
@@ -147,13 +115,13 @@ private:
     /// Serves one message. A client that sends an unexpected message is disconnected, because others may wait.
     void serve() {
         try {
-            if (introduction_) {
-                if (introduction_->take())
-                    introduction_.reset();
+            if (peerAuth_) {
+                if (peerAuth_->take())
+                    peerAuth_.reset();
                 return;
             }
             UniqueFd fd;
-            const std::optional<Message> message = receive(client_.get(), fd);
+            const std::optional<Message> message = receivePacket<Message>(client_.get(), fd);
             if (!message || !answer(*message, std::move(fd)))
                 dismiss();
         } catch (const Error&) {
@@ -165,8 +133,9 @@ private:
         switch (message.word) {
             case Word::List:
                 for (const TrackedTask& task : tree_.tasks)
-                    send(client_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
-                send(client_.get(), {Word::End, 0, 0, tree_.id});
+                    sendPacket(client_.get(), Message{Word::Task, task.pid.value, task.startTime, {}},
+                               task.userfaultfd.get());
+                sendPacket(client_.get(), Message{Word::End, 0, 0, tree_.id});
                 return true;
             case Word::Begin:
                 valid_ = false;
@@ -180,15 +149,15 @@ private:
                 tree_.id = message.id;
                 next_ = {};
                 valid_ = true;
-                send(client_.get(), {Word::End, 0, 0, tree_.id});
+                sendPacket(client_.get(), Message{Word::End, 0, 0, tree_.id});
                 return true;
             case Word::Key:
-                send(client_.get(),
-                     tree_.imagesKey ? placeOf(Word::Key, tree_.imagesKey->bytes()) : Message{Word::End});
+                sendPacket(client_.get(),
+                           tree_.imagesKey ? placeOf(Word::Key, tree_.imagesKey->bytes()) : Message{Word::End});
                 return true;
             case Word::Keep:
                 next_.imagesKey = readKey(message);
-                send(client_.get(), {Word::End, 0, 0, {}});
+                sendPacket(client_.get(), Message{Word::End, 0, 0, {}});
                 return true;
             case Word::Finish:
                 ends_ = true;
@@ -201,14 +170,14 @@ private:
 
     void dismiss() noexcept {
         client_.reset();
-        introduction_.reset();
+        peerAuth_.reset();
         ends_ = !valid_;
     }
 
     UniqueFd listener_;
     UniqueFd client_;
     UniqueFd root_;
-    std::unique_ptr<PeerAuthentication> introduction_;  ///< null if the client has passed peer authentication
+    std::unique_ptr<PeerAuthentication> peerAuth_;  ///< null if the client has passed peer authentication
     TrackedTree tree_;
     TrackedTree next_;
     bool valid_ = false;
@@ -216,7 +185,7 @@ private:
 };
 
 /// Runs the daemon, without other descriptors, directories, session or blocked signals of criu.
-[[noreturn]] void runSharedPagesDaemon(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
+[[noreturn]] void runWpTrackerDaemon(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
     try {
         detachFromCommand();
         closeStandardStreams();
@@ -240,13 +209,12 @@ std::string describe(const TrackingId& id) {
 }
 
 std::optional<WpTrackerLink> WpTrackerLink::find(const GuardedRoot& root, Log& log) {
-    const WpTrackerAddress address(root);
-    UniqueFd socket = makeWpTrackerSocket();
-    if (::connect(socket.get(), address.get(), address.size) != 0)
+    std::optional<UniqueFd> socket = addressOf(root).connect();
+    if (!socket)
         return std::nullopt;
     try {
-        if (authenticateTo(socket.get()) == PeerAuthResult::Believed)
-            return WpTrackerLink(std::move(socket));
+        if (authenticateTo(socket->get()) == PeerAuthResult::Believed)
+            return WpTrackerLink(std::move(*socket));
         log.warn("Another process has taken the name of the process that tracks memory of process {}",
                  root.process.pid());
     } catch (const Error& error) {
@@ -257,20 +225,16 @@ std::optional<WpTrackerLink> WpTrackerLink::find(const GuardedRoot& root, Log& l
 
 std::optional<WpTrackerLink> WpTrackerLink::start(const GuardedRoot& root, ImageKeys& keys, Log& log) {
     try {
-        const WpTrackerAddress address(root);
-        UniqueFd listener = makeWpTrackerSocket();
-        sys(::bind(listener.get(), address.get(), address.size), "take the name of the tree's tracking");
-        int ends[2];
-        sys(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "make a channel");
-        UniqueFd own(ends[0]);
-        UniqueFd client(ends[1]);
         UniqueFd process(sys(::fcntl(root.process.fd(), F_DUPFD_CLOEXEC, 0), "copy a pidfd"));
-        createDaemon("the process that tracks memory", [&] {
-            keys = {};  // the daemon's copy would stay in memory as long as the tree
-            runSharedPagesDaemon(std::move(listener), std::move(client), std::move(process), root.process.pid());
-        });
-        ::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerWithin, sizeof(kAnswerWithin));
-        return WpTrackerLink(std::move(own));
+        std::optional<UniqueFd> own =
+            startDaemon(addressOf(root), "the process that tracks memory", [&](UniqueFd listener, UniqueFd client) {
+                keys = {};  // the daemon's copy would stay in memory as long as the tree
+                runWpTrackerDaemon(std::move(listener), std::move(client), std::move(process), root.process.pid());
+            });
+        if (!own)
+            failWith(EADDRINUSE, "take the name of the tree's tracking");
+        ::setsockopt(own->get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerWithin, sizeof(kAnswerWithin));
+        return WpTrackerLink(std::move(*own));
     } catch (const Error& error) {
         log.warn("Memory can't be tracked: {}", error.what());
         return std::nullopt;
@@ -278,11 +242,11 @@ std::optional<WpTrackerLink> WpTrackerLink::start(const GuardedRoot& root, Image
 }
 
 TrackedTree WpTrackerLink::list() {
-    send(socket_.get(), {Word::List, 0, 0, {}});
+    sendPacket(socket_.get(), Message{Word::List, 0, 0, {}});
     TrackedTree tree;
     for (;;) {
         UniqueFd fd;
-        const std::optional<Message> message = receive(socket_.get(), fd);
+        const std::optional<Message> message = receivePacket<Message>(socket_.get(), fd);
         if (!message)
             fail("the process that tracks memory doesn't answer");
         if (message->word == Word::End) {
@@ -297,35 +261,35 @@ TrackedTree WpTrackerLink::list() {
 
 std::shared_ptr<crypto::SecretBytes> WpTrackerLink::imagesKey() {
     const ErrorContext context([] { return "the key of the earlier images"; });
-    send(socket_.get(), {Word::Key, 0, 0, {}});
+    sendPacket(socket_.get(), Message{Word::Key, 0, 0, {}});
     UniqueFd none;
-    const std::optional<Message> answer = receive(socket_.get(), none);
+    const std::optional<Message> answer = receivePacket<Message>(socket_.get(), none);
     if (!answer)
         fail("the process that tracks memory doesn't answer");
     return answer->word == Word::Key ? readKey(*answer) : nullptr;
 }
 
 void WpTrackerLink::begin() {
-    send(socket_.get(), {Word::Begin, 0, 0, {}});
+    sendPacket(socket_.get(), Message{Word::Begin, 0, 0, {}});
 }
 
 void WpTrackerLink::commit(const TrackedTree& tree) {
     for (const TrackedTask& task : tree.tasks)
-        send(socket_.get(), {Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
+        sendPacket(socket_.get(), Message{Word::Task, task.pid.value, task.startTime, {}}, task.userfaultfd.get());
     UniqueFd none;
     if (tree.imagesKey) {
-        send(socket_.get(), placeOf(Word::Keep, tree.imagesKey->bytes()));
-        if (const auto kept = receive(socket_.get(), none); !kept || kept->word != Word::End)
+        sendPacket(socket_.get(), placeOf(Word::Keep, tree.imagesKey->bytes()));
+        if (const auto kept = receivePacket<Message>(socket_.get(), none); !kept || kept->word != Word::End)
             fail("the process that tracks memory can't take the key of the images");
     }
-    send(socket_.get(), {Word::Commit, 0, 0, tree.id});
-    const std::optional<Message> answer = receive(socket_.get(), none);
+    sendPacket(socket_.get(), Message{Word::Commit, 0, 0, tree.id});
+    const std::optional<Message> answer = receivePacket<Message>(socket_.get(), none);
     if (!answer || answer->word != Word::End || answer->id != tree.id)
         fail("the process that tracks memory is gone");
 }
 
 void WpTrackerLink::finish() {
-    send(socket_.get(), {Word::Finish, 0, 0, {}});
+    sendPacket(socket_.get(), Message{Word::Finish, 0, 0, {}});
 }
 
 }  // namespace criu::engine

@@ -23,30 +23,14 @@ CloneMemory::CloneMemory(std::string name, UniqueFd userfaultfd, LazyPageMap pag
 
 std::vector<std::unique_ptr<CloneMemory>> CloneMemory::serve() {
     const ErrorContext context([this] { return name_; });
+    LazyEvents events = followEvents(fd_.get(), pages_);
+    faults_.insert(faults_.end(), events.faults.begin(), events.faults.end());
     std::vector<std::unique_ptr<CloneMemory>> children;
-    for (std::vector<kernel::UffdEvent> events; !(events = kernel::readUffdEvents(fd_.get())).empty();)
-        for (kernel::UffdEvent& event : events)
-            apply(event, children);
-    // Serves faults after all events: the kernel returns faults before events that happened earlier.
+    for (LazyChild& child : events.children)
+        children.push_back(std::make_unique<CloneMemory>("a child of " + name_, std::move(child.userfaultfd),
+                                                         std::move(child.pages), store_));
     std::erase_if(faults_, [this](std::uint64_t page) { return answer(page); });
     return children;
-}
-
-void CloneMemory::apply(kernel::UffdEvent& event, std::vector<std::unique_ptr<CloneMemory>>& children) {
-    using Kind = kernel::UffdEvent::Kind;
-    switch (event.kind) {
-        case Kind::Fault:
-            faults_.push_back(event.start & ~(kImagePageSize - 1));
-            return;
-        case Kind::Fork:
-            children.push_back(
-                std::make_unique<CloneMemory>("a child of " + name_, std::move(event.child), pages_.fork(), store_));
-            return;
-        case Kind::Move:
-        case Kind::Remove:
-        case Kind::Unmap:
-            follow(event, fd_.get(), pages_);
-    }
 }
 
 kernel::Supplied CloneMemory::map(const LazyPageMap::Piece& piece) {

@@ -39,7 +39,6 @@ public:
     [[nodiscard]] bool isGone();
 
 private:
-    void apply(kernel::UffdEvent& event, std::vector<std::unique_ptr<CloneMemory>>& children);
     /// Serves a fault. Returns true if it is done.
     bool answer(std::uint64_t page);
     kernel::Supplied map(const LazyPageMap::Piece& piece);

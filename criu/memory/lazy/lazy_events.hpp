@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "criu/kernel/mm/uffd_missing.hpp"
+#include <cstdint>
+#include <vector>
+
+#include "criu/base/unique_fd.hpp"
 #include "criu/memory/lazy/lazy_pages.hpp"
 
 namespace criu::memory {
 
-/// Applies a Move, Remove or Unmap event to the lazy pages. Wakes threads that wait for an affected page, so that
-/// they touch it again.
-void follow(const kernel::UffdEvent& event, int userfaultfd, LazyPageMap& pages);
+/// Child process that inherited lazy pages.
+struct LazyChild {
+    UniqueFd userfaultfd;
+    LazyPageMap pages;
+};
+
+/// Result of followEvents().
+struct LazyEvents {
+    std::vector<std::uint64_t> faults;  ///< pages that threads of the process wait for
+    std::vector<LazyChild> children;
+};
+
+/// Reads all pending events of a process, and applies its changes of mappings to the lazy pages. Wakes threads that
+/// wait for an affected page, so that they touch it again. The caller serves the faults afterwards: the kernel returns
+/// faults before earlier events, so a move may have put a lazy page at a faulting address. Throws Error.
+[[nodiscard]] LazyEvents followEvents(int userfaultfd, LazyPageMap& pages);
 
 }  // namespace criu::memory

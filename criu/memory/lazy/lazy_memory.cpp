@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "criu/base/error.hpp"
+#include "criu/image/pagemap.hpp"
+#include "criu/kernel/mm/uffd_missing.hpp"
 #include "criu/memory/lazy/lazy_events.hpp"
 
 namespace criu::memory {
@@ -62,9 +64,7 @@ LazyMemory::News LazyMemory::takeEvents() {
     News news;
     gate_.enterTaking();
     try {
-        for (std::vector<kernel::UffdEvent> events; !(events = kernel::readUffdEvents(fd_.get())).empty();)
-            for (kernel::UffdEvent& event : events)
-                apply(event, news);
+        readEvents(news);
         answerFaults(news);
     } catch (...) {
         gate_.leaveTaking();
@@ -74,22 +74,13 @@ LazyMemory::News LazyMemory::takeEvents() {
     return news;
 }
 
-void LazyMemory::apply(kernel::UffdEvent& event, News& news) {
-    using Kind = kernel::UffdEvent::Kind;
+void LazyMemory::readEvents(News& news) {
     const std::lock_guard lock(mutex_);
-    switch (event.kind) {
-        case Kind::Fault:
-            faults_.push_back(event.start & ~(kImagePageSize - 1));
-            return;
-        case Kind::Fork:
-            news.children.push_back(
-                std::make_unique<LazyMemory>("a child of " + name_, std::move(event.child), pages_.fork(), content_));
-            return;
-        case Kind::Move:
-        case Kind::Remove:
-        case Kind::Unmap:
-            follow(event, fd_.get(), pages_);
-    }
+    LazyEvents events = followEvents(fd_.get(), pages_);
+    faults_.insert(faults_.end(), events.faults.begin(), events.faults.end());
+    for (LazyChild& child : events.children)
+        news.children.push_back(std::make_unique<LazyMemory>("a child of " + name_, std::move(child.userfaultfd),
+                                                             std::move(child.pages), content_));
 }
 
 void LazyMemory::answerFaults(News& news) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "criu/base/unique_fd.hpp"
-#include "criu/kernel/mm/uffd_missing.hpp"
 #include "criu/memory/lazy/lazy_content.hpp"
 #include "criu/memory/lazy/lazy_pages.hpp"
 
@@ -71,9 +70,8 @@ private:
         bool taking_ = false;
     };
 
-    void apply(kernel::UffdEvent& event, News& news);
-    /// Serves faults when no event is left. The kernel returns faults before earlier events, so a move may have put a
-    /// lazy page at a faulting address.
+    void readEvents(News& news);
+    /// Serves faults when no event is left.
     void answerFaults(News& news);
     [[nodiscard]] LazyPageMap::State stateOf(std::uint64_t page) const;
     /// Supplies the beginning of one piece. Returns false if the kernel requires that an event is read first.
