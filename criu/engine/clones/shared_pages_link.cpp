@@ -18,8 +18,8 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the abstract address of the daemon that serves these images. A new dump changes the inode or the times of the
-/// inventory, so it has another address.
+/// Returns the abstract address of the daemon that serves these images. A new dump changes the inode or the times of
+/// the inventory, so it has another address.
 AbstractAddress addressOf(const ImageDir& directory) {
     const auto inventory = directory.openRaw(ImageKind::Inventory, 0, O_RDONLY);
     if (!inventory)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/engine/check/missing_files.hpp"
+#include "criu/engine/restore/files/missing_files.hpp"
 
 #include <fcntl.h>
 #include <fmt/ranges.h>
