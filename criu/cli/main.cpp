@@ -14,6 +14,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/version.hpp"
 #include "criu/cli/arguments.hpp"
+#include "criu/cli/drivers.hpp"
 #include "criu/cli/help.hpp"
 #include "criu/engine/command.hpp"
 #include "criu/options/config_file.hpp"
@@ -21,10 +22,6 @@
 #include "criu/service/daemon.hpp"
 #include "criu/service/session.hpp"
 #include "git_id.hpp"
-#include "plugins/amdgpu/driver/kernel.hpp"
-#include "plugins/amdgpu/subsystem.hpp"
-#include "plugins/cuda/driver.hpp"
-#include "plugins/cuda/subsystem.hpp"
 
 namespace {
 
@@ -85,13 +82,6 @@ public:
     failErrno("run {}", command.front());
 }
 
-device::Subsystems builtInDevices() {
-    device::Subsystems devices;
-    devices.push_back(amdgpu::makeSubsystem(amdgpu::makeKernel(), ::secure_getenv));
-    devices.push_back(cuda::makeSubsystem(cuda::makeDriver()));
-    return devices;
-}
-
 /// Moves the socket of `swrk` to a close-on-exec descriptor, so that programs executed by criu don't inherit it.
 UniqueFd takeSocket(int number) {
     UniqueFd socket(sys(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), "socket of the client"));
@@ -110,7 +100,7 @@ void writeToLog(const Log& log) {
 }
 
 int serveRequests(const options::Invocation& invocation, Log& log, StopRequest& stop) {
-    const service::SessionContext surroundings{invocation, log, stop, builtInDevices};
+    const service::SessionContext surroundings{invocation, log, stop, cli::builtInDevices};
     const auto [status, command, root] =
         invocation.command == options::Command::Swrk
             ? service::serve(takeSocket(invocation.requestSocket), service::Origin::Client, surroundings)
@@ -177,7 +167,7 @@ int run(std::vector<std::string> words, Log& log) {
     const bool becomes = !invocation.options.execCommand.empty();
     if (becomes)
         listeners.push_back(&note);
-    const auto [status, answer] = engine::execute(invocation, log, stop, builtInDevices(), std::move(listeners));
+    const auto [status, answer] = engine::execute(invocation, log, stop, cli::builtInDevices(), std::move(listeners));
     print(answer);
     if (status == 0 && becomes) {
         stop.release();

@@ -4,7 +4,9 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -170,17 +172,6 @@ struct GpuMapping {
     friend bool operator==(const GpuMapping&, const GpuMapping&) = default;
 };
 
-/// Checks of a GPU that replaces one of the images. An absent value means the environment's, or true.
-struct GpuChecks {
-    std::optional<bool> firmware;      ///< not older
-    std::optional<bool> sdmaFirmware;  ///< not older
-    std::optional<bool> caches;        ///< not fewer
-    std::optional<bool> gws;           ///< not fewer entries for global wave synchronisation
-    std::optional<bool> vram;          ///< not less
-    std::optional<bool> numa;          ///< GPUs that shared a NUMA node still share one
-    std::optional<bool> capability;    ///< equal capability bits
-};
-
 /// All options from the command line, configuration files or a request. The values have been checked for their form;
 /// later users check that files and processes exist. Absent options have their defaults.
 struct Options {
@@ -274,12 +265,8 @@ struct Options {
     // Devices
     std::vector<std::string> disabledDevices;  ///< --no-device: unused subsystems and plugins
     std::vector<GpuMapping> gpuMap;
-    /// Limit of the wait for work of processes on CUDA devices, before criu freezes them.
-    std::chrono::seconds cudaTimeout{60};
-    GpuChecks gpuChecks;
-    /// Bytes of all copy buffers of a GPU. Absent: $KFD_MAX_BUFFER_SIZE decides, or each thread has 8 MiB.
-    std::optional<std::uint64_t> gpuBufferLimit;
-    bool gpuParallel = true;  ///< criu restores GPU memory in parallel with processes
+    /// Values of options that device drivers contribute (device/driver_options.hpp), by the option's name.
+    std::map<std::string, std::uint64_t, std::less<>> driverValues;
 
     // Sockets
     bool tcpEstablished = false;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
+#include "criu/device/driver_options.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/page_codec.hpp"
 #include "criu/options/option_table.hpp"
@@ -160,18 +161,24 @@ inline void compressBlocks(Options& options, const Given& given) {
         options.compress = model::PageCodec::Lz4;
 }
 
-inline void cudaTimeout(Options& options, const Given& given) {
-    options.cudaTimeout = std::chrono::seconds(parseNumber(*given.value, 1, kTimeoutLimit));
+/// Stores the value of a device driver's option.
+inline void driverValue(Options& options, const Given& given) {
+    using Kind = device::DriverOption::Kind;
+    const device::DriverOption& option = *given.row.driver;
+    switch (option.kind) {
+        case Kind::Flag:
+            return option.set(options, given.negated ? 0 : 1);
+        case Kind::Number:
+            return option.set(options,
+                              static_cast<std::uint64_t>(parseNumber(*given.value, option.least, option.most)));
+        case Kind::Size:
+            return option.set(options, parseSize(*given.value));
+    }
 }
 
 inline void gpuMap(Options& options, const Given& given) {
     auto [from, to] = splitPair(*given.value, '=', "OLD=NEW");
     options.gpuMap.push_back({std::move(from), std::move(to)});
-}
-
-template <auto Member>
-void gpuCheck(Options& options, const Given& given) {
-    options.gpuChecks.*Member = !given.negated;
 }
 
 }  // namespace criu::options::action

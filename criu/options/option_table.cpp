@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/options/option_table.hpp"
 
+#include <vector>
+
+#include "criu/device/driver_options.hpp"
 #include "criu/options/option_actions.hpp"
 #include "criu/options/plugin_option.hpp"
 #include "criu/options/request_fields.hpp"
@@ -469,33 +472,6 @@ constexpr OptionRow kTable[] = {
     {Devices, "gpu-map", 0, Required, "OLD=NEW", NoNo, OnRestore, Built,
      "replace GPU OLD by NEW (AMD: gpu id, unique id, PCI address; NVIDIA: UUID, number, model); may be repeated",
      gpuMap},
-    {Devices, "cuda-timeout", 0, Required, "SECONDS", NoNo, OnDump, Built,
-     "time limit for submitted work of CUDA programs, and then for each answer of the driver (default: 60)",
-     cudaTimeout},
-    {Devices, "parallel", 0, None, "", HasNo, OnRestore, Built,
-     "fill GPU memory from criu while processes are restored (default: on)", flag<&O::gpuParallel>},
-    {Devices, "gpu-buffer", 0, Required, "SIZE", NoNo, Both, Built,
-     "maximal size of the copy buffers of one GPU (default: $KFD_MAX_BUFFER_SIZE, or 8M for each thread)",
-     parsed<&O::gpuBufferLimit, parseSize>},
-    {Devices, "gpu-fw-check", 0, None, "", HasNo, OnRestore, Built,
-     "refuse GPUs with older firmware than at the dump (default: $KFD_FW_VER_CHECK, or on)",
-     gpuCheck<&model::GpuChecks::firmware>},
-    {Devices, "gpu-sdma-fw-check", 0, None, "", HasNo, OnRestore, Built,
-     "refuse GPUs with older firmware of copy engines (default: $KFD_SDMA_FW_VER_CHECK, or on)",
-     gpuCheck<&model::GpuChecks::sdmaFirmware>},
-    {Devices, "gpu-caches-check", 0, None, "", HasNo, OnRestore, Built,
-     "refuse GPUs with fewer caches (default: $KFD_CACHES_COUNT_CHECK, or on)", gpuCheck<&model::GpuChecks::caches>},
-    {Devices, "gpu-gws-check", 0, None, "", HasNo, OnRestore, Built,
-     "refuse GPUs with fewer entries for global wave synchronisation (default: $KFD_NUM_GWS_CHECK, or on)",
-     gpuCheck<&model::GpuChecks::gws>},
-    {Devices, "gpu-vram-check", 0, None, "", HasNo, OnRestore, Built,
-     "refuse GPUs with less memory (default: $KFD_VRAM_SIZE_CHECK, or on)", gpuCheck<&model::GpuChecks::vram>},
-    {Devices, "gpu-numa-check", 0, None, "", HasNo, OnRestore, Built,
-     "require that GPUs of one CPU node stay on one node (default: $KFD_NUMA_CHECK, or on)",
-     gpuCheck<&model::GpuChecks::numa>},
-    {Devices, "gpu-capability-check", 0, None, "", HasNo, OnRestore, Built,
-     "refuse GPUs with other capabilities (default: $KFD_CAPABILITY_CHECK, or on)",
-     gpuCheck<&model::GpuChecks::capability>},
     {Probing, "feature", 0, Required, "NAME", NoNo, OnCheck, Built,
      "test this feature only, and say what it lacks; list for all", text<&O::feature>},
     {Probing, "extra", 0, None, "", HasNo, OnCheck, Built, "also test features that some programs need",
@@ -506,10 +482,34 @@ constexpr OptionRow kTable[] = {
      flags<&O::checkExtra, &O::checkExperimental>},
     {Probing, "ms", 0, None, "", NoNo, Everywhere, Removed, "", removed},
 };
+
+OptionRow rowOf(const device::DriverOption& option) {
+    const bool isFlag = option.kind == device::DriverOption::Kind::Flag;
+    const CommandSet commands = !option.restores ? OnDump : option.dumps ? Both : OnRestore;
+    OptionRow row{
+        Devices, option.name, 0,          isFlag ? None : Required, option.placeholder, isFlag ? HasNo : NoNo, commands,
+        Built,   option.help, driverValue};
+    row.driver = &option;
+    return row;
+}
+
+/// Returns the table with the rows of device drivers at the end of their section.
+std::vector<OptionRow> withDriverRows() {
+    std::vector<OptionRow> rows;
+    for (const OptionRow& row : kTable) {
+        if (row.section == Probing && rows.back().section == Devices)
+            for (const device::DriverOption* const option : device::driverOptions())
+                rows.push_back(rowOf(*option));
+        rows.push_back(row);
+    }
+    return rows;
+}
+
 }  // namespace
 
 std::span<const OptionRow> optionTable() noexcept {
-    return kTable;
+    static const std::vector<OptionRow> table = withDriverRows();
+    return table;
 }
 
 std::string_view sectionTitle(Section section) noexcept {

@@ -10,7 +10,13 @@
 #include "criu/model/options.hpp"
 #include "criu/options/command.hpp"
 
+namespace criu::device {
+struct DriverOption;
+}
+
 namespace criu::options {
+
+struct OptionRow;
 
 enum class Argument : std::uint8_t {
     None,
@@ -45,6 +51,7 @@ enum class Section : std::uint8_t {
 
 /// An option with its value.
 struct Given {
+    const OptionRow& row;
     bool negated = false;
     std::optional<std::string_view> value;
 };
@@ -103,9 +110,10 @@ struct OptionRow {
     /// Stores the value. Throws Error if it is malformed.
     void (*apply)(model::Options&, const Given&);
     RequestPart request = {};
+    const device::DriverOption* driver = nullptr;  ///< option of a device driver; null for options of criu
 };
 
-/// Returns all options, ordered by section.
+/// Returns all options, with those of device drivers, ordered by section.
 std::span<const OptionRow> optionTable() noexcept;
 
 std::string_view sectionTitle(Section section) noexcept;

@@ -97,7 +97,7 @@ std::string Setting::describe() const {
 
 void applySettings(std::span<const Setting> settings, model::Options& options) {
     for (const Setting& setting : settings) {
-        Given given{setting.negated, {}};
+        Given given{*setting.row, setting.negated, {}};
         if (setting.value)
             given.value = *setting.value;
         const ErrorContext context([&] { return setting.describe(); });

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "criu/base/error.hpp"
+#include "plugins/amdgpu/options.hpp"
 
 namespace criu::amdgpu {
 namespace {
@@ -280,10 +281,10 @@ private:
     bool exhausted_ = false;
 };
 
-bool readSwitch(const std::optional<bool>& option, const char* name,
+bool readSwitch(const std::optional<std::uint64_t>& option, const char* name,
                 const std::function<const char*(const char*)>& environment) {
     if (option)
-        return *option;
+        return *option != 0;
     const char* const text = environment(name);
     if (text == nullptr)
         return true;
@@ -299,16 +300,15 @@ bool readSwitch(const std::optional<bool>& option, const char* name,
 
 }  // namespace
 
-MatchRules MatchRules::from(const model::GpuChecks& checks,
-                            const std::function<const char*(const char*)>& environment) {
+MatchRules MatchRules::from(const model::Options& options, const std::function<const char*(const char*)>& environment) {
     MatchRules rules;
-    rules.firmware = readSwitch(checks.firmware, "KFD_FW_VER_CHECK", environment);
-    rules.sdmaFirmware = readSwitch(checks.sdmaFirmware, "KFD_SDMA_FW_VER_CHECK", environment);
-    rules.caches = readSwitch(checks.caches, "KFD_CACHES_COUNT_CHECK", environment);
-    rules.gws = readSwitch(checks.gws, "KFD_NUM_GWS_CHECK", environment);
-    rules.vram = readSwitch(checks.vram, "KFD_VRAM_SIZE_CHECK", environment);
-    rules.numa = readSwitch(checks.numa, "KFD_NUMA_CHECK", environment);
-    rules.capability = readSwitch(checks.capability, "KFD_CAPABILITY_CHECK", environment);
+    rules.firmware = readSwitch(valueOf(Option::FirmwareCheck, options), "KFD_FW_VER_CHECK", environment);
+    rules.sdmaFirmware = readSwitch(valueOf(Option::SdmaFirmwareCheck, options), "KFD_SDMA_FW_VER_CHECK", environment);
+    rules.caches = readSwitch(valueOf(Option::CachesCheck, options), "KFD_CACHES_COUNT_CHECK", environment);
+    rules.gws = readSwitch(valueOf(Option::GwsCheck, options), "KFD_NUM_GWS_CHECK", environment);
+    rules.vram = readSwitch(valueOf(Option::VramCheck, options), "KFD_VRAM_SIZE_CHECK", environment);
+    rules.numa = readSwitch(valueOf(Option::NumaCheck, options), "KFD_NUMA_CHECK", environment);
+    rules.capability = readSwitch(valueOf(Option::CapabilityCheck, options), "KFD_CAPABILITY_CHECK", environment);
     return rules;
 }
 

@@ -23,7 +23,7 @@ struct MatchRules {
 
     /// Reads the options. For an option that isn't set, reads its variable (such as KFD_FW_VER_CHECK: 0, 1, NO, YES).
     /// Throws Error for other values. `environment` is getenv(3).
-    static MatchRules from(const model::GpuChecks& checks, const std::function<const char*(const char*)>& environment);
+    static MatchRules from(const model::Options& options, const std::function<const char*(const char*)>& environment);
 };
 
 /// Maps each GPU id of the images to the id of the GPU that replaces it on this machine.

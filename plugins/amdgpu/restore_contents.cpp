@@ -9,6 +9,7 @@
 #include "criu/memory/pages/read_watch.hpp"
 #include "criu/model/options.hpp"
 #include "plugins/amdgpu/image_file.hpp"
+#include "plugins/amdgpu/options.hpp"
 #include "plugins/amdgpu/topology.hpp"
 
 namespace criu::amdgpu {
@@ -92,7 +93,7 @@ device::LoadedStores RestoreContents::makeStores() {
 }
 
 void RestoreContents::share(kernel::FdStore& store) {
-    if (!context_.options.gpuParallel)
+    if (valueOf(Option::Parallel, context_.options) == 0)
         return;
     stores_.emplace(driver_, context_.images, sources_, context_.options.autoDedup);
     channel_.emplace(driver_, *stores_, bufferLimit_(), context_.stop, context_.watch, store);

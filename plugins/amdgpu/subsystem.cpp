@@ -9,6 +9,7 @@
 #include "criu/kernel/proc/scan.hpp"
 #include "plugins/amdgpu/dump.hpp"
 #include "plugins/amdgpu/features.hpp"
+#include "plugins/amdgpu/options.hpp"
 #include "plugins/amdgpu/restore.hpp"
 #include "plugins/amdgpu/stopped_queues.hpp"
 
@@ -29,8 +30,7 @@ public:
     }
     std::unique_ptr<device::DeviceRestore> startRestore(const device::Context& context) override {
         return std::make_unique<AmdgpuRestore>(
-            *kernel_, context,
-            [this, &options = context.options] { return MatchRules::from(options.gpuChecks, environment_); },
+            *kernel_, context, [this, &options = context.options] { return MatchRules::from(options, environment_); },
             limitOf(context.options));
     }
     void rescue(Log& log, const ImageDir&) noexcept override { stopped_.startAll(*kernel_, log); }
@@ -43,7 +43,7 @@ private:
     }
 
     [[nodiscard]] std::uint64_t bufferLimit(const model::Options& options) const {
-        std::optional<std::uint64_t> limit = options.gpuBufferLimit;
+        std::optional<std::uint64_t> limit = valueOf(Option::Buffer, options);
         if (const char* const text = environment_("KFD_MAX_BUFFER_SIZE"); text != nullptr && !limit)
             limit = parseBufferSize(text);
         if (limit == 0)

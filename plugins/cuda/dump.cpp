@@ -26,6 +26,7 @@
 #include "criu/model/options.hpp"
 #include "images/criu-cuda.hpp"
 #include "plugins/cuda/management.hpp"
+#include "plugins/cuda/options.hpp"
 #include "plugins/cuda/processes.hpp"
 #include "plugins/cuda/staging.hpp"
 
@@ -124,13 +125,13 @@ bool CudaDump::quiesce(std::span<const HostPid> processes) {
         if (storage_ != nullptr)
             context_.log.info("cuda: contents go straight from GPUs into the images");
     }
-    const auto end = Clock::now() + context_.options.cudaTimeout;
+    const auto end = Clock::now() + timeoutOf(context_.options);
     while (!lockAll(std::min(end, Clock::now() + kAttempt))) {
         context_.stop.throwIfRequested();
         if (Clock::now() < end)
             continue;
         Error error(ETIMEDOUT, fmt::format("work that was given to GPUs wasn't done within {} s",
-                                           context_.options.cudaTimeout.count()));
+                                           timeoutOf(context_.options).count()));
         error.addHint("--cuda-timeout allows for more");
         throw error;
     }
@@ -190,9 +191,9 @@ void CudaDump::pause(HostPid pid) {
     if (!driver_.isPresent() || !note(pid))
         return;
     Process& process = processes_[pid];
-    if (process.before == State::Running && !lock(pid, process, context_.options.cudaTimeout))
+    if (process.before == State::Running && !lock(pid, process, timeoutOf(context_.options)))
         failWith(ETIMEDOUT, "work that process {} has given to GPUs wasn't done within {} s", pid,
-                 context_.options.cudaTimeout.count());
+                 timeoutOf(context_.options).count());
 }
 
 bool CudaDump::wantsStorage() const {
@@ -275,7 +276,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
         if (--underWay > 0 && settled)
             settled(pid);
     };
-    throwFirst(callInParallel(targets, driverCheckpointCall(), {context_.options.cudaTimeout, &context_.stop}, over));
+    throwFirst(callInParallel(targets, driverCheckpointCall(), {timeoutOf(context_.options), &context_.stop}, over));
     context_.stop.throwIfRequested();
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < targets.size(); ++i) {

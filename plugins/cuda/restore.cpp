@@ -23,6 +23,7 @@
 #include "plugins/cuda/libraries.hpp"
 #include "plugins/cuda/management.hpp"
 #include "plugins/cuda/match.hpp"
+#include "plugins/cuda/options.hpp"
 #include "plugins/cuda/processes.hpp"
 #include "plugins/cuda/together.hpp"
 
@@ -217,7 +218,7 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
         return;
     context_.log.info("cuda: putting back what GPUs held of {} processes", restored.size());
     const auto start = std::chrono::steady_clock::now();
-    throwFirst(callInParallel(restored, restores(std::move(noted)), {context_.options.cudaTimeout, &context_.stop}));
+    throwFirst(callInParallel(restored, restores(std::move(noted)), {timeoutOf(context_.options), &context_.stop}));
     context_.stop.throwIfRequested();
     // A stopped process can't submit work. The user who resumes it unlocks it before.
     if (context_.options.finalState == model::FinalState::Stopped)

@@ -6,6 +6,7 @@
 #include "amdgpu_machine.hpp"
 #include "criu/base/error.hpp"
 #include "plugins/amdgpu/match.hpp"
+#include "plugins/amdgpu/options.hpp"
 
 using namespace criu;
 using namespace criu::amdgpu;
@@ -282,14 +283,14 @@ TEST_CASE("amdgpu: checks are switched by options, else by the environment") {
                : wanted == "KFD_VRAM_SIZE_CHECK" ? "YES"
                                                  : nullptr;
     };
-    model::GpuChecks options;
+    model::Options options;
     MatchRules rules = MatchRules::from(options, environment);
     CHECK_FALSE(rules.firmware);
     CHECK_FALSE(rules.numa);
     CHECK(rules.vram);
     CHECK(rules.capability);
-    options.firmware = true;
-    options.vram = false;
+    kOptions[static_cast<std::size_t>(Option::FirmwareCheck)].set(options, 1);
+    kOptions[static_cast<std::size_t>(Option::VramCheck)].set(options, 0);
     rules = MatchRules::from(options, environment);
     CHECK(rules.firmware);
     CHECK_FALSE(rules.vram);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace criu::model {
+struct Options;
+}
+
+namespace criu::device {
+
+/// An option that only one driver uses. The option table has a row for it.
+struct DriverOption {
+    enum class Kind : std::uint8_t {
+        Flag,    ///< --NAME and --no-NAME; the value is 1 or 0
+        Number,  ///< a number from `least` to `most`
+        Size,    ///< a number of bytes, with or without a unit
+    };
+
+    std::string_view name;  ///< long name without dashes
+    Kind kind;
+    std::string_view placeholder;  ///< name of the argument in help texts; empty for a flag
+    bool dumps;                    ///< true if a dump uses the option
+    bool restores;                 ///< true if a restore uses the option
+    std::string_view help;
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+
+    /// Returns the value from the command line or a configuration file; nothing without the option.
+    [[nodiscard]] std::optional<std::uint64_t> in(const model::Options& options) const;
+    /// Stores a value that the option table has checked.
+    void set(model::Options& options, std::uint64_t value) const;
+};
+
+/// Returns the options of all drivers in the order of the help text. The program that links the drivers defines this
+/// function (criu/cli/drivers.cpp). The options have static storage.
+[[nodiscard]] std::vector<const DriverOption*> driverOptions();
+
+}  // namespace criu::device
