@@ -19,25 +19,20 @@
 
 namespace criu::device {
 
-RestoreDevices::RestoreDevices(const model::ProcessTree& tree, const model::Options& options, Log& log,
-                               const ImageDir& images, const memory::PageSources& pages, StopRequest& stop,
-                               kernel::FdStore& store)
-    : watch_(std::make_unique<memory::ReadWatch>()), context_{options, log,     images, inventory_, stop,
-                                                              *watch_, nullptr, &pages, &store,     &tree} {}
+RestoreDevices::RestoreDevices(const Inputs& inputs, Empty)
+    : watch_(std::make_unique<memory::ReadWatch>()), context_{inputs.options, inputs.log,  inputs.images, inventory_,
+                                                              inputs.stop,    *watch_,     nullptr,       &inputs.pages,
+                                                              &inputs.store,  &inputs.tree} {}
 
 // Delegates, so that the destructor reverts started restores if a later subsystem throws.
-RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory,
-                               const model::ProcessTree& tree, const model::Options& options, Log& log,
-                               const ImageDir& images, const memory::PageSources& pages, StopRequest& stop,
-                               kernel::FdStore& store)
-    : RestoreDevices(tree, options, log, images, pages, stop, store) {
-    const PluginsEntry* const listed = inventory.plugins_entry;
+RestoreDevices::RestoreDevices(const Inputs& inputs) : RestoreDevices(inputs, Empty()) {
+    const PluginsEntry* const listed = inputs.inventory.plugins_entry;
     inventory_.listed = listed != nullptr;
     std::vector<std::string>& wanted = inventory_.names;
     if (listed != nullptr)
         for (const char* const name : list(listed->plugins, listed->n_plugins))
             wanted.emplace_back(name);
-    for (const auto& subsystem : subsystems) {
+    for (const auto& subsystem : inputs.subsystems) {
         const auto found = std::find(wanted.begin(), wanted.end(), subsystem->inventoryName());
         if (listed != nullptr && found == wanted.end() && !subsystem->isPlugin())
             continue;
@@ -48,7 +43,7 @@ RestoreDevices::RestoreDevices(const Subsystems& subsystems, const InventoryEntr
     if (wanted.empty())
         return;
     Error error(0, fmt::format("the images can't be restored without the plugin {}", wanted.front()));
-    error.addHint(options.disabledDevices.empty()
+    error.addHint(inputs.options.disabledDevices.empty()
                       ? "give the plugin's directory with --libdir"
                       : "take away --no-device, or give the plugin's directory with --libdir");
     throw error;

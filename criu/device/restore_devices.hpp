@@ -15,10 +15,19 @@ class DeviceWork;
 /// All subsystems of one restore that the images need.
 class RestoreDevices {
 public:
+    struct Inputs {
+        const Subsystems& subsystems;
+        const InventoryEntry& inventory;
+        const model::ProcessTree& tree;
+        const model::Options& options;
+        Log& log;
+        const ImageDir& images;
+        const memory::PageSources& pages;
+        StopRequest& stop;
+        kernel::FdStore& store;
+    };
     /// Throws Error if the inventory lists a subsystem that isn't in `subsystems`.
-    RestoreDevices(const Subsystems& subsystems, const InventoryEntry& inventory, const model::ProcessTree& tree,
-                   const model::Options& options, Log& log, const ImageDir& images, const memory::PageSources& pages,
-                   StopRequest& stop, kernel::FdStore& store);
+    explicit RestoreDevices(const Inputs& inputs);
     ~RestoreDevices();
     RestoreDevices(const RestoreDevices&) = delete;
     RestoreDevices& operator=(const RestoreDevices&) = delete;
@@ -59,8 +68,9 @@ private:
         const Subsystem* subsystem = nullptr;
         std::unique_ptr<DeviceRestore> restore;
     };
-    RestoreDevices(const model::ProcessTree& tree, const model::Options& options, Log& log, const ImageDir& images,
-                   const memory::PageSources& pages, StopRequest& stop, kernel::FdStore& store);
+    struct Empty {};
+    /// Starts no subsystem.
+    RestoreDevices(const Inputs& inputs, Empty);
 
     void requireKnownGpus() const;
 

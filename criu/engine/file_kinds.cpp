@@ -17,12 +17,7 @@
 #include "criu/namespaces/ipc/posix_queue_file.hpp"
 #include "criu/namespaces/namespace_file.hpp"
 #include "criu/namespaces/net/tun_file.hpp"
-#include "criu/sockets/inet_kind.hpp"
-#include "criu/sockets/netlink_kind.hpp"
-#include "criu/sockets/other_kind.hpp"
-#include "criu/sockets/packet_kind.hpp"
-#include "criu/sockets/unix_kind.hpp"
-#include "criu/sockets/vsock_kind.hpp"
+#include "criu/sockets/socket_kinds.hpp"
 #include "criu/tty/tty_kind.hpp"
 
 namespace criu::engine {

@@ -15,6 +15,7 @@
 #include "criu/base/error.hpp"
 #include "criu/base/unique_fd.hpp"
 #include "criu/image/record.hpp"
+#include "criu/sockets/socket_options.hpp"
 
 namespace criu::sockets {
 namespace {
@@ -29,9 +30,6 @@ constexpr int kTcpTxDelay = 37;
 constexpr int kTcpRtoMaxMs = 44;
 constexpr int kTcpRtoMinUs = 45;
 constexpr int kTcpDelayedAckMaxUs = 46;
-constexpr int kTimestampingNew = 65;  // SO_TIMESTAMPING_NEW
-constexpr int kTxTime = 61;
-constexpr int kPreferBusyPoll = 69;
 constexpr int kTxRehash = 74;
 constexpr int kIpv6RouterAlertIsolate = 30;
 constexpr int kMptcpProtocol = 262;  // IPPROTO_MPTCP

@@ -22,11 +22,8 @@ namespace criu::sockets {
 namespace {
 
 // Newer than the headers of some systems.
-constexpr int kTimestampNew = 63;     // SO_TIMESTAMP_NEW: 64-bit seconds for 32-bit programs
-constexpr int kTimestampNsNew = 64;   // SO_TIMESTAMPNS_NEW
-constexpr int kTxTime = 61;           // SO_TXTIME
-constexpr int kTimestampingNew = 65;  // SO_TIMESTAMPING_NEW
-constexpr int kPreferBusyPoll = 69;
+constexpr int kTimestampNew = 63;    // SO_TIMESTAMP_NEW: 64-bit seconds for 32-bit programs
+constexpr int kTimestampNsNew = 64;  // SO_TIMESTAMPNS_NEW
 constexpr int kBufLock = 72;
 constexpr int kReserveMemory = 73;
 constexpr int kRcvMark = 75;

@@ -12,6 +12,11 @@
 /// Options of level SOL_SOCKET, which sockets of all families have (socket(7)).
 namespace criu::sockets {
 
+// Numbers of SO_ options that are newer than the headers of some systems.
+inline constexpr int kTxTime = 61;
+inline constexpr int kTimestampingNew = 65;
+inline constexpr int kPreferBusyPoll = 69;
+
 /// Option whose value the kernel has listed for many sockets at once, so that no getsockopt(2) is needed.
 struct KnownOption {
     int level = 0;

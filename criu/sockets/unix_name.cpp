@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "criu/sockets/unix_name.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -12,21 +13,42 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "criu/base/error.hpp"
+#include "criu/base/names.hpp"
 #include "criu/files/open_fd.hpp"
 #include "criu/files/tree_root.hpp"
 #include "criu/image/arena.hpp"
 #include "criu/kernel/created_name.hpp"
 #include "criu/kernel/mount_calls.hpp"
 #include "criu/kernel/proc/procdir.hpp"
-#include "criu/sockets/socket_file_names.hpp"
 
 namespace criu::sockets {
 namespace {
+
+/// Returns the sorted names that the file of `status` has in a directory; empty if the directory can't be read.
+std::vector<std::string> namesInDirectory(const std::string& directory, const struct stat& status) {
+    std::vector<std::string> names;
+    const auto close = [](DIR* open) { ::closedir(open); };
+    const std::unique_ptr<DIR, decltype(close)> open(::opendir(directory.c_str()), close);
+    if (open == nullptr)
+        return names;
+    while (const dirent* const entry = ::readdir(open.get())) {
+        // d_ino isn't compared, because overlayfs may list other inode numbers than stat(2) returns.
+        if (entry->d_type != DT_SOCK && entry->d_type != DT_UNKNOWN)
+            continue;
+        struct stat there {};
+        if (::fstatat(::dirfd(open.get()), entry->d_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+            Inode::of(there) == Inode::of(status))
+            names.emplace_back(entry->d_name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
 
 constexpr unsigned long kOpenSocketFile = SIOCPROTOPRIVATE;  // SIOCUNIXFILE of <linux/un.h>
 constexpr std::string_view kDeleted = " (deleted)";

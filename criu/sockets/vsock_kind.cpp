@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/sockets/vsock_kind.hpp"
+#include "criu/sockets/socket_kinds.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -22,7 +22,7 @@ PlannedRestore::PlannedRestore(Run& command)
       pages(images, options().checksum.value_or(true)),
       content(readValidatedImages(images, pages, run)),
       births(planBirths(content, options(), log())),
-      devices(run.devices, **content.inventory, tree(), options(), log(), images, pages, run.stop, store),
+      devices({run.devices, **content.inventory, tree(), options(), log(), images, pages, run.stop, store}),
       networkLock(lockMethod(content, options()), networkLockName(content), log()),
       files({options(), log(), images, content, births, segments, networkLock, devices}),
       joined(options()),

@@ -10,17 +10,19 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "criu/base/error.hpp"
 #include "criu/base/log.hpp"
 #include "criu/base/mapping.hpp"
 #include "criu/base/ready_wait.hpp"
 #include "criu/base/stop_request.hpp"
+#include "criu/base/trace.hpp"
 #include "criu/engine/lazy/lazy_restore.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/files/missing_files.hpp"
-#include "criu/engine/restore/files/service_range.hpp"
 #include "criu/engine/restore/planned.hpp"
+#include "criu/engine/restore/task/task_directories.hpp"
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/proc/pidfd.hpp"
 #include "criu/memory/shmem/sysv_shm.hpp"
@@ -78,6 +80,63 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
     if (*said.as<char>() == '\0')
         fail("a process that was to enter the control groups of process {} has ended", pid);
     fail("in the control groups of process {}: {}", pid, said.as<char>());
+}
+
+/// Returns the maximum number of service descriptors. `more`: number of descriptors besides those of files.
+std::size_t maxServiceFds(const PlannedRestore& planned, std::size_t more) {
+    const RestoredFiles& files = planned.files;
+    std::size_t shared = planned.options().inheritFds.size() + files.remaps().count();
+    for (std::size_t at = 0; at < files.count(); ++at)
+        shared += files.plan().of(at).stage == model::FileStage::BeforeChildren ? files.at(at).ids.size() : 0;
+    return kServiceRoom + shared + files.inFlight() + more + planned.content.files.size() / 8;
+}
+
+/// Chooses numbers above or between those of the tree. Raises the limit of open files (RLIMIT_NOFILE) to that of a
+/// range above all, if criu may.
+ServiceFds chooseServiceFds(const PlannedRestore& planned, std::size_t more, ScopedRlimits& limits) {
+    std::set<int> used;
+    for (const auto& [id, table] : planned.tree().fdTables)
+        for (const model::FdSlot& slot : table->slots)
+            used.insert(slot.fd);
+    const int highest = used.empty() ? -1 : *used.rbegin();
+    const auto wanted = static_cast<int>(maxServiceFds(planned, more));
+    const int limit = limits.makeRoomForFiles(static_cast<std::size_t>(highest + 1 + wanted));
+    if (highest >= limit)
+        fail("a process has fd {}, but at most {} descriptors are allowed here", highest, limit);
+    if (const ServiceFds above{highest + 1, limit - 1}; above.room() >= wanted)
+        return above;
+    const ServiceFds widest = widestRange(used, limit);
+    // The wanted number is an upper bound; usually fewer descriptors are open at the same time.
+    if (widest.room() >= kServiceRoom)
+        return widest;
+    Error error(0, fmt::format("{} free descriptor numbers in a row are needed beside those of the tree", wanted));
+    error.addHint(fmt::format("raise the hard limit of open files (ulimit -Hn) above {}", highest + wanted));
+    throw error;
+}
+
+/// Chooses the range of service descriptors, and moves all open descriptors of criu there. Raises the limit of open
+/// files if it is too low and criu may. `lazy` may be null. Throws Error if no range is free.
+ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedRlimits& limits) {
+    std::size_t more = planned.devices.descriptors() + planned.segments.count() +
+                       (lazy != nullptr ? lazy->descriptors() : 0) + ThreadDirectories::descriptors(planned.tree());
+    for (const auto& kind : planned.namespaces)
+        more += kind->descriptors();
+    const ServiceFds service = chooseServiceFds(planned, more, limits);
+    kernel::FdStore& store = planned.store;
+    store.reserve(service.first, service.last);
+    const auto inherited = [&store](kernel::FdKey key) {
+        return [&store, key](UniqueFd fd) { return store.inherit(key, std::move(fd)); };
+    };
+    planned.moveImages(inherited(kernel::FdKey::Images));
+    planned.log().move(inherited(kernel::FdKey::Log));
+    planned.log().trace().move(inherited(kernel::FdKey::Log));
+    if (lazy != nullptr)
+        lazy->share(store);
+    planned.joined.inherit(store);
+    planned.files.inheritedFds().take(store);
+    planned.devices.share(store);
+    planned.files.terminals().open(planned.options(), inherited(kernel::FdKey::Terminal));
+    return service;
 }
 
 /// Connects to the lazy-pages daemon (--lazy-pages), or to the shared-pages daemon (--map-pages). Returns null without

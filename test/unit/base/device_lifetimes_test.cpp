@@ -127,8 +127,8 @@ TEST_CASE("devices: what they do beside restored processes ends with it, in reve
     const model::ProcessTree tree;
     const memory::FilePageSources pages(*around.images);
     kernel::FdStore store;
-    device::RestoreDevices devices(around.subsystems, inventory, tree, around.options, around.log, *around.images,
-                                   pages, around.stop, store);
+    device::RestoreDevices devices(
+        {around.subsystems, inventory, tree, around.options, around.log, *around.images, pages, around.stop, store});
     if (fails)
         CHECK_THROWS_AS(devices.startWork(), Error);
     else

@@ -36,10 +36,10 @@ namespace criu::engine {
 
 /// Members whose types the header needn't know.
 struct FileCollector::Impl {
-    Impl(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-         const namespaces::DumpNsContext& around, std::uint64_t ghostLimit)
-        : sharedTables(tree.livingPids(), kernel::KcmpType::Files),
-          kinds(segments, devices, tree, around, ghostLimit) {}
+    explicit Impl(const Inputs& inputs)
+        : sharedTables(inputs.tree.livingPids(), kernel::KcmpType::Files),
+          kinds(inputs.segments, inputs.devices, inputs.tree, inputs.namespaces.surroundings(),
+                inputs.options.ghostLimit) {}
 
     kernel::Sharing sharedTables;
     FileKindsDump kinds;
@@ -49,21 +49,19 @@ struct FileCollector::Impl {
     std::optional<RollbackStep> putBack;
 };
 
-FileCollector::FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
-                             memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                             const DumpNamespaces& namespaces, const GuardedFiles& answered)
-    : options_(options),
-      log_(log),
-      stop_(stop),
-      images_(images),
-      namespaces_(namespaces),
-      guardedFiles_(answered),
-      pids_(tree.pids()),
-      impl_(std::make_unique<Impl>(segments, devices, tree, namespaces.surroundings(), options.ghostLimit)) {
+FileCollector::FileCollector(const Inputs& inputs)
+    : options_(inputs.options),
+      log_(inputs.log),
+      stop_(inputs.stop),
+      images_(inputs.images),
+      namespaces_(inputs.namespaces),
+      guardedFiles_(inputs.guardedFiles),
+      pids_(inputs.tree.pids()),
+      impl_(std::make_unique<Impl>(inputs)) {
     // Zombies are included: files may refer to them.
-    for (const auto& task : tree.tasks())
+    for (const auto& task : inputs.tree.tasks())
         processes_.insert(task->pid());
-    impl_->putBack.emplace(answered.rollback, [this] { release(files::FinalTaskState::Run); });
+    impl_->putBack.emplace(guardedFiles_.rollback, [this] { release(files::FinalTaskState::Run); });
 }
 
 const model::IdMap& FileCollector::ids() const {

@@ -39,10 +39,19 @@ struct GuardedFiles;
 /// refer to it.
 class FileCollector final : public files::FileDump {
 public:
-    /// All arguments outlive this object.
-    FileCollector(const model::Options& options, Log& log, StopRequest& stop, const ImageDir& images,
-                  memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
-                  const DumpNamespaces& namespaces, const GuardedFiles& answered);
+    struct Inputs {
+        const model::Options& options;
+        Log& log;
+        StopRequest& stop;
+        const ImageDir& images;
+        memory::SegmentsDump& segments;
+        device::DumpDevices& devices;
+        FrozenTree& tree;
+        const DumpNamespaces& namespaces;
+        const GuardedFiles& guardedFiles;
+    };
+    /// All inputs outlive this object.
+    explicit FileCollector(const Inputs& inputs);
     ~FileCollector() override;
 
     /// Dumps the descriptor table of a process unless a process that shares it was dumped. Returns the table's id.

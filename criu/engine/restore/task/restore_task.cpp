@@ -16,7 +16,6 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/stop_request.hpp"
 #include "criu/cgroup/cgroup_restore.hpp"
-#include "criu/engine/restore/birth/pid_ns_for_children.hpp"
 #include "criu/engine/restore/birth/restore_start.hpp"
 #include "criu/engine/restore/birth/subreaper_reparent.hpp"
 #include "criu/engine/restore/files/task_files.hpp"
@@ -28,7 +27,9 @@
 #include "criu/engine/restore/task/task_memory.hpp"
 #include "criu/kernel/fsuid_scope.hpp"
 #include "criu/kernel/keyring.hpp"
+#include "criu/kernel/namespace_visit.hpp"
 #include "criu/kernel/own_signals.hpp"
+#include "criu/kernel/proc/pidfd.hpp"
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/nested_pids.hpp"
 #include "criu/model/options.hpp"
@@ -41,6 +42,36 @@
 
 namespace criu::engine {
 namespace {
+
+/// Scope in which children of this process are born into a nested pid namespace (setns(2), CLONE_NEWPID).
+class PidNsForChildren {
+public:
+    /// `own`: pid namespace of this process; null if that is the root's. Waits until the first process of `space`
+    /// exists, because its pidfd refers to the namespace. Throws Error.
+    PidNsForChildren(const RestoreControl& control, const model::NestedPidNs& space, const model::NestedPidNs* own);
+    ~PidNsForChildren();
+    PidNsForChildren(const PidNsForChildren&) = delete;
+    PidNsForChildren& operator=(const PidNsForChildren&) = delete;
+
+    /// Drops the reversal, in a child that doesn't leave the scope.
+    void forget() noexcept { home_.reset(); }
+
+private:
+    UniqueFd home_;
+};
+
+PidNsForChildren::PidNsForChildren(const RestoreControl& control, const model::NestedPidNs& space,
+                                   const model::NestedPidNs* own)
+    : home_(kernel::openOwnNamespace(kernel::NamespaceKind::Pid)) {
+    const TreePid first = model::NestedPids::firstOf(space);
+    control.awaitCreated(first);
+    const kernel::PidFd there(model::NestedPids::numberIn(own, first));
+    sys(::setns(there.fd(), CLONE_NEWPID), "have a child in the pid namespace of process {}", first);
+}
+
+PidNsForChildren::~PidNsForChildren() {
+    ::setns(home_.get(), CLONE_NEWPID);  // always allowed for the process' own namespace
+}
 
 using model::Birth;
 using model::Task;
