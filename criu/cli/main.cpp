@@ -100,11 +100,11 @@ void writeToLog(const Log& log) {
 }
 
 int serveRequests(const options::Invocation& invocation, Log& log, StopRequest& stop) {
-    const service::SessionContext surroundings{invocation, log, stop, cli::builtInDevices};
+    const service::SessionContext context{invocation, log, stop, cli::builtInDevices};
     const auto [status, command, root] =
         invocation.command == options::Command::Swrk
-            ? service::serve(takeSocket(invocation.requestSocket), service::Origin::Client, surroundings)
-            : service::runDaemon(surroundings);
+            ? service::serve(takeSocket(invocation.requestSocket), service::Origin::Client, context)
+            : service::runDaemon(context);
     if (status == 0 && !command.empty()) {
         stop.release();
         writeToLog(log);

@@ -12,7 +12,7 @@ class DeviceExternalSocketDump final : public sockets::ExternalSocketDump {
 public:
     explicit DeviceExternalSocketDump(device::DumpDevices& devices) : devices_(devices) {}
     [[nodiscard]] bool any() const override { return devices_.takesSockets(); }
-    [[nodiscard]] bool carry(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
+    [[nodiscard]] bool save(int fd, std::uint32_t inode) override { return devices_.takeSocket(fd, inode); }
 
 private:
     device::DumpDevices& devices_;

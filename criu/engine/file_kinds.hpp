@@ -47,7 +47,7 @@ struct FileDumpResources {
     files::PathDump& paths;
     memory::SegmentsDump& segments;
     sockets::NetworkLock& network;
-    sockets::ExternalSocketDump& carriers;
+    sockets::ExternalSocketDump& externalSockets;
     namespaces::TunDevices& tunDevices;
     device::DumpDevices& devices;
     const std::vector<tty::SeenSession>& sessions;
@@ -60,7 +60,7 @@ struct FileRestoreResources {
     const files::PathRemaps& remaps;
     const memory::Segments& segments;
     sockets::NetworkLock& network;
-    const sockets::ExternalSocketRestore& carried;
+    const sockets::ExternalSocketRestore& externalSockets;
     const tty::OutsideTerminals& terminals;
     device::RestoreDevices& devices;
     bool ownPosixQueues;  ///< true if the tree gets a private IPC namespace

@@ -41,7 +41,7 @@ class RestoreDevices;
 }  // namespace criu::device
 
 namespace criu::engine {
-class AdjustmentQuestions;
+class SemUndoQueries;
 class BornRestore;
 class CapturedPhase;
 struct CollectedFile;

@@ -58,7 +58,7 @@ Highest highestBelow(const PlannedRestore& planned) {
 /// Returns the limit of the existing pid namespace that the root joins: criu's, or one passed by the user. Returns
 /// nothing if the user passed no descriptor for it.
 std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
-    const namespaces::RestoreNsContext& around = planned.surroundings;
+    const namespaces::RestoreNsContext& around = planned.nsContext;
     if (!around.ownPids)
         return kernel::PidLimit();
     const auto& given = planned.options().inheritFds;
@@ -70,7 +70,7 @@ std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
 [[noreturn]] void refuse(const PlannedRestore& planned, const Highest& wanted, pid_t highest, int code) {
     Error error(code, fmt::format("{} can't have its number: here the highest one is {} (kernel.pid_max)", wanted.owner,
                                   highest));
-    const bool inNew = !planned.surroundings.endsWithFirst && kernel::PidLimit::ofNew().highest() >= wanted.number;
+    const bool inNew = !planned.nsContext.endsWithFirst && kernel::PidLimit::ofNew().highest() >= wanted.number;
     error.addHint(code == EINVAL ? std::string("the kernel gives no numbers as high")
                                  : fmt::format("sysctl kernel.pid_max={} makes room{}", wanted.number + 1,
                                                inNew ? ", and so does a new pid namespace: --new-pidns" : ""));
@@ -97,7 +97,7 @@ std::optional<Lack> findLack(const PlannedRestore& planned) {
     if (auto lack = lackInNew(highestBelow(planned)))
         return lack;
     Highest wanted = highestOf(planned);
-    if (planned.surroundings.endsWithFirst)
+    if (planned.nsContext.endsWithFirst)
         return lackInNew(std::move(wanted));
     const auto limit = limitOfRoot(planned);
     const pid_t there = limit ? limit->highest() : wanted.number;

@@ -90,7 +90,7 @@ UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key,
 
 /// Throws Error if blocks overlap: threads decrypt blocks in any order, so the content of an overlap would be
 /// undefined.
-void requireNoVmaOverlap(const EncryptedFileEntry& entry) {
+void requireNoBlockOverlap(const EncryptedFileEntry& entry) {
     std::vector<std::size_t> order(entry.n_sizes);
     std::iota(order.begin(), order.end(), std::size_t{});
     std::sort(order.begin(), order.end(),
@@ -112,7 +112,7 @@ void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::les
         if (entry.sizes[i] == 0 || entry.sizes[i] > kEncryptedBlock || entry.offsets[i] > entry.size ||
             entry.sizes[i] > entry.size - entry.offsets[i])
             fail("a block of {} bytes is at {:#x} of {}", entry.sizes[i], entry.offsets[i], entry.size);
-    requireNoVmaOverlap(entry);
+    requireNoBlockOverlap(entry);
 }
 
 /// Throws Error if the directory has images that the dump didn't write. Exceptions are the file of `criu cpuinfo

@@ -126,7 +126,7 @@ void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, 
 
 /// Continues in a child: setns(2) moves only later children into a pid namespace. The child ends with the caller, and
 /// the caller ends with its status.
-void goOnInChild() {
+void continueInChild() {
     const pid_t child = sys(::fork(), "create a process in a pid namespace");
     if (child == 0) {
         sys(::prctl(PR_SET_PDEATHSIG, SIGKILL), "have a process end with its parent");
@@ -151,7 +151,7 @@ void goOnInChild() {
             ofChildren = ofChildren || ::ioctl(space, NS_GET_NSTYPE) == CLONE_NEWPID;
         }
         if (ofChildren)
-            goOnInChild();
+            continueInChild();
         for (const auto& [number, fd] : work()) {
             message.number = number;
             sendMessage(channel, bytesOf(message), fd.get());

@@ -57,7 +57,7 @@ std::optional<AuthMessage> receiveAuthMessage(int socket) {
     if (received.size == 0)
         return std::nullopt;
     if (received.size != sizeof(greeting))
-        fail("an introduction of {} bytes instead of {}", received.size, sizeof(greeting));
+        fail("an authentication message of {} bytes instead of {}", received.size, sizeof(greeting));
     return greeting;
 }
 

@@ -20,8 +20,8 @@ public:
             views_.emplace(rootNumber(), groups_.addNamespace(with.tree.root().dir));
         for (const auto& space : further_.all())
             views_.emplace(space.number, groups_.addNamespace(space.member->dir));
-        with.surroundings.cgroups = &groups_;
-        with.surroundings.cgroupViewOf = [this](HostPid process) {
+        with.nsContext.cgroups = &groups_;
+        with.nsContext.cgroupViewOf = [this](HostPid process) {
             const auto view = views_.find(numberOf(process));
             return view != views_.end() ? view->second : cgroup::CgroupNsView::OfCriu;
         };

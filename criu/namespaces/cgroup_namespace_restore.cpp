@@ -22,7 +22,7 @@ public:
     CgroupNamespaceRestore(const RestoreInputs& inputs, const KindNsIds& numbers, cgroup::CgroupRestore& groups)
         : ofFirst_(numbers.own != 0),
           groups_(groups),
-          further_(NamespaceKind::Cgroup, numbers.others, inputs.surroundings) {
+          further_(NamespaceKind::Cgroup, numbers.others, inputs.nsContext) {
         for (const std::uint32_t number : numbers.others)
             sets_.emplace(number, setOfMember(inputs.tree, number));
     }

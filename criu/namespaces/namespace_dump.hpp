@@ -128,7 +128,7 @@ struct DumpInputs {
     /// in, since the calling thread may run scripts.
     std::function<void()> scriptsLock;
     std::function<void()> scriptsUnlock;
-    DumpNsContext& surroundings;
+    DumpNsContext& nsContext;
 };
 
 /// Destination of the namespaces' content.

@@ -55,7 +55,7 @@ KindNsIds KindNsIds::ofAny(const RestoreInputs& inputs, kernel::NamespaceKind ki
     numbers.own = ownNumberOf(inputs.outside, root.ids->get(), kind);
     // A namespace that belongs to a nested user namespace is handled as a non-root one. The root is created in criu's
     // namespace and enters it later.
-    if (inputs.surroundings.ownerOf(numbers.own) != nullptr)
+    if (inputs.nsContext.ownerOf(numbers.own) != nullptr)
         numbers.others.push_back(std::exchange(numbers.own, 0));
     const auto ofRoot = numberOf(**root.ids, kind);
     const auto ofCriu = numberOf(*inputs.outside, kind);

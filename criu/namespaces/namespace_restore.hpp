@@ -118,7 +118,7 @@ struct RestoreInputs {
     /// Namespace ids of network namespaces that files refer to, each with one such file.
     const std::map<std::uint32_t, FileId>& networksOfFiles;
     const JoinedNamespaces& joined;
-    RestoreNsContext& surroundings;
+    RestoreNsContext& nsContext;
 };
 
 /// Namespace ids of one kind that processes were in.

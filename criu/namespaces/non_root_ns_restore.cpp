@@ -77,8 +77,8 @@ UniqueFd createInUserns(const UniqueFd& owner, kernel::NamespaceKind kind, const
 }
 
 NonRootNs::NonRootNs(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers,
-                     const RestoreNsContext& surroundings)
-    : kind_(kind), surroundings_(surroundings) {
+                     const RestoreNsContext& nsContext)
+    : kind_(kind), nsContext_(nsContext) {
     for (const std::uint32_t number : numbers)
         spaces_.push_back({number, UniqueFd(), UniqueFd()});
 }
@@ -106,7 +106,7 @@ void NonRootNs::make(const std::function<bool(std::uint32_t number)>& create) {
             const ErrorContext context([&] {
                 return fmt::format("{} namespace {} of the images", kernel::namespaceName(kind_), space.number);
             });
-            if (const UniqueFd* const owner = surroundings_.ownerOf(space.number); owner != nullptr)
+            if (const UniqueFd* const owner = nsContext_.ownerOf(space.number); owner != nullptr)
                 put(createInUserns(*owner, kind_, [&] { (void)create(space.number); }), space.fd);
             else if (create(space.number))
                 put(kernel::openOwnNamespace(kind_), space.fd);

@@ -20,9 +20,8 @@ namespace criu::namespaces {
 /// namespace. Each process enters its namespace by an inherited descriptor.
 class NonRootNs {
 public:
-    /// `numbers`: namespace ids, each once. `surroundings` knows their owners and outlives this object.
-    NonRootNs(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers,
-              const RestoreNsContext& surroundings);
+    /// `numbers`: namespace ids, each once. `nsContext` knows their owners and outlives this object.
+    NonRootNs(kernel::NamespaceKind kind, const std::vector<std::uint32_t>& numbers, const RestoreNsContext& nsContext);
 
     [[nodiscard]] bool empty() const noexcept { return spaces_.empty(); }
     /// Returns how many descriptors prepare() moves.
@@ -60,7 +59,7 @@ private:
     [[nodiscard]] const Space* find(std::uint32_t number) const noexcept;
 
     kernel::NamespaceKind kind_;
-    const RestoreNsContext& surroundings_;
+    const RestoreNsContext& nsContext_;
     std::vector<Space> spaces_;
     UniqueFd ofFirst_;
     mutable int entered_ = -1;  ///< descriptor of the namespace that enter() entered in this process; -1: none

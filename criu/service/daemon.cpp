@@ -60,7 +60,7 @@ UniqueFd daemonize() {
 
 class Daemon {
 public:
-    explicit Daemon(const SessionContext& surroundings) : with_(surroundings) {}
+    explicit Daemon(const SessionContext& context) : with_(context) {}
 
     SessionEnd run() {
         const model::Options& options = with_.base.options;
@@ -155,8 +155,8 @@ private:
 
 }  // namespace
 
-SessionEnd runDaemon(const SessionContext& surroundings) {
-    return Daemon(surroundings).run();
+SessionEnd runDaemon(const SessionContext& context) {
+    return Daemon(context).run();
 }
 
 }  // namespace criu::service

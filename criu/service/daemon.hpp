@@ -10,6 +10,6 @@ namespace criu::service {
 /// With options.detached, the service continues in the background and this process exits when it is ready. Returns
 /// after a stop request; children complete their work. Throws Error if the service can't start or continue.
 /// Also returns in a child that has served a client, with the child's remaining work.
-[[nodiscard]] SessionEnd runDaemon(const SessionContext& surroundings);
+[[nodiscard]] SessionEnd runDaemon(const SessionContext& context);
 
 }  // namespace criu::service

@@ -50,12 +50,12 @@ struct RunResult {
 
 class Session {
 public:
-    Session(UniqueFd socket, Origin origin, const SessionContext& surroundings)
-        : surroundings_(surroundings), connection_(std::move(socket)), peer_(peerOf(connection_.fd(), origin)) {}
+    Session(UniqueFd socket, Origin origin, const SessionContext& context)
+        : context_(context), connection_(std::move(socket)), peer_(peerOf(connection_.fd(), origin)) {}
 
     SessionEnd run() {
         for (bool first = true;; first = false) {
-            surroundings_.log.forgetCause();
+            context_.log.forgetCause();
             const auto request = receive();
             if (!request)
                 return {first ? kProtocolError : 0, {}};
@@ -70,7 +70,7 @@ public:
     /// Replies to a message that isn't a request, or isn't allowed here.
     SessionEnd refuse(const std::string& why) {
         const Error error(EBADRQC, why);
-        surroundings_.log.failure(error);
+        context_.log.failure(error);
         CriuReq nothing = CRIU_REQ__INIT;
         nothing.type = CRIU_REQ_TYPE__EMPTY;
         replyFailure(nothing, EBADRQC, error.what());
@@ -79,7 +79,7 @@ public:
 
 private:
     /// Returns nothing if the client has left.
-    std::optional<Record<CriuReq>> receive() { return connection_.receive(surroundings_.stop); }
+    std::optional<Record<CriuReq>> receive() { return connection_.receive(context_.stop); }
 
     [[nodiscard]] static bool keepsConnection(const CriuReq& request) noexcept {
         return (request.has_keep_open != 0 && request.keep_open != 0) || request.type == CRIU_REQ_TYPE__PRE_DUMP;
@@ -140,14 +140,14 @@ private:
         RunResult result;
         // Container runtimes don't expect notifications of a pre-dump, and would miss the reply.
         const bool notify = request.opts != nullptr && request.opts->notify_scripts != 0 && command != Command::PreDump;
-        ClientListener listener(connection_, surroundings_.stop, notify);
-        warnOfUnknownFields(request, surroundings_.log);
+        ClientListener listener(connection_, context_.stop, notify);
+        warnOfUnknownFields(request, context_.log);
         std::optional<RequestedRun> run;
         try {
-            run.emplace(makeRun(request, command, surroundings_.base, peer_, connection_.fd()));
+            run.emplace(makeRun(request, command, context_.base, peer_, connection_.fd()));
         } catch (const std::exception& error) {
-            openClientsLog(request, peer_, surroundings_.log);
-            surroundings_.log.failure(error);
+            openClientsLog(request, peer_, context_.log);
+            context_.log.failure(error);
             result.code = EBADRQC;
         }
         try {
@@ -155,9 +155,8 @@ private:
                 std::vector<model::StageListener*> listeners{&listener};
                 if (server != nullptr)
                     server->take(run->invocation.options, listeners);
-                const auto [status, text] =
-                    engine::execute(run->invocation, surroundings_.log, surroundings_.stop, surroundings_.makeDevices(),
-                                    std::move(listeners), run->client);
+                const auto [status, text] = engine::execute(run->invocation, context_.log, context_.stop,
+                                                            context_.makeDevices(), std::move(listeners), run->client);
                 std::fwrite(text.data(), 1, text.size(), stdout);
                 std::fflush(stdout);
                 result.success = status == 0;
@@ -165,8 +164,8 @@ private:
                 result.runsOn = run->invocation.options.finalState != model::FinalState::Default;
             }
         } catch (const std::exception& error) {
-            surroundings_.log.failure(error);
-            result.code = surroundings_.log.cause().code;
+            context_.log.failure(error);
+            result.code = context_.log.cause().code;
         }
         result.root = listener.root();
         if (!result.success)
@@ -175,7 +174,7 @@ private:
     }
 
     void explain(RunResult& result, const std::string& objection) const {
-        const Log::Cause& cause = surroundings_.log.cause();
+        const Log::Cause& cause = context_.log.cause();
         result.text = !cause.text.empty() ? cause.text : objection;
         if (result.text.empty())
             result.text = "an action script has objected";
@@ -203,7 +202,7 @@ private:
             connection_.send(reply);
             return true;
         } catch (const std::exception& error) {
-            surroundings_.log.failure(error);
+            context_.log.failure(error);
             return false;
         }
     }
@@ -255,14 +254,14 @@ private:
     /// Starts a page server in a new process, a child of this one for _CHLD so that the client can wait for it.
     /// Replies when the server listens; a server that fails has sent the reason itself.
     SessionEnd pageServer(const CriuReq& request) {
-        CriuReq answered = request;
-        answered.type = CRIU_REQ_TYPE__PAGE_SERVER;  // clients expect this type in both replies
+        CriuReq pageServer = request;
+        pageServer.type = CRIU_REQ_TYPE__PAGE_SERVER;  // clients expect this type in both replies
         const auto started = startPageServer(
-            request.type == CRIU_REQ_TYPE__PAGE_SERVER_CHLD, surroundings_.stop, [&](PageServerReport& report) {
+            request.type == CRIU_REQ_TYPE__PAGE_SERVER_CHLD, context_.stop, [&](PageServerReport& report) {
                 report.whenReady([this] { connection_.close(); });  // this copy would hide the end
-                const RunResult result = carryOut(answered, Command::PageServer, &report);
+                const RunResult result = carryOut(pageServer, Command::PageServer, &report);
                 if (!result.success && !report.isReady())
-                    replyFailure(answered, result.code, result.text);
+                    replyFailure(pageServer, result.code, result.text);
                 return result.success;
             });
         if (!started)
@@ -271,7 +270,7 @@ private:
         info.has_pid = info.has_port = 1;
         info.pid = started->pid;
         info.port = started->port;
-        CriuResp reply = replyTo(answered, true);
+        CriuResp reply = replyTo(pageServer, true);
         reply.ps = &info;
         return {send(reply) ? 0 : kFailure, {}};
     }
@@ -323,7 +322,7 @@ private:
         try {
             status = waitForEnd(request.has_pid != 0 ? pid : 0);
         } catch (const Error& error) {
-            surroundings_.log.failure(error);
+            context_.log.failure(error);
             return {replyFailure(request, error.code(), error.what()) ? 0 : kFailure, {}};
         }
         CriuResp reply = replyTo(request, true);
@@ -340,7 +339,7 @@ private:
         if (pid <= 0 || ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) < 0)
             failWith(ECHILD, "it is no child of criu");
         const kernel::PidFd child(pid);
-        while (!waitReady(child.fd(), POLLIN, surroundings_.stop, std::chrono::milliseconds(1000)))
+        while (!waitReady(child.fd(), POLLIN, context_.stop, std::chrono::milliseconds(1000)))
             if (connection_.hasLeft())
                 fail("the client has left");
         int status = 0;
@@ -348,7 +347,7 @@ private:
         return status;
     }
 
-    const SessionContext& surroundings_;
+    const SessionContext& context_;
     Connection connection_;
     Peer peer_;
     bool preDumped_ = false;
@@ -375,14 +374,14 @@ void sendRefusal(UniqueFd socket, const Error& error, StopRequest& stop) noexcep
 
 }  // namespace
 
-SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& surroundings) {
+SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& context) {
     std::optional<Session> session;
     UniqueFd spare(sys(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0), "copy the socket of a client"));
     try {
-        session.emplace(std::move(socket), origin, surroundings);
+        session.emplace(std::move(socket), origin, context);
     } catch (const Error& error) {
-        surroundings.log.failure(error);
-        sendRefusal(std::move(spare), error, surroundings.stop);
+        context.log.failure(error);
+        sendRefusal(std::move(spare), error, context.stop);
         return {kFailure, {}};
     }
     spare.reset();

@@ -39,6 +39,6 @@ inline constexpr int kProtocolError = 255;
 /// Serves the client of a connection: one request, and further ones after those with keep_open. The calling process
 /// does the work: it enters the work directory, opens the log of the request, and becomes the parent of the restored
 /// root. Reports failures to the client instead of throwing. Closes `socket`.
-[[nodiscard]] SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& surroundings);
+[[nodiscard]] SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& context);
 
 }  // namespace criu::service

@@ -16,7 +16,7 @@ public:
     /// True if any plugin has the hook.
     [[nodiscard]] virtual bool any() const = 0;
     /// Lets a plugin save a socket; false if none does. `fd` stays the caller's.
-    [[nodiscard]] virtual bool carry(int fd, std::uint32_t inode) = 0;
+    [[nodiscard]] virtual bool save(int fd, std::uint32_t inode) = 0;
 };
 
 /// External sockets that plugins restore.

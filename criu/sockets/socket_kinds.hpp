@@ -22,8 +22,8 @@ std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock);
 std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock, AddressUpdate update);
 
 /// Unix sockets of all types, with names, connections, queues and descriptors in flight.
-std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& carriers);
-std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& carried,
+std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& externalSockets);
+std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& externalSockets,
                                                         const files::PathRemaps& remaps);
 
 /// Netlink sockets (netlink(7)): port, groups, peer and options. A socket with messages in its queue can't be dumped.

@@ -159,7 +159,7 @@ void UnixDump::write(FileEntry& entry, const files::OpenFd& file, files::FileDum
     const bool mutual = seen != peers_.end() && seen->second == inode;
     if (peer != 0 && !mutual && !written_.contains(peer)) {
         UniqueFd copy;
-        if (carriers_.any())
+        if (externalSockets_.any())
             copy.reset(sys(::fcntl(file.copy.get(), F_DUPFD_CLOEXEC, 0), "copy {}", file.describe()));
         waiting_[peer].push_back({&entry, file.describe(), std::move(copy)});
         return;
@@ -187,7 +187,7 @@ void UnixDump::release(std::uint32_t inode, files::FileDump& dump) {
 void UnixDump::checkOutside(const Waiting& socket, const UnixSocketInfo* peer, files::FileDump& dump) const {
     const model::Options& options = dump.options();
     UnixSkEntry& entry = *socket.entry->usk;
-    if (socket.copy && carriers_.carry(socket.copy.get(), entry.ino)) {
+    if (socket.copy && externalSockets_.save(socket.copy.get(), entry.ino)) {
         entry.uflags |= static_cast<std::uint32_t>(UnixFlag::Callback);
         return;
     }

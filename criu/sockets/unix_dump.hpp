@@ -17,7 +17,7 @@ namespace criu::sockets {
 /// Dump half of Unix sockets.
 class UnixDump {
 public:
-    explicit UnixDump(ExternalSocketDump& carriers) : carriers_(carriers) {}
+    explicit UnixDump(ExternalSocketDump& externalSockets) : externalSockets_(externalSockets) {}
 
     /// Fills the fields that need only the socket itself. Any thread may call it.
     static UnixSkEntry& prepare(const files::OpenFd& file, Arena& arena);
@@ -44,7 +44,7 @@ private:
     void checkOutside(const Waiting& socket, const kernel::UnixSocketInfo* peer, files::FileDump& dump) const;
     void addOutside(std::uint32_t peer, const kernel::UnixSocketInfo* info, files::FileDump& dump) const;
 
-    ExternalSocketDump& carriers_;
+    ExternalSocketDump& externalSockets_;
     std::set<std::uint32_t> read_;  ///< network namespaces
     std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
     std::map<std::uint32_t, std::uint32_t> waitsFor_;  ///< connections not accepted: client to listener

@@ -58,8 +58,8 @@ struct UnixSocket {
 /// never waits for another one.
 class UnixGroup final : public files::RestoredFile {
 public:
-    UnixGroup(const ProcessLock& lock, const ExternalSocketRestore& carried, const files::PathRemaps& remaps)
-        : lock_(lock), carried_(carried), remaps_(remaps) {}
+    UnixGroup(const ProcessLock& lock, const ExternalSocketRestore& externalSockets, const files::PathRemaps& remaps)
+        : lock_(lock), externalSockets_(externalSockets), remaps_(remaps) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
     /// True if the group binds or looks up paths. No other process may do so at the same time (ProcessLock).
@@ -96,7 +96,7 @@ private:
     friend class UnixGroupOpener;
 
     const ProcessLock& lock_;
-    const ExternalSocketRestore& carried_;
+    const ExternalSocketRestore& externalSockets_;
     const files::PathRemaps& remaps_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;

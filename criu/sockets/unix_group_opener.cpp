@@ -175,7 +175,7 @@ void UnixGroupOpener::adoptGiven() {
             given.reset(sys(::fcntl(inherited, F_DUPFD_CLOEXEC, 0), "copy inherited fd {}", inherited));
         else if (socket->has(UnixFlag::Callback)) {
             opener_.onMount(socket->name.mount, [&] { freeName(socket->name, hiddenPlaceOf(socket->name)); });
-            given = group_.carried_.open(socket->entry->ino);
+            given = group_.externalSockets_.open(socket->entry->ino);
         }
         if (!given)
             continue;

@@ -15,7 +15,7 @@ namespace {
 
 class UnixKindDump final : public files::FileKindDump {
 public:
-    explicit UnixKindDump(ExternalSocketDump& carriers) : dump_(carriers) {}
+    explicit UnixKindDump(ExternalSocketDump& externalSockets) : dump_(externalSockets) {}
 
     [[nodiscard]] bool claims(const files::OpenFd& file) const override { return file.socketFamily == AF_UNIX; }
 
@@ -34,7 +34,8 @@ private:
 
 class UnixKindRestore final : public files::FileKindRestore {
 public:
-    UnixKindRestore(const ExternalSocketRestore& carried, const files::PathRemaps& remaps) : plan_(carried, remaps) {}
+    UnixKindRestore(const ExternalSocketRestore& externalSockets, const files::PathRemaps& remaps)
+        : plan_(externalSockets, remaps) {}
 
     void prepare(files::FileRestore& restore) override { plan_.load(restore); }
     std::shared_ptr<files::RestoredFile> collect(const FileEntry& entry, files::FileRestore&) override {
@@ -47,13 +48,13 @@ private:
 
 }  // namespace
 
-std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& carriers) {
-    return std::make_unique<UnixKindDump>(carriers);
+std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& externalSockets) {
+    return std::make_unique<UnixKindDump>(externalSockets);
 }
 
-std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& carried,
+std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& externalSockets,
                                                         const files::PathRemaps& remaps) {
-    return std::make_unique<UnixKindRestore>(carried, remaps);
+    return std::make_unique<UnixKindRestore>(externalSockets, remaps);
 }
 
 }  // namespace criu::sockets

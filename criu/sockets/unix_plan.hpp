@@ -16,8 +16,8 @@ namespace criu::sockets {
 class UnixPlan {
 public:
     /// `remaps`: knows the covered directories of names.
-    UnixPlan(const ExternalSocketRestore& carried, const files::PathRemaps& remaps)
-        : carried_(carried), remaps_(remaps) {}
+    UnixPlan(const ExternalSocketRestore& externalSockets, const files::PathRemaps& remaps)
+        : externalSockets_(externalSockets), remaps_(remaps) {}
 
     /// Throws Error if the images are inconsistent.
     void load(files::FileRestore& restore);
@@ -31,7 +31,7 @@ private:
     void linkSenders();
     void makeGroups();
 
-    const ExternalSocketRestore& carried_;
+    const ExternalSocketRestore& externalSockets_;
     const files::PathRemaps& remaps_;
     ProcessLock lock_;
     SocketQueues queues_;

@@ -68,7 +68,7 @@ void findTakenPids(const PlannedRestore& planned, Findings& findings) {
 
 void findFiles(const PlannedRestore& planned, Findings& findings) {
     const auto& root = planned.options().root;
-    const bool elsewhere = planned.surroundings.ownPaths && !planned.surroundings.sameFiles;
+    const bool elsewhere = planned.nsContext.ownPaths && !planned.nsContext.sameFiles;
     if (elsewhere && !root) {
         findings.remark("Its files weren't looked at: it has mounts of its own, which --root says where to find.");
         return;
@@ -89,7 +89,7 @@ void findAll(Run& run, Findings& findings) {
     findings.tried([&] { planned->files.noteLinks(); });
     findings.tried([&] { PidRoom::require(*planned); });
     findings.tried([&] { requireMappingRoom(planned->content); });
-    if (!planned->surroundings.ownPids)
+    if (!planned->nsContext.ownPids)
         findTakenPids(*planned, findings);
     findFiles(*planned, findings);
 }

@@ -91,7 +91,7 @@ private:
         int status = 0;
         if (::waitpid(worker_.pid(), &status, 0) == worker_.pid() && WIFEXITED(status) && WEXITSTATUS(status) == 0)
             return 0;
-        log_.error("the keeper of clones has ended before them");
+        log_.error("the shared-pages daemon has ended before its clones");
         processes_.end(log_);
         return 1;
     }

@@ -39,7 +39,7 @@ std::optional<SharedPagesLink> takeFile(UniqueFd socket, StopRequest& stop) {
     if (!message)
         return std::nullopt;
     if (message->kind != LazyMessage::Kind::File || !file)
-        fail("the keeper of clones sends something else than their file");
+        fail("the shared-pages daemon sent another message instead of the shared-pages file");
     return SharedPagesLink{std::move(link), std::move(file)};
 }
 
@@ -60,7 +60,7 @@ std::optional<SharedPagesLink> join(UniqueFd socket, StopRequest& stop) {
 
 SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir& directory, StopRequest& stop,
                                      Log& log) {
-    const ErrorContext context([] { return "keeper of clones"; });
+    const ErrorContext context([] { return "shared-pages daemon"; });
     const AbstractAddress address = addressOf(directory);
     // The daemon may end with its last clone between connect() and the reply. Then the next attempt starts a new one.
     constexpr int kAttempts = 50;
@@ -76,7 +76,7 @@ SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir
             });
             // A failed bind() means that another restore starts a daemon. The next attempt connects to it.
             if (started) {
-                log.info("The keeper of these images' clones is started");
+                log.info("The shared-pages daemon of these images is started");
                 if (auto clones = takeFile(std::move(*started), stop))
                     return std::move(*clones);
             }

@@ -67,7 +67,7 @@ private:
     void prepareLandlockCheck();
     void captureTables();
     void captureProcesses();
-    void captureProcess(FrozenTask& task, std::uint32_t number, AdjustmentQuestions& adjustments);
+    void captureProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo);
     void captureContents();
 
     ExaminedPhase& examined_;
@@ -89,10 +89,10 @@ CapturedPhase::Capture::Capture(ExaminedPhase& examined)
       memory_({frozen_.images(), frozen_.statistics(), frozen_.tracking(), frozen_.pages(), frozen_.options(),
                frozen_.log(), frozen_.tree(), examined.writtenEarly()}),
       files_({frozen_.options(), frozen_.log(), frozen_.stop(), frozen_.images(), memory_.segments(), frozen_.devices(),
-              frozen_.tree(), examined.namespaces(), examined.answered()}),
+              frozen_.tree(), examined.namespaces(), examined.guardedFiles()}),
       progress_("Dumping", amounts_.done, Progress::terminal(frozen_.options()), amounts_.total) {
     progress_.startThread();
-    for (const std::uint32_t id : examined.surroundings().sharedMemory)
+    for (const std::uint32_t id : examined.nsContext().sharedMemory)
         memory_.reserve(id);
     frozen_.log().stage("processes");
     prepareLandlockCheck();
@@ -126,25 +126,25 @@ void CapturedPhase::Capture::captureTables() {
 }
 
 void CapturedPhase::Capture::captureProcesses() {
-    AdjustmentQuestions adjustments(frozen_.stop(), frozen_.log());
+    SemUndoQueries semUndo(frozen_.stop(), frozen_.log());
     std::uint32_t number = 1;  // criu has 1
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
         {
             const ErrorContext context([&] { return task->describe(); });
             if (task->alive())
-                captureProcess(*task, ++number, adjustments);
+                captureProcess(*task, ++number, semUndo);
             else
                 dumpDead(*task, frozen_.images());
         }
     }
-    adjustments.finish();
+    semUndo.finish();
     // A pid namespace can't end while it holds a child of the check.
     landlock_.reset();
 }
 
 /// `number` is the id of the kernel objects that the process shares with no other.
-void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, AdjustmentQuestions& adjustments) {
+void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo) {
     frozen_.log().info("Dumping {}", task.describe());
     const std::uint32_t table = files_.addTable(task);  // captureTables() has added the table; this returns its id
     task.hasRings = files_.has(FD_TYPES__IO_URING, task.pid());
@@ -155,11 +155,11 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
     memory.mm.exe_file_id = files_.addLink(task, "exe", 0, true).value;
     dumpIds(task, number, table, examined_.namespaces(), frozen_.images());
     dumpPaths(task, files_, frozen_.images());
-    const namespaces::DumpNsContext& around = examined_.surroundings();
+    const namespaces::DumpNsContext& around = examined_.nsContext();
     const std::map<std::uint32_t, FsEntry> paths = threadPaths(task, files_);
     sawUnsharedThreads_ = sawUnsharedThreads_ || !task.objects.empty();
     dumpCores(task,
-              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, adjustments, *around.cgroups,
+              {frozen_.images(), frozen_.log(), frozen_.stop(), seccomp_, *landlock_, semUndo, *around.cgroups,
                frozen_.tree().seccompSuspended(), onlineCpus_, around.ids, frozen_.tree().pids(),
                around.semaphoresOf(task.pid()), around.cgroupViewOf(task.pid()), *memory.policies, paths},
               memory.mm);
@@ -168,10 +168,10 @@ void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t numb
 void CapturedPhase::Capture::captureContents() {
     seccomp_.write(frozen_.images());
     frozen_.log().stage("memory");
-    memory_.run(examined_.surroundings().ids, amounts_, frozen_.stop());
+    memory_.run(examined_.nsContext().ids, amounts_, frozen_.stop());
     dumpDeviceContents(frozen_, amounts_);
-    if (const std::uint32_t number = examined_.surroundings().systemV; number != 0)
-        memory_.writeSysvShm(number, examined_.surroundings().ids, frozen_.stop());
+    if (const std::uint32_t number = examined_.nsContext().systemV; number != 0)
+        memory_.writeSysvShm(number, examined_.nsContext().ids, frozen_.stop());
     frozen_.log().stage("files");
     files_.finish();
     examined_.namespaces().write(

@@ -23,8 +23,8 @@ int dumpGuarded(Run& run, Guardian& guardian, std::optional<WpTrackerLink> link)
     if (run.options.stream)
         guardian.require(Stage::PreStream);
     FrozenPhase frozen(run, guardian, FrozenPhase::Purpose::Dump, std::move(link));
-    const int status = runFuseGuarded(frozen, [&frozen](const GuardedFiles& answered) {
-        ExaminedPhase examined(frozen, answered);
+    const int status = runFuseGuarded(frozen, [&frozen](const GuardedFiles& guardedFiles) {
+        ExaminedPhase examined(frozen, guardedFiles);
         CapturedPhase captured(examined);
         CompletePhase complete(captured);
         return complete.conclude();

@@ -20,13 +20,13 @@
 
 namespace criu::engine {
 
-ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered)
+ExaminedPhase::ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& guardedFiles)
     : frozen_(frozen),
-      guardedFiles_(answered),
+      guardedFiles_(guardedFiles),
       labelModule_(task::labelModule()),
       namespaces_(frozen.options(), frozen.log(), frozen.stop(), frozen.tree(), frozen.cgroupProperties(),
                   frozen.guardian(), frozen.devices()),
-      unlock_(std::make_unique<RollbackStep>(answered.rollback, [this] { namespaces_.undo(); })),
+      unlock_(std::make_unique<RollbackStep>(guardedFiles.rollback, [this] { namespaces_.undo(); })),
       earlyPages_(std::make_unique<EarlyPages>(frozen)) {
     refuseUnsupported(frozen.tree(), frozen.options(), labelModule_, frozen.log());
     warnOfLackingRights(frozen.tree(), frozen.log());

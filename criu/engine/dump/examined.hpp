@@ -29,16 +29,16 @@ class RollbackStep;
 class ExaminedPhase {
 public:
     /// Throws Error that names the process and why it can't be dumped. Both arguments outlive this object.
-    ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& answered);
+    ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& guardedFiles);
     ~ExaminedPhase();
     ExaminedPhase(const ExaminedPhase&) = delete;
     ExaminedPhase& operator=(const ExaminedPhase&) = delete;
 
     [[nodiscard]] FrozenPhase& frozen() const noexcept { return frozen_; }
     [[nodiscard]] DumpNamespaces& namespaces() noexcept { return namespaces_; }
-    [[nodiscard]] const namespaces::DumpNsContext& surroundings() const noexcept { return namespaces_.surroundings(); }
+    [[nodiscard]] const namespaces::DumpNsContext& nsContext() const noexcept { return namespaces_.nsContext(); }
 
-    [[nodiscard]] const GuardedFiles& answered() const noexcept { return guardedFiles_; }
+    [[nodiscard]] const GuardedFiles& guardedFiles() const noexcept { return guardedFiles_; }
     /// Returns whether the tree has files of a FUSE server.
     [[nodiscard]] bool usesServers() const noexcept;
 

@@ -62,7 +62,7 @@ void writeInventory(const CapturedPhase& captured) {
     entry.has_lsmtype = 1;
     entry.lsmtype = static_cast<Lsmtype>(task::lsmTypeOf(examined.labelModule()));
     entry.has_network_lock_method = 1;
-    entry.network_lock_method = sockets::networkLockNumber(examined.surroundings().networks->rootLock().method());
+    entry.network_lock_method = sockets::networkLockNumber(examined.nsContext().networks->rootLock().method());
     entry.has_tcp_close = entry.tcp_close = frozen.options().tcpClose;
     entry.plugins_entry = &plugins;
     entry.dump_criu_run_id = runId.data();

@@ -62,9 +62,9 @@ DumpNamespaces::DumpNamespaces(const model::Options& options, Log& log, StopRequ
               },
               [&guardian] { guardian.require(Stage::NetworkLock); },
               [&guardian] { (void)guardian.notify(Stage::NetworkUnlock); },
-              surroundings_},
+              nsContext_},
       kinds_(makeNamespaceDumps(inputs_)) {
-    surroundings_.numberOf = [this](kernel::NamespaceKind wanted, HostPid process) {
+    nsContext_.numberOf = [this](kernel::NamespaceKind wanted, HostPid process) {
         const auto found =
             std::find_if(kinds_.begin(), kinds_.end(), [wanted](const auto& kind) { return kind->kind() == wanted; });
         return (*found)->numberOf(process);

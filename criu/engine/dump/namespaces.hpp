@@ -27,7 +27,7 @@ public:
     DumpNamespaces& operator=(const DumpNamespaces&) = delete;
 
     /// Returns the namespace context of the tree.
-    [[nodiscard]] const namespaces::DumpNsContext& surroundings() const noexcept { return surroundings_; }
+    [[nodiscard]] const namespaces::DumpNsContext& nsContext() const noexcept { return nsContext_; }
     /// Returns the unique id of this dump.
     [[nodiscard]] const std::string& runId() const noexcept { return runId_; }
 
@@ -51,7 +51,7 @@ private:
     namespaces::SeenTree tree_;
     namespaces::ImageNsIds numbers_;
     std::string runId_;
-    namespaces::DumpNsContext surroundings_;
+    namespaces::DumpNsContext nsContext_;
     namespaces::DumpInputs inputs_;
     namespaces::NamespaceDumps kinds_;
 };

@@ -24,10 +24,10 @@
 namespace criu::engine {
 namespace {
 
-TreePidNs pidNsKindOf(const namespaces::RestoreNsContext& surroundings) {
-    if (!surroundings.ownPids)
+TreePidNs pidNsKindOf(const namespaces::RestoreNsContext& nsContext) {
+    if (!nsContext.ownPids)
         return TreePidNs::OfCriu;
-    return surroundings.endsWithFirst ? TreePidNs::OfTree : TreePidNs::OfOthers;
+    return nsContext.endsWithFirst ? TreePidNs::OfTree : TreePidNs::OfOthers;
 }
 
 FirstProcesses makeRoot(PreparedRestore& prepared) {
@@ -41,7 +41,7 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
     for (const auto& kind : planned.namespaces)
         create = [&kind, inner = std::move(create)] { return kind->createFirstProcess(inner); };
     const HostPid root = create();
-    const HostPid init = planned.surroundings.init;
+    const HostPid init = planned.nsContext.init;
     return {root, init ? init : root};
 }
 
@@ -83,9 +83,8 @@ void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, P
 BornRestore::BornRestore(PreparedRestore& preparation)
     : planned(preparation.planned),
       prepared(preparation),
-      processes(prepared.control, pidNsKindOf(planned.surroundings), planned.log(),
-                [this] { return makeRoot(prepared); }),
-      pids(planned.surroundings.ownPids ? PidMap(processes.init()) : PidMap()) {
+      processes(prepared.control, pidNsKindOf(planned.nsContext), planned.log(), [this] { return makeRoot(prepared); }),
+      pids(planned.nsContext.ownPids ? PidMap(processes.init()) : PidMap()) {
     planned.run.listeners.setRoot(processes.root());
     fillNamespaces();
     prepared.control.openGate();
@@ -125,7 +124,7 @@ void BornRestore::fillNamespaces() {
     planned.run.listeners.require(Stage::PostSetupNamespaces);
     for (const auto& kind : planned.namespaces)
         kind->close();
-    planned.surroundings.inNetwork([this] { planned.files.begin(); });
+    planned.nsContext.inNetwork([this] { planned.files.begin(); });
 }
 
 }  // namespace criu::engine

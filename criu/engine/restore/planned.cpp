@@ -31,7 +31,7 @@ PlannedRestore::PlannedRestore(Run& command)
         segments.freeWhatIsRead();
     namespaces = planNamespaces(*this);
     files.make();
-    files.planNames(surroundings.mountSpaceOf);
+    files.planNames(nsContext.mountSpaceOf);
     segments.collect(tree(), images, pages, [this](FileId id) -> std::uint64_t {
         const FileEntry& entry = files.entry(id);
         return entry.memfd != nullptr ? entry.memfd->inode_id : 0;

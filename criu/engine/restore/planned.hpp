@@ -70,7 +70,7 @@ public:
     sockets::NetworkLock networkLock;
     RestoredFiles files;
     namespaces::JoinedNamespaces joined;
-    namespaces::RestoreNsContext surroundings;
+    namespaces::RestoreNsContext nsContext;
     cgroup::CgroupRestore cgroups;
     namespaces::NamespaceRestores namespaces;
 };

@@ -142,7 +142,7 @@ ServiceFds reserveServiceFds(PlannedRestore& planned, LazyRestore* lazy, ScopedR
 /// Connects to the lazy-pages daemon (--lazy-pages), or to the shared-pages daemon (--map-pages). Returns null without
 /// either option. Throws Error, also if neither option is given and the images lack pages.
 std::shared_ptr<LazyRestore> startLazyRestore(const PlannedRestore& plan) {
-    const bool ownUsers = plan.surroundings.ids.isOwnNamespace();
+    const bool ownUsers = plan.nsContext.ids.isOwnNamespace();
     if (plan.options().lazyPages)
         return std::make_shared<LazyRestore>(plan.content, ownUsers, plan.run.stop, plan.log());
     if (plan.options().mapPages)
@@ -156,11 +156,11 @@ std::shared_ptr<LazyRestore> startLazyRestore(const PlannedRestore& plan) {
 PreparedRestore::PreparedRestore(PlannedRestore& plan)
     : planned(plan),
       lazy(startLazyRestore(plan)),
-      limits(plan.tree(), plan.surroundings.ids.isOwnNamespace()),
+      limits(plan.tree(), plan.nsContext.ids.isOwnNamespace()),
       service(reserveServiceFds(plan, lazy.get(), limits)),
       control(static_cast<std::uint32_t>(plan.births.all().size())),
       systemV(std::make_unique<memory::SysvShmRestore>(plan.log())),
-      start(std::make_unique<RestoreStart>(plan.content, plan.surroundings, plan.options(), limits.before())),
+      start(std::make_unique<RestoreStart>(plan.content, plan.nsContext, plan.options(), limits.before())),
       run{plan.options(),
           plan.log(),
           plan.run.stop,
@@ -171,7 +171,7 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
           plan.segments,
           plan.cgroups,
           plan.namespaces,
-          plan.surroundings,
+          plan.nsContext,
           control,
           service,
           *start,
@@ -186,7 +186,7 @@ PreparedRestore::PreparedRestore(PlannedRestore& plan)
 void PreparedRestore::makeShared() {
     planned.log().stage("deleted files and shared memory");
     kernel::FdStore& store = planned.store;
-    const namespaces::RestoreNsContext& surroundings = planned.surroundings;
+    const namespaces::RestoreNsContext& nsContext = planned.nsContext;
     planned.files.noteLinks();
     requireFiles(planned);
     for (const auto& kind : planned.namespaces)
@@ -195,17 +195,17 @@ void PreparedRestore::makeShared() {
             return planned.files.inheritedFds().find(name);
         });
     planned.files.inheritedFds().warnOfUnknownNames(planned.content, planned.log());
-    if (surroundings.usernsd != nullptr) {
-        planned.images.setUsernsd(*surroundings.usernsd);
-        planned.files.setUsernsd(*surroundings.usernsd);
+    if (nsContext.usernsd != nullptr) {
+        planned.images.setUsernsd(*nsContext.usernsd);
+        planned.files.setUsernsd(*nsContext.usernsd);
     }
-    if (!surroundings.ownPaths)
-        planned.files.createDeleted(surroundings.ids, store);
-    planned.segments.create(surroundings.ids, store, planned.checkStop);
-    if (surroundings.systemV != 0)
-        systemV->create(planned.images, planned.pages, surroundings.systemV, surroundings.ids, planned.checkStop);
+    if (!nsContext.ownPaths)
+        planned.files.createDeleted(nsContext.ids, store);
+    planned.segments.create(nsContext.ids, store, planned.checkStop);
+    if (nsContext.systemV != 0)
+        systemV->create(planned.images, planned.pages, nsContext.systemV, nsContext.ids, planned.checkStop);
     planned.cgroups.create(store);
-    if (surroundings.ids.isOwnNamespace())
+    if (nsContext.ids.isOwnNamespace())
         planned.cgroups.openCgroupProcs(store);
     // The cgroups of all processes exist, so device subsystems can examine what processes will find there.
     planned.devices.visitGroups(

@@ -19,7 +19,7 @@ struct RestoreRun {
     memory::Segments& segments;
     cgroup::CgroupRestore& cgroups;
     namespaces::NamespaceRestores& namespaces;
-    const namespaces::RestoreNsContext& surroundings;
+    const namespaces::RestoreNsContext& nsContext;
     RestoreControl& control;
     ServiceFds service;
     const RestoreStart& start;

@@ -162,14 +162,14 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
     const model::Task& task = *member.task;
     moveThreads(task, member.threads, run.cgroups);
     const auto seccomp = run.content.seccomp.find(task.pid);
-    const UniqueFd* const users = run.surroundings.usernsOf(task);
+    const UniqueFd* const users = run.nsContext.usernsOf(task);
     PrivilegeDrop(
         process, member.threads, task, seccomp != run.content.seccomp.end() ? &seccomp->second : nullptr,
         {run.start.credentials, run.start.dumpable, *run.start.labels, {run.start.limits, run.start.limitsBefore}},
         users != nullptr ? users->get() : -1)
         .run(member.area);
     setThreads(task, member.threads);
-    if (run.surroundings.ids.isOwnNamespace()) {
+    if (run.nsContext.ids.isOwnNamespace()) {
         task::restorePrivilegedAttributes(*task.core().tc, kernel::ProcDir().open(process.pid()));
         for (const model::Thread& thread : task.threads)
             task::applyScheduling(HostPid(member.threads.at(thread.tid)->tracee.tid()), *(*thread.core)->thread_core);
@@ -177,7 +177,7 @@ void ResumedTree::complete(const RestoreRun& run, compel::FrozenProcess& process
 }
 
 void ResumedTree::requireRights(const RestoreRun& run, const PidMap& pids) const {
-    const RightsCheck check(run.surroundings.ids, *run.start.labels);
+    const RightsCheck check(run.nsContext.ids, *run.start.labels);
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const model::Task& task = *members_[i].task;
         const ErrorContext context([&] { return fmt::format("process {}", task.pid); });
@@ -261,7 +261,7 @@ void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
 /// then.
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
     const bool changes =
-        run.surroundings.usernsOf(task) != nullptr || PrivilegeDrop::changesCredentials(task, run.start.credentials);
+        run.nsContext.usernsOf(task) != nullptr || PrivilegeDrop::changesCredentials(task, run.start.credentials);
     if (!run.start.dumpable.needsSetting(**task.mm, changes))
         return;
     compel::RemoteSyscalls calls(process.leader(), process.syscallInstruction());

@@ -56,10 +56,10 @@ void resumeDevices(ParkedRestore& parked) {
 /// Ends the isolation of namespaces, and removes the network lock.
 void openNetwork(BornRestore& born) {
     PlannedRestore& planned = born.planned;
-    if (planned.surroundings.ownNetwork)
+    if (planned.nsContext.ownNetwork)
         orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::NetworkUnlock); });
-    planned.surroundings.inNetwork([&] {
-        planned.files.finish(born.pids, planned.surroundings.ids);
+    planned.nsContext.inNetwork([&] {
+        planned.files.finish(born.pids, planned.nsContext.ids);
         planned.networkLock.unlock();
     });
     for (const auto& kind : planned.namespaces)
@@ -95,7 +95,7 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     planned.devices.finish();
     planned.store.closeQueue();  // criu may stay, but must not keep descriptors that the processes close
     orWarn(planned.log(),
-           [&] { planned.surroundings.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
+           [&] { planned.nsContext.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
     parking.tree.resumeTasks(prepared.run, planned.options().finalState == model::FinalState::Stopped);
     born.processes.release();
     if (LazyRestore* const lazy = prepared.lazy.get(); lazy != nullptr)

@@ -109,7 +109,7 @@ public:
     explicit IpcNamespaceDump(const DumpInputs& with)
         : NonRootNsKindDump(kernel::NamespaceKind::Ipc, with, Enters::BeforeItsFiles) {
         if (!isOwn() && further_.empty()) {
-            with.surroundings.systemV = rootNumber();
+            with.nsContext.systemV = rootNumber();
             return;
         }
         if (isOwn())
@@ -119,12 +119,12 @@ public:
         numberContents();
         if (!further_.empty())
             requireSeparate();
-        with.surroundings.semaphoresOf = [this](HostPid process) {
+        with.nsContext.semaphoresOf = [this](HostPid process) {
             IpcDump* const content = contentOf(process);
             return content != nullptr ? &content->semaphores() : nullptr;
         };
         if (isOwn())
-            with.surroundings.posixQueues = &spaces_.front()->content.posixQueues();
+            with.nsContext.posixQueues = &spaces_.front()->content.posixQueues();
     }
 
     void write(const DumpOutputs& outputs) override {
@@ -145,7 +145,7 @@ private:
 
     void add(const SeenProcess& member, std::uint32_t number) {
         const auto& with = inputs();
-        Space& space = *spaces_.emplace_back(std::make_unique<Space>(member, number, with.surroundings.ids));
+        Space& space = *spaces_.emplace_back(std::make_unique<Space>(member, number, with.nsContext.ids));
         inside(member, [&] { space.content.check(); });
         if (space.content.posixQueues().empty())
             return;
@@ -168,7 +168,7 @@ private:
         std::vector<std::vector<int>> ids(spaces_.size());
         for (std::size_t i = 0; i < spaces_.size(); ++i)
             inside(spaces_[i]->member, [&] { ids[i] = spaces_[i]->content.sharedMemory(); });
-        std::vector<std::uint32_t>& all = inputs().surroundings.sharedMemory;
+        std::vector<std::uint32_t>& all = inputs().nsContext.sharedMemory;
         std::uint32_t next = 0;
         if (isOwn())
             for (const int id : ids.front()) {

@@ -35,7 +35,7 @@ public:
           pages_(inputs.pages),
           checkStop_(inputs.checkStop),
           number_(number),
-          surroundings_(inputs.surroundings),
+          nsContext_(inputs.nsContext),
           log_(inputs.log),
           limits_(images_.openRequired(ImageKind::IpcVar, number).only<IpcVarEntry>()) {
         if (auto image = images_.openRead(ImageKind::IpcMsg, number))
@@ -43,23 +43,23 @@ public:
         if (auto image = images_.openRead(ImageKind::IpcSem, number))
             semaphores_ = parseSemaphoreSets(*image);
         if (auto image = images_.openRead(ImageKind::IpcMqueue, number))
-            posixQueues_ = parsePosixQueues(*image, surroundings_.ids);
+            posixQueues_ = parsePosixQueues(*image, nsContext_.ids);
         for (MessageQueue& queue : queues_)
-            model::toOutside(queue.desc, surroundings_.ids);
+            model::toOutside(queue.desc, nsContext_.ids);
         for (SemaphoreSet& set : semaphores_)
-            model::toOutside(set.desc, surroundings_.ids);
+            model::toOutside(set.desc, nsContext_.ids);
     }
 
     [[nodiscard]] const std::vector<SemaphoreSet>& semaphores() const noexcept { return semaphores_; }
 
     /// Creates the objects. Call it in the new namespace.
     void make() {
-        removalMarked_ = restoreSharedMemory(images_, pages_, number_, surroundings_.ids, checkStop_);
+        removalMarked_ = restoreSharedMemory(images_, pages_, number_, nsContext_.ids, checkStop_);
         for (const MessageQueue& queue : queues_)
             makeMessageQueue(queue);
         for (const SemaphoreSet& set : semaphores_)
             makeSemaphoreSet(set);
-        makePosixQueues(posixQueues_, surroundings_.ids);
+        makePosixQueues(posixQueues_, nsContext_.ids);
         // Limits come last: they may have been lowered after the objects were created.
         writeIpcLimits(*limits_, log_);
         log_.info("The IPC namespace has {} message queues, {} POSIX message queues and {} semaphore sets",
@@ -80,7 +80,7 @@ private:
     const memory::PageSources& pages_;
     const std::function<void()>& checkStop_;
     std::uint32_t number_;
-    const RestoreNsContext& surroundings_;
+    const RestoreNsContext& nsContext_;
     Log& log_;
     Record<IpcVarEntry> limits_;
     std::vector<MessageQueue> queues_;
@@ -92,7 +92,7 @@ private:
 class IpcRestore final : public NamespaceRestore {
 public:
     IpcRestore(const RestoreInputs& inputs, const KindNsIds& numbers)
-        : further_(NamespaceKind::Ipc, numbers.others, inputs.surroundings) {
+        : further_(NamespaceKind::Ipc, numbers.others, inputs.nsContext) {
         if (numbers.own != 0)
             ofRoot_ = std::make_unique<IpcContent>(inputs, numbers.own);
         for (const std::uint32_t number : numbers.others)
@@ -159,7 +159,7 @@ std::unique_ptr<NamespaceRestore> makeIpcRestore(const RestoreInputs& inputs) {
     if (numbers.own != 0 || !numbers.others.empty())
         return std::make_unique<IpcRestore>(inputs, numbers);
     if (const auto& ids = inputs.tree.root().ids)
-        inputs.surroundings.systemV = numberOf(**ids, NamespaceKind::Ipc).value_or(0);
+        inputs.nsContext.systemV = numberOf(**ids, NamespaceKind::Ipc).value_or(0);
     return nullptr;
 }
 

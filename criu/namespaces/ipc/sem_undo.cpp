@@ -43,9 +43,9 @@ void addBelow(Operations& out, std::uint16_t index, int value, int least) {
 enum class Sign { Positive, Negative };
 
 /// A test of one or more semaphores' undo values. Its last operation always fails, so the call changes nothing.
-class Question {
+class UndoTest {
 public:
-    explicit Question(Sign sign) : sign_(sign) {}
+    explicit UndoTest(Sign sign) : sign_(sign) {}
 
     void about(std::uint16_t index, std::uint16_t value, int least) {
         if (sign_ == Sign::Positive)
@@ -56,7 +56,7 @@ public:
     }
 
     /// Returns whether any of the undo values reaches its `least`; nothing if the kernel doesn't say.
-    std::optional<bool> ask(const SemaphoreProbe& probe) {
+    std::optional<bool> run(const SemaphoreProbe& probe) {
         if (sign_ == Sign::Positive)
             add(operations_, last_, -kHighest, 0);
         else
@@ -79,9 +79,9 @@ private:
 
 std::optional<bool> isAtLeast(Sign sign, std::uint16_t index, std::uint16_t value, int least,
                               const SemaphoreProbe& probe) {
-    Question question(sign);
-    question.about(index, value, least);
-    return question.ask(probe);
+    UndoTest test(sign);
+    test.about(index, value, least);
+    return test.run(probe);
 }
 
 /// Returns the amount of a semaphore's undo value in one direction; 0 if it has none in that direction.
@@ -107,10 +107,10 @@ std::optional<std::vector<SemUndoValue>> findSemUndo(std::span<const std::uint16
     for (const Sign sign : {Sign::Positive, Sign::Negative}) {
         for (std::size_t first = 0; first < values.size(); first += kTogether) {
             const std::size_t end = std::min(first + kTogether, values.size());
-            Question any(sign);
+            UndoTest any(sign);
             for (std::size_t i = first; i < end; ++i)
                 any.about(static_cast<std::uint16_t>(i), values[i], 1);
-            const auto some = any.ask(probe);
+            const auto some = any.run(probe);
             if (!some)
                 return std::nullopt;
             for (std::size_t i = first; *some && i < end; ++i) {

@@ -22,9 +22,9 @@ public:
         : helpers_(std::move(helpers)), byRoot_(rootIsInit(inputs)) {
         // throws Error if processes were in several mount namespaces
         (void)KindNsIds::of(inputs, kernel::NamespaceKind::Mount);
-        inputs.surroundings.ownPaths = true;
-        inputs.surroundings.sameFiles = true;
-        inputs.surroundings.withPathsOf = [](HostPid process, const Work& work) {
+        inputs.nsContext.ownPaths = true;
+        inputs.nsContext.sameFiles = true;
+        inputs.nsContext.withPathsOf = [](HostPid process, const Work& work) {
             const UniqueFd space = kernel::ProcDir().open(process.value).open("ns/mnt", O_RDONLY);
             kernel::runInMountNamespace(space.get(), work);
         };

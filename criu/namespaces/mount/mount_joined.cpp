@@ -32,8 +32,8 @@ class JoinedMountRestore final : public NamespaceRestore {
 public:
     JoinedMountRestore(const RestoreInputs& inputs, MountHelpers helpers)
         : joined_(inputs.joined), helpers_(std::move(helpers)) {
-        inputs.surroundings.ownPaths = true;
-        inputs.surroundings.withPathsOf = [](HostPid process, const Work& work) {
+        inputs.nsContext.ownPaths = true;
+        inputs.nsContext.withPathsOf = [](HostPid process, const Work& work) {
             const UniqueFd space = kernel::ProcDir().open(process.value).open("ns/mnt", O_RDONLY);
             kernel::runInMountNamespace(space.get(), work);
         };

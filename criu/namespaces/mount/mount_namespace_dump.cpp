@@ -66,7 +66,7 @@ public:
     explicit MountNamespaceDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Mount, with) {
         if (!isOwn() && with.tree.copiedMounts) {
             requireOne();
-            with.surroundings.root = rootOfCopiedMounts(with.tree.root().dir, with.log);
+            with.nsContext.root = rootOfCopiedMounts(with.tree.root().dir, with.log);
             return;
         }
         const std::vector<SeenNamespace> seen = number(with.tree);
@@ -74,7 +74,7 @@ public:
             return;
         // A namespace of a nested user namespace counts as beside criu's, even the root's: the restore creates it from
         // criu's namespace.
-        besideCriu_ = !isOwn() || (!with.surroundings.ids.isOwnNamespace() && belongsToOthers(with.tree.root()));
+        besideCriu_ = !isOwn() || (!with.nsContext.ids.isOwnNamespace() && belongsToOthers(with.tree.root()));
         if (besideCriu_)
             requirePossible(with.tree);
         with.log.stage("mounts");
@@ -84,7 +84,7 @@ public:
         content_.emplace(with.options,
                          besideCriu_ ? SeenMounts::FirstProcess::WithCriu : SeenMounts::FirstProcess::InItsOwn, seen,
                          with.tree, with.log, with.takeMount);
-        with.surroundings.root = content_->treeRoot();
+        with.nsContext.root = content_->treeRoot();
     }
 
     [[nodiscard]] std::uint32_t numberOf(HostPid process) const override {
@@ -100,7 +100,7 @@ public:
 
     void write(const DumpOutputs& outputs) override {
         if (content_)
-            content_->write(outputs, inputs().surroundings, inputs().stop);
+            content_->write(outputs, inputs().nsContext, inputs().stop);
         auto& names = outputs.extensions;
         if (content_ && besideCriu_ && std::find(names.begin(), names.end(), kNonRootNsExtension) == names.end())
             names.emplace_back(kNonRootNsExtension);
@@ -121,7 +121,7 @@ private:
                  apart.describe());
         // The process that creates mount namespaces enters criu's again, for which a process in a private user
         // namespace lacks capabilities.
-        if (inputs().surroundings.ids.isOwnNamespace())
+        if (inputs().nsContext.ids.isOwnNamespace())
             fail(
                 "{} is in another mount namespace than the root of the tree, which is in that of criu, but in a user "
                 "namespace of its own; that can't be dumped yet",

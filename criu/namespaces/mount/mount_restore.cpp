@@ -161,8 +161,8 @@ void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> 
 MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers, MountHelpers helpers)
     : log_(inputs.log),
       helpers_(std::move(helpers)),
-      ids_(inputs.surroundings.ids),
-      surroundings_(inputs.surroundings),
+      ids_(inputs.nsContext.ids),
+      nsContext_(inputs.nsContext),
       mounts_(inputs.images, numbers.own, numbers.others, inputs.options),
       procs_(mounts_, inputs.tree.nested()),
       staging_(mounts_, inputs, helpers_) {
@@ -176,15 +176,15 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
         fail(
             "a tree with a user namespace of its own was in the mount namespace of criu, but not all of it, which "
             "can't be restored yet");
-    inputs.surroundings.ownPaths = true;
+    inputs.nsContext.ownPaths = true;
     if (numberOf(**inputs.tree.root().ids, kernel::NamespaceKind::Mount) !=
         numberOf(*inputs.outside, kernel::NamespaceKind::Mount))
-        inputs.surroundings.withPathsOf = inside;
-    inputs.surroundings.mountSpaceOf = [this](int mount) {
+        inputs.nsContext.withPathsOf = inside;
+    inputs.nsContext.mountSpaceOf = [this](int mount) {
         const MountImages::Space* const space = mounts_.spaceOf(mount);
         return space != nullptr ? space->number : mounts_.main() == nullptr ? first_ : 0;
     };
-    inputs.surroundings.inSocketNameNs = [this](std::uint32_t space, const MoveFd& move, const Work& work) {
+    inputs.nsContext.inSocketNameNs = [this](std::uint32_t space, const MoveFd& move, const Work& work) {
         const auto place = places_.find(space);
         if (place == places_.end() || !place->second.root)
             return work();
@@ -271,7 +271,7 @@ files::HiddenMounts MountRestore::makeMounts() {
     covered_.want(helpers_.namedDirectories());
     staging_.makeAll();
     for (const MountImages::Space& space : mounts_.spaces())
-        if (surroundings_.ownerOf(space.number) != nullptr)
+        if (nsContext_.ownerOf(space.number) != nullptr)
             within_.merge(mountsToAttachInUserns(space.mounts));
     attachAll();
     makeOverlays();
@@ -364,7 +364,7 @@ void MountRestore::split(const MountImages::Space& space, Place& place) {
     makeProcDirectory(space);
     seal(space);
     const UniqueFd proc = makeProcMount(space.mounts);
-    const UniqueFd* const owner = surroundings_.ownerOf(space.number);
+    const UniqueFd* const owner = nsContext_.ownerOf(space.number);
     if (owner != nullptr)
         makeDirectory(staging_.fd(), kPlaceWithin, IfThere::Used);
     const UniqueFd base = kernel::openOwnNamespace(kernel::NamespaceKind::Mount);

@@ -69,7 +69,7 @@ private:
     Log& log_;
     MountHelpers helpers_;
     const model::IdMap& ids_;
-    const RestoreNsContext& surroundings_;
+    const RestoreNsContext& nsContext_;
     MountImages mounts_;
     NestedProcs procs_;
     MountStaging staging_;

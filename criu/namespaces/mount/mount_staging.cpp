@@ -62,7 +62,7 @@ MountStaging::MountStaging(const MountImages& mounts, const RestoreInputs& input
       pages_(inputs.pages),
       options_(inputs.options),
       helpers_(helpers),
-      surroundings_(inputs.surroundings),
+      nsContext_(inputs.nsContext),
       automounts_(inputs.images, mounts, inputs.tree) {
     // Loads the library now. When archives are unpacked, paths may lead to the tree's files.
     const auto all = mounts_.all();
@@ -230,7 +230,7 @@ UniqueFd MountStaging::mountWhereItShows(const Mount& mount, const kernel::FileS
     UniqueFd fd;
     const auto make = [&] { fd = kernel::mountFileSystem(parts); };
     if (mount.networkOf != 0)
-        surroundings_.inSocketNetNs(
+        nsContext_.inSocketNetNs(
             mount.networkOf, [](UniqueFd home) { return home; }, make);
     else
         make();

@@ -93,7 +93,7 @@ private:
     const memory::PageSources& pages_;
     const model::Options& options_;
     const MountHelpers& helpers_;
-    const RestoreNsContext& surroundings_;
+    const RestoreNsContext& nsContext_;
     AutofsRestore automounts_;
     std::map<int, UniqueFd> outside_;  ///< sources in criu's namespace, by mount id
     UniqueFd staging_;

@@ -26,7 +26,7 @@ public:
         : NamespaceDump(NamespaceKind::Net, with),
           rootLock_(with.options.networkLock.value_or(sockets::defaultNetworkLock()), with.runId, with.log),
           networks_(with.options, rootLock_, with.runId, with.takeLink, with.numbers, with.stop, with.log) {
-        with.surroundings.networks = &networks_;
+        with.nsContext.networks = &networks_;
         const auto criu = with.tree.criu.of(NamespaceKind::Net);
         const auto& processes = with.tree.processes;
         several_ = std::any_of(processes.begin(), processes.end(), [&](const SeenProcess& process) {
@@ -106,7 +106,7 @@ private:
                 process.describe());
         // The process that creates network namespaces enters criu's again, for which a process in a private user
         // namespace lacks capabilities.
-        if (inputs().surroundings.ids.isOwnNamespace())
+        if (inputs().nsContext.ids.isOwnNamespace())
             fail(
                 "{} is in another network namespace than the root of the tree, which is in that of criu, but in a user "
                 "namespace of its own; that can't be dumped yet",

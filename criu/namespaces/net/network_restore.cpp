@@ -103,7 +103,7 @@ private:
     bool empty_;                ///< content isn't restored
     std::uint32_t number_;      ///< namespace id of the root's private namespace; 0: it has none
     std::uint32_t ofRoot_ = 0;  ///< namespace id of the root's namespace, which may be criu's
-    const RestoreNsContext& surroundings_;
+    const RestoreNsContext& nsContext_;
     UniqueFd home_;             ///< criu's namespace, if the root was in it
     mutable int entered_ = -1;  ///< namespace that complete() entered in this process
     /// namespace id that this process is in; the root's until complete() changes it
@@ -122,14 +122,14 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
       joined_(inputs.joined),
       empty_(inputs.options.emptyNetNs),
       number_(number),
-      surroundings_(inputs.surroundings),
+      nsContext_(inputs.nsContext),
       devices_(inputs.options, inputs.log),
       locks_(lock, std::move(lockName), inputs.log) {
     if (const auto& ids = inputs.tree.root().ids; ids)
         current_ = ofRoot_ = numberOf(**ids, NamespaceKind::Net).value_or(0);
     // The process that creates network namespaces enters criu's again, for which a process in a private user namespace
     // lacks capabilities.
-    if (!wasOwn() && !others.empty() && (joins() || inputs.surroundings.ids.isOwnNamespace()))
+    if (!wasOwn() && !others.empty() && (joins() || inputs.nsContext.ids.isOwnNamespace()))
         fail(
             "processes were in a network namespace (number {}) other than that of criu, where the root was, which "
             "can't "
@@ -144,11 +144,11 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
     addKnown(others);
     devices_.check(devices());
 
-    RestoreNsContext& surroundings = inputs.surroundings;
-    surroundings.ownNetwork = wasOwn();
+    RestoreNsContext& nsContext = inputs.nsContext;
+    nsContext.ownNetwork = wasOwn();
     if (wasOwn())
-        surroundings.inNetwork = [this](const Work& work) { inside(work); };
-    surroundings.inSocketNetNs = [this](std::uint32_t wanted, const MoveFd& move, const Work& work) {
+        nsContext.inNetwork = [this](const Work& work) { inside(work); };
+    nsContext.inSocketNetNs = [this](std::uint32_t wanted, const MoveFd& move, const Work& work) {
         if (!isOther(wanted))
             return work();
         const SocketVisit visit(descriptorOf(wanted), move);
@@ -261,7 +261,7 @@ void NetworkRestore::begin() {
                 continue;
             const auto create = [&] { sys(::unshare(CLONE_NEWNET), "create network namespace {}", space.number); };
             UniqueFd made;
-            if (const UniqueFd* const owner = surroundings_.ownerOf(space.number); owner != nullptr) {
+            if (const UniqueFd* const owner = nsContext_.ownerOf(space.number); owner != nullptr) {
                 made = createInUserns(*owner, NamespaceKind::Net, create);
             } else {
                 create();

@@ -61,7 +61,7 @@ void keepCapKill() {
 class NewPidRestore final : public NamespaceRestore {
 public:
     explicit NewPidRestore(const RestoreInputs& inputs)
-        : surroundings_(inputs.surroundings),
+        : nsContext_(inputs.nsContext),
           shellJob_(inputs.options.shellJob),
           copiesMounts_(copiesMounts(inputs)),
           log_(inputs.log) {}
@@ -82,7 +82,7 @@ public:
         try {
             const HostPid root = awaitRoot(init);
             log_.info("Process {} is the init of a new pid namespace", init);
-            surroundings_.init = HostPid(init);
+            nsContext_.init = HostPid(init);
             return root;
         } catch (const std::exception&) {
             ::kill(init, SIGKILL);
@@ -148,7 +148,7 @@ private:
         return HostPid(children.front());
     }
 
-    RestoreNsContext& surroundings_;
+    RestoreNsContext& nsContext_;
     bool shellJob_;
     bool copiesMounts_;
     Log& log_;

@@ -156,12 +156,12 @@ std::unique_ptr<NamespaceRestore> makePidRestore(const RestoreInputs& inputs) {
         return NestedPidRestore::isNeeded(inputs.tree) ? std::make_unique<NestedPidRestore>(inputs.tree) : nullptr;
     if (inputs.options.newPidNamespace && !fresh)
         inputs.log.debug("--new-pidns changes nothing: the tree has a pid namespace of its own");
-    inputs.surroundings.ownPids = true;
+    inputs.nsContext.ownPids = true;
     if (const auto name = externalName(inputs, number); name && !fresh) {
-        inputs.surroundings.givenPids = *name;
+        inputs.nsContext.givenPids = *name;
         return std::make_unique<GivenPidRestore>(inputs.tree, *name);
     }
-    inputs.surroundings.endsWithFirst = true;
+    inputs.nsContext.endsWithFirst = true;
     if (fresh && !rootIsInit(inputs)) {
         if (NestedPidRestore::isNeeded(inputs.tree))
             fail("a tree that has pid namespaces below its own can't be restored with --new-pidns yet");

@@ -70,7 +70,7 @@ public:
         : needed_(numbers.own != 0 || !numbers.others.empty()),
           log_(inputs.log),
           ofFirst_(inputs.images, numbers.own),
-          further_(NamespaceKind::Time, numbers.others, inputs.surroundings) {
+          further_(NamespaceKind::Time, numbers.others, inputs.nsContext) {
         for (const std::uint32_t number : numbers.others)
             others_.emplace(number, Clocks(inputs.images, number));
         for (const auto& task : inputs.tree.tasks)

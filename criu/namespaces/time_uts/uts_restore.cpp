@@ -48,7 +48,7 @@ private:
 class UtsRestore final : public NamespaceRestore {
 public:
     UtsRestore(const RestoreInputs& inputs, const KindNsIds& numbers)
-        : further_(NamespaceKind::Uts, numbers.others, inputs.surroundings) {
+        : further_(NamespaceKind::Uts, numbers.others, inputs.nsContext) {
         if (numbers.own != 0)
             root_.emplace(inputs.images, numbers.own);
         for (const std::uint32_t number : numbers.others)

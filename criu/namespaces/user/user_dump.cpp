@@ -73,7 +73,7 @@ public:
         const bool outside = isOwn() && !with.numbers.isOwn(kernel::NamespaceKind::Pid);
         ownPids_ = isOwn() && !outside;
         if (ownPids_)
-            with.surroundings.ids = model::IdMap::ofProcess(root.dir);
+            with.nsContext.ids = model::IdMap::ofProcess(root.dir);
         if (outside && with.options.compat)
             fail("{} is in a user namespace of its own, but not in a pid namespace, which CRIU 4.2 can't restore",
                  root.describe());
@@ -99,12 +99,12 @@ public:
     }
 
     void write(const DumpOutputs& outputs) override {
-        if (inputs().surroundings.ids.isOwnNamespace())
-            inputs().surroundings.ids.write(outputs.images, rootNumber());
+        if (inputs().nsContext.ids.isOwnNamespace())
+            inputs().nsContext.ids.write(outputs.images, rootNumber());
         for (const Further& space : further_) {
             model::UserNsPosition place = space.place;
             for (const auto& [other, member] : space.owned)
-                place.owned.push_back(inputs().surroundings.numberOf(other, member));
+                place.owned.push_back(inputs().nsContext.numberOf(other, member));
             space.ids.write(outputs.images, space.number, &place);
         }
         others_.noteExtension(outputs);
@@ -172,7 +172,7 @@ private:
         const std::uint32_t inode = inodeAbove(further_[at].fd.get(), name);
         uid_t owner = 0;
         sys(::ioctl(further_[at].fd.get(), NS_GET_OWNER_UID, &owner), "ask who owns {}", name);
-        model::IdMap above = inputs().surroundings.ids;
+        model::IdMap above = inputs().nsContext.ids;
         std::uint32_t parent = 0;
         if (inode != usersOfTree()) {
             const Further* found = find(inode);

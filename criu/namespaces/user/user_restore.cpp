@@ -29,12 +29,12 @@ public:
     /// `joined`: namespace id of the one that --join-ns replaces; 0: none.
     NestedUsernsRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers,
                         std::uint32_t joined = 0)
-        : surroundings_(inputs.surroundings), joined_(inputs.joined), further_(inputs.images, numbers, inputs.tree) {
+        : nsContext_(inputs.nsContext), joined_(inputs.joined), further_(inputs.images, numbers, inputs.tree) {
         joinedNumber_ = joined;
         if (numbers.empty())
             return;
-        inputs.surroundings.usernsOf = [this](const model::Task& task) { return further_.of(task); };
-        inputs.surroundings.ownerOf = [this](std::uint32_t number) { return further_.owning(number); };
+        inputs.nsContext.usernsOf = [this](const model::Task& task) { return further_.of(task); };
+        inputs.nsContext.ownerOf = [this](std::uint32_t number) { return further_.owning(number); };
     }
 
     [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
@@ -46,9 +46,9 @@ public:
     void begin() override { makeFurther(); }
 
 protected:
-    void makeFurther() const { further_.make(surroundings_.ids); }
+    void makeFurther() const { further_.make(nsContext_.ids); }
 
-    RestoreNsContext& surroundings_;
+    RestoreNsContext& nsContext_;
 
 private:
     const JoinedNamespaces& joined_;
@@ -61,7 +61,7 @@ class UserRestore final : public NestedUsernsRestore {
 public:
     UserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
         : NestedUsernsRestore(inputs, numbers) {
-        surroundings_.usernsd = &usernsd_;
+        nsContext_.usernsd = &usernsd_;
     }
 
     [[nodiscard]] std::size_t descriptors() const override { return 2 + NestedUsernsRestore::descriptors(); }
@@ -82,10 +82,10 @@ public:
     /// Writes the id maps from outside. Only a process with capabilities in the parent namespace can write maps of
     /// several ids, once.
     void firstCreated(const kernel::ProcPid& first) override {
-        first.write("uid_map", surroundings_.ids.uidText());
-        if (surroundings_.ids.deniesSetgroups())
+        first.write("uid_map", nsContext_.ids.uidText());
+        if (nsContext_.ids.deniesSetgroups())
             first.write("setgroups", "deny");  // not permitted once gid_map is set
-        first.write("gid_map", surroundings_.ids.gidText());
+        first.write("gid_map", nsContext_.ids.gidText());
     }
 
     void close() override { usernsd_.serve(); }
@@ -96,7 +96,7 @@ public:
         makeFurther();
         // Leaves criu's directory, which this user may not be permitted to use.
         sys(::chdir("/"), "enter the root directory");
-        task::becomeUsernsRoot(surroundings_.ids);
+        task::becomeUsernsRoot(nsContext_.ids);
     }
 
     void finish(const kernel::ProcPid& /*first*/) override { usernsd_.stop(); }
@@ -146,7 +146,7 @@ std::unique_ptr<NamespaceRestore> makeUserRestore(const RestoreInputs& inputs) {
                  kernel::namespaceName(kind));
     if (ids.firstUid() == model::IdMap::kNone || ids.firstGid() == model::IdMap::kNone)
         fail("{} names no users or no groups", imageName(ImageKind::Userns, numbers.own));
-    inputs.surroundings.ids = ids;
+    inputs.nsContext.ids = ids;
     return std::make_unique<UserRestore>(inputs, numbers.others);
 }
 

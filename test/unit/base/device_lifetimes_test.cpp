@@ -81,12 +81,12 @@ private:
 };
 
 /// Arguments of all dumps and restores of devices.
-struct Surroundings {
-    Surroundings() {
+struct RunInputs {
+    RunInputs() {
         REQUIRE(::mkdtemp(name) != nullptr);
         images.emplace(ImageDir::open(name));
     }
-    ~Surroundings() { std::system(fmt::format("rm -rf {}", name).c_str()); }
+    ~RunInputs() { std::system(fmt::format("rm -rf {}", name).c_str()); }
 
     char name[20] = "/tmp/images-XXXXXX";
     std::optional<ImageDir> images;
@@ -101,11 +101,11 @@ struct Surroundings {
 
 TEST_CASE("devices: work that is reverted after a dump isn't counted in an object that has ended") {
     const bool fails = GENERATE(false, true);
-    Surroundings around;
-    around.subsystems.push_back(std::make_unique<NotingSubsystem>("one", around.notes, fails));
-    memory::FilePageSinks pages(*around.images);
+    RunInputs inputs;
+    inputs.subsystems.push_back(std::make_unique<NotingSubsystem>("one", inputs.notes, fails));
+    memory::FilePageSinks pages(*inputs.images);
     {
-        device::DumpDevices devices(around.subsystems, around.options, around.log, *around.images, pages, around.stop);
+        device::DumpDevices devices(inputs.subsystems, inputs.options, inputs.log, *inputs.images, pages, inputs.stop);
         memory::ReadWatch watch;
         watch.piece = [](auto, std::uint64_t) {};
         if (fails) {
@@ -115,23 +115,23 @@ TEST_CASE("devices: work that is reverted after a dump isn't counted in an objec
             devices.release(true);
         }
     }
-    CHECK(around.notes == (fails ? Notes{"saved, watched", "undone"} : Notes{"saved, watched", "released", "undone"}));
+    CHECK(inputs.notes == (fails ? Notes{"saved, watched", "undone"} : Notes{"saved, watched", "released", "undone"}));
 }
 
 TEST_CASE("devices: what they do beside restored processes ends with it, in reverse order") {
     const bool fails = GENERATE(false, true);
-    Surroundings around;
-    around.subsystems.push_back(std::make_unique<NotingSubsystem>("one", around.notes, false));
-    around.subsystems.push_back(std::make_unique<NotingSubsystem>("two", around.notes, fails));
+    RunInputs inputs;
+    inputs.subsystems.push_back(std::make_unique<NotingSubsystem>("one", inputs.notes, false));
+    inputs.subsystems.push_back(std::make_unique<NotingSubsystem>("two", inputs.notes, fails));
     const InventoryEntry inventory = INVENTORY_ENTRY__INIT;  // without a list of plugins, all subsystems take part
     const model::ProcessTree tree;
-    const memory::FilePageSources pages(*around.images);
+    const memory::FilePageSources pages(*inputs.images);
     kernel::FdStore store;
     device::RestoreDevices devices(
-        {around.subsystems, inventory, tree, around.options, around.log, *around.images, pages, around.stop, store});
+        {inputs.subsystems, inventory, tree, inputs.options, inputs.log, *inputs.images, pages, inputs.stop, store});
     if (fails)
         CHECK_THROWS_AS(devices.startWork(), Error);
     else
         CHECK(devices.startWork() != nullptr);  // ends at once
-    CHECK(around.notes == Notes{"one begins", "two begins", "two ends", "one ends"});
+    CHECK(inputs.notes == Notes{"one begins", "two begins", "two ends", "one ends"});
 }

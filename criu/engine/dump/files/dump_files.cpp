@@ -38,7 +38,7 @@ namespace criu::engine {
 struct FileCollector::Impl {
     explicit Impl(const Inputs& inputs)
         : sharedTables(inputs.tree.livingPids(), kernel::KcmpType::Files),
-          kinds(inputs.segments, inputs.devices, inputs.tree, inputs.namespaces.surroundings(),
+          kinds(inputs.segments, inputs.devices, inputs.tree, inputs.namespaces.nsContext(),
                 inputs.options.ghostLimit) {}
 
     kernel::Sharing sharedTables;
@@ -65,7 +65,7 @@ FileCollector::FileCollector(const Inputs& inputs)
 }
 
 const model::IdMap& FileCollector::ids() const {
-    return namespaces_.surroundings().ids;
+    return namespaces_.nsContext().ids;
 }
 
 std::uint32_t FileCollector::networkNumber() const {
@@ -77,7 +77,7 @@ std::optional<std::uint32_t> FileCollector::namespaceNumber(kernel::NamespaceKin
 }
 
 const files::TreeRoot& FileCollector::treeRoot() const {
-    return namespaces_.surroundings().root;
+    return namespaces_.nsContext().root;
 }
 
 FileCollector::~FileCollector() {

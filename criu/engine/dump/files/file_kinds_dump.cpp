@@ -22,12 +22,12 @@ namespace criu::engine {
 /// Members whose types the header needn't know.
 struct FileKindsDump::Impl {
     Impl(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
-        : carriers(makeExternalSocketDump(devices)),
+        : externalSockets(makeExternalSocketDump(devices)),
           paths(ghostLimit),
           sessions(sessionsOf(tree)),
           rings(makeRingOwners(tree)) {}
 
-    std::unique_ptr<sockets::ExternalSocketDump> carriers;
+    std::unique_ptr<sockets::ExternalSocketDump> externalSockets;
     files::PathDump paths;
     std::vector<tty::SeenSession> sessions;
     std::unique_ptr<files::RingOwners> rings;
@@ -37,7 +37,7 @@ struct FileKindsDump::Impl {
 FileKindsDump::FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
                              const namespaces::DumpNsContext& around, std::uint64_t ghostLimit)
     : networks_(*around.networks), impl_(std::make_unique<Impl>(devices, tree, ghostLimit)) {
-    const FileDumpResources with{impl_->paths,           segments, networks_.rootLock(), *impl_->carriers,
+    const FileDumpResources with{impl_->paths,           segments, networks_.rootLock(), *impl_->externalSockets,
                                  networks_.tunDevices(), devices,  impl_->sessions,      around.posixQueues,
                                  *impl_->rings};
     for (const FileKind& kind : fileKinds())

@@ -51,7 +51,7 @@ public:
         for (std::size_t first = 0; first < threads.size(); first += kThreadsAtOnce)
             ask(injection, first, std::min(first + kThreadsAtOnce, threads.size()));
         context_.policies.queryRest(task_.process->leader(), injection, context_.stop);
-        context_.adjustments.ask(task_, context_.semaphores, injection);
+        context_.semUndo.query(task_, context_.semaphores, injection);
         injection.cure();
         if (pool_)
             pool_->wait();

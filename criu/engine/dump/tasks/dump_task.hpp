@@ -22,7 +22,7 @@ enum class CgroupNsView : std::uint32_t;
 }  // namespace criu::cgroup
 
 namespace criu::engine {
-class AdjustmentQuestions;
+class SemUndoQueries;
 class LandlockCheck;
 struct FrozenTask;
 }  // namespace criu::engine
@@ -53,7 +53,7 @@ struct TaskDumpContext {
     StopRequest& stop;
     task::SeccompDump& seccomp;
     LandlockCheck& landlock;
-    AdjustmentQuestions& adjustments;
+    SemUndoQueries& semUndo;
     cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
     std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()

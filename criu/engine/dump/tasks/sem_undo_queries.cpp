@@ -62,8 +62,7 @@ std::vector<compel::Tracee*> holdersOf(FrozenTask& task) {
 
 }  // namespace
 
-void AdjustmentQuestions::ask(FrozenTask& task, std::vector<namespaces::SemaphoreSet>* own,
-                              compel::Injection& injection) {
+void SemUndoQueries::query(FrozenTask& task, std::vector<namespaces::SemaphoreSet>* own, compel::Injection& injection) {
     if (own == nullptr && !outside_)
         outside_ = namespaces::listUsedSemaphoreSets();
     if (own != nullptr ? own->empty() : outside_->empty())
@@ -71,15 +70,15 @@ void AdjustmentQuestions::ask(FrozenTask& task, std::vector<namespaces::Semaphor
     for (compel::Tracee* const thread : holdersOf(task)) {
         if (own == nullptr)
             for (const int set : *outside_)
-                askOfOthers(task, *thread, set, injection);
+                queryOthers(task, *thread, set, injection);
         else
             for (namespaces::SemaphoreSet& set : *own)
-                askOfOwn(task, *thread, set, injection);
+                queryOwn(task, *thread, set, injection);
     }
 }
 
-void AdjustmentQuestions::askOfOwn(FrozenTask& task, compel::Tracee& thread, namespaces::SemaphoreSet& set,
-                                   compel::Injection& injection) {
+void SemUndoQueries::queryOwn(FrozenTask& task, compel::Tracee& thread, namespaces::SemaphoreSet& set,
+                              compel::Injection& injection) {
     const Adjustments found = askThread(thread, set.id(), Users::Tree, set.values, injection, stop_);
     if (!found) {
         log_.debug("pid {}: semaphore set {} can't be asked for adjustments", task.pid(), set.id());
@@ -98,8 +97,8 @@ void AdjustmentQuestions::askOfOwn(FrozenTask& task, compel::Tracee& thread, nam
         holders_.push_back(task.pid());
 }
 
-void AdjustmentQuestions::askOfOthers(const FrozenTask& task, compel::Tracee& thread, int set,
-                                      compel::Injection& injection) {
+void SemUndoQueries::queryOthers(const FrozenTask& task, compel::Tracee& thread, int set,
+                                 compel::Injection& injection) {
     for (int tries = 0; tries < kTries; ++tries) {
         const auto before = namespaces::readSemaphoreValues(set);
         if (!before)
@@ -126,7 +125,7 @@ void AdjustmentQuestions::askOfOthers(const FrozenTask& task, compel::Tracee& th
         set, task.describe());
 }
 
-void AdjustmentQuestions::finish() const {
+void SemUndoQueries::finish() const {
     if (const auto pair = kernel::Sharing(holders_, kernel::KcmpType::SysvSem).anyPair())
         fail("processes {} and {} share their semaphore adjustments (CLONE_SYSVSEM), which can't be dumped",
              pair->first, pair->second);

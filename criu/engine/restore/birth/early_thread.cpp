@@ -41,20 +41,20 @@ EarlyThread::EarlyThread(const std::vector<pid_t>& numbers)
     args.set_tid_size = numbers.size();
     args.stack = reinterpret_cast<std::uint64_t>(stack_.data());
     args.stack_size = stack_.size();
-    const std::int64_t result = pie::startThread(args, &EarlyThread::live, reinterpret_cast<std::uint64_t>(this));
+    const std::int64_t result = pie::startThread(args, &EarlyThread::serve, reinterpret_cast<std::uint64_t>(this));
     if (result < 0)
         failWith(static_cast<int>(-result), "create thread {}", numbers.back());
 }
 
-void EarlyThread::give(Order order) noexcept {
-    __atomic_store_n(&order_, order, __ATOMIC_RELEASE);
-    wake(order_);
+void EarlyThread::setState(State state) noexcept {
+    __atomic_store_n(&state_, state, __ATOMIC_RELEASE);
+    wake(state_);
 }
 
 void EarlyThread::run(const std::function<void()>& work) {
     work_ = &work;
-    give(Run);
-    waitWhile(order_, Run);
+    setState(Run);
+    waitWhile(state_, Run);
     if (failure_)
         std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -63,7 +63,7 @@ void EarlyThread::enter(std::uint64_t entry, std::uint64_t program, std::uint64_
     entry_ = entry;
     program_ = program;
     programStack_ = stackTop;
-    give(Enter);
+    setState(Enter);
 }
 
 EarlyThreads makeEarlyThreads(const model::Task& task, const model::NestedPids& nested) {
@@ -73,18 +73,18 @@ EarlyThreads makeEarlyThreads(const model::Task& task, const model::NestedPids& 
     return threads;
 }
 
-void EarlyThread::live(std::uint64_t self) noexcept {
+void EarlyThread::serve(std::uint64_t self) noexcept {
     auto& me = *reinterpret_cast<EarlyThread*>(self);
     for (;;) {
-        waitWhile(me.order_, Wait);
-        if (__atomic_load_n(&me.order_, __ATOMIC_ACQUIRE) == Enter)
+        waitWhile(me.state_, Wait);
+        if (__atomic_load_n(&me.state_, __ATOMIC_ACQUIRE) == Enter)
             break;
         try {
             (*me.work_)();
         } catch (...) {
             me.failure_ = std::current_exception();
         }
-        me.give(Wait);
+        me.setState(Wait);
     }
     // The leader continues from here, so this thread may not use libc or the shared thread-local storage.
     const std::uint64_t all = ~std::uint64_t{0};

@@ -37,13 +37,13 @@ public:
     void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept;
 
 private:
-    enum Order : std::uint32_t { Wait, Run, Enter };
+    enum State : std::uint32_t { Wait, Run, Enter };
 
-    [[noreturn]] static void live(std::uint64_t self) noexcept;
-    void give(Order order) noexcept;
+    [[noreturn]] static void serve(std::uint64_t self) noexcept;
+    void setState(State state) noexcept;
 
     Mapping stack_;
-    std::uint32_t order_ = Wait;  ///< futex
+    std::uint32_t state_ = Wait;  ///< futex
     const std::function<void()>* work_ = nullptr;
     std::exception_ptr failure_;
     std::uint64_t entry_ = 0;

@@ -47,7 +47,7 @@ namespaces::NamespaceRestores planNamespaces(PlannedRestore& plan) {
                                            (*plan.content.inventory)->root_ids,
                                            networks,
                                            plan.joined,
-                                           plan.surroundings};
+                                           plan.nsContext};
     const auto putByPlugin = [&plan](int id, const std::string& path) { plan.devices.putMount(id, path); };
     // The ids of owners aren't mapped, because the process that makes the files is already in the tree's user
     // namespace.

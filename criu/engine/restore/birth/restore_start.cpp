@@ -37,13 +37,12 @@ task::Credentials credentialsAtBirth(const model::ProcessTree& tree, const model
 
 /// Processes in a private user namespace have made themselves dumpable (task::becomeUsernsRoot()).
 task::Dumpable dumpableFlag(const model::ProcessTree& tree, const task::Credentials& now,
-                            const namespaces::RestoreNsContext& surroundings) {
+                            const namespaces::RestoreNsContext& nsContext) {
     const bool changes = std::any_of(tree.tasks.begin(), tree.tasks.end(), [&](const auto& task) {
-        return task->alive() &&
-               (surroundings.usernsOf(*task) != nullptr || PrivilegeDrop::changesCredentials(*task, now));
+        return task->alive() && (nsContext.usernsOf(*task) != nullptr || PrivilegeDrop::changesCredentials(*task, now));
     });
     task::Dumpable flag = task::Dumpable::ofSelf(changes);
-    if (surroundings.ids.isOwnNamespace())
+    if (nsContext.ids.isOwnNamespace())
         flag.now = task::Dumpable::kDumpableByUser;
     return flag;
 }
@@ -60,12 +59,12 @@ std::unique_ptr<const memory::CompatVdso> vdsoForCompat(const model::ProcessTree
 
 }  // namespace
 
-RestoreStart::RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& surroundings,
+RestoreStart::RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& nsContext,
                            const model::Options& options, const kernel::ResourceLimits& before)
-    : credentials(credentialsAtBirth(content.tree, surroundings.ids)),
-      dumpable(dumpableFlag(content.tree, credentials, surroundings)),
+    : credentials(credentialsAtBirth(content.tree, nsContext.ids)),
+      dumpable(dumpableFlag(content.tree, credentials, nsContext)),
       labels(std::make_unique<const task::LabelRestore>(content.lsmType(), options.lsmProfile,
-                                                        surroundings.ids.isOwnNamespace())),
+                                                        nsContext.ids.isOwnNamespace())),
       scheduling(task::Scheduling::of(HostPid())),
       limits(currentRlimits()),
       limitsBefore(before),

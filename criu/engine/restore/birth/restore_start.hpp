@@ -14,7 +14,7 @@ namespace criu::engine {
 /// State of a restored process at the start of its program.
 struct RestoreStart {
     /// `before`: limits of criu before it raised them. Throws Error if this kernel can't run the tree's tasks.
-    RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& surroundings,
+    RestoreStart(const RestoreImages& content, const namespaces::RestoreNsContext& nsContext,
                  const model::Options& options, const kernel::ResourceLimits& before);
     ~RestoreStart();
     RestoreStart(const RestoreStart&) = delete;

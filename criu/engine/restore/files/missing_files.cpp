@@ -177,7 +177,7 @@ std::string describe(const MissingFile& file) {
 }
 
 void requireFiles(const PlannedRestore& planned) {
-    if (planned.surroundings.ownPaths && !planned.surroundings.sameFiles)
+    if (planned.nsContext.ownPaths && !planned.nsContext.sameFiles)
         return;  // paths can only be checked when the tree's mounts exist
     const std::vector<MissingFile> missing = findMissingFiles(planned, "");
     if (missing.empty())

@@ -24,13 +24,13 @@ namespace criu::engine {
 
 RestoredFiles::RestoredFiles(const Inputs& inputs)
     : in_(inputs),
-      carriedSockets_(makeExternalSocketRestore(in_.devices)),
+      externalSockets_(makeExternalSocketRestore(in_.devices)),
       terminals_([this](TreePid image) { return groupFor(image); }),
       inherited_(in_.options) {
     const FileRestoreResources with{remaps_,
                                     in_.segments,
                                     in_.network,
-                                    *carriedSockets_,
+                                    *externalSockets_,
                                     terminals_,
                                     in_.devices,
                                     makesIpcNamespace(in_.content, in_.options)};

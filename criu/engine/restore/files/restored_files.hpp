@@ -135,7 +135,7 @@ private:
     Inputs in_;
     files::PathRemaps remaps_;
     files::LockRestore locks_;
-    std::unique_ptr<sockets::ExternalSocketRestore> carriedSockets_;
+    std::unique_ptr<sockets::ExternalSocketRestore> externalSockets_;
     tty::OutsideTerminals terminals_;
     InheritedFds inherited_;
     std::vector<Kind> kinds_;

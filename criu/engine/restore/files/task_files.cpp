@@ -50,7 +50,7 @@ TaskFiles::TaskFiles(const RestoreRun& run, const model::Task* task, TreePid pid
     : all_(run.files),
       service_(run.service),
       segments_(run.segments),
-      surroundings_(run.surroundings),
+      nsContext_(run.nsContext),
       task_(task),
       pid_(pid),
       space_(space),
@@ -104,8 +104,8 @@ void TaskFiles::open(std::size_t index) {
         const ErrorContext context([&] { return file.describe(); });
         const Opening whose(opening_, collected);
         const namespaces::MoveFd move = [this](UniqueFd fd) { return toServiceRange(std::move(fd)); };
-        surroundings_.inSocketNetNs(collected.severalNetworks ? 0 : collected.network, move, [&] {
-            surroundings_.inSocketNameNs(collected.severalNames ? 0 : collected.names, move, [&] { file.open(*this); });
+        nsContext_.inSocketNetNs(collected.severalNetworks ? 0 : collected.network, move, [&] {
+            nsContext_.inSocketNameNs(collected.severalNames ? 0 : collected.names, move, [&] { file.open(*this); });
         });
     }
     if (!postponed_)
@@ -118,15 +118,15 @@ void TaskFiles::open(std::size_t index) {
 void TaskFiles::inNetwork(std::uint32_t number, const std::function<void()>& work) {
     if (opening_ == nullptr || !opening_->severalNetworks)
         return work();
-    surroundings_.inSocketNetNs(
+    nsContext_.inSocketNetNs(
         number, [this](UniqueFd fd) { return toServiceRange(std::move(fd)); }, work);
 }
 
 void TaskFiles::onMount(int mount, const std::function<void()>& work) {
     if (opening_ == nullptr || !opening_->severalNames)
         return work();
-    surroundings_.inSocketNameNs(
-        surroundings_.mountSpaceOf(mount), [this](UniqueFd fd) { return toServiceRange(std::move(fd)); }, work);
+    nsContext_.inSocketNameNs(
+        nsContext_.mountSpaceOf(mount), [this](UniqueFd fd) { return toServiceRange(std::move(fd)); }, work);
 }
 
 /// Tries to open postponed files. Returns true if at least one succeeded.

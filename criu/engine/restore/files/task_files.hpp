@@ -83,7 +83,7 @@ private:
     const RestoredFiles& all_;
     const ServiceFds& service_;
     const memory::Segments& segments_;
-    const namespaces::RestoreNsContext& surroundings_;
+    const namespaces::RestoreNsContext& nsContext_;
     const model::Task* task_;
     TreePid pid_;
     const model::NestedPidNs* space_;

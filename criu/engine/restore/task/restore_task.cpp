@@ -97,7 +97,7 @@ public:
         setProcessTitle(task_ == nullptr ? fmt::format("restore: helper {}", pid_)
                                          : fmt::format("restore process {} ({})", pid_, task_->core().tc->comm));
         run_.log.beginProcess(task_ == nullptr ? "helper" : task_->core().tc->comm);
-        run_.log.stage("surroundings");
+        run_.log.stage("nsContext");
         const NoOuterContexts own;  // contexts of the creator don't belong to errors of this process
         try {
             begin();
@@ -127,7 +127,7 @@ private:
         if (isRoot())
             cleanProcess();
         // In another mount namespace, the path of the log would refer to a file of the tree.
-        const bool reachesLog = isRoot() || (!run_.surroundings.ownPaths && !run_.surroundings.ids.isOwnNamespace());
+        const bool reachesLog = isRoot() || (!run_.nsContext.ownPaths && !run_.nsContext.ids.isOwnNamespace());
         if (run_.options.logPid && !run_.options.logFile.empty() && reachesLog)
             openOwnLog();
         if (isRoot())
@@ -155,7 +155,7 @@ private:
             sys(::setpgid(0, 0), "lead a process group");
         }
         if (alive())
-            task::restoreEarlyAttributes(*task_->core().tc, !run_.surroundings.ids.isOwnNamespace());
+            task::restoreEarlyAttributes(*task_->core().tc, !run_.nsContext.ids.isOwnNamespace());
         createAll(inOrderOfSpaces(birth_.afterSession));
         if (shareMemory) {
             run_.log.stage("rest of memory");
@@ -387,7 +387,7 @@ private:
 /// Calls `create`, which creates the root, in a thread that has the groups of the root's birth. Those are the image's
 /// groups if the user namespace denies setgroups(2), else criu's groups. Throws Error.
 void withBirthGroups(const RestoreRun& run, const std::function<void()>& create) {
-    const model::IdMap& ids = run.surroundings.ids;
+    const model::IdMap& ids = run.nsContext.ids;
     if (ids.deniesSetgroups())
         kernel::withIdentity({::geteuid(), ::getegid(), task::outerGroups(run.start.credentials.groups, ids)}, create);
     else

@@ -64,7 +64,7 @@ void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps)
     if (personalities_)
         task::restorePersonality(own.has_personality != 0 ? own.personality : task_.core().tc->personality, steps);
     task::restoreSignalStack(own, steps, data_);
-    if (!run_.surroundings.ids.isOwnNamespace())  // else the coordinator sets it, because the process may not
+    if (!run_.nsContext.ids.isOwnNamespace())  // else the coordinator sets it, because the process may not
         task::restoreScheduling(own, run_.start.scheduling, steps, data_);
     task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data_);
 }
@@ -164,7 +164,7 @@ void TaskSteps::composeClosing(pie::StepList& steps) const {
             steps.call(pie::Subject::CloseFd, static_cast<std::uint64_t>(first), SYS_close_range, first, last, 0);
     };
     const ServiceFds& service = run_.service;
-    const UniqueFd* const users = run_.surroundings.usernsOf(task_);
+    const UniqueFd* const users = run_.nsContext.usernsOf(task_);
     if (users == nullptr)
         return close(service.first, service.last);
     close(service.first, users->get() - 1);
