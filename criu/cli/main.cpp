@@ -14,7 +14,7 @@
 #include "criu/base/process_title.hpp"
 #include "criu/base/version.hpp"
 #include "criu/cli/arguments.hpp"
-#include "criu/cli/drivers.hpp"
+#include "criu/cli/built_in_devices.hpp"
 #include "criu/cli/help.hpp"
 #include "criu/engine/command.hpp"
 #include "criu/options/config_file.hpp"

@@ -265,8 +265,8 @@ struct Options {
     // Devices
     std::vector<std::string> disabledDevices;  ///< --no-device: unused subsystems and plugins
     std::vector<GpuMapping> gpuMap;
-    /// Values of options that device drivers contribute (device/driver_options.hpp), by the option's name.
-    std::map<std::string, std::uint64_t, std::less<>> driverValues;
+    /// Values of options that device subsystems contribute (device/subsystem_options.hpp), by the option's name.
+    std::map<std::string, std::uint64_t, std::less<>> subsystemValues;
 
     // Sockets
     bool tcpEstablished = false;

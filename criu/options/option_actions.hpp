@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "criu/base/error.hpp"
-#include "criu/device/driver_options.hpp"
+#include "criu/device/subsystem_options.hpp"
 #include "criu/model/options.hpp"
 #include "criu/model/page_codec.hpp"
 #include "criu/options/option_table.hpp"
@@ -161,10 +161,10 @@ inline void compressBlocks(Options& options, const Given& given) {
         options.compress = model::PageCodec::Lz4;
 }
 
-/// Stores the value of a device driver's option.
-inline void driverValue(Options& options, const Given& given) {
-    using Kind = device::DriverOption::Kind;
-    const device::DriverOption& option = *given.row.driver;
+/// Stores the value of a device subsystem's option.
+inline void subsystemValue(Options& options, const Given& given) {
+    using Kind = device::SubsystemOption::Kind;
+    const device::SubsystemOption& option = *given.row.subsystem;
     switch (option.kind) {
         case Kind::Flag:
             return option.set(options, given.negated ? 0 : 1);

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "criu/device/driver_options.hpp"
+#include "criu/device/subsystem_options.hpp"
 #include "criu/options/option_actions.hpp"
 #include "criu/options/plugin_option.hpp"
 #include "criu/options/request_fields.hpp"
@@ -483,22 +483,29 @@ constexpr OptionRow kTable[] = {
     {Probing, "ms", 0, None, "", NoNo, Everywhere, Removed, "", removed},
 };
 
-OptionRow rowOf(const device::DriverOption& option) {
-    const bool isFlag = option.kind == device::DriverOption::Kind::Flag;
+OptionRow rowOf(const device::SubsystemOption& option) {
+    const bool isFlag = option.kind == device::SubsystemOption::Kind::Flag;
     const CommandSet commands = !option.restores ? OnDump : option.dumps ? Both : OnRestore;
-    OptionRow row{
-        Devices, option.name, 0,          isFlag ? None : Required, option.placeholder, isFlag ? HasNo : NoNo, commands,
-        Built,   option.help, driverValue};
-    row.driver = &option;
+    OptionRow row{Devices,
+                  option.name,
+                  0,
+                  isFlag ? None : Required,
+                  option.placeholder,
+                  isFlag ? HasNo : NoNo,
+                  commands,
+                  Built,
+                  option.help,
+                  subsystemValue};
+    row.subsystem = &option;
     return row;
 }
 
-/// Returns the table with the rows of device drivers at the end of their section.
-std::vector<OptionRow> withDriverRows() {
+/// Returns the table with the rows of device subsystems at the end of their section.
+std::vector<OptionRow> withSubsystemRows() {
     std::vector<OptionRow> rows;
     for (const OptionRow& row : kTable) {
         if (row.section == Probing && rows.back().section == Devices)
-            for (const device::DriverOption* const option : device::driverOptions())
+            for (const device::SubsystemOption* const option : device::subsystemOptions())
                 rows.push_back(rowOf(*option));
         rows.push_back(row);
     }
@@ -508,7 +515,7 @@ std::vector<OptionRow> withDriverRows() {
 }  // namespace
 
 std::span<const OptionRow> optionTable() noexcept {
-    static const std::vector<OptionRow> table = withDriverRows();
+    static const std::vector<OptionRow> table = withSubsystemRows();
     return table;
 }
 

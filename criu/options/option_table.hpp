@@ -11,7 +11,7 @@
 #include "criu/options/command.hpp"
 
 namespace criu::device {
-struct DriverOption;
+struct SubsystemOption;
 }
 
 namespace criu::options {
@@ -110,10 +110,10 @@ struct OptionRow {
     /// Stores the value. Throws Error if it is malformed.
     void (*apply)(model::Options&, const Given&);
     RequestPart request = {};
-    const device::DriverOption* driver = nullptr;  ///< option of a device driver; null for options of criu
+    const device::SubsystemOption* subsystem = nullptr;  ///< option of a device subsystem; null for options of criu
 };
 
-/// Returns all options, with those of device drivers, ordered by section.
+/// Returns all options, with those of device subsystems, ordered by section.
 std::span<const OptionRow> optionTable() noexcept;
 
 std::string_view sectionTitle(Section section) noexcept;

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "criu/device/driver_options.hpp"
+#include "criu/device/subsystem_options.hpp"
 
 namespace criu::amdgpu {
 
@@ -21,9 +21,9 @@ enum class Option : std::size_t {
     CapabilityCheck,
 };
 
-using enum device::DriverOption::Kind;
+using enum device::SubsystemOption::Kind;
 
-inline constexpr device::DriverOption kOptions[] = {
+inline constexpr device::SubsystemOption kOptions[] = {
     {"parallel", Flag, "", false, true, "fill GPU memory from criu while processes are restored (default: on)"},
     {"gpu-buffer", Size, "SIZE", true, true,
      "maximal size of the copy buffers of one GPU (default: $KFD_MAX_BUFFER_SIZE, or 8M for each thread)"},

@@ -3,13 +3,13 @@
 
 #include <chrono>
 
-#include "criu/device/driver_options.hpp"
+#include "criu/device/subsystem_options.hpp"
 
 namespace criu::cuda {
 
-inline constexpr device::DriverOption kOptions[] = {
+inline constexpr device::SubsystemOption kOptions[] = {
     {.name = "cuda-timeout",
-     .kind = device::DriverOption::Kind::Number,
+     .kind = device::SubsystemOption::Kind::Number,
      .placeholder = "SECONDS",
      .dumps = true,
      .restores = false,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "criu/cli/drivers.hpp"
+#include "criu/cli/built_in_devices.hpp"
 
 #include <cstdlib>
 
-#include "criu/device/driver_options.hpp"
 #include "criu/device/subsystem.hpp"
+#include "criu/device/subsystem_options.hpp"
 #include "plugins/amdgpu/driver/kernel.hpp"
 #include "plugins/amdgpu/options.hpp"
 #include "plugins/amdgpu/subsystem.hpp"
@@ -21,11 +21,11 @@ device::Subsystems cli::builtInDevices() {
     return devices;
 }
 
-std::vector<const device::DriverOption*> device::driverOptions() {
-    std::vector<const DriverOption*> all;
-    for (const DriverOption& option : cuda::kOptions)
+std::vector<const device::SubsystemOption*> device::subsystemOptions() {
+    std::vector<const SubsystemOption*> all;
+    for (const SubsystemOption& option : cuda::kOptions)
         all.push_back(&option);
-    for (const DriverOption& option : amdgpu::kOptions)
+    for (const SubsystemOption& option : amdgpu::kOptions)
         all.push_back(&option);
     return all;
 }

@@ -12,8 +12,8 @@ struct Options;
 
 namespace criu::device {
 
-/// An option that only one driver uses. The option table has a row for it.
-struct DriverOption {
+/// An option that only one device subsystem uses. The option table has a row for it.
+struct SubsystemOption {
     enum class Kind : std::uint8_t {
         Flag,    ///< --NAME and --no-NAME; the value is 1 or 0
         Number,  ///< a number from `least` to `most`
@@ -35,8 +35,8 @@ struct DriverOption {
     void set(model::Options& options, std::uint64_t value) const;
 };
 
-/// Returns the options of all drivers in the order of the help text. The program that links the drivers defines this
-/// function (criu/cli/drivers.cpp). The options have static storage.
-[[nodiscard]] std::vector<const DriverOption*> driverOptions();
+/// Returns the options of all device subsystems in the order of the help text. The program that links them defines this
+/// function (criu/cli/built_in_devices.cpp). The options have static storage.
+[[nodiscard]] std::vector<const SubsystemOption*> subsystemOptions();
 
 }  // namespace criu::device
