@@ -37,9 +37,9 @@ using Kind = LazyMessage::Kind;
 /// Interval of checks for ended processes. Children that clones create have no pidfd here, so nothing reports their
 /// end.
 constexpr std::chrono::milliseconds kLook{1000};
-/// Most threads that read content. Other cores are left to the clones.
+/// Maximum number of threads that read content, so that clones can use the other cores.
 constexpr unsigned kMostReaders = 4;
-/// Most restores that wait for peer authentication.
+/// Maximum number of connected peers that haven't passed peer authentication.
 constexpr int kMostWaiting = 64;
 
 class SharedPagesService {
@@ -89,7 +89,8 @@ private:
         sys(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event), "watch fd {}", fd);
     }
 
-    /// Removes a descriptor from the epoll. Closing it isn't enough, because the watchdog process holds a copy.
+    /// Removes a descriptor from the epoll instance. close(2) doesn't remove it, because the watchdog process holds a
+    /// copy.
     void unwatch(int fd) noexcept { (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
     void addContent() {
@@ -228,7 +229,7 @@ private:
             waiting_.push_back(memory.fd());
     }
 
-    /// Starts to read all content. Called after a restore has ended, because it needs the cores.
+    /// Starts threads that read all content. Called after a restore has ended, because the restore needs the cores.
     void startReading() {
         if (readers_)
             return;
@@ -272,7 +273,7 @@ private:
         }
     }
 
-    /// Maps pages before their first fault while the daemon has nothing else to do. Clones then don't wait for them.
+    /// Maps pages before clones fault on them. Runs while the daemon has no events to handle.
     void mapAhead() {
         if (!complete_ || ahead_.empty())
             return;

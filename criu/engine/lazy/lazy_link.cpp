@@ -37,8 +37,8 @@ int connectTo(const UniqueFd& socket) noexcept {
     return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0 ? 0 : errno;
 }
 
-/// True if a process listens on the name in the current directory. Connects by a socket of another type, which the
-/// kernel refuses. A daemon would take a real connection for a restore, and fail when it is closed.
+/// True if a daemon listens on the name in the current directory. Connects by a datagram socket: the kernel returns
+/// EPROTOTYPE if a packet socket listens there. The daemon would take a packet socket for a restore.
 bool isListening() {
     const int code = connectTo(makeLazySocket(SOCK_DGRAM));
     return code == 0 || code == EPROTOTYPE;
@@ -69,7 +69,7 @@ LazyLink LazyLink::connect() {
     UniqueFd socket = makeLazySocket(SOCK_SEQPACKET);
     // Connects without blocking: a stopped daemon accepts no connection, but keeps its socket.
     sys(::fcntl(socket.get(), F_SETFL, O_NONBLOCK), "have {} not wait", kName);
-    // The name exists a moment before the daemon listens.
+    // A new daemon creates the name before it listens.
     constexpr useconds_t kPause = 20'000;
     int attempts = 25;
     int code = 0;

@@ -21,7 +21,8 @@ namespace {
 using memory::PageCommand;
 using memory::PageMessage;
 
-/// Maximum that CRIU 4.2 requests at a time. A client that requests more gets this part, and requests the rest.
+/// Maximum size of a reply in bytes, as much as CRIU 4.2 requests. A client that requests more gets the first part and
+/// requests the rest again.
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
 
 class FrozenPages final : public memory::PageSupplier {
@@ -109,7 +110,7 @@ void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pag
         }
         const std::int32_t done = 0;
         client.send(std::as_bytes(std::span(&done, 1)));
-        // The side that closes first keeps the port in TIME_WAIT. That should be the client.
+        // Lets the client close first: the kernel keeps the port of the side that closes first in TIME_WAIT.
         if (std::byte more{}; !reused && client.receive(std::span(&more, 1)))
             fail("the other side goes on after the end");
         return;

@@ -50,7 +50,7 @@ memory::LazyPageMap lazyPagesOf(const model::Task& task, const memory::PageSourc
 
 /// Report that a process has all its pages. The worker sends it to the watchdog process by one write(2).
 struct Completion {
-    std::int32_t inside = 0;  ///< the process
+    std::int32_t inside = 0;  ///< TreePid of the process
     bool forget = false;      ///< true if all its descendants have their pages, too
 };
 
@@ -127,8 +127,8 @@ private:
     LazyLink link_;
     LazyProcesses& processes_;
     const UniqueFd& watcher_;
-    /// Processes that have all pages, while others don't. They must die with the others: a dump resumes its tree unless
-    /// all pages were requested. Otherwise they would run as a second copy of that tree.
+    /// Processes that have all their pages while other processes still lack some. The daemon kills them, too, if it
+    /// fails: the dump then resumes its tree, and these processes would be a second copy of it.
     std::vector<TreePid> complete_;
 };
 
@@ -159,8 +159,8 @@ bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
     return true;
 }
 
-/// Waits in the watchdog process for the end of the worker. It also holds the userfaultfds. Without any descriptor the
-/// kernel would resolve faults with zeroes.
+/// Waits in the watchdog process for the end of the worker. The watchdog process holds copies of all userfaultfds: the
+/// kernel resolves faults with zeroes when the last descriptor is closed.
 int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     const kernel::PidFd process(worker);
     bool passedOn = false;
@@ -226,7 +226,7 @@ int serve(Run& run, ImageDir& images, LazyListener listener) {
 }  // namespace
 
 int lazyPages(Run& run) {
-    // Damaged images are found before a restore can connect, so no process was created for nothing.
+    // Verifies the images before the daemon listens. A restore that connects has already created processes.
     IncomingImages incoming = openIncoming(run);
     LazyListener listener;
     if (!run.options.detached)

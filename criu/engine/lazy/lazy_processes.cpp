@@ -15,7 +15,7 @@
 namespace criu::engine {
 namespace {
 
-/// Adds children that were born after the restore. They lack pages, too.
+/// Adds children that the restored processes have created since. They lack pages like their parents.
 void addChildren(pid_t process, std::vector<kernel::PidFd>& known) {
     const kernel::ProcPid dir = kernel::ProcDir().open(process);
     kernel::ProcBuffer buffer;

@@ -35,8 +35,8 @@ public:
     /// Removes a process. It and its descendants have all their pages.
     void forget(TreePid inside) noexcept;
 
-    /// Kills all processes and their descendants, and logs that. Some would read zeroes instead of their memory. The
-    /// others must not run beside the tree that they were dumped from.
+    /// Kills all processes and their descendants, and logs that. Processes that lack pages would read zeroes. The
+    /// others must not run beside the dumped tree, which the dump resumes.
     void end(Log& log) noexcept;
 
 private:

@@ -49,8 +49,8 @@ private:
     std::condition_variable changed_;
     std::deque<Wanted> wanted_;
     std::deque<Memory> others_;  ///< the memory with the latest fault comes first
-    std::uint64_t window_ = 0;   ///< bytes of the last block of unwanted pages
-    bool othersToo_ = false;
+    std::uint64_t window_ = 0;   ///< bytes of the last block of pages that no thread has faulted on
+    bool othersToo_ = false;     ///< true after startOthers()
     bool closed_ = false;
 };
 

@@ -81,7 +81,8 @@ UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory
     return fd;
 }
 
-/// Requires minor mode before a shared-pages daemon is started, which would be useless without it.
+/// Throws Error if the kernel denies the processes a userfaultfd in minor mode. Called before a shared-pages daemon is
+/// started, which needs that mode.
 void requireUffdMinor(bool ownUsers) {
     const int code = ownUsers ? EPERM : kernel::probeUffdMinor();
     if (code == 0)
@@ -183,7 +184,7 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     }
     LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
     if (late.empty()) {
-        // Reported nevertheless: the process is killed together with processes whose pages can't be supplied.
+        // The daemon gets a pidfd of this process, too. If pages can't be supplied, the daemon kills the whole tree.
         message.kind = LazyMessage::Kind::Whole;
         if (!clones)
             link_.send(message, kernel::PidFd(process.pid()).fd());

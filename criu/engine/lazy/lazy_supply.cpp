@@ -87,7 +87,7 @@ void LazySupply::run(LazyLink& link) {
     pool.wait();  // throws the error of a thread
 }
 
-/// Runs in each thread of the pool.
+/// Supplies pages in each thread of the pool until the queue is closed.
 void LazySupply::work() {
     try {
         const Mapping buffer = Mapping::anonymous(LazyQueue::kMost);
@@ -141,7 +141,7 @@ void LazySupply::dropComplete() {
             return false;
         log_.info("{}: all is there, {} KiB came late", supplied.memory->name(),
                   supplied.memory->suppliedBytes() >> 10);
-        // Closes the descriptor when no thread uses it any more. The kernel then handles faults by itself.
+        // The descriptor closes when no thread uses it any more. Then the kernel resolves faults without the daemon.
         (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, entry.first, nullptr);
         if (supplied.complete)
             supplied.complete();

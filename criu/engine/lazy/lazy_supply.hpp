@@ -12,8 +12,8 @@
 
 namespace criu::engine {
 
-/// Supplies processes with lazy pages: one thread reads userfaultfd events, several threads read content and put it in
-/// place.
+/// Supplies processes with lazy pages. One thread reads userfaultfd events. Several threads read content and copy it
+/// into the processes.
 class LazySupply {
 public:
     LazySupply(StopRequest& stop, Log& log);
@@ -51,8 +51,8 @@ private:
     std::unordered_map<int, Supplied> memories_;  ///< by descriptor
     LazyQueue queue_;
     std::atomic<bool> failed_{false};
-    bool restored_ = false;
-    bool again_ = false;  ///< an event of some process couldn't be answered yet
+    bool restored_ = false;  ///< true when the restored processes run
+    bool again_ = false;     ///< true if an event of a process must be handled again soon
 };
 
 }  // namespace criu::engine

@@ -45,9 +45,9 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
     return {root, init ? init : root};
 }
 
-/// Throws Error if a created process that must be alive has died during its restore. Refreshes `pids`.
+/// Refreshes `pids`. Throws Error if a process that the images show as alive was created and has ended.
 void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
-    // Taken first: a process created later may be missing in the map
+    // The list is copied before the refresh. So the refreshed map has every process of the list that is alive.
     const std::vector<TreePid> created = control.created();
     pids.refresh();
     kernel::ProcBuffer buffer;
@@ -94,7 +94,7 @@ BornRestore::BornRestore(PreparedRestore& preparation)
 BornRestore::~BornRestore() = default;
 
 void BornRestore::await(const std::function<RestoreControl::Outcome(unsigned milliseconds)>& wait) {
-    constexpr unsigned kLookEvery = 200;  // in milliseconds; how often checkAlive() runs
+    constexpr unsigned kLookEvery = 200;  // milliseconds between two calls of checkAlive()
     for (;;) {
         switch (wait(kLookEvery)) {
             case RestoreControl::Outcome::Reached:

@@ -26,17 +26,17 @@ public:
     PreparedRestore& prepared;
     const std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     RestoredPids processes;
-    PidMap pids;  ///< processes that existed at the last refresh
+    PidMap pids;  ///< processes of the tree that existed at the last refresh()
 
-    /// Waits until `wait` reports that processes have reached its point. `wait` takes a time limit in milliseconds.
-    /// Throws Error if a process fails or ends, or the user stops criu.
+    /// Calls `wait` with a time limit in milliseconds until it returns Reached. Throws Error if a process fails or
+    /// ends, or the user stops criu.
     void await(const std::function<RestoreControl::Outcome(unsigned milliseconds)>& wait);
 
 private:
     void fillNamespaces();
 
-    /// Work of device subsystems that runs beside the processes. It ends with this phase, because it uses objects of
-    /// earlier phases.
+    /// Threads of device subsystems that fill device memory while processes are restored. They end with this phase,
+    /// because they use objects of earlier phases.
     std::unique_ptr<device::DeviceWork> deviceWork_;
 };
 

@@ -20,7 +20,8 @@ void awaitParked(BornRestore& born) {
     born.await([&](unsigned milliseconds) { return born.prepared.control.await(alive, milliseconds); });
 }
 
-/// Waits for the processes, and completes the resources that they share. Returns the time since the birth of the root.
+/// Waits until all processes are parked, then completes their shared resources. Returns the time since the birth of the
+/// root.
 std::chrono::microseconds complete(BornRestore& born) {
     PlannedRestore& planned = born.planned;
     awaitParked(born);

@@ -28,7 +28,7 @@ public:
     BornRestore& born;
 
 private:
-    std::unique_ptr<Progress> progress_;  ///< shown while memory is filled
+    std::unique_ptr<Progress> progress_;  ///< display of filled memory; null when all processes are parked
 
 public:
     std::uint64_t sharedBytes;          ///< bytes of shared memory that were filled

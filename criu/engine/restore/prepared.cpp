@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::size_t kText = 4096;  // maximum length of the child's error message
 
-/// Returns the wait status. Kills the child if the user stops criu, and throws Error.
+/// Waits for the end of a child and returns its wait status. If the user stops criu, kills the child and throws Error.
 int awaitEnd(pid_t child, StopRequest& stop) {
     int status = 0;
     try {
@@ -82,7 +82,7 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
     fail("in the control groups of process {}: {}", pid, said.as<char>());
 }
 
-/// Returns the maximum number of service descriptors. `more`: number of descriptors besides those of files.
+/// Returns the maximum number of service descriptors. `more`: number of descriptors that are not restored files.
 std::size_t maxServiceFds(const PlannedRestore& planned, std::size_t more) {
     const RestoredFiles& files = planned.files;
     std::size_t shared = planned.options().inheritFds.size() + files.remaps().count();
@@ -91,8 +91,8 @@ std::size_t maxServiceFds(const PlannedRestore& planned, std::size_t more) {
     return kServiceRoom + shared + files.inFlight() + more + planned.content.files.size() / 8;
 }
 
-/// Chooses numbers above or between those of the tree. Raises the limit of open files (RLIMIT_NOFILE) to that of a
-/// range above all, if criu may.
+/// Chooses a range of descriptor numbers that no process of the tree uses. Prefers numbers above all of the tree, and
+/// raises the limit of open files (RLIMIT_NOFILE) for them if criu may.
 ServiceFds chooseServiceFds(const PlannedRestore& planned, std::size_t more, ScopedRlimits& limits) {
     std::set<int> used;
     for (const auto& [id, table] : planned.tree().fdTables)
@@ -106,7 +106,7 @@ ServiceFds chooseServiceFds(const PlannedRestore& planned, std::size_t more, Sco
     if (const ServiceFds above{highest + 1, limit - 1}; above.room() >= wanted)
         return above;
     const ServiceFds widest = widestRange(used, limit);
-    // The wanted number is an upper bound; usually fewer descriptors are open at the same time.
+    // `wanted` is an upper bound. Usually fewer descriptors are open at the same time.
     if (widest.room() >= kServiceRoom)
         return widest;
     Error error(0, fmt::format("{} free descriptor numbers in a row are needed beside those of the tree", wanted));
@@ -207,7 +207,7 @@ void PreparedRestore::makeShared() {
     planned.cgroups.create(store);
     if (nsContext.ids.isOwnNamespace())
         planned.cgroups.openCgroupProcs(store);
-    // The cgroups of all processes exist, so device subsystems can examine what processes will find there.
+    // All cgroups of the tree exist now. Device subsystems examine which devices each group permits.
     planned.devices.visitGroups(
         {[this](TreePid pid) { return planned.cgroupSetOf(pid); },
          [this](TreePid pid, const std::function<void()>& work) { runInGroupsOf(planned, pid, work); }});

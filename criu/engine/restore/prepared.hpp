@@ -24,8 +24,9 @@ public:
     void commit() noexcept;
 
     PlannedRestore& planned;
-    std::shared_ptr<LazyRestore>
-        lazy;  ///< null without --lazy-pages and --map-pages; connected before any resource is created
+    /// Connection to the lazy-pages or shared-pages daemon. It comes before any resource is created. Null without
+    /// --lazy-pages and --map-pages.
+    std::shared_ptr<LazyRestore> lazy;
     ScopedRlimits limits;
     ServiceFds service;  ///< range of service descriptors
     RestoreControl control;

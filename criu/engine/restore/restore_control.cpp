@@ -126,7 +126,7 @@ void RestoreControl::noteCreated(TreePid pid) const noexcept {
         __atomic_store_n(&createdSlots()[slot].pid.value, pid.value, __ATOMIC_RELEASE);
 }
 
-/// Polls, because few processes wait here. So noteCreated() needs no wakeup.
+/// Polls: few processes wait here, and noteCreated() then needs no futex wakeup.
 void RestoreControl::awaitCreated(TreePid pid) const noexcept {
     constexpr useconds_t kPause = 500;
     const auto isNoted = [&] {
@@ -212,7 +212,7 @@ RestoreControl::Outcome RestoreControl::awaitWord(const std::uint32_t& word, std
 
 pie::Failure RestoreControl::failure() const {
     const pie::Failure& shared = page().failure;
-    // The writer sets `claimed` before the text, and `complete` after it. It is about to finish.
+    // The failed process sets `claimed` before it writes the text, and `complete` after it. Waits for `complete`.
     for (int i = 0; i < 1000 && __atomic_load_n(&shared.complete, __ATOMIC_ACQUIRE) == 0; ++i)
         ::usleep(100);
     return shared;

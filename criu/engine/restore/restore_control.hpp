@@ -97,7 +97,7 @@ public:
 
     /// Returns the processes recorded so far. The coordinator calls it.
     [[nodiscard]] std::vector<TreePid> created() const;
-    /// Returns an unchecked copy, because processes may still change the shared memory.
+    /// Returns a copy of all recorded areas. The caller must check the values, because restored processes wrote them.
     [[nodiscard]] std::vector<AreaSlot> areas() const;
 
     /// Returns a watch that counts filled memory and adds it to the trace as `what`. Any process may call it.
@@ -130,7 +130,7 @@ private:
 
     std::uint32_t participants_;  ///< all processes, with helpers and zombies
     UniqueFd fd_;
-    UniqueFd coordinator_;  ///< pidfd, because a pid is meaningless in another pid namespace
+    UniqueFd coordinator_;  ///< pidfd of the coordinator; its pid differs in other pid namespaces
     Mapping mapping_;
 };
 

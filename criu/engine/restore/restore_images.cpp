@@ -70,7 +70,7 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     }
     if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
         fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());
-    // Untrusted: the run id becomes part of nft commands, and the lock method selects the program to run.
+    // The inventory is untrusted: its run id becomes part of nft commands, and its lock method selects a program.
     const std::string name = imageName(ImageKind::Inventory);
     if (inventory.dump_criu_run_id != nullptr && !isRunId(inventory.dump_criu_run_id))
         fail("{}: dump_criu_run_id \"{}\" is no id of a dump", name, inventory.dump_criu_run_id);
@@ -208,8 +208,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         task::requireOwnRseq(*(*thread.core)->thread_core, **task.mm);
     }
-    // Required also for a task without private pages. If the image were missing, all of its memory would be restored as
-    // zeroes.
+    // A task without private pages has a pagemap image, too. If the image were optional, a missing one would restore
+    // all memory of the task as zeroes.
     out.pages.emplace(task.pid, std::make_unique<const memory::PageSource>(
                                     pages.openRequired(memory::MemoryObject::process(task.pid))));
 
@@ -221,8 +221,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     task.files = table;
 }
 
-/// Joins the two entries that a tun device has under one id: the path and the rest. The entry with the rest gets the
-/// path.
+/// Joins the two entries that a tun device has under one id. The first has the path, the second all other fields.
+/// Stores the path in the second entry.
 bool joinTun(RestoreImages& out, FileId id, Record<FileEntry>& entry) {
     const auto known = out.files.find(id);
     if (known == out.files.end())

@@ -49,7 +49,8 @@ std::uint64_t signalMaskOf(const CoreEntry& core) {
     return core.thread_core->has_blk_sigset != 0 ? core.thread_core->blk_sigset : 0;
 }
 
-/// Returns the signal that stopped the process, or SIGSTOP.
+/// Returns the signal that stopped the process before the dump: SIGTSTP, SIGTTIN or SIGTTOU; SIGSTOP in all other
+/// cases.
 int stopSignalOf(const TaskCoreEntry& core) {
     const int signal = core.has_stop_signo != 0 ? static_cast<int>(core.stop_signo) : SIGSTOP;
     return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU ? signal : SIGSTOP;
@@ -71,8 +72,8 @@ compel::ThreadSegments asSegments(const std::vector<std::byte>& bytes) {
     return segments;
 }
 
-/// Lets the process of `calls` take its locks (fcntl_locking(2)). Writes arguments to `room` in the process. Throws
-/// Error.
+/// Sets the POSIX locks of a process by fcntl(2) calls in it. Writes their arguments to the address `room` in the
+/// process. Throws Error.
 void setPosixLocks(compel::RemoteSyscalls& calls, std::uint64_t room, const std::vector<const FileLockEntry*>& locks) {
     const compel::RemoteMemory memory(calls.tracee().tid());
     for (const FileLockEntry* const lock : locks) {
@@ -107,7 +108,8 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         const ErrorContext context([&] { return fmt::format("process {}", task->pid); });
         seize(run, pids, *task, areas);
     }
-    // All processes are seized here. So none of them runs while another one already has its user's credentials.
+    // All processes are seized before the first one gets the credentials of its user. So no restored process can trace
+    // another one.
     const auto forEach = [this](auto&& step) {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const ErrorContext context([&] { return fmt::format("process {}", members_[i].task->pid); });
@@ -115,7 +117,8 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         }
     };
     forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
-    // Comes before threads touch lazy areas, and while processes still have the privilege to create a userfaultfd.
+    // The userfaultfd must exist before a thread touches a lazy area. Only now do the processes have the privilege to
+    // create it.
     if (run.lazy != nullptr) {
         forEach([&run](compel::FrozenProcess& process, const Member& member) {
             run.lazy->handOver(process, member.area, *member.task);
@@ -193,8 +196,8 @@ ResumedTree::KillOnFailure::~KillOnFailure() {
     for (compel::FrozenProcess& process : processes_)
         if (!process.leader().released())
             ::kill(process.pid(), SIGKILL);
-    // Children come first: the init of a pid namespace ends only when all other processes of it are reaped, which
-    // happens here.
+    // Reaps children before their parents: the init of a pid namespace ends only when all other processes of the
+    // namespace are reaped.
     while (!processes_.empty())
         processes_.pop_back();
 }
@@ -231,7 +234,7 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
 }
 
 void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
-    // A process that dies here was killed from outside. The others are resumed nevertheless.
+    // A process that ends here was killed from outside of the tree. criu resumes the other processes.
     std::vector<HostPid> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         const model::Task& task = *members_[i].task;
@@ -249,7 +252,7 @@ void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
             show(run, processes_[i], *members_[i].task);
             processes_[i].detach();
         } catch (const compel::Error&) {
-            // A thread that was detached first has ended the process.
+            // A thread that criu resumed before has ended the whole process.
         }
     }
     members_.clear();
@@ -257,8 +260,8 @@ void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
     waitGroupStop(stopping);
 }
 
-/// Makes the process dumpable where the image says so. It comes last, because other processes of the user may trace it
-/// then.
+/// Sets the dumpable flag of the images. This is the last step: other processes of the user may trace a dumpable
+/// process (ptrace(2)).
 void ResumedTree::show(const RestoreRun& run, compel::FrozenProcess& process, const model::Task& task) {
     const bool changes =
         run.nsContext.usernsOf(task) != nullptr || PrivilegeDrop::changesCredentials(task, run.start.credentials);

@@ -45,7 +45,7 @@ private:
     static void setThreads(const model::Task& task, const Threads& threads);
 
     std::vector<Member> members_;  ///< indices as in processes_
-    /// Kills the processes of a failed restore before their tracing ends, because the kernel would resume them.
+    /// Scope that kills the processes of a failed restore before their tracing ends. The kernel would resume them then.
     class KillOnFailure {
     public:
         explicit KillOnFailure(std::vector<compel::FrozenProcess>& processes) noexcept : processes_(processes) {}

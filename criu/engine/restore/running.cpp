@@ -35,7 +35,7 @@ std::vector<namespaces::ParkedProcess> processesOf(const BornRestore& born) {
     return processes;
 }
 
-/// Logs an error as a warning, for steps that can't be reverted any more.
+/// Executes a step. Logs its error as a warning, because the restore can't be reverted any more.
 template <typename Step>
 void orWarn(Log& log, Step&& step) noexcept {
     try {
@@ -45,7 +45,8 @@ void orWarn(Log& log, Step&& step) noexcept {
     }
 }
 
-/// Waits until the devices of all processes work again, which needs all device contents. Shows progress. Throws Error.
+/// Lets device subsystems restore the devices of all processes. They wait until all device contents are loaded. Shows
+/// progress. Throws Error.
 void resumeDevices(ParkedRestore& parked) {
     const std::unique_ptr<Progress> progress = showProgress(parked.born);
     std::vector<device::ResumedProcess> resumed;
@@ -53,7 +54,7 @@ void resumeDevices(ParkedRestore& parked) {
     parked.planned.devices.resume(resumed);
 }
 
-/// Ends the isolation of namespaces, and removes the network lock.
+/// Removes the network lock, then ends the isolation that NamespaceRestore::close() began.
 void openNetwork(BornRestore& born) {
     PlannedRestore& planned = born.planned;
     if (planned.nsContext.ownNetwork)
@@ -87,11 +88,11 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
     parking.tree.requireRights(prepared.run, born.pids);
-    // Last step that may fail: a peer must not talk to a tree that is killed afterwards.
+    // This is the last step that may fail. A peer must not get packets of a tree that criu then kills.
     openNetwork(born);
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
 
-    // Nothing may fail below, because a resumed process can't be taken back.
+    // The following steps only log errors: a resumed process can't be reverted.
     planned.devices.finish();
     planned.store.closeQueue();  // criu may stay, but must not keep descriptors that the processes close
     orWarn(planned.log(),

@@ -46,7 +46,7 @@ void raiseLimitsOfUser() {
     }
 }
 
-/// Entries in the queue of a user.
+/// Numbers of signals and timers that the kernel counts in the signal queue of a user (RLIMIT_SIGPENDING).
 struct QueueNeeds {
     std::uint64_t all = 0;
     std::uint64_t limited = 0;  ///< entries that the kernel refuses when the queue is full

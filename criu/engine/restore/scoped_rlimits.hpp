@@ -8,9 +8,9 @@
 
 namespace criu::engine {
 
-/// Resource limits of criu during a restore: as high as its descriptors, and processes that inherit the limits, need.
-/// Limits that the kernel counts per user are raised as far as criu may: a restored process shares them with other
-/// processes of its user, and with criu. The destructor sets the previous limits.
+/// Scope with raised resource limits of criu during a restore. Restored processes inherit the limits, and criu needs
+/// many descriptors. Limits that the kernel counts per user are raised as far as criu may. The destructor sets the
+/// previous limits.
 class ScopedRlimits {
 public:
     /// `raiseAll`: the processes can't raise their limits themselves, so they inherit the highest limits of the tree.

@@ -19,7 +19,7 @@
 namespace criu::engine {
 namespace {
 
-/// Size of a main thread's usual stack, because children continue on a copy of this stack.
+/// Size of the thread's stack: the usual size of a main thread, because forked children continue on a copy of it.
 constexpr std::size_t kStack = std::size_t{8} << 20;
 
 void wake(std::uint32_t& word) noexcept {
@@ -86,7 +86,7 @@ void EarlyThread::serve(std::uint64_t self) noexcept {
         }
         me.setState(Wait);
     }
-    // The leader continues from here, so this thread may not use libc or the shared thread-local storage.
+    // The leader uses libc and the shared thread-local storage from now on, so this thread makes only raw system calls.
     const std::uint64_t all = ~std::uint64_t{0};
     (void)pie::rawCall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<std::uint64_t>(&all), 0, sizeof(all));
     pie::enter(me.entry_, me.program_, me.programStack_);

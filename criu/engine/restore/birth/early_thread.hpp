@@ -19,8 +19,8 @@ namespace criu::engine {
 /// A thread of a restored process that exists while the process is built. It creates its own children, because the
 /// kernel takes the thread that calls clone(2) as their parent.
 ///
-/// It shares the thread-local storage of the thread that makes it, because libc doesn't know it. So only one of the two
-/// threads uses libc at a time: this one during run(), the other one otherwise.
+/// It shares the thread-local storage of its creator, because libc doesn't know the thread. So only one of the two may
+/// use libc at a time: the early thread during run(), the creator at all other times.
 class EarlyThread {
 public:
     /// `numbers`: tids of the thread in the pid namespaces of the process. Throws Error.
@@ -33,7 +33,7 @@ public:
     void run(const std::function<void()>& work);
 
     /// Lets the thread block all signals and enter the interpreter at `entry` with a program and a stack
-    /// (pie::enter()). After that the thread uses no code or data of criu.
+    /// (pie::enter()). The thread then uses no code or data of criu any more.
     void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept;
 
 private:

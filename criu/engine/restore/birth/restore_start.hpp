@@ -24,8 +24,8 @@ struct RestoreStart {
     task::Dumpable dumpable;
     std::unique_ptr<const task::LabelRestore> labels;
     task::Scheduling scheduling;
-    kernel::ResourceLimits limits;        ///< criu has raised some
-    kernel::ResourceLimits limitsBefore;  ///< for images without limits
+    kernel::ResourceLimits limits;        ///< present limits of criu, some of them raised
+    kernel::ResourceLimits limitsBefore;  ///< limits of criu before it raised them; used if images have no limits
     bool timerIdsSettable = false;
     std::unique_ptr<const memory::RangeSet>
         mappings;  ///< mappings of the coordinator (memory::ownMappings()), which all restored processes are born with

@@ -34,7 +34,8 @@ std::optional<kernel::TaskStat> holderOf(HostPid pid) {
     }
 }
 
-/// A zombie may be another process' child, which criu can't reap (--restore-sibling).
+/// True if the process is a zombie or dead. criu can't reap a zombie that is a child of another process
+/// (--restore-sibling).
 bool hasEnded(const kernel::TaskStat& task) noexcept {
     return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead;
 }
@@ -72,7 +73,8 @@ private:
         return false;
     }
 
-    /// Reads /proc after the pidfd is open. So either both refer to the same process, or the signal reaches none.
+    /// Reads /proc after it has opened a pidfd. If the pid was reused before, /proc shows another process. If it is
+    /// reused later, the signal by the pidfd reaches no process.
     [[nodiscard]] bool kill(HostPid pid) const {
         try {
             const kernel::PidFd process(pid.value);
@@ -87,7 +89,7 @@ private:
     std::unordered_map<HostPid, HostPid> parents_;
 };
 
-/// Opens a pidfd. Kills the process on failure, because its pid would be lost.
+/// Opens a pidfd. Kills the process on failure, because no object would own it.
 kernel::PidFd handleOf(HostPid pid) {
     try {
         return kernel::PidFd(pid.value);
@@ -107,8 +109,8 @@ std::uint32_t spaceOf(HostPid pid) {
     }
 }
 
-/// Returns the processes in a pid namespace that isn't criu's. `numbers`: only processes with these pids in that
-/// namespace.
+/// Returns the processes of another pid namespace. `space`: id of that namespace. `numbers`: pids in that namespace to
+/// select; null selects all processes.
 std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* numbers) {
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
@@ -131,12 +133,14 @@ std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* 
     return found;
 }
 
-/// Distinguishes processes that still free memory from blocked ones. Only the former use processor time.
+/// Wait for the end of killed processes. It gives up on processes that use no processor time, because they are blocked.
+/// Processes that free memory use processor time.
 class KilledProcessWait {
 public:
     explicit KilledProcessWait(std::chrono::milliseconds patience) : patience_(patience) {}
 
-    /// True if waiting longer is useless. Calls `living`, which is expensive, only every 200 ms.
+    /// True if the processes have used no processor time for the patience. Calls `living` at most every 200 ms, because
+    /// it reads all of /proc.
     [[nodiscard]] bool isOver(const std::function<std::vector<HostPid>()>& living) {
         constexpr std::chrono::milliseconds kBetweenLooks{200};
         const auto now = Clock::now();
@@ -239,7 +243,7 @@ void RestoredPids::killAll() noexcept {
     const auto deadline = std::chrono::steady_clock::now() + kLongest;
     KilledProcessWait end(patience_);
     std::vector<HostPid> left;
-    // Processes still create others here. Repeats until a round finds no process.
+    // Processes may create others while criu kills them. So criu repeats this until a round finds no process.
     for (; std::chrono::steady_clock::now() < deadline; ::usleep(1000)) {
         bool again = false;
         try {

@@ -16,7 +16,8 @@ void becomeSubreaper(bool on) {
     sys(::prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0, 0, 0, 0), "{} child subreaper", on ? "become" : "cease to be");
 }
 
-/// `number`: pid of the child in the namespace of `self`.
+/// Waits until the child `pid` of the process `self` is reparented to it. `number`: pid of the child in the namespace
+/// of `self`.
 void awaitChild(TreePid pid, pid_t number, TreePid self) {
     constexpr auto kPatience = std::chrono::seconds(10);
     constexpr auto kPause = std::chrono::microseconds(200);
@@ -35,7 +36,8 @@ void awaitChild(TreePid pid, pid_t number, TreePid self) {
 
 }  // namespace
 
-// Each turn has two steps: the process becomes the only subreaper, then its children have been reparented to it.
+// Each turn has two steps. In the first, the process becomes the only subreaper. At the end of the second, its children
+// are reparented to it.
 
 void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
                     const RestoreControl& control) {

@@ -9,8 +9,8 @@
 /// them to the nearest subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)). Future parents take turns as the only subreaper.
 namespace criu::engine {
 
-/// Executes the subreaper turn of this process if it has one, and waits for its new children. Restored processes call
-/// it if they aren't zombies or helpers. Throws Error if the children don't come.
+/// Executes the subreaper turn of this process if it has one, and waits for its new children. All restored processes
+/// call it except zombies and helpers. Throws Error if a child isn't reparented in time.
 void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
                     const RestoreControl& control);
 

@@ -16,7 +16,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the process of an owner that is such a thread; 0 for other owners.
+/// Returns the process of an owner that is a thread other than the leader; 0 for other owners.
 TreePid processOf(const model::ProcessTree& tree, const FownEntry& owner) {
     const TreePid wanted(static_cast<pid_t>(owner.pid));
     if (!wanted || owner.pid_type != F_OWNER_TID || tree.byPid.contains(wanted))

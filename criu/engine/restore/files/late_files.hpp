@@ -20,8 +20,9 @@ struct FileHolder {
 /// object is made before the root, and the announcements are in shared memory.
 class LateFiles {
 public:
-    /// Adds a late file. Not after share().
+    /// Adds a late file. Called before share().
     void add(FileId id);
+    /// Allocates the shared memory for all added files.
     void share();
 
     [[nodiscard]] bool contains(FileId id) const { return slots_.contains(id); }

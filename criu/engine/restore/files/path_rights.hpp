@@ -26,10 +26,10 @@ public:
     [[nodiscard]] std::vector<kernel::FileRights> of(TreePid process) const;
 
 private:
-    std::vector<kernel::FileRights> limited_;             ///< one for each different set
+    std::vector<kernel::FileRights> limited_;             ///< different credentials that aren't root-equivalent
     std::unordered_map<TreePid, std::size_t> ofProcess_;  ///< indices into limited_
     std::unordered_map<FileId, std::set<std::size_t>> ofFile_;
-    std::set<FileId> held_;  ///< descriptions that a process has as a descriptor; empty if limited_ is
+    std::set<FileId> held_;  ///< descriptions that a process has as a descriptor; empty if limited_ is empty
 };
 
 }  // namespace criu::engine

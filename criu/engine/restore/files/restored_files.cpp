@@ -153,7 +153,7 @@ void RestoredFiles::collectAll() {
             holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
         }
     }
-    // The list grows in the loop: it has the files in flight in sockets, then the files in flight in those.
+    // The loop appends to the list: a collected socket may have files in flight, and one of these may be a socket, too.
     const std::size_t held = indices_.size();
     for (std::size_t at = 0; at < collected_.size(); ++at)
         for (const FileId id : collected_[at].file->needs())

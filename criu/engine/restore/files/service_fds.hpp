@@ -10,8 +10,8 @@
 
 namespace criu::engine {
 
-/// Room for the log, directories, open images and other descriptors, without descriptions that processes share. Every
-/// restore needs this room.
+/// Number of service descriptors that every restore needs: the log, directories, open images. Descriptions that
+/// processes share come on top.
 inline constexpr int kServiceRoom = 64;
 
 /// Range of descriptor numbers that no restored process uses. It holds criu's descriptors while processes are built, so

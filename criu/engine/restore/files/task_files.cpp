@@ -187,7 +187,7 @@ void TaskFiles::place() {
 void TaskFiles::openLate() {
     if (!leadsTable())
         return;
-    // Other processes are opening the files that these depend on.
+    // A postponed file depends on files that other processes open at this time.
     for (int tries = 0; !pending_.empty(); ++tries) {
         if (tries == kPostponedTries)
             fail("{} can't be opened: what it needs isn't there", all_.at(pending_.front()).file->describe());
@@ -236,7 +236,7 @@ void TaskFiles::putAll(FileId id, UniqueFd fd) {
         else
             sys(::fcntl(slot.fd, F_SETFD, FD_CLOEXEC), "set close-on-exec of fd {}", slot.fd);
     }
-    // If the descriptor already has one of its final numbers, it stays open there.
+    // A descriptor that has one of its final numbers must stay open, so it is released from the object.
     if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
         (void)fd.release();
 }
@@ -260,7 +260,7 @@ int TaskFiles::find(FileId id) const {
 int TaskFiles::descriptorOf(FileId id) const {
     if (const int fd = find(id); fd >= 0)
         return fd;
-    // The table belongs to another process, which has filled it.
+    // The process shares its descriptor table with another process, which has filled the table.
     const auto& slots = task_->files->slots;
     const auto slot = std::find_if(slots.begin(), slots.end(), [id](const model::FdSlot& at) { return at.file == id; });
     return slot == slots.end() ? -1 : slot->fd;

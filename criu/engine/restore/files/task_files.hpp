@@ -97,7 +97,7 @@ private:
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::vector<std::size_t> pending_;  ///< postponed files
     bool postponed_ = false;
-    const CollectedFile* opening_ = nullptr;  ///< null while the process opens a path for itself
+    const CollectedFile* opening_ = nullptr;  ///< file that open() opens; null outside of open()
 };
 
 }  // namespace criu::engine

@@ -53,7 +53,7 @@ public:
     PidNsForChildren(const PidNsForChildren&) = delete;
     PidNsForChildren& operator=(const PidNsForChildren&) = delete;
 
-    /// Drops the reversal, in a child that doesn't leave the scope.
+    /// Disables the switch back. Called in a child that stays in the nested namespace.
     void forget() noexcept { home_.reset(); }
 
 private:
@@ -105,13 +105,13 @@ public:
                 end();
             finish();
         } catch (const Error& error) {
-            // The coordinator reports it as error of the restore, unless another process has failed before.
+            // The coordinator reports the first failure of all processes as the error of the restore.
             run_.log.info("Failed: {}", error.what());
             run_.control.reportFailure(pid_, error.what(), error.code());
         } catch (const std::exception& error) {
             run_.control.reportFailure(pid_, error.what(), 0);
         }
-        // The coordinator kills all restored processes. This process must do nothing until then.
+        // The coordinator kills all restored processes. This process waits for that.
         for (;;)
             ::pause();
     }
@@ -121,12 +121,13 @@ private:
     [[nodiscard]] bool alive() const { return task_ != nullptr && task_->alive(); }
 
     void begin() {
-        // The helper that creates a reparented process ends before it, which would send the death signal.
+        // A reparented process gets no death signal: its creator is a helper, which ends during the restore.
         if (!birth_.reparented)
             setDeathSignal();
         if (isRoot())
             cleanProcess();
-        // In another mount namespace, the path of the log would refer to a file of the tree.
+        // Only the root opens its log in a private mount or user namespace. Later the path could lead to a file of the
+        // tree.
         const bool reachesLog = isRoot() || (!run_.nsContext.ownPaths && !run_.nsContext.ids.isOwnNamespace());
         if (run_.options.logPid && !run_.options.logFile.empty() && reachesLog)
             openOwnLog();
@@ -233,7 +234,7 @@ private:
         blockSignals(~maskOf(SIGCHLD));
     }
 
-    /// Comes before any allocation that the cgroups account.
+    /// Enters the cgroups before the process allocates memory, which the kernel charges to them.
     void enterCgroups() {
         if (alive())
             cgroupSet_ = run_.cgroups.enterOwn(task_->core(), cgroupSet_);
@@ -293,8 +294,9 @@ private:
             helpers_.push_back(number);
     }
 
-    /// Puts children in nested pid namespaces last, deeper ones after others. Their creator waits for the init of the
-    /// namespace. No process that this init depends on may in turn wait for the creator.
+    /// Returns the children sorted by the depth of their pid namespaces, the deepest last. The creator of a child in a
+    /// nested namespace waits for the init of that namespace. So no process
+    /// that this init depends on waits for the creator.
     [[nodiscard]] std::vector<TreePid> inOrderOfSpaces(std::vector<TreePid> pids) const {
         const model::NestedPids& nested = run_.content.tree.nested();
         const auto depth = [&](TreePid pid) {

@@ -41,7 +41,7 @@ void RightsCheck::require(const compel::FrozenProcess& process, const PrivilegeD
                           std::optional<HostPid> parent) const {
     const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
     const Wanted wanted{dir, threads, task, seccomp, parent};
-    // Several threads read the many files of /proc.
+    // Several threads read /proc in parallel, because a process may have thousands of threads.
     constexpr std::size_t kAtOnce = 256;
     const std::size_t count = task.threads.size();
     if (count <= kAtOnce)

@@ -37,7 +37,7 @@ bool TaskMemory::sharesWithChildren(const RestoreRun& run, const model::Birth& b
             return false;
         const MmEntry& mine = **task.mm;
         const MmEntry& other = **child.mm;
-        // A process that called exec(2) has other addresses, at least of its stack, even for the same program.
+        // exec(2) gives a process new addresses, at least of its stack, even if it executes the same program.
         return mine.mm_start_stack == other.mm_start_stack && mine.mm_start_code == other.mm_start_code;
     };
     return std::any_of(birth.beforeSession.begin(), birth.beforeSession.end(), mayShare) ||

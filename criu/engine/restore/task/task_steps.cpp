@@ -178,8 +178,8 @@ void TaskSteps::compose(pie::StepList& steps) {
     task::restoreAttributes(core, **task_.mm, steps);
     task::restoreSignalActions(core, steps, data_);
     composeThreads(steps);
-    // All threads have entered their directories. The coordinator closes criu's descriptors in a table with several
-    // users, when all of these are parked.
+    // All threads have entered their directories, so criu's descriptors aren't needed any more. If several processes
+    // share the table, the coordinator closes the descriptors when all of these processes are parked.
     if (task_.files->users.size() == 1)
         composeClosing(steps);
     composeThread(leader, steps);
@@ -187,7 +187,7 @@ void TaskSteps::compose(pie::StepList& steps) {
     task::restoreTimers(
         core.timers, task_.pid, [this](TreePid who) { return numberOf(who); }, run_.start.timerIdsSettable, steps,
         data_);
-    // Each timer and queued signal counts for the user (RLIMIT_SIGPENDING), so limits come after them.
+    // The kernel compares each new timer and queued signal with RLIMIT_SIGPENDING, so limits are set after them.
     std::uint32_t later = 1U << RLIMIT_NPROC;  // set by PrivilegeDrop
     if (run_.lazy != nullptr)                  // a process gets one more descriptor, and then this limit from outside
         later |= 1U << RLIMIT_NOFILE;

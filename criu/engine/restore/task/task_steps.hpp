@@ -32,7 +32,7 @@ public:
     /// Adds a step that waits until `count` early threads have begun their programs. After it, their old stacks may be
     /// unmapped.
     void awaitEarlyThreads(std::size_t count, pie::StepList& steps);
-    /// Adds all other steps to those of the leader.
+    /// Adds the steps of the leader, which create all other threads.
     void compose(pie::StepList& steps);
     /// Sends the early threads into their programs, when all programs are in place. `entry`: of the interpreter.
     void enterEarly(const EarlyThreads& threads, std::uint64_t entry) const;
