@@ -20,7 +20,7 @@ void applyOption(std::string_view name, std::string_view value, model::Options& 
     const auto row = std::find_if(table.begin(), table.end(), [&](const OptionRow& each) { return each.name == name; });
     if (row == table.end())
         fail("this criu has no option --{}", name);
-    row->apply(options, {false, value});
+    row->apply(options, {*row, false, value});
 }
 
 /// Applies `auto`, which is what criu does without the option, or OLD=NEW,OLD=NEW.

@@ -5,6 +5,7 @@
 
 #include "criu/model/page_codec.hpp"
 #include "criu/options/invocation.hpp"
+#include "plugins/cuda/options.hpp"
 
 using namespace criu;
 using namespace criu::cli;
@@ -245,8 +246,8 @@ TEST_CASE("options of today's callers are accepted") {
 TEST_CASE("options of CRIU's CUDA plugin set those of the built-in support") {
     const auto dump = validated({"dump", "-t", "5", "--plugin-option", "cuda_plugin.backend=driver-api",
                                  "--plugin-option=cuda_plugin.timeout=600"});
-    CHECK(dump.options.cudaTimeout == std::chrono::seconds(600));
-    CHECK(validated({"dump", "-t", "5", "--plugin-option=cuda_plugin.timeout=0"}).options.cudaTimeout >
+    CHECK(cuda::timeoutOf(dump.options) == std::chrono::seconds(600));
+    CHECK(cuda::timeoutOf(validated({"dump", "-t", "5", "--plugin-option=cuda_plugin.timeout=0"}).options) >
           std::chrono::hours(1));
     const auto restore = validated({"restore", "--plugin-option", "cuda_plugin.device-map=0=1,1=0"});
     REQUIRE(restore.options.gpuMap.size() == 2);
