@@ -34,7 +34,7 @@ constexpr CommandSet Serving{PageServer, Service, LazyPages, Dump};
 constexpr CommandSet PageFileUsers{Dump, PreDump, Restore, LazyPages, PageServer};
 constexpr CommandSet OnPreDump{PreDump};
 constexpr CommandSet Decrypting{Restore, Explain, Verify, LazyPages, PageServer};
-constexpr CommandSet Timed{Dump, PreDump, Restore, StreamPack, StreamUnpack};
+constexpr CommandSet Timed{Dump, PreDump, Restore, PageServer, LazyPages, StreamPack, StreamUnpack};
 constexpr CommandSet Deduping{Dump, Restore, PageServer, PreDump};
 constexpr CommandSet Lazy{Dump, Restore, PageServer};
 constexpr CommandSet PageClients{Dump, PreDump, LazyPages};

@@ -63,7 +63,7 @@ PROCESS_FILES = ["auxv", "coredump_filter", "cpuset", "cpu_resctrl_groups", "gid
 THREAD_FILES = ["attr/current", "cpuset", "personality", "loginuid", "sessionid", "wchan", "syscall"]
 
 # Lines of status that are counters or ids of the kernel.
-STATUS_SKIPPED = {"Tgid", "Ngid", "Pid", "Kthread", "FDSize", "VmPeak", "VmHWM", "VmRSS", "RssAnon", "RssFile", "RssShmem", "VmPTE",
+STATUS_SKIPPED = {"Tgid", "Ngid", "Pid", "Kthread", "FDSize", "VmPeak", "VmHWM", "VmRSS", "RssAnon", "RssFile", "RssShmem", "HugetlbPages", "VmPTE",
                   "VmSwap", "SigQ", "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches", "State",
                   "x86_Thread_features", "VmSize", "VmData", "VmStk", "VmExe", "VmLib"}
 

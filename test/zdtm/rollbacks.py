@@ -50,8 +50,8 @@ def require_no_links(subject, when):
 
 
 def undone(subject, _task):
-    """A dump fails, gets SIGTERM or SIGKILL while connections are in repair mode and deleted files have temporary
-    links. Both must be reverted, and the tree and its connections continue."""
+    """A dump fails, gets SIGTERM or SIGKILL while connections are locked and deleted files have temporary links. Both must
+    be reverted, and the tree and its connections continue. No connection may stay in repair mode."""
     folder = subject.images("script")
     os.mkdir(folder)
     script, then, begun = (os.path.join(folder, name) for name in ("script", "then", "begun"))
@@ -71,8 +71,8 @@ def undone(subject, _task):
         if pid in subject.init.ended:
             raise Failed(f"{name}: the dump ended by itself")
         require_links(subject, name)
-        if sockets_in_repair(subject.root) == 0:
-            raise Failed(f"{name}: it isn't the moment: no connection is in repair mode")
+        if sockets_in_repair(subject.root) != 0:
+            raise Failed(f"{name}: a connection is in repair mode while the dump waits")
         if number:
             os.kill(pid, number)
         else:

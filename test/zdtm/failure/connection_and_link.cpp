@@ -6,7 +6,7 @@
 #include "inet_sockets.hpp"
 #include "zdtm.hpp"
 
-ZDTM("a failed dump ends TCP repair mode and removes its temporary links") {
+ZDTM("a failed dump unlocks connections and removes its temporary links") {
     const zdtm::Connection pair = zdtm::tcp_connection(AF_INET);
     zdtm::write_file("name", "content");
     const int linked = SYS(open("name", O_RDWR));

@@ -2,6 +2,7 @@
 // zdtm: dump-options --ghost-links --link-remap
 // zdtm: warns has other links.*--ghost-links
 // zdtm: fails-with-4.2 it has no --ghost-links
+// zdtm: not-in everything
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // zdtm: ignore fd 3, map .*
 // zdtm: fails-with-4.2 it wants --link-remap
+// zdtm: not-in leave-running
 #include <fcntl.h>
 #include <semaphore.h>
 #include <sys/stat.h>
