@@ -55,8 +55,11 @@ std::uint64_t dataSize(HostPid pid) {
 }
 
 bool isDevicePath(std::string_view path) noexcept {
-    constexpr std::string_view kDevices = "/dev/nvidia";
-    return path.starts_with(kDevices) && path.find('/', kDevices.size()) == std::string_view::npos;
+    // The driver's library opens a capability of the machine (nvidia-capN), too.
+    for (const std::string_view devices : {"/dev/nvidia-caps/nvidia-cap", "/dev/nvidia"})
+        if (path.starts_with(devices) && path.find('/', devices.size()) == std::string_view::npos)
+            return true;
+    return false;
 }
 
 std::vector<DeviceDescriptor> deviceDescriptors(HostPid pid) {

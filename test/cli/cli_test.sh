@@ -226,11 +226,11 @@ if [[ -x $crit ]] && "$crit" --version >/dev/null 2>&1; then
     has "$out" images
 fi
 
-# Ctrl-C ends a dump, and the processes go on. The script is found from the directory that criu was started in.
+# A signal ends a dump, and the processes go on. SIGINT may be ignored where this script runs. The script is found from the directory that criu was started in.
 if [[ $(id -u) == 0 ]]; then
     cat >interrupt <<'SCRIPT'
 #!/bin/sh
-[ "$CRTOOLS_SCRIPT_ACTION" != post-dump ] || { kill -INT $PPID; exec sleep 100; }
+[ "$CRTOOLS_SCRIPT_ACTION" != post-dump ] || { kill -TERM $PPID; exec sleep 100; }
 SCRIPT
     chmod +x interrupt
     setsid sleep 1000 </dev/null >/dev/null 2>&1 &

@@ -51,6 +51,7 @@ void reserve(void* start, std::size_t size) {
 }
 
 void openDevices() {
+    devices.push_back(open("/dev/nvidia-caps/nvidia-cap1", O_RDONLY | O_CLOEXEC));
     devices.push_back(open("/dev/nvidiactl", O_RDWR | O_CLOEXEC));
     for (int i = 0; i < deviceCount(); ++i)
         devices.push_back(open(("/dev/nvidia" + std::to_string(i)).c_str(), O_RDWR | O_CLOEXEC));

@@ -3,6 +3,7 @@
 // zdtm: dump-options --allow-uprobes
 // zdtm: restore-options --allow-uprobes
 // zdtm: also refused-restore
+// zdtm: not-in everything
 // zdtm: refused-restore --no-allow-uprobes
 // zdtm: refused-with user-space probes.*--allow-uprobes
 #include <elf.h>
