@@ -184,7 +184,10 @@ def seen_late(run, driver, images):
             if not os.path.exists(log) or "The tree runs again" not in run.log("dump"):
                 continue
             for worker in children(dump.pid)[:1]:
-                os.kill(worker, signal.SIGSTOP)
+                try:
+                    os.kill(worker, signal.SIGSTOP)
+                except ProcessLookupError:
+                    break  # criu has written all memory already
                 late = run.size() < 64 << 20
                 driver.until(run, RUNNING)
                 before = driver.ticks(run.pid)

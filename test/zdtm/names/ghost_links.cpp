@@ -2,7 +2,7 @@
 // zdtm: dump-options --ghost-links --link-remap
 // zdtm: warns has other links.*--ghost-links
 // zdtm: fails-with-4.2 it has no --ghost-links
-// zdtm: not-in everything
+// zdtm: not-in everything, five
 #include <fcntl.h>
 #include <sys/stat.h>
 

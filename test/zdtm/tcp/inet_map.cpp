@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// zdtm: modes once, five
 // zdtm: network own
 // zdtm: dump-options --tcp-established
 // zdtm: restore-options --tcp-established --inet-map 127.0.0.4/31=127.0.0.8/31
