@@ -31,7 +31,8 @@ namespace {
 /// Checks nft(8) commands of network locks: each line must match one of these.
 void requireLockCommands(const std::string& commands) {
     static const std::regex kLine(
-        "table inet CRIU-[0-9a-fA-F-]* \\{|(add|delete) table inet CRIU-[0-9a-fA-F-]*|list tables inet|chain "
+        "table inet (CRIU|criu-dump)-[0-9a-fA-F-]* \\{|flags owner;|(add|delete) table inet "
+        "CRIU-[0-9a-fA-F-]*|list tables inet|chain "
         "(in|out)put \\{|"
         "type filter hook (in|out)put priority 0;( policy drop;)?|meta mark 0xc114 accept|\\}");
     for (std::size_t at = 0; at < commands.size();) {
