@@ -109,6 +109,8 @@ private:
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
             state = driver_->state(pid);
         }
+        if (state == State::Checkpointing || state == State::Restoring)
+            fail("process {} stays locked: the CUDA driver hasn't reverted the operation of criu's ended process", pid);
         if (state == State::Checkpointed) {
             const Storage* const storage = held.contents.empty() ? nullptr : driver_->storage();
             if (storage != nullptr)

@@ -186,10 +186,12 @@ int ask(int pid, Command command, const char* name, std::uint32_t timeoutMs, Con
         if (!remote.read(found))
             return InvalidValue;
     }
+    // Other calls keep the caller: the driver's thread reverts the operation when that process has ended.
+    const bool beginsOperation = command == CheckpointStored || command == RestoreStored;
     if (!remote.write(timeoutMs, offsetof(Control, timeoutMs)) ||
         !remote.write<int>(command, offsetof(Control, command)) ||
         !remote.write<int>(trouble, offsetof(Control, trouble)) ||
-        !remote.write<int>(getpid(), offsetof(Control, caller)) ||
+        (beginsOperation && !remote.write<int>(getpid(), offsetof(Control, caller))) ||
         !remote.write(found.asked + 1, offsetof(Control, asked)))
         return InvalidValue;
     const std::uint64_t number = found.asked + 1;

@@ -74,7 +74,7 @@ struct Control {
     int result;
     int stored;  // contents are in no memory
     int owner;   // the real process: a forked child has a copy of this, and no thread
-    int caller;  // pid of the caller of the present operation
+    int caller;  // pid of the process that began the operation in state Checkpointing or Restoring
     int moving;  // 1: a restore moves contents of device i to device moves[i]
     int moves[kMostDevices];
     int unused;
