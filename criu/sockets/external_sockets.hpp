@@ -13,9 +13,9 @@ namespace criu::sockets {
 class ExternalSocketDump {
 public:
     virtual ~ExternalSocketDump() = default;
-    /// True if any plugin has the hook.
+    /// True if any plugin has the hook DUMP_UNIX_SK.
     [[nodiscard]] virtual bool any() const = 0;
-    /// Lets a plugin save a socket; false if none does. `fd` stays the caller's.
+    /// Has a plugin save the socket `fd`. Returns false if no plugin saves it. The caller keeps `fd` and closes it.
     [[nodiscard]] virtual bool save(int fd, std::uint32_t inode) = 0;
 };
 
@@ -23,8 +23,8 @@ public:
 class ExternalSocketRestore {
 public:
     virtual ~ExternalSocketRestore() = default;
-    /// Lets a plugin restore the socket that had this inode in the dump; empty if none does. Restored processes call
-    /// it.
+    /// Has a plugin restore the socket that had this inode number in the dump. Returns an empty descriptor if no plugin
+    /// restores it. Restored processes call this function.
     [[nodiscard]] virtual UniqueFd open(std::uint32_t inode) const = 0;
 };
 

@@ -29,7 +29,7 @@ constexpr std::uint8_t kWriteShut = 2;
 /// doesn't.
 InetEndpoint endOf(int fd, int family, bool peer) {
     SocketAddress address{};
-    socklen_t size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);  // SO_PEERNAME refuses a larger one
+    socklen_t size = family == AF_INET ? sizeof(address.v4) : sizeof(address.v6);  // SO_PEERNAME refuses a larger size
     const int result =
         peer ? ::getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &address, &size) : ::getsockname(fd, &address.generic, &size);
     if (result == 0)
@@ -105,8 +105,9 @@ void refuseUnknown(const files::OpenFd& file, const InetType& type) {
     }
 }
 
-/// Copies a connection's descriptor for the time of the dump. The number is above 1023, because libraries that use
-/// select(2) need the lower ones. Raises criu's soft limit of open files, since a tree may have many connections.
+/// Copies a connection's descriptor for the time of the dump. The copy's number is above 1023, so that numbers below
+/// stay free: libraries that use select(2) can't handle larger numbers. Raises criu's soft limit of open files, since a
+/// tree may have many connections.
 UniqueFd heldCopy(int fd) {
     constexpr int kBeyondSelect = FD_SETSIZE;
     const auto copy = [fd] { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kBeyondSelect)); };
@@ -122,7 +123,7 @@ UniqueFd heldCopy(int fd) {
     return held;
 }
 
-/// Refuses connections with an upper layer protocol such as kernel TLS, because criu can't dump its state.
+/// Refuses connections with an upper layer protocol such as kernel TLS, because criu can't dump the protocol's state.
 void refuseUpperLayer(const files::OpenFd& file) {
     char name[32] = {};
     socklen_t size = sizeof(name);
@@ -130,7 +131,8 @@ void refuseUpperLayer(const files::OpenFd& file) {
         fail("{} is a TCP connection with {} in the kernel, which can't be dumped", file.describe(), name);
 }
 
-/// True if the socket has keys of TCP-AO (RFC 5925), which the kernel doesn't show.
+/// True if the socket has keys of TCP-AO (RFC 5925). criu refuses such a socket, because the kernel doesn't show the
+/// keys.
 bool hasAuthenticationKeys(int fd) {
     constexpr int kTcpAoInfo = 40;  // TCP_AO_INFO (6.7)
     std::array<std::byte, 64> info{};
@@ -144,8 +146,8 @@ bool hasAuthenticationKeys(int fd) {
     throw error;
 }
 
-/// Warns of state that is lost. The error queue can't be read without removing its messages, and the kernel doesn't
-/// show the counter of SO_ZEROCOPY.
+/// Warns that the restored socket loses its error queue and its counter of SO_ZEROCOPY. criu can't read the error queue
+/// without removing its messages. The kernel doesn't show the counter.
 void warnOfErrorQueue(const files::OpenFd& file, const InetSkEntry& entry, Log& log) {
     const auto has = [](std::span<SkMoreOpt* const> options, int level, int name) {
         return std::ranges::any_of(options, [&](const SkMoreOpt* option) {
@@ -279,7 +281,7 @@ void InetDump::addPackets(const files::OpenFd& file, const InetType& type, InetS
     }
     out.state = info->state;
     setShutdown(out, info->shutdown);
-    if (out.dst_port == 0)  // raw sockets may be connected without a port
+    if (out.dst_port == 0)  // a raw socket may be connected to an address without a port
         std::copy_n(info->destination.begin(), out.n_dst_addr, out.dst_addr);
     if (info->receiveQueue != 0)
         dump.log().warn("Datagrams that wait in {} are dropped", file.describe());

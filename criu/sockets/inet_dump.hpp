@@ -27,7 +27,8 @@ public:
     InetDump(const InetDump&) = delete;
     InetDump& operator=(const InetDump&) = delete;
 
-    /// Fills the fields that need only the socket itself. Several threads may call it at once.
+    /// Fills those fields of the entry that getsockopt(2) and similar calls on the socket return. Several threads may
+    /// call this function at the same time.
     InetSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
     /// Fills the other fields of a prepared socket, except fields of TCP connections that change with each packet.
@@ -36,11 +37,11 @@ public:
     /// Locks the network, and dumps the connections.
     void finish(files::FileDump& dump);
 
-    /// Ends repair mode and the network lock, so that connections continue.
+    /// Ends repair mode of all connections and removes the network lock, so that the connections continue.
     void release() noexcept;
-    /// Called right before the tree is killed. Makes the network lock permanent, and puts the sockets into repair mode,
-    /// so that they send nothing when the kernel closes them. Throws Error; the connections continue then after
-    /// release().
+    /// Makes the network lock permanent, and puts the sockets into repair mode, so that they send nothing when the
+    /// kernel closes them. The dump calls this right before it kills the tree. After an Error, release() lets the
+    /// connections continue.
     void prepareKill();
     /// Keeps the network lock, and leaves the sockets in repair mode.
     void leaveLocked() noexcept;
@@ -51,7 +52,7 @@ private:
         UniqueFd socket;
         std::string shown;
         InetConnection ends;
-        bool alive = false;  ///< false: already closed when the dump first read it
+        bool alive = false;  ///< true if the connection wasn't closed when the dump first read its state
     };
 
     const kernel::InetSocketInfo* find(const files::OpenFd& file, const InetType& type, std::uint32_t inode);
@@ -63,8 +64,9 @@ private:
     NetworkLock& lock_;
     InetOptionsDump options_;
     MembershipsDump memberships_;
-    std::mutex mutex_;                                      ///< guards the next two
-    std::set<std::tuple<std::uint32_t, int, int>> listed_;  ///< network namespaces, families and protocols read so far
+    std::mutex mutex_;  ///< guards `listed_` and `known_`
+    /// Network namespaces, families and protocols whose sockets are in `known_`.
+    std::set<std::tuple<std::uint32_t, int, int>> listed_;
     std::map<std::uint32_t, kernel::InetSocketInfo> known_;
     std::vector<Connection> connections_;
     std::vector<std::optional<TcpRepair>> repaired_;

@@ -36,18 +36,22 @@ struct InetEndpoint {
     static InetEndpoint fromImage(int family, std::span<const std::uint32_t> words, std::uint32_t port);
     static InetEndpoint fromSocket(const SocketAddress& address);
 
-    /// Returns the number of words that the family has.
+    /// Returns the number of 32-bit words in an address of the family: 1 for IPv4, 4 for IPv6.
     [[nodiscard]] std::size_t length() const noexcept { return family == AF_INET ? 1 : words.size(); }
     [[nodiscard]] bool isAny() const noexcept { return words == decltype(words){}; }
-    /// True for an IPv6 address that is valid on one link only, so that it needs a scope id.
+    /// True for an IPv6 address that is valid only on one link. The kernel needs a scope id (an interface) for such an
+    /// address.
     [[nodiscard]] bool needsScope() const noexcept;
-    /// Returns 1.2.3.4 for ::ffff:1.2.3.4, because packets have the IPv4 address.
+    /// Returns 1.2.3.4 for ::ffff:1.2.3.4, because packets of such a socket contain the IPv4 address. Returns other
+    /// addresses unchanged.
     [[nodiscard]] InetEndpoint unmapped() const noexcept;
 
-    /// Replaces the address by the first mapping that matches it. Mappings of IPv4 apply to ::ffff:1.2.3.4, too.
+    /// Replaces the address as the first matching mapping of --inet-map says. A mapping of the IPv4 address 1.2.3.4
+    /// also applies to ::ffff:1.2.3.4.
     void replaceAddress(std::span<const model::InetMapping> mappings) noexcept;
 
-    /// Fills `out` and returns its length. `scope`: scope id for addresses that need one.
+    /// Writes address and port to `out`, and returns the number of bytes used. `scope`: scope id for an address that
+    /// needs one (needsScope()).
     socklen_t store(SocketAddress& out, std::uint32_t scope = 0) const noexcept;
 
     /// Returns for instance "127.0.0.1" or "::1".
@@ -70,7 +74,8 @@ struct InetConnection {
     friend auto operator<=>(const InetConnection&, const InetConnection&) = default;
 };
 
-/// Function that may replace addresses of a socket in this state before it is restored.
+/// Function that a restore calls before it creates an Internet socket. It may replace the socket's addresses. `state`:
+/// TCP state of the socket.
 using AddressUpdate = std::function<void(std::uint32_t state, InetConnection& ends)>;
 
 }  // namespace criu::sockets

@@ -90,8 +90,8 @@ public:
     }
 
 private:
-    /// Throws Error for a connection with a replaced address whose other end isn't in the tree: that peer still uses
-    /// the old address.
+    /// Throws Error if --inet-map replaces an address of a connection to a peer outside of the tree. Such a peer still
+    /// uses the old address.
     void requirePeers() const {
         if (!mapped_)
             return;
@@ -109,7 +109,8 @@ private:
         }
     }
 
-    /// Ends repair mode by several threads, because the kernel sends a window probe for each socket.
+    /// Ends repair mode of all connections. Several threads do this, because each call takes long: the kernel sends a
+    /// window probe.
     void endRepairs(files::RestoredTree& tree) {
         constexpr std::size_t kJob = 32;
         constexpr unsigned kMostThreads = 4;
@@ -132,7 +133,7 @@ private:
                 pool->submit(end);
             else
                 end();
-            // Limits the number of open descriptors.
+            // Waits for the threads, which limits the number of open descriptors.
             if (pool && at / kJob % (std::size_t{4} * kMostThreads) == 0)
                 pool->wait();
         }
@@ -142,9 +143,9 @@ private:
 
     NetworkLock& lock_;
     const AddressUpdate update_;
-    bool mapped_ = false;  ///< --inet-map without --tcp-close
+    bool mapped_ = false;  ///< true with --inet-map and without --tcp-close
     std::vector<std::shared_ptr<RestoredInet>> connections_;
-    /// Network namespaces of connections_, if the images have them
+    /// Network namespace ids of the sockets in `connections_`, as far as the images contain them.
     std::map<const RestoredInet*, std::uint32_t> networks_;
     std::map<std::uint16_t, std::shared_ptr<RestoredInet>> listeners_;
 };

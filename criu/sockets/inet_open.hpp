@@ -18,7 +18,7 @@ class TcpStreamRestore;
 /// Restore half of one Internet socket.
 class RestoredInet final : public files::RestoredFile {
 public:
-    /// Throws Error if the entry is invalid, or if the options don't allow it. `update` may be empty.
+    /// Throws Error if the entry is invalid, or if the options forbid to restore such a socket. `update` may be empty.
     RestoredInet(const InetSkEntry& entry, const model::Options& options, const AddressUpdate& update);
 
     [[nodiscard]] std::string describe() const override;
@@ -27,10 +27,10 @@ public:
     [[nodiscard]] const FownEntry* owner(FileId) const override { return entry_.fown; }
 
     [[nodiscard]] FileId id() const noexcept { return FileId{entry_.id}; }
-    /// True for a TCP connection, which is restored. Its packets are locked since the dump.
+    /// True for a TCP connection. The network lock has dropped its packets since the dump.
     [[nodiscard]] bool isConnection() const noexcept { return isTcp() && ends_.remote.port != 0; }
     [[nodiscard]] const InetConnection& ends() const noexcept { return ends_; }
-    /// Returns the ends at the dump, which the network lock names.
+    /// Returns both ends with their dumped addresses. The rules of the network lock have these addresses.
     [[nodiscard]] const InetConnection& dumpedEnds() const noexcept { return dumpedEnds_; }
     /// True for a TCP socket that listens at a port.
     [[nodiscard]] bool listens() const noexcept { return isTcp() && state_ == TcpState::Listen; }
@@ -39,7 +39,7 @@ public:
 
     /// True if the socket stays in repair mode until the network is unlocked.
     [[nodiscard]] bool isInRepair() const noexcept { return isConnection() && !tcpClose_ && !given_; }
-    /// Ends repair mode, by any descriptor of the socket.
+    /// Ends repair mode. `socket`: any descriptor of this socket.
     void endRepair(int socket) const;
 
 private:
@@ -56,9 +56,9 @@ private:
     const InetSkEntry& entry_;
     TcpState state_;
     InetConnection dumpedEnds_;
-    InetConnection ends_;  ///< with replaced addresses
-    bool tcpClose_;        ///< restore connections as closed
-    bool given_;           ///< by --inherit-fd: the user's socket is used unchanged
+    InetConnection ends_;  ///< both ends with the addresses that the restored socket gets (--inet-map)
+    bool tcpClose_;        ///< true with --tcp-close: connections are restored as closed sockets
+    bool given_;           ///< true if the user passed the socket by --inherit-fd; criu doesn't change this socket
     bool portShared_ = false;
 };
 

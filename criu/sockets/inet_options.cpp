@@ -20,7 +20,7 @@
 namespace criu::sockets {
 namespace {
 
-// Missing in headers of some systems or of the C library.
+// Numbers of options that the headers of some systems or of the C library don't have.
 constexpr int kIpRecvErrorRfc4884 = 26;
 constexpr int kIpLocalPortRange = 51;
 constexpr int kIpv6RecvErrorRfc4884 = 31;
@@ -38,11 +38,11 @@ constexpr int kUdpLiteReceiveCoverage = 11;
 constexpr int kRawIcmpFilter = 1;
 constexpr int kIpv6FreeBind = 78;
 
-/// Bits for the sockets that have an option.
+/// Bits for the types of sockets that have an option.
 enum Has : unsigned {
     V4 = 1,          ///< IPv4
     V6 = 2,          ///< IPv6
-    Dual = V4 | V6,  ///< IPv4 options that IPv6 sockets have for IPv4 packets, unless they are raw
+    Dual = V4 | V6,  ///< IPv4 option that IPv6 sockets except raw sockets also have, for IPv4 packets
     Tcp = 4,
     Udp = 8,
     UdpLite = 16,
@@ -54,9 +54,10 @@ enum Has : unsigned {
 
 enum class When : std::uint8_t {
     Late,
-    Early,         ///< restored before the socket gets an address
-    NotConnected,  ///< restored early, but not for connections, where getsockopt(2) returns another value
-    Lowered,       ///< only for connections: set if their value is higher
+    Early,         ///< set before the socket gets an address
+    NotConnected,  ///< set before the socket gets an address, but not for connections: getsockopt(2) returns another
+                   ///< value for them
+    Lowered,       ///< set only for connections, and only if the restored socket has a higher value
 };
 
 struct Row {
@@ -65,10 +66,10 @@ struct Row {
     int option;
     unsigned has;
     When when = When::Late;
-    int setAt = 0;  ///< level for setsockopt(2) if it differs from that for getsockopt(2)
+    int setAt = 0;  ///< level for setsockopt(2); 0 if it equals the level for getsockopt(2)
 };
 
-// In the order of restoring.
+// A restore sets the options in the order of this table.
 constexpr Row kRows[] = {
     {"IP_TRANSPARENT", IPPROTO_IP, IP_TRANSPARENT, Dual | All, When::Early},
     {"IP_BIND_ADDRESS_NO_PORT", IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, Dual | All, When::Early},
@@ -92,12 +93,14 @@ constexpr Row kRows[] = {
     {"IP_MULTICAST_LOOP", IPPROTO_IP, IP_MULTICAST_LOOP, Dual | All},
     {"IP_MULTICAST_ALL", IPPROTO_IP, IP_MULTICAST_ALL, Dual | All},
     {"IP_ROUTER_ALERT", IPPROTO_IP, IP_ROUTER_ALERT, V4 | Raw},
-    {"IP_TOS", IPPROTO_IP, IP_TOS, V6 | All},  // images have fields for these three options of IPv4 sockets
+    // IP_TOS, IP_TTL and IP_PKTINFO only for IPv6 sockets: images have fields for these options of IPv4 sockets.
+    {"IP_TOS", IPPROTO_IP, IP_TOS, V6 | All},
     {"IP_TTL", IPPROTO_IP, IP_TTL, V6 | All},
     {"IP_PKTINFO", IPPROTO_IP, IP_PKTINFO, V6 | All},
 
     {"IPV6_TRANSPARENT", IPPROTO_IPV6, IPV6_TRANSPARENT, V6 | All, When::Early},
-    // Sockets of ICMPv6 refuse it at IPPROTO_IPV6 (RFC 3542).
+    // SOL_RAW is the level for setsockopt(2), because ICMPv6 sockets refuse IPV6_CHECKSUM at level IPPROTO_IPV6 (RFC
+    // 3542).
     {"IPV6_CHECKSUM", IPPROTO_IPV6, IPV6_CHECKSUM, V6 | Raw, When::Late, SOL_RAW},
     {"IPV6_FLOWINFO", IPPROTO_IPV6, kIpv6FlowInfo, V6 | All},
     {"IPV6_FLOWINFO_SEND", IPPROTO_IPV6, kIpv6FlowInfoSend, V6 | All},
@@ -124,7 +127,7 @@ constexpr Row kRows[] = {
     {"IPV6_ADDR_PREFERENCES", IPPROTO_IPV6, IPV6_ADDR_PREFERENCES, V6 | All},
     {"IPV6_MINHOPCOUNT", IPPROTO_IPV6, IPV6_MINHOPCOUNT, V6 | All},
 
-    // The kernel shows only whether the value is 0, not the value itself.
+    // getsockopt(2) returns only whether the value is 0, not the value.
     {"IPV6_ROUTER_ALERT", IPPROTO_IPV6, IPV6_ROUTER_ALERT, V6 | Raw},
     {"IPV6_ROUTER_ALERT_ISOLATE", IPPROTO_IPV6, kIpv6RouterAlertIsolate, V6 | All},
     {"IPV6_2292PKTINFO", IPPROTO_IPV6, IPV6_2292PKTINFO, V6 | All},
@@ -132,20 +135,21 @@ constexpr Row kRows[] = {
     {"IPV6_2292DSTOPTS", IPPROTO_IPV6, IPV6_2292DSTOPTS, V6 | All},
     {"IPV6_2292RTHDR", IPPROTO_IPV6, IPV6_2292RTHDR, V6 | All},
     {"IPV6_2292HOPLIMIT", IPPROTO_IPV6, IPV6_2292HOPLIMIT, V6 | All},
-    {"IPV6_RTHDR", IPPROTO_IPV6, IPV6_RTHDR, V6 | All},  // required by the next ones
+    {"IPV6_RTHDR", IPPROTO_IPV6, IPV6_RTHDR, V6 | All},  // comes before the following options, which require it
     {"IPV6_HOPOPTS", IPPROTO_IPV6, IPV6_HOPOPTS, V6 | All},
     {"IPV6_RTHDRDSTOPTS", IPPROTO_IPV6, IPV6_RTHDRDSTOPTS, V6 | All},
     {"IPV6_DSTOPTS", IPPROTO_IPV6, IPV6_DSTOPTS, V6 | All},
 
     {"TCP_MAXSEG", IPPROTO_TCP, TCP_MAXSEG, Dual | Tcp, When::NotConnected},
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::NotConnected},
-    // The kernel chooses a value for a connection, and raises it as the buffer grows.
+    // Connections: the kernel chooses the window clamp of a new connection, and raises it when the receive buffer
+    // grows.
     {"TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP, Dual | Tcp, When::Lowered},
     {"TCP_SAVE_SYN", IPPROTO_TCP, TCP_SAVE_SYN, Dual | Tcp, When::Early},
     {"TCP_FASTOPEN_CONNECT", IPPROTO_TCP, TCP_FASTOPEN_CONNECT, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN", IPPROTO_TCP, TCP_FASTOPEN, Dual | Tcp, When::NotConnected},
     {"TCP_FASTOPEN_KEY", IPPROTO_TCP, TCP_FASTOPEN_KEY, Dual | Tcp, When::NotConnected},
-    // Connections have the value of their listener; the kernel refuses to set it.
+    // A connection has the value of its listener. The kernel refuses to set the option on a connection.
     {"TCP_FASTOPEN_NO_COOKIE", IPPROTO_TCP, TCP_FASTOPEN_NO_COOKIE, Dual | Tcp, When::Early},
     {"TCP_CONGESTION", IPPROTO_TCP, TCP_CONGESTION, Dual | Tcp},
     {"TCP_SYNCNT", IPPROTO_TCP, TCP_SYNCNT, Dual | Tcp},
@@ -209,7 +213,7 @@ std::optional<std::vector<std::byte>> read(int socket, const Row& row) {
     if (::getsockopt(socket, row.level, row.option, value.data(), &size) == 0)
         return std::vector<std::byte>(value.begin(), value.begin() + size);
     if (errno == ENOPROTOOPT || errno == EOPNOTSUPP || errno == ENOTCONN || errno == EINVAL)
-        return std::nullopt;  // unknown to this kernel, or not available in this state
+        return std::nullopt;  // this kernel doesn't have the option, or sockets in this state don't
     failErrno("read socket option {}", row.name);
 }
 
@@ -235,7 +239,7 @@ void readRaw(int socket, const InetType& type, IpOptsEntry& out, Arena& arena) {
     const bool v6 = type.family == AF_INET6;
     auto& raw = *arena.make<IpOptsRawEntry>();
     out.raw = &raw;
-    // Sockets of IPPROTO_RAW have 1 by default.
+    // Always stored, because the default of IPPROTO_RAW sockets is 1.
     raw.has_hdrincl = 1;
     raw.hdrincl = (v6 ? readInt(socket, IPPROTO_IPV6, IPV6_HDRINCL, "IPV6_HDRINCL")
                       : readInt(socket, IPPROTO_IP, IP_HDRINCL, "IP_HDRINCL")) != 0;
@@ -305,12 +309,12 @@ bool isEarly(const Row& row) {
     return row.when == When::Early || row.when == When::NotConnected;
 }
 
-/// True if sockets in this state have the option.
+/// True if the option is restored for sockets in this state. `connected`: the socket is a connection.
 bool fits(const Row& row, bool connected) {
     return row.when == When::NotConnected ? !connected : row.when != When::Lowered || connected;
 }
 
-/// True if the socket's value is not higher than the wanted one.
+/// True if the socket's value is at most the wanted value.
 bool isLow(int socket, const Row& row, const SkMoreOpt& wanted) {
     std::uint32_t value = 0;
     if (wanted.value.len != sizeof(value))
@@ -354,7 +358,8 @@ const std::vector<InetOptionsDump::Value>& InetOptionsDump::usual(std::uint32_t 
         if (fresh)
             values[i] = sockets::read(fresh.get(), kRows[i]);
         else
-            // Ping sockets need a permission (net.ipv4.ping_group_range)
+            // criu may not create a ping socket (sysctl net.ipv4.ping_group_range); assumes that all default values are
+            // 0
             values[i] = std::vector<std::byte>(sizeof(int));
     }
     return usual_.emplace(std::pair(network, type), std::move(values)).first->second;

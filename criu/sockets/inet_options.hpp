@@ -13,7 +13,8 @@
 #include "criu/sockets/socket_options.hpp"
 #include "images/sk-inet.hpp"
 
-/// Options of the levels IP, IPv6, ICMP, TCP, UDP (ip(7), ipv6(7), tcp(7), udp(7), <linux/in.h>, <linux/in6.h>).
+/// Socket options of the levels IP, IPv6, ICMP, TCP and UDP (ip(7), ipv6(7), tcp(7), udp(7), <linux/in.h>,
+/// <linux/in6.h>).
 namespace criu::sockets {
 
 /// Type of an Internet socket.
@@ -24,12 +25,13 @@ struct InetType {
     friend auto operator<=>(const InetType&, const InetType&) = default;
 };
 
-/// Dump half. Options without a field in images are stored as "more" options, if they differ from a new socket of the
-/// same type.
+/// Dumps socket options. An option without a field of its own in images is stored in the field `more` if its value
+/// differs from that of a new socket of the same type.
 class InetOptionsDump {
 public:
-    /// Fills ip_opts, tcp_opts, v6only and more. `connected`: skips options that have another meaning for connections.
-    /// Several threads may call it at once, in the network namespace `network` of the socket.
+    /// Fills the fields ip_opts, tcp_opts, v6only and more. `connected`: skips options that have another meaning for
+    /// connections. Several threads may call this function at the same time; each must be in the socket's network
+    /// namespace `network`.
     void read(std::uint32_t network, int socket, const InetType& type, bool connected, KnownOptions known,
               InetSkEntry& out, Arena& arena);
 
@@ -38,14 +40,15 @@ private:
     const std::vector<Value>& usual(std::uint32_t network, const InetType& type);
 
     std::mutex mutex_;
-    /// Values of new sockets, one for each row of the table. They depend on sysctls of the network namespace.
+    /// Option values of new sockets, one for each row of the table. The key has a network namespace, because the values
+    /// depend on its sysctls.
     std::map<std::pair<std::uint32_t, InetType>, std::vector<Value>> usual_;
 };
 
-/// Sets options that affect bind(2). Called before it.
+/// Sets the options that affect bind(2). The caller calls bind(2) afterwards.
 void restoreEarlyInetOptions(int socket, const InetSkEntry& entry, Log& log);
 
-/// Sets all other options. Called when the socket has its addresses.
+/// Sets all options that don't affect bind(2). Call it when the socket has its addresses.
 void restoreInetOptions(int socket, const InetSkEntry& entry, Log& log);
 
 }  // namespace criu::sockets

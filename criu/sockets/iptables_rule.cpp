@@ -15,7 +15,7 @@
 namespace criu::sockets {
 namespace {
 
-/// Rule that drops packets from `local` to `remote` in a chain.
+/// iptables rule that drops packets from `packets.local` to `packets.remote` in a chain.
 struct Rule {
     std::string_view chain;
     InetConnection packets;
@@ -51,7 +51,7 @@ bool parsePort(std::string_view text, InetEndpoint& out) {
     return std::from_chars(text.data(), text.data() + text.size(), out.port).ptr == text.data() + text.size();
 }
 
-/// Parses a rule of criu; returns nothing for other lines.
+/// Parses a line of iptables-save. Returns nothing if the line isn't a rule of criu.
 std::optional<Rule> parse(std::string_view line, int family) {
     const std::vector<std::string_view> all = words(line);
     Rule rule;
@@ -80,7 +80,7 @@ std::optional<Rule> parse(std::string_view line, int family) {
     return rule;
 }
 
-/// Calls `visit` with each rule of criu in the output of iptables-save, and with its line.
+/// Calls `visit` with each rule of criu in the output of iptables-save, and with the line of the rule.
 template <typename Visit>
 void forEachRule(std::string_view saved, int family, Visit&& visit) {
     while (!saved.empty()) {
@@ -98,7 +98,7 @@ std::string iptablesInsertions(std::span<const InetConnection> connections, int 
     for (const InetConnection& connection : connections) {
         if (connection.local.family != family)
             continue;
-        // The matches have the order that CRIU 4.2 uses to delete the rule.
+        // The rule has its matches in the same order as in CRIU 4.2, so that CRIU 4.2 can delete the rule.
         for (const auto& [chain, packets] : rulesFor(connection))
             fmt::format_to(std::back_inserter(lines),
                            "-I {} -s {} -d {} -p tcp -m mark ! --mark {:#x} -m tcp --sport {} --dport {} -j DROP\n",
@@ -111,7 +111,7 @@ std::string iptablesInsertions(std::span<const InetConnection> connections, int 
 std::string iptablesDeletions(std::span<const InetConnection> connections, int family, std::string_view saved) {
     std::set<Rule> wanted;
     for (const InetConnection& connection : connections) {
-        // CRIU 4.2 locks a connection inside of the tree once for each end.
+        // Takes both directions: CRIU 4.2 adds the rules of a connection inside of the tree twice, once for each end.
         for (const InetConnection& way : {connection, InetConnection{connection.remote, connection.local}})
             for (const Rule& rule : rulesFor(way))
                 wanted.insert(rule);

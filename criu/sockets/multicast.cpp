@@ -50,7 +50,8 @@ InetEndpoint endpointOf(const sockaddr_storage& from) {
     return InetEndpoint::fromSocket(address);
 }
 
-/// Structure of RFC 3678 with room for sources.
+/// Filter of a multicast group (struct group_filter, RFC 3678), with memory for more source addresses than the struct
+/// has.
 struct Filter {
     static constexpr std::uint32_t kSources = 128;
     group_filter head{};
@@ -83,7 +84,7 @@ std::vector<JoinedGroup> parseIgmp(std::string_view text) {
         JoinedGroup joined{interface, {}};
         if (!group)
             interface = nextWord(line);
-        else if (parseHex(word, joined.group.words[0]))  // the number has the byte order of memory
+        else if (parseHex(word, joined.group.words[0]))  // reads the kernel's __be32 as a number
             found.push_back(std::move(joined));
     }
     return found;
@@ -129,7 +130,7 @@ const std::vector<MembershipsDump::Known>& MembershipsDump::load(std::uint32_t n
                 all.push_back({std::move(joined), index});
         }
     };
-    // Reads the thread's files, because other threads may be in other network namespaces.
+    // Reads the files of the calling thread, because other threads may be in other network namespaces.
     add("thread-self/net/igmp", parseIgmp);
     add("thread-self/net/igmp6", parseIgmp6);
     return all;

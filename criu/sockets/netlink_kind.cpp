@@ -40,7 +40,7 @@ std::uint32_t boundPort(int fd) {
     return address.nl_pid;
 }
 
-/// Returns a bit for each group of the socket, without zero words at the end.
+/// Returns a bit mask of the multicast groups that the socket has joined, without zero words at the end.
 std::vector<std::uint32_t> groupsOf(int fd) {
     std::array<std::uint32_t, 256> words{};
     socklen_t size = sizeof(words);
@@ -90,7 +90,8 @@ private:
             return;
         if (errno != EADDRINUSE)
             failErrno("bind a netlink socket to port {}", entry_.portid);
-        // Another socket has the port. Few programs depend on it, because most let the kernel choose.
+        // Another socket has the port, so the kernel chooses a port. Few programs depend on the number, because most
+        // let the kernel choose their port.
         address.nl_pid = 0;
         sys(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), "bind a netlink socket");
         log.warn("Port {} of a netlink socket of protocol {} is taken: it is {} now", entry_.portid, entry_.protocol,
@@ -129,7 +130,7 @@ public:
 
     void dump(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump) override {
         const int fd = file.copy.get();
-        // recv(2), even with MSG_PEEK, would clear the error of lost messages.
+        // Uses poll(2), because recv(2) would clear the error that reports lost messages (ENOBUFS), even with MSG_PEEK.
         pollfd ask{fd, POLLIN, 0};
         sys(::poll(&ask, 1, 0), "poll a netlink socket");
         if ((ask.revents & (POLLIN | POLLERR)) != 0) {
@@ -181,7 +182,7 @@ private:
         return found == all_.end() ? nullptr : &found->second;
     }
 
-    std::set<std::uint32_t> read_;  ///< network namespaces
+    std::set<std::uint32_t> read_;  ///< ids of the network namespaces whose sockets are in `all_`
     std::map<std::uint32_t, kernel::NetlinkSocketInfo> all_;
 };
 
