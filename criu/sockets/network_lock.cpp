@@ -22,21 +22,22 @@ using Method = model::NetworkLock;
 
 constexpr Method kNumbers[] = {Method::Iptables, Method::Nftables, Method::Skip};
 
-/// Returns the families (IPv4, IPv6) that this kernel has.
+/// Returns the address families that this kernel supports: IPv4, and IPv6 if it isn't disabled.
 std::vector<Iptables::Family> families() {
     if (kernel::ProcDir().self().tryReadFile("net/if_inet6"))
         return {Iptables::Family::V4, Iptables::Family::V6};
     return {Iptables::Family::V4};
 }
 
-/// Adds both directions of a connection to the elements of an nftables set, with addresses as in packets.
+/// Adds both directions of a connection to `out`, the text of the elements of an nftables set. `connection`: with
+/// addresses as they appear in packets.
 void addElements(std::string& out, const InetConnection& connection) {
     const auto one = [&out](const InetEndpoint& from, const InetEndpoint& to) {
         fmt::format_to(std::back_inserter(out), "{}{} . {} . {} . {}", out.empty() ? "" : ", ", from.address(),
                        from.port, to.address(), to.port);
     };
     one(connection.local, connection.remote);
-    // A socket that is connected to its own address has one direction only.
+    // A socket that is connected to its own address has only one direction.
     if (connection.local != connection.remote)
         one(connection.remote, connection.local);
 }
@@ -48,7 +49,8 @@ void addSet(std::string& out, std::string_view name, std::string_view type, cons
                        type, elements);
 }
 
-/// Returns each connection once, with addresses as in packets. Both ends may be in the tree.
+/// Replaces addresses such as ::ffff:1.2.3.4 by those in packets, and removes duplicates. The list has a connection
+/// twice if both ends are in the tree.
 std::vector<InetConnection> asPackets(std::vector<InetConnection> connections) {
     for (InetConnection& connection : connections)
         connection = connection.unmapped();
@@ -90,12 +92,12 @@ void NetworkLock::release() noexcept {
 }
 
 std::string NetworkLock::table() const {
-    // CRIU 4.2 truncates the name to this length when it looks for the table.
+    // CRIU 4.2 truncates the table name to this length, so criu truncates it, too.
     constexpr std::size_t kLongest = 31;
     return fmt::format("inet CRIU-{}", runId_).substr(0, kLongest);
 }
 
-/// Returns family and name of the table that criu owns during the dump.
+/// Returns family and name of the nftables table that criu owns during the dump.
 std::string NetworkLock::heldTable() const {
     return fmt::format("inet criu-dump-{}", runId_);
 }
@@ -112,19 +114,21 @@ void NetworkLock::lock(std::vector<InetConnection> connections) {
         if (!hold())
             lockByMethod();
     } catch (const Error&) {
-        unlock();  // the rules of one family may exist
+        unlock();  // a part of the rules may exist
         throw;
     }
 }
 
-/// Throws Error if the tools of the method can't be used. They are needed only after the tree is killed.
+/// Throws Error if the tools of the method can't be used. The check comes early, because criu needs the tools only
+/// after it has killed the tree.
 void NetworkLock::requireMethod() const {
     if (method_ == Method::Iptables)
         for (const Iptables::Family family : families())
             (void)Iptables(family).filterRules();
 }
 
-/// Adds the lock as a table that this process owns. Returns false if the kernel or libnftables can't do that.
+/// Adds the lock as an nftables table that this process owns. Returns false if the kernel or libnftables can't create
+/// owned tables.
 bool NetworkLock::hold() noexcept {
     if (method_ == Method::Skip || !kernel::Nftables::available())
         return false;
@@ -174,14 +178,14 @@ void NetworkLock::leaveInPlace() noexcept {
     whole_ = false;
 }
 
-/// Chooses tools that exist here; the dump may have used others.
+/// Replaces the dump's method iptables by nftables if iptables isn't installed on this host.
 void NetworkLock::chooseMethod() {
     if (method_ == Method::Iptables && !Iptables(Iptables::Family::V4).available())
         method_ = Method::Nftables;
 }
 
 void NetworkLock::warn(const std::exception& error) noexcept {
-    found_ = true;  // perhaps
+    found_ = true;  // assumes that a lock exists, so that release() doesn't remove it
     log_.warn("Connections may break, because packets of their peers may come too early: {}", error.what());
 }
 
@@ -219,7 +223,8 @@ bool NetworkLock::hasTable() const {
     return tables.find(table() + '\n') != std::string::npos;
 }
 
-/// True if the table of makePermanent() exists: criu was killed before it could replace the table by rules of iptables.
+/// True if the table of makePermanent() exists. With the method iptables, the table remains if criu was killed before
+/// it could replace the table by iptables rules.
 bool NetworkLock::hasOldTable() const {
     return kernel::Nftables::available() && hasTable();
 }
@@ -237,7 +242,7 @@ bool NetworkLock::hasNamespaceLock() const {
     });
 }
 
-/// True if all connections in locked_ are locked.
+/// True if the packet filter has the rules of the method for all connections in `locked_`.
 bool NetworkLock::hasLock() const {
     if (method_ == Method::Nftables)
         return hasTable();
@@ -312,8 +317,8 @@ void NetworkLock::unlock() noexcept {
     locked_.reset();
 }
 
-/// Removes the table of makePermanent(): of this object, or with the method iptables, of a dump that was killed before
-/// it could replace the table by rules.
+/// Removes the table of makePermanent() if this object has added it. With the method iptables, also removes such a
+/// table of a dump that was killed before it could replace the table by rules.
 void NetworkLock::removeOldTable() const noexcept {
     try {
         if (permanent_ || (method_ == Method::Iptables && kernel::Nftables::available()))
@@ -323,8 +328,8 @@ void NetworkLock::removeOldTable() const noexcept {
     }
 }
 
-/// Returns commands that add a table with the rules of this lock. The kernel removes an owned table when the socket of
-/// its owner is closed.
+/// Returns nft(8) commands that add a table with the rules of this lock. `owned`: the kernel removes the table when the
+/// netlink socket that added the table is closed.
 std::string NetworkLock::nftablesLock(const std::string& table, bool owned) const {
     const char* const flags = owned ? "flags owner;\n" : "";
     if (whole_)
@@ -350,7 +355,7 @@ std::string NetworkLock::nftablesLock(const std::string& table, bool owned) cons
 }
 
 void NetworkLock::unlockNftables() const {
-    // The table is created first, so that the deletion succeeds even if it didn't exist.
+    // The first command creates the table, so that the deletion succeeds even if the table didn't exist.
     kernel::Nftables().run(fmt::format("add table {}\ndelete table {}\n", table(), table()));
 }
 
@@ -376,8 +381,8 @@ void NetworkLock::removeRules(Iptables::Family family,
                               const std::function<std::string(std::string_view)>& deletions) const {
     const Iptables iptables(family);
     if (!iptables.available())
-        return;  // without the tool, no rules exist
-    // Repeats after failures: other programs may change the tables at the same time, and a remaining rule would block
+        return;  // without iptables, no rule exists
+    // Tries again after failures: other programs may change the tables at the same time. A rule that stays would block
     // its connection forever.
     constexpr int kTries = 20;
     constexpr std::chrono::milliseconds kPause{25};
@@ -388,7 +393,7 @@ void NetworkLock::removeRules(Iptables::Family family,
                 iptables.run(lines);
             return;
         } catch (const std::exception& error) {
-            // A failure for one family doesn't prevent the other's unlock.
+            // Doesn't throw, so that the caller also unlocks the other family.
             if (tries == kTries)
                 return log_.error("The network can't be unlocked: {}", error.what());
         }

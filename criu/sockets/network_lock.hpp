@@ -20,9 +20,10 @@ namespace criu::kernel {
 class Nftables;
 }
 
-/// Network lock: packet filter rules that drop packets of exactly these connections, from the dump until the restore.
-/// Without it, a packet of the peer changes the socket's state. The kernel also answers a packet with a reset while no
-/// socket exists. Names and marks are those of CRIU 4.2, so that each program can remove the rules of the other.
+/// Network lock: packet filter rules that drop the packets of dumped connections, from the dump until the restore.
+/// Without the rules, a packet of the peer would change the dumped socket's state. While no socket exists, the kernel
+/// would answer a packet with a reset. Names and marks equal those of CRIU 4.2, so that CRIU 4.2 and criu can remove
+/// each other's rules.
 namespace criu::sockets {
 
 /// Passing mark of packets that criu forges. A network lock doesn't drop packets with this SO_MARK.
@@ -30,57 +31,60 @@ inline constexpr int kPassingMark = 0xC114;
 
 /// Returns the number of a method in inventory.img.
 std::uint32_t networkLockNumber(model::NetworkLock method);
-/// Returns the method of a number. Throws Error for an unknown one.
+/// Returns the method with this number in inventory.img. Throws Error for an unknown number.
 model::NetworkLock networkLockMethod(std::uint32_t number);
 
-/// Returns the method of a dump without the option: iptables like CRIU 4.2, or nftables if iptables isn't installed.
+/// Returns the method of a dump without --network-lock: iptables as in CRIU 4.2, or nftables if iptables isn't
+/// installed.
 model::NetworkLock defaultNetworkLock();
 
 class NetworkLock {
 public:
-    /// `runId`: of the dump; part of names.
+    /// `runId`: id of the dump, which is a part of the table names.
     NetworkLock(model::NetworkLock method, std::string runId, Log& log);
-    /// Removes the rules that this object has added, unless leaveInPlace() was called.
+    /// Calls release().
     ~NetworkLock();
     NetworkLock(const NetworkLock&) = delete;
     NetworkLock& operator=(const NetworkLock&) = delete;
 
     [[nodiscard]] model::NetworkLock method() const noexcept { return method_; }
 
-    /// Sets the id of the network namespace whose connections this object locks. Other namespaces are locked as a
-    /// whole. Before this call, isOf() is true for all namespaces.
+    /// Sets the id of the network namespace whose connections this object locks. Namespaces with other ids get
+    /// namespace locks. Before this call, isOf() returns true for all namespaces.
     void setNetwork(std::uint32_t number) noexcept { network_ = number; }
     [[nodiscard]] bool isOf(std::uint32_t network) const noexcept { return network_ == 0 || network == network_; }
 
-    /// Drops packets of these connections from now on. With an Error, none of them is locked. May be called once. Until
-    /// makePermanent(), the kernel removes the lock when criu dies, if it has nftables with table owners (Linux 5.12).
+    /// Adds rules that drop the packets of these connections. After an Error, no connection is locked. May be called
+    /// once. Since Linux 5.12 (nftables with table owners), the kernel removes the lock if criu dies before
+    /// makePermanent().
     void lock(std::vector<InetConnection> connections);
 
-    /// Drops all packets of the calling thread's network namespace, which must be private to the tree. A later lock()
-    /// does nothing. Throws Error.
+    /// Adds a namespace lock to the calling thread's network namespace, which must be private to the tree. A later
+    /// lock() does nothing. Throws Error.
     void lockNamespace();
 
-    /// Makes the lock outlive criu: adds an nftables table without owner. Call it right before the tree is killed.
-    /// Throws Error.
+    /// Adds an nftables table without owner, so that the lock stays when criu ends. Call it right before the tree is
+    /// killed. Throws Error.
     void makePermanent();
 
     /// Removes the lock. Failures are only logged.
     void unlock() noexcept;
 
-    /// Keeps the lock for the restore, after this object is destroyed: replaces the tables of makePermanent() by the
-    /// rules of the method. For a locked namespace, the calling thread must be in it. Failures are only logged.
+    /// Keeps the lock for the restore after this object is destroyed. With the method iptables, replaces the table of
+    /// makePermanent() by iptables rules. After lockNamespace(), the calling thread must be in the locked namespace.
+    /// Failures are only logged.
     void leaveInPlace() noexcept;
 
-    /// Takes over the lock of a dump for these connections, or creates one if it is missing. An existing lock stays
-    /// until unlock(), also after a failure, so that the restore can be repeated. A failure to create one is only
-    /// logged, because packets may not come at all.
+    /// Takes over the dump's lock of these connections, or creates a lock if none exists. A lock of the dump stays
+    /// until unlock(), so that the user can repeat a failed restore. If no lock can be created, only warns, because
+    /// perhaps no packet arrives.
     void ensure(std::vector<InetConnection> connections) noexcept;
 
-    /// Does the work of ensure() for a lock of the calling thread's whole network namespace. unlock() and release()
-    /// must be called in it, too.
+    /// Takes over or creates a lock of the calling thread's whole network namespace. unlock() and release() must be
+    /// called in the same namespace.
     void ensureNamespace() noexcept;
 
-    /// Removes the lock unless it existed before.
+    /// Removes the lock if this object has created it.
     void release() noexcept;
 
 private:
@@ -109,11 +113,12 @@ private:
     Log& log_;
     std::uint32_t network_ = 0;
     std::optional<std::vector<InetConnection>> locked_;
-    bool whole_ = false;  ///< the whole namespace is locked
-    bool found_ = false;  ///< the lock existed before
-    /// Owner of the temporary table. The kernel removes the table when this object's socket is closed. Null: none.
+    bool whole_ = false;  ///< true after lockNamespace() or ensureNamespace()
+    bool found_ = false;  ///< true if ensure() found a lock of the dump
+    /// Owner of the temporary nftables table; null if there is no such table. The kernel removes the table when the
+    /// owner's netlink socket is closed.
     std::unique_ptr<kernel::Nftables> owner_;
-    bool permanent_ = false;  ///< makePermanent() has added its table
+    bool permanent_ = false;  ///< true if makePermanent() has added a table
 };
 
 }  // namespace criu::sockets

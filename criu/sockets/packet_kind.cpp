@@ -63,7 +63,7 @@ void addMemberships(const kernel::PacketSocketInfo& info, PacketSockEntry& out, 
 void addFanout(const files::OpenFd& file, PacketSockEntry& out) {
     const std::uint32_t fanout = number(file.copy.get(), PACKET_FANOUT).value_or(0);
     if (fanout == 0)
-        return;  // group 0 of type 0 looks the same, but no program uses it
+        return;  // 0 means no fanout group (or group 0 of type 0, which no program uses)
     const std::uint32_t type = fanout >> 16 & 0xff;
     if (type == PACKET_FANOUT_CBPF || type == PACKET_FANOUT_EBPF)
         fail("{} is in a fanout group with a BPF program, which can't be read out", file.describe());
@@ -133,7 +133,7 @@ private:
         return found == all_.end() ? nullptr : &found->second;
     }
 
-    std::set<std::uint32_t> read_;  ///< network namespaces
+    std::set<std::uint32_t> read_;  ///< ids of the network namespaces whose sockets are in `all_`
     std::map<std::uint32_t, kernel::PacketSocketInfo> all_;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 64 << 10;
 constexpr std::size_t kLargestBuffer = std::size_t{1} << 30;
-/// Room for the ancillary data of one message: up to 253 descriptors (SCM_MAX_FD), credentials, a label and a pidfd.
+/// Bytes for the ancillary data of one message: up to 253 descriptors (SCM_MAX_FD), credentials, a label and a pidfd.
 constexpr std::size_t kControlSize = 8192;
 constexpr uid_t kOverflowUid = 65534;
 constexpr int kScmPidFd = 4;  // SCM_PIDFD of kernel 6.5
@@ -36,7 +36,7 @@ struct Peeked {
     std::string address;
 };
 
-/// Scope that changes an option of the dumped socket, and sets it back.
+/// Scope that changes an option of the dumped socket. The destructor restores the old value.
 class TemporaryOption {
 public:
     TemporaryOption(int fd, int option, int value, const char* name) : fd_(fd), option_(option) {
@@ -76,9 +76,9 @@ void takeControl(msghdr& message, Peeked& out) {
     }
 }
 
-/// Copies a queue without removing anything, by recvmsg(2) with MSG_PEEK. Alone that returns the first message each
-/// time. With SO_PEEK_OFF (socket(7), Linux 3.4) it begins at the offset, and moves the offset behind the returned
-/// data.
+/// Copies the queue of a socket by recvmsg(2) with MSG_PEEK, which removes nothing from the queue. SO_PEEK_OFF
+/// (socket(7), Linux 3.4) makes the kernel begin at an offset, which it moves behind the returned data. Without
+/// SO_PEEK_OFF, each call would return the first message.
 class Peeker {
 public:
     explicit Peeker(int fd)
@@ -90,12 +90,13 @@ public:
         sys(::mprotect(wall_.data(), wall_.size(), PROT_NONE), "protect a page");
     }
 
-    /// Copies the next piece: a datagram, or bytes of a stream until the end of the next message with descriptors.
+    /// Copies the next piece of the queue: one datagram, or the bytes of a stream up to the end of the next message
+    /// with descriptors.
     Peeked next() {
         for (;;) {
             Peeked piece = peek(buffer_.size());
-            // A piece may continue behind the buffer's end. Each peek installs all descriptors again, so one with
-            // descriptors must be copied at once.
+            // The piece may be longer than the buffer, which then grows. Each peek installs the piece's descriptors
+            // again, so a piece with descriptors must be copied by one call.
             if (!piece.truncated && (piece.rights.empty() || piece.length < buffer_.size())) {
                 position_ += piece.length;
                 return piece;
@@ -107,14 +108,14 @@ public:
         }
     }
 
-    /// Returns how many bytes of a stream's piece come before the message with descriptors. The piece must end at the
-    /// current position. A reader may stop there.
+    /// Returns how many bytes of the last piece come before the message with descriptors. `length`: bytes of this
+    /// piece, which next() has just returned. The piece must be of a stream.
     std::size_t plainPart(std::size_t length) {
         // A peek into a stream continues from message to message, and stops behind one with descriptors. If the buffer
         // is full before, the kernel still installs the descriptors of the next message (unix_stream_read_generic() in
-        // net/unix/af_unix.c). So a piece doesn't show which of its bytes the descriptors belong to. But a peek stops
-        // before a message that it can't copy completely. Here the last byte of the piece has no writable memory, so
-        // the peek returns the bytes before the message with descriptors.
+        // net/unix/af_unix.c). So a piece doesn't show which of its bytes the descriptors belong to. But the kernel
+        // stops a peek before a message that it can't copy completely. Here the piece's last byte has no writable
+        // memory, so the kernel returns only the bytes before the message with descriptors.
         rewind(position_ - length);
         const std::array<iovec, 2> target{iovec{buffer_.data(), length - 1}, iovec{wall_.data(), 1}};
         msghdr message{};
@@ -149,7 +150,7 @@ private:
         message.msg_controllen = sizeof(control);
         constexpr int kHow = MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
         ssize_t got = ::recvmsg(fd_, &message, kHow);
-        if (got < 0 && errno == ECONNRESET)  // an error that is reported once, before any data
+        if (got < 0 && errno == ECONNRESET)  // the kernel reports ECONNRESET once, before any data
             got = ::recvmsg(fd_, &message, kHow);
         Peeked out;
         if (got < 0) {
@@ -162,13 +163,14 @@ private:
             fail("not all descriptors in flight could be received");
         out.length = static_cast<std::size_t>(got);
         out.truncated = (message.msg_flags & MSG_TRUNC) != 0;
-        // With SO_PASSCRED, even an empty message has credentials. Only the end of file has none.
+        // With SO_PASSCRED, even an empty message has credentials. Only at the end of file, recvmsg(2) returns no
+        // credentials.
         out.any = got > 0 || out.sender;
         constexpr std::size_t kHead = offsetof(sockaddr_un, sun_path);
         if (message.msg_namelen > kHead)
             out.address.assign(from.sun_path,
                                std::min<std::size_t>(message.msg_namelen - kHead, sizeof(from.sun_path)));
-        // The kernel's values for a message without credentials.
+        // The kernel returns these values for a message that was sent without credentials.
         if (out.sender && out.sender->pid == 0 && out.sender->uid == kOverflowUid && out.sender->gid == kOverflowUid)
             out.sender.reset();
         return out;
@@ -197,8 +199,8 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
     if (stream)
         refuseOutOfBand(fd);
     Peeker peeker(fd);
-    // Never peeks into an empty stream: recvmsg(2) would return a pending connection error (SO_ERROR), and the program
-    // would lose it.
+    // Never peeks into an empty stream: recvmsg(2) would return and clear a pending connection error (SO_ERROR), which
+    // the program has to get.
     while (!stream || peeker.position() < waiting) {
         dump.stop().throwIfRequested();
         Peeked piece = peeker.next();
@@ -208,7 +210,8 @@ void SocketQueueDump::add(int fd, int type, std::size_t waiting, FileId socket, 
             return;
         const std::size_t plain = stream && !piece.rights.empty() ? peeker.plainPart(piece.length) : 0;
 
-        // The files come first. They may be sockets with queues, which this call writes before this queue.
+        // Dumps the files in flight before the data. Such a file may be a socket, whose queue the call then writes
+        // before this queue.
         ScmEntry rights = SCM_ENTRY__INIT;
         ScmEntry* all = &rights;
         std::vector<std::uint32_t> ids;

@@ -16,11 +16,11 @@ namespace {
 /// Maximum number of descriptors in a message: SCM_MAX_FD of the kernel.
 constexpr std::size_t kMaxRights = 253;
 
-/// Ancillary data of a message to send.
+/// Ancillary data of a message that criu sends.
 class Control {
 public:
     void add(int type, const void* value, std::size_t size) {
-        // SocketQueues::load() guarantees this; the check is for the compiler, which sees no bound.
+        // SocketQueues::load() has checked the size. The check here gives the compiler a bound.
         if (size > kMaxRights * sizeof(int))
             fail("ancillary data of {} bytes are more than one message can carry", size);
         const std::size_t at = bytes_.size();
@@ -96,7 +96,7 @@ void QueueFiller::send(int sender, const QueuedPacket& packet, std::string_view 
             fail("file {} is in flight, but isn't open", id);
         rights.push_back(fd);
     }
-    // A process that has ended can't be named as sender, but its uid and gid can.
+    // If the sending process has ended, the message gets the sender's uid and gid, but not its pid.
     ucred from = packet.sender.value_or(ucred{});
     from.pid = numberOf_(TreePid(from.pid));
     for (bool retried = false;; retried = true) {

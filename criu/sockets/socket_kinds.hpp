@@ -8,38 +8,41 @@ namespace criu::files {
 class PathRemaps;
 }
 
-/// Fd kinds of sockets. Each kind has a source of its own, NAME_kind.cpp.
+/// Fd kinds of sockets. The source of each kind is NAME_kind.cpp.
 namespace criu::sockets {
 
 class ExternalSocketDump;
 class ExternalSocketRestore;
 class NetworkLock;
 
-/// Sockets of IPv4 and IPv6: TCP, UDP, UDP-Lite, raw, ping. `lock` drops packets of TCP connections while they are
-/// dumped or restored.
+/// Fd kind of IPv4 and IPv6 sockets: TCP, UDP, UDP-Lite, raw and ping. `lock` drops packets of TCP connections while
+/// criu dumps or restores them.
 std::unique_ptr<files::FileKindDump> makeInetDump(NetworkLock& lock);
-/// `update` may replace addresses after --inet-map.
+/// Restore half of IPv4 and IPv6 sockets. `update`: may replace addresses after --inet-map.
 std::unique_ptr<files::FileKindRestore> makeInetRestore(NetworkLock& lock, AddressUpdate update);
 
-/// Unix sockets of all types, with names, connections, queues and descriptors in flight.
+/// Fd kind of Unix sockets, with names, connections, queues and descriptors in flight.
 std::unique_ptr<files::FileKindDump> makeUnixDump(ExternalSocketDump& externalSockets);
 std::unique_ptr<files::FileKindRestore> makeUnixRestore(const ExternalSocketRestore& externalSockets,
                                                         const files::PathRemaps& remaps);
 
-/// Netlink sockets (netlink(7)): port, groups, peer and options. A socket with messages in its queue can't be dumped.
+/// Fd kind of netlink sockets (netlink(7)), with port, groups, peer and options. Refuses a socket with messages in its
+/// queue.
 std::unique_ptr<files::FileKindDump> makeNetlinkDump();
 std::unique_ptr<files::FileKindRestore> makeNetlinkRestore();
 
-/// Packet sockets (packet(7)), with rings, memberships and fanout groups. Packets in their queues are dropped.
+/// Fd kind of packet sockets (packet(7)), with rings, memberships and fanout groups. A restored socket has an empty
+/// queue.
 std::unique_ptr<files::FileKindDump> makePacketDump();
 std::unique_ptr<files::FileKindRestore> makePacketRestore();
 
-/// Sockets between virtual machines and their host (vsock(7)) that listen or aren't connected. Connections are refused,
-/// because the other machine has the other end.
+/// Fd kind of vsock(7) sockets, which connect virtual machines with their host. Refuses connections, because the other
+/// end is on another machine.
 std::unique_ptr<files::FileKindDump> makeVsockDump();
 std::unique_ptr<files::FileKindRestore> makeVsockRestore();
 
-/// Refuses sockets of all families that can't be dumped. Its position is after all other socket kinds.
+/// Fd kind that refuses all sockets that no other kind claims. The list of fd kinds must have it after all other socket
+/// kinds.
 std::unique_ptr<files::FileKindDump> makeOtherSocketDump();
 
 }  // namespace criu::sockets

@@ -21,7 +21,7 @@
 namespace criu::sockets {
 namespace {
 
-// Newer than the headers of some systems.
+// Numbers of options that are newer than the headers of some systems.
 constexpr int kTimestampNew = 63;    // SO_TIMESTAMP_NEW: 64-bit seconds for 32-bit programs
 constexpr int kTimestampNsNew = 64;  // SO_TIMESTAMPNS_NEW
 constexpr int kBufLock = 72;
@@ -33,12 +33,12 @@ constexpr int kPassRights = 83;
 
 enum class Dumped : std::uint8_t {
     Always,
-    NonZero,      ///< absent means 0
-    Credentials,  ///< only for families with credentials in messages
-    Never,        ///< only in old images
+    NonZero,      ///< stored only if the value isn't 0
+    Credentials,  ///< stored only for families with credentials in messages
+    Never,        ///< never stored; restored from old images
 };
 
-/// Option of type int, and its field in images.
+/// Socket option of type int, with the functions that access its field in images.
 struct IntOption {
     const char* name;
     int level;
@@ -76,7 +76,8 @@ std::optional<int> load(const SkOptsEntry& entry) {
             load<&SkOptsEntry::has_##field, &SkOptsEntry::field>                                     \
     }
 
-// In the order of restoring. Setting a buffer's size locks it, so SO_BUF_LOCK follows and sets the flag of the images.
+// A restore sets the options in the order of this table, after the buffer sizes. Setting the size of a buffer sets its
+// lock flag (SOCK_SNDBUF_LOCK), so SO_BUF_LOCK must restore the dumped flags afterwards.
 constexpr IntOption kIntOptions[] = {
     CRIU_NUMBER("SO_BUF_LOCK", SOL_SOCKET, kBufLock, Dumped::Always, so_buf_lock),
     CRIU_NUMBER("SO_PRIORITY", SOL_SOCKET, SO_PRIORITY, Dumped::Always, so_priority),
@@ -103,18 +104,20 @@ constexpr IntOption kIntOptions[] = {
 enum class Of : std::uint8_t {
     All,
     Credentials,  ///< only families with credentials in messages
-    NotInternet,  ///< not Internet sockets, which have it in inet_options
+    NotInternet,  ///< all families except Internet sockets, for which inet_options.cpp has the option
 };
 
-/// Option without a field in images. It is stored as bytes if it differs from that of a new socket.
+/// Socket option for which images have no field of its own. The dump stores the bytes of the value if the value differs
+/// from that of a new socket.
 struct MoreOption {
     const char* name;
     int option;
-    int usual;  ///< value of a new socket, also for longer values
+    int usual;  ///< value of a new socket, as a number also for options of 8 bytes
     Of of = Of::All;
 };
 
-// In the order of restoring. A locked filter can't be set any more.
+// A restore sets the options in the order of this table. SO_LOCK_FILTER is restored after the filter, because a locked
+// filter can't be set any more.
 constexpr MoreOption kMoreOptions[] = {
     {"SO_DEBUG", SO_DEBUG, 0},
     {"SO_TIMESTAMP", SO_TIMESTAMP, 0},
@@ -141,7 +144,7 @@ constexpr MoreOption kMoreOptions[] = {
     {"SO_LOCK_FILTER", SO_LOCK_FILTER, 0},
 };
 
-/// True if the kernel, or this family, doesn't have the option.
+/// True if `code` is the error for an option that the kernel or the socket's family doesn't have.
 bool unknownOption(int code) {
     return code == ENOPROTOOPT || code == EOPNOTSUPP;
 }
@@ -174,11 +177,11 @@ void forceBufferSize(int fd, int option, int force, int size, const char* name, 
     if (::setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)) == 0 ||
         (usernsd != nullptr && usernsd->setSocketOption(fd, force, size) == 0))
         return;
-    // Without CAP_NET_ADMIN the limit of the sysctl applies.
+    // Fallback without CAP_NET_ADMIN: the kernel limits the size to a sysctl (net.core.rmem_max or wmem_max).
     sys(::setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size)), "set socket option {}", name);
 }
 
-/// `size`: value of getsockopt(2), which is twice the value for setsockopt(2).
+/// Sets the size of a buffer. `size`: the value that getsockopt(2) returns, which is twice the value for setsockopt(2).
 void writeBufferSize(int fd, int option, int force, std::uint32_t size, const char* name,
                      const kernel::Usernsd* usernsd) {
     constexpr int kDoubled = 2;
@@ -206,13 +209,14 @@ void dumpDevice(int fd, SkOptsEntry& out, Arena& arena) {
         out.so_bound_dev = arena.string(std::string_view(name, ::strnlen(name, sizeof(name))));
 }
 
-// An image has each instruction as 64-bit number: code, jt, jf and k, from the highest bits.
+// Images store each BPF instruction as a 64-bit number: the fields code, jt, jf and k, from the highest bits to the
+// lowest.
 constexpr unsigned kCodeShift = 48;
 constexpr unsigned kTrueShift = 40;
 constexpr unsigned kFalseShift = 32;
 
 void dumpFilter(int fd, SkOptsEntry& out, Arena& arena) {
-    socklen_t count = 0;  // number of instructions, not bytes
+    socklen_t count = 0;  // number of BPF instructions
     if (::getsockopt(fd, SOL_SOCKET, SO_GET_FILTER, nullptr, &count) != 0) {
         if (unknownOption(errno))
             return;

@@ -18,15 +18,16 @@ namespace criu::files {
 class FileDump;
 }
 
-/// Queues of sockets: received data, descriptors in flight, credentials. Image sk-queues.img.
+/// Queues of sockets, with received data, descriptors in flight and credentials. The image is sk-queues.img.
 namespace criu::sockets {
 
-/// Dump half. Copies queues without removing anything.
+/// Dumps queues of sockets. Removes nothing from the queues.
 class SocketQueueDump {
 public:
-    /// Copies the queue of the Unix socket `fd`. `type`: SOCK_…; `waiting`: bytes in the queue of a stream. Descriptors
-    /// in flight are dumped as files with their own queues, so this function is called recursively. It changes
-    /// SO_PEEK_OFF and SO_PASSCRED of the socket while it runs. Throws Error for out-of-band data.
+    /// Copies the queue of the Unix socket `fd` to the image. Dumps the files in flight, which may be sockets with
+    /// queues, so this function calls itself. While it runs, the socket has other values of SO_PEEK_OFF and
+    /// SO_PASSCRED. Throws Error for out-of-band data. `type`: the socket's SOCK_ constant. `waiting`: number of bytes
+    /// in the queue of a stream.
     void add(int fd, int type, std::size_t waiting, FileId socket, files::FileDump& dump);
 
     void finish();
@@ -35,16 +36,16 @@ private:
     std::optional<ImageWriter> writer_;
 };
 
-/// A message, or a part of a stream, in a queue.
+/// Message in a queue, or a part of a stream.
 struct QueuedPacket {
-    std::uint64_t offset = 0;  ///< position of its data in the image
+    std::uint64_t offset = 0;  ///< file offset of the packet's data in the image
     std::uint32_t length = 0;
     std::vector<FileId> rights;
     std::optional<ucred> sender;
     std::string address;  ///< sun_path of the sender's socket; empty if unknown
 };
 
-/// Restore half. Its index is made before processes exist; data is read when a queue is filled.
+/// Table of the dumped queues. load() reads only the positions of the packets; QueueFiller reads their data.
 class SocketQueues {
 public:
     void load(const ImageDir& images);
@@ -56,11 +57,11 @@ private:
     std::map<FileId, std::vector<QueuedPacket>> queues_;
 };
 
-/// Sends packets by `sender`, which is connected to the receiving socket. Leaves the send buffer enlarged.
+/// Fills the queues of restored sockets: sends the dumped packets. Leaves the sender's send buffer enlarged.
 class QueueFiller {
 public:
-    /// `find` returns descriptors of files in flight. `toServiceRange` moves a descriptor to the service range.
-    /// `numberOf` returns the pid of a process in this process' pid namespace.
+    /// `find`: returns the descriptor of a file in flight. `toServiceRange`: moves a descriptor into the range of
+    /// service descriptors. `numberOf`: returns the pid of a process in the caller's pid namespace.
     QueueFiller(const ImageDir& images, std::function<int(FileId)> find,
                 std::function<UniqueFd(UniqueFd)> toServiceRange, std::function<pid_t(TreePid)> numberOf)
         : images_(images),
@@ -68,7 +69,7 @@ public:
           toServiceRange_(std::move(toServiceRange)),
           numberOf_(std::move(numberOf)) {}
 
-    /// Sends a packet. `to`: address for datagrams if `sender` isn't connected to the receiver; else empty.
+    /// Sends `packet` by the socket `sender`. `to`: address of the receiver; empty if `sender` is connected to it.
     void send(int sender, const QueuedPacket& packet, std::string_view to = {});
 
 private:

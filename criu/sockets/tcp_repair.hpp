@@ -7,8 +7,8 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// TCP_REPAIR (<linux/tcp.h>; tcp(7) doesn't describe it). A socket in repair mode sends nothing when it is connected,
-/// filled or closed. It shows its queues and sequence numbers.
+/// Repair mode of TCP sockets: TCP_REPAIR of <linux/tcp.h>, which tcp(7) doesn't describe. A socket in repair mode
+/// sends no packets at connect(2), send(2) and close(2). It shows its queues and sequence numbers.
 namespace criu::sockets {
 
 /// Numbers of TCP states, in the kernel and in images.
@@ -36,8 +36,8 @@ struct TcpInfo {
     std::uint8_t options = 0;  ///< TCPI_OPT_…
     std::uint8_t sendScale = 0;
     std::uint8_t receiveScale = 0;
-    std::uint32_t pending = 0;  ///< connections of a listener that aren't accepted yet
-    std::uint32_t backlog = 0;  ///< backlog of a listener
+    std::uint32_t pending = 0;  ///< listener: number of connections that accept(2) hasn't returned yet
+    std::uint32_t backlog = 0;  ///< listener: backlog of listen(2)
 };
 
 [[nodiscard]] TcpInfo readTcpInfo(int socket);
@@ -49,31 +49,32 @@ void leaveRepair(int socket);
 void leaveRepairQuietly(int socket);
 
 enum class RepairQueue : int { None = TCP_NO_QUEUE, Receive = TCP_RECV_QUEUE, Send = TCP_SEND_QUEUE };
-/// Selects the queue for reading, sending and sequence numbers (TCP_REPAIR_QUEUE).
+/// Selects the queue that the following recv(2), send(2) and sequence number calls on the socket access
+/// (TCP_REPAIR_QUEUE).
 void chooseQueue(int socket, RepairQueue queue);
 
-/// Scope in which a dumped connection is in repair mode. The destructor ends the mode, unless closeQuietly() was
-/// called. If criu is killed, the socket stays in repair mode and sends nothing any more. So the mode should be short.
+/// Scope in which a dumped connection is in repair mode. After closeQuietly(), the destructor leaves the socket in
+/// repair mode. Keep the scope short: if criu is killed in it, the socket stays in repair mode and never sends again.
 class TcpRepair {
 public:
-    /// Takes over `socket`, a copy of the descriptor, and enters repair mode.
+    /// Enters repair mode. Takes over `socket`, a copy of the process' descriptor.
     explicit TcpRepair(UniqueFd socket);
     ~TcpRepair();
     TcpRepair(TcpRepair&& other) noexcept = default;
     TcpRepair& operator=(TcpRepair&&) = delete;
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-    /// Ends repair mode without a packet. The network lock must protect the connection.
+    /// Ends repair mode, while the kernel sends no packet. The connection must be under the network lock.
     void pause();
-    /// Enters repair mode again, if pause() was called.
+    /// Enters repair mode again after pause(). Does nothing without pause().
     void resume();
-    /// Closes the copy in repair mode. The kernel then sends nothing to the peer when the process' last descriptor is
-    /// closed.
+    /// Closes criu's copy of the descriptor, and leaves the socket in repair mode. The kernel then sends no packet to
+    /// the peer when the process' last descriptor is closed.
     void closeQuietly() noexcept { socket_.reset(); }
 
 private:
     UniqueFd socket_;
-    int reuseAddress_ = 0;  ///< SO_REUSEADDR, which repair mode changes
+    int reuseAddress_ = 0;  ///< dumped value of SO_REUSEADDR, which the kernel changes in repair mode
     bool paused_ = false;
 };
 

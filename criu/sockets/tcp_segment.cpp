@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint8_t kHops = 64;
 
-/// Data that the checksum includes beside the segment. The order of its parts doesn't matter for a sum.
+/// Data that the checksum includes in addition to the segment. The order of the fields doesn't matter, because the
+/// checksum is a sum.
 struct PseudoHeader {
     std::array<std::uint32_t, 4> from{};
     std::array<std::uint32_t, 4> to{};
@@ -104,7 +105,7 @@ void forgeSegment(const TcpSegment& segment, std::uint32_t device) {
     SocketAddress to{};
     const socklen_t length = segment.to.store(to, device);
     if (segment.to.family == AF_INET6)
-        to.v6.sin6_port = 0;  // a raw socket would take it for a protocol
+        to.v6.sin6_port = 0;  // a raw IPv6 socket interprets sin6_port as a protocol number
     const std::vector<std::byte> packet = encodeSegment(segment);
     if (::sendto(raw.get(), packet.data(), packet.size(), 0, &to.generic, length) < 0)
         failErrno("send a packet to {} in the name of {}", segment.to.text(), segment.from.text());

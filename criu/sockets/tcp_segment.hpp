@@ -15,7 +15,7 @@ struct TcpSegment {
     InetEndpoint to;
     std::uint32_t sequence = 0;
     std::uint32_t acknowledged = 0;
-    std::uint16_t window = 0;  ///< as on the wire, not scaled
+    std::uint16_t window = 0;  ///< the number in the packet, before window scaling
     bool fin = false;
     bool reset = false;
 };
@@ -23,8 +23,8 @@ struct TcpSegment {
 /// Returns the packet, with IP header and checksums. Both ends have the same family.
 std::vector<std::byte> encodeSegment(const TcpSegment& segment);
 
-/// Sends a forged segment to a socket of this host. It passes a NetworkLock. `device`: scope id for the local address,
-/// or 0.
+/// Sends a forged segment to a socket of this host. A network lock doesn't drop it. `device`: scope id of `segment.to`;
+/// 0 if that address needs none.
 void forgeSegment(const TcpSegment& segment, std::uint32_t device);
 
 }  // namespace criu::sockets

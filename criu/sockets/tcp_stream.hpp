@@ -9,28 +9,28 @@
 #include "images/sk-inet.hpp"
 #include "images/tcp-stream.hpp"
 
-/// TCP connection and its image, tcp-stream-INODE.img. Sequence numbers in it are those of the ends of the queues, and
-/// count a FIN. Lengths count only data.
+/// TCP connections and their images tcp-stream-INODE.img. An image has the sequence numbers at the ends of both queues,
+/// where a FIN counts as one byte. The lengths in an image don't count a FIN.
 namespace criu::sockets {
 
-/// Dumps a connection in repair mode. `entry`: the socket with its options. Returns the state. Throws Error if its
-/// queues can't be read completely (out-of-band data), or still change.
+/// Dumps a connection in repair mode, and returns its TCP state. Throws Error if a queue contains out-of-band data, or
+/// if a queue still changes. `entry`: image entry of the socket, with its options.
 TcpState dumpTcpStream(const TcpRepair& socket, const InetSkEntry& entry, const ImageDir& images);
 
-/// Restore half. The constructor finds all errors of the image.
+/// Restores one TCP connection. The constructor reads the image, and throws Error if the image is invalid.
 class TcpStreamRestore {
 public:
     TcpStreamRestore(const ImageDir& images, const InetSkEntry& entry);
 
-    /// True if nothing can be read from the socket, neither data nor an error. A closed connection may then be restored
-    /// without addresses.
+    /// True if the receive queue is empty and no error is pending. criu may restore such a closed connection as a
+    /// socket without addresses.
     [[nodiscard]] bool isSilent() const noexcept { return stream_->inq_len == 0 && !error_; }
 
-    /// Makes the new `socket` an end of the connection, and leaves it in repair mode. `device`: scope id for addresses,
-    /// or 0. The NetworkLock must drop packets to the peer.
+    /// Makes the new `socket` an end of the connection, and leaves it in repair mode. A network lock must drop packets
+    /// to the peer. `device`: scope id of the addresses; 0 if they need none.
     void connect(int socket, const InetConnection& connection, std::uint32_t device, const kernel::Usernsd* usernsd);
 
-    /// Does the last steps, after the options of the socket are set.
+    /// Sets the state that the kernel must get after the socket's options.
     void finish(int socket) const;
 
 private:

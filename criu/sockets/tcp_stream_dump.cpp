@@ -15,7 +15,8 @@
 namespace criu::sockets {
 namespace {
 
-/// Repeats, because packets may be in processing that passed the filter before the lock.
+/// Number of attempts to read a queue. The kernel may still process packets that passed the packet filter before the
+/// network lock.
 constexpr int kTries = 20;
 constexpr timespec kBetweenTries{0, 500'000};
 
@@ -41,7 +42,8 @@ std::uint32_t sequence(int socket) {
     return value;
 }
 
-/// Returns false if the queue doesn't have exactly `length` bytes.
+/// Copies the selected queue to `out` and removes nothing from it. Returns false if the queue doesn't have exactly
+/// `length` bytes.
 bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
     out.resize(length);
     if (length == 0)
@@ -57,8 +59,8 @@ bool peek(int socket, std::uint32_t length, std::vector<std::byte>& out) {
     return got == static_cast<ssize_t>(length);
 }
 
-/// Refuses out-of-band data, also if it was removed from the middle of the queue. The kernel then shows a queue that is
-/// too short.
+/// Refuses out-of-band data in the receive queue. Also refuses a queue from whose middle the program has read
+/// out-of-band data: the kernel shows such a queue too short.
 void refuseOutOfBand(int socket, const SkOptsEntry& options) {
     if (options.so_oobinline != 0)
         return;
@@ -73,7 +75,7 @@ void refuseOutOfBand(int socket, const SkOptsEntry& options) {
         fail("out-of-band data (MSG_OOB) waits in it, which can't be dumped");
 }
 
-/// Returns false if a queue has changed.
+/// Reads both queues and their lengths. Returns false if a queue has changed during the call.
 bool readQueues(int socket, Queues& out) {
     out.info = readTcpInfo(socket);
     const TcpState state = out.info.state;
@@ -81,7 +83,7 @@ bool readQueues(int socket, Queues& out) {
     std::uint32_t outQueue = ask(socket, SIOCOUTQ, "a send queue");
     out.unsent = ask(socket, SIOCOUTQNSD, "unsent data");
     if (state == TcpState::Close)
-        outQueue = out.unsent = 0;  // never sent any more
+        outQueue = out.unsent = 0;  // a closed socket never sends its queue
     if (hasSentFin(state)) {
         outQueue -= outQueue > 0 ? 1 : 0;
         out.unsent -= out.unsent > 0 ? 1 : 0;
@@ -98,9 +100,9 @@ bool readQueues(int socket, Queues& out) {
     return stable && readTcpInfo(socket).state == state && ask(socket, SIOCINQ, "a receive queue") == inQueue;
 }
 
-/// Scope that ends with no queue selected. With the send queue selected, a socket in repair mode only marks data as
-/// sent (tcp_write_xmit() of the kernel). An acknowledgement after the network lock, but before the end of repair mode,
-/// would then delay all unsent data until a retransmission.
+/// Scope whose destructor deselects the repair queue. While the send queue is selected, the kernel marks data as sent
+/// without sending it (tcp_write_xmit()). Without the deselection, an acknowledgement that arrives before the end of
+/// repair mode would delay all unsent data until a retransmission.
 class QueueChoice {
 public:
     explicit QueueChoice(int socket) : socket_(socket) {}
@@ -115,7 +117,7 @@ private:
     int socket_;
 };
 
-/// Scope without SO_PEEK_OFF, which would move the start of a peek (TCP has it since Linux 6.9).
+/// Scope in which SO_PEEK_OFF is off, because it would move the start of a peek (TCP since Linux 6.9).
 class PeekFromStart {
 public:
     PeekFromStart(int socket, const SkOptsEntry& options) : socket_(socket) {
@@ -143,7 +145,7 @@ void readWindow(int socket, TcpStreamEntry& out) {
     socklen_t size = sizeof(window);
     if (::getsockopt(socket, IPPROTO_TCP, TCP_REPAIR_WINDOW, &window, &size) != 0) {
         if (errno == ENOPROTOOPT)
-            return;  // a kernel before 4.8
+            return;  // a kernel before 4.8 doesn't have TCP_REPAIR_WINDOW
         failErrno("read the window of a TCP connection");
     }
     out.has_snd_wl1 = out.has_snd_wnd = out.has_max_window = out.has_rcv_wnd = out.has_rcv_wup = 1;

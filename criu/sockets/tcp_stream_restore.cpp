@@ -17,15 +17,16 @@
 namespace criu::sockets {
 namespace {
 
-/// Bytes for one send(2). In repair mode the kernel allocates one contiguous packet buffer for each call.
+/// Maximum number of bytes for one send(2). In repair mode the kernel allocates one contiguous packet buffer for each
+/// call.
 constexpr std::uint32_t kPiece = 64 << 10;
 constexpr std::uint8_t kLargestScale = 14;
 constexpr std::uint32_t kLargestSegment = 32767;  // maximum for TCP_MAXSEG
 constexpr std::uint32_t kSmallestSegment = 88;
 constexpr std::uint32_t kUsualSegment = 536;  // TCP_MSS_DEFAULT
 
-/// Scope in which a socket isn't bound to its device. A forged packet arrives by the loopback device, and would not
-/// reach a socket that is bound to another one.
+/// Scope in which a socket isn't bound to its device. Forged segments arrive on the loopback device. A socket that is
+/// bound to another device wouldn't get them.
 class UnboundScope {
 public:
     explicit UnboundScope(int socket) : socket_(socket) {
@@ -48,15 +49,15 @@ private:
     socklen_t length_ = 0;
 };
 
-/// Sets the maximum that the program wants; 0: the peer's maximum.
+/// Sets the socket's maximum segment size (TCP_MAXSEG). 0 means that the peer's maximum applies.
 void setSegmentSize(int socket, std::uint32_t size) {
     sys(::setsockopt(socket, IPPROTO_TCP, TCP_MAXSEG, &size, sizeof(size)), "set the segment size to {}", size);
 }
 
-/// Returns the size of segments that the peer accepts and that fit its windows. The kernel sends no segment of more
-/// than half the largest window it has seen (tcp_bound_to_half_wnd() in include/net/tcp.h). It computes that limit when
-/// it connects or sees a larger window. Larger segments would wait for a window that never comes: data would be sent
-/// only by window probes, some kilobytes a second.
+/// Returns the largest segment size that the peer accepts and that fits its windows. The kernel sends no segment larger
+/// than half the largest window it has seen (tcp_bound_to_half_wnd() in include/net/tcp.h). Larger segments would wait
+/// for a window that the peer never offers. The kernel would then send data only by window probes, some kilobytes a
+/// second.
 std::uint32_t usableSegment(const TcpStreamEntry& stream) {
     std::uint32_t size = stream.mss_clamp;
     if (stream.has_max_window != 0 && stream.max_window != 0)
@@ -99,7 +100,7 @@ TcpStreamRestore::TcpStreamRestore(const ImageDir& images, const InetSkEntry& en
     }
 }
 
-/// Returns the sequence number at the end of the receive queue's data.
+/// Returns the sequence number behind the last byte of the receive queue, without a FIN.
 std::uint32_t TcpStreamRestore::receiveEnd() const noexcept {
     return stream_->inq_seq - (hasReceivedFin(state_) ? 1 : 0);
 }
@@ -121,14 +122,14 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
         throw error;
     }
     setSequences(socket);
-    // The kernel computes its segment size once, in connect(2), from the peer's maximum. That is set later, so without
-    // this limit all later segments would be small.
+    // The kernel computes its segment size in connect(2) from the peer's maximum, which criu can set only afterwards.
+    // Without this limit, the kernel would send only small segments.
     setSegmentSize(socket, usableSegment(*stream_));
 
     length = connection.remote.store(address, device);
     const bool handshake = state_ == TcpState::SynSent;
     if (handshake)
-        leaveRepairQuietly(socket);  // sends the SYN again
+        leaveRepairQuietly(socket);  // connect(2) then sends the SYN again
     if (::connect(socket, &address.generic, length) != 0 && !(handshake && errno == EINPROGRESS))
         failErrno("connect a socket to {}", connection.remote.text());
     if (handshake) {
@@ -138,7 +139,8 @@ void TcpStreamRestore::connect(int socket, const InetConnection& connection, std
     setSegmentSize(socket, 0);
     setOptions(socket);
     fillReceiveQueue(socket);
-    // With a closed window, unsent data stays unsent until the network is unlocked.
+    // If there is unsent data, sets the window to 0, so that the kernel doesn't send the data before the network is
+    // unlocked.
     setWindow(socket, stream_->unsq_len != 0 ? 0 : stream_->snd_wnd, hasReceivedFin(state_) ? 1 : 0);
     fillSendQueue(socket);
     restoreFins(socket, connection, device);
@@ -193,7 +195,7 @@ void TcpStreamRestore::fillSendQueue(int socket) {
     sendAll(socket, stream_->outq_len - stream_->unsq_len);
     if (stream_->unsq_len == 0)
         return;
-    leaveRepairQuietly(socket);  // in repair mode, all data would count as sent
+    leaveRepairQuietly(socket);  // in repair mode, the kernel would mark all data as sent
     sendAll(socket, stream_->unsq_len);
     enterRepair(socket);
 }
@@ -211,7 +213,7 @@ void TcpStreamRestore::setWindow(int socket, std::uint32_t sendWindow, std::uint
         "set the window of a TCP connection");
 }
 
-/// Ends the sending direction. Without unsent data the FIN counts as sent, too.
+/// Ends the sending direction. If there is no unsent data, the kernel marks the FIN as sent.
 void TcpStreamRestore::sendFin(int socket) const {
     chooseQueue(socket, stream_->unsq_len == 0 ? RepairQueue::Send : RepairQueue::None);
     sys(::shutdown(socket, SHUT_WR), "end the sending direction of a TCP connection");
@@ -227,7 +229,7 @@ void TcpStreamRestore::restoreFins(int socket, const InetConnection& connection,
         segment.window = static_cast<std::uint16_t>(std::min(stream_->snd_wnd >> stream_->snd_wscale, 0xffffU));
 
     if (state_ == TcpState::Close) {
-        // A reset closes the connection without leaving a trace in the kernel, however it was closed before.
+        // A forged reset closes the connection. The kernel then keeps no TIME_WAIT state.
         segment.reset = true;
         forgeSegment(segment, device);
         return await(socket, TcpState::Close);
@@ -273,12 +275,12 @@ void TcpStreamRestore::finish(int socket) const {
     if (state_ == TcpState::Close) {
         int error = 0;
         socklen_t size = sizeof(error);
-        if (!error_)  // clears the error of the forged reset
+        if (!error_)  // clears the error that the forged reset caused
             sys(::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size), "clear the error of a socket");
         return;
     }
     chooseQueue(socket, RepairQueue::None);
-    // Older images have these two options here.
+    // Older images have TCP_NODELAY and TCP_CORK in the stream image.
     const int on = 1;
     if (stream_->has_nodelay != 0 && stream_->nodelay != 0)
         sys(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), "set TCP_NODELAY");

@@ -14,26 +14,28 @@
 
 namespace criu::sockets {
 
-/// Dump half of Unix sockets.
+/// Dumps Unix sockets.
 class UnixDump {
 public:
     explicit UnixDump(ExternalSocketDump& externalSockets) : externalSockets_(externalSockets) {}
 
-    /// Fills the fields that need only the socket itself. Any thread may call it.
+    /// Fills those fields of the entry that getsockopt(2) and similar calls on the socket return. Any thread may call
+    /// this function.
     static UnixSkEntry& prepare(const files::OpenFd& file, Arena& arena);
 
     /// Fills the other fields of a prepared socket, and dumps its queue.
     void add(const files::OpenFd& file, FileEntry& entry, files::FileDump& dump);
 
-    /// Refuses connections out of the tree unless the options allow them. Called after all sockets of the tree.
+    /// Refuses connections to sockets outside of the tree if the options don't allow them. Call it after add() of all
+    /// sockets.
     void finish(files::FileDump& dump);
 
 private:
-    /// A socket whose peer isn't written yet. The peer may be outside of the tree.
+    /// Socket whose peer isn't in the image yet. The peer may be outside of the tree.
     struct Waiting {
         FileEntry* entry = nullptr;
         std::string shown;
-        UniqueFd copy;  ///< for plugins; empty if none has the hook
+        UniqueFd copy;  ///< descriptor for plugins; empty if no plugin has the hook DUMP_UNIX_SK
     };
 
     void readAll(std::uint32_t network);
@@ -45,12 +47,14 @@ private:
     void addOutside(std::uint32_t peer, const kernel::UnixSocketInfo* info, files::FileDump& dump) const;
 
     ExternalSocketDump& externalSockets_;
-    std::set<std::uint32_t> read_;  ///< network namespaces
+    std::set<std::uint32_t> read_;  ///< ids of the network namespaces whose sockets are in `all_`
     std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
-    std::map<std::uint32_t, std::uint32_t> waitsFor_;  ///< connections not accepted: client to listener
-    std::map<std::uint32_t, std::uint32_t> peers_;     ///< peers of all sockets that were added
+    /// listener of each client whose connection isn't accepted; inode numbers
+    std::map<std::uint32_t, std::uint32_t> waitsFor_;
+    std::map<std::uint32_t, std::uint32_t> peers_;  ///< peer of each added socket; inode numbers
     std::set<std::uint32_t> written_;
-    std::map<std::uint32_t, std::vector<Waiting>> waiting_;  ///< by their peers
+    /// sockets that wait for their peer; the key is the peer's inode number
+    std::map<std::uint32_t, std::vector<Waiting>> waiting_;
     SocketQueueDump queues_;
 };
 

@@ -97,7 +97,7 @@ void UnixGroup::complete(files::PlacedFiles& placed) {
         }
         restoreOwner(fd, entry);
         restoreSocketOptions(fd, *entry.opts, placed.log(), placed.usernsd());
-        if (entry.has_shutdown != 0 && entry.shutdown != SK_SHUTDOWN__NONE)  // SHUT_RD is 0, but images begin with 1
+        if (entry.has_shutdown != 0 && entry.shutdown != SK_SHUTDOWN__NONE)  // images store SHUT_RD (0) as 1
             sys(::shutdown(fd, static_cast<int>(entry.shutdown) - 1), "shut down");
         sys(::fcntl(fd, F_SETFL, static_cast<int>(entry.flags)), "set flags {:#o}", entry.flags);
     }

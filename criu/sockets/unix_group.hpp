@@ -24,45 +24,46 @@ namespace criu::sockets {
 
 /// Values of unix_sk_entry.uflags.
 enum class UnixFlag : std::uint32_t {
-    Outside = 1,   ///< outside of the tree; only its name matters
-    Service = 2,   ///< was connected to the criu service that dumped its client
-    Callback = 4,  ///< restored by a plugin
+    Outside = 1,   ///< socket outside of the tree; a restore uses only its name
+    Service = 2,   ///< client socket that was connected to the criu service during the dump
+    Callback = 4,  ///< external socket that a plugin saved and restores
 };
 
-/// A Unix socket of the images, and its relations to others.
+/// Unix socket of the images, with pointers to the sockets that it is connected to.
 struct UnixSocket {
     const UnixSkEntry* entry = nullptr;
     FileId id;
     UnixName name;
-    UnixSocket* peer = nullptr;         ///< socket that it is connected to
-    UnixSocket* outside = nullptr;      ///< or a peer outside of the tree (never opened)
-    UnixSocket* acceptor = nullptr;     ///< or the listener that hasn't accepted its connection yet
-    UnixSocket* listener = nullptr;     ///< listener that accepted it and gave it the name
-    std::vector<UnixSocket*> incoming;  ///< datagram sockets connected to it, except its own peer
+    UnixSocket* peer = nullptr;      ///< socket of the tree that this socket is connected to, or null
+    UnixSocket* outside = nullptr;   ///< peer outside of the tree, or null; a restore never creates it
+    UnixSocket* acceptor = nullptr;  ///< listener that hasn't accepted this socket's connection yet, or null
+    /// listener whose accept(2) returned this socket with the listener's name, or null
+    UnixSocket* listener = nullptr;
+    std::vector<UnixSocket*> incoming;  ///< datagram sockets that are connected to this socket, except `peer`
     std::span<const QueuedPacket> queue;
     std::vector<UnixSocket*> senders;  ///< sender of each packet in the queue; null if unknown or closed
 
     [[nodiscard]] bool has(UnixFlag flag) const { return (entry->uflags & static_cast<std::uint32_t>(flag)) != 0; }
     [[nodiscard]] bool datagram() const;
     [[nodiscard]] bool in(kernel::UnixState state) const { return entry->state == static_cast<std::uint32_t>(state); }
-    /// True for one end of a stream.
+    /// True if the socket is one end of a stream connection.
     [[nodiscard]] bool isEnd() const {
         return !datagram() && in(kernel::UnixState::Established) && outside == nullptr && acceptor == nullptr;
     }
-    /// True if both sockets are connected to each other.
+    /// True if this socket and `peer` are connected to each other.
     [[nodiscard]] bool mutual() const { return peer != nullptr && peer->peer == this; }
     [[nodiscard]] std::string shown() const;
 };
 
-/// Unix group: sockets that are connected, or in flight in each other's queues. One process creates all of them, so it
-/// never waits for another one.
+/// Unix group: sockets that are connected, or in flight in each other's queues. One process creates all sockets of a
+/// group, so it never waits for another process to create a peer.
 class UnixGroup final : public files::RestoredFile {
 public:
     UnixGroup(const ProcessLock& lock, const ExternalSocketRestore& externalSockets, const files::PathRemaps& remaps)
         : lock_(lock), externalSockets_(externalSockets), remaps_(remaps) {}
 
     void add(UnixSocket& socket) { sockets_.push_back(&socket); }
-    /// True if the group binds or looks up paths. No other process may do so at the same time (ProcessLock).
+    /// True if the group binds or looks up paths. Only one process may do so at a time (ProcessLock).
     [[nodiscard]] bool usesPaths() const;
 
     [[nodiscard]] std::string describe() const override;
@@ -70,23 +71,23 @@ public:
     void complete(files::PlacedFiles& placed) override;
     [[nodiscard]] const FownEntry* owner(FileId id) const override;
     [[nodiscard]] std::vector<FileId> needs() const override;
-    /// Names in file systems connect sockets of several network and mount namespaces.
+    /// Always true: a path connects sockets of different network and mount namespaces.
     [[nodiscard]] bool spansNamespaces() const override { return true; }
 
     [[nodiscard]] std::span<UnixSocket* const> sockets() const { return sockets_; }
 
-    /// Way to send packets into a queue.
+    /// Sending socket and address by which criu puts a packet into a queue.
     struct Route {
-        FileId member;                   ///< socket that sends
-        std::shared_ptr<UniqueFd> held;  ///< or a temporary socket that sends
-        std::string to;                  ///< address of the target, if the sender isn't connected to it
-        std::shared_ptr<UniqueFd> file;  ///< or the file of the target, if it is bound to a path
+        FileId member;                   ///< sending socket of the group, if `held` is null
+        std::shared_ptr<UniqueFd> held;  ///< temporary sending socket, or null
+        std::string to;                  ///< address of the receiver; empty if the sender is connected to it
+        std::shared_ptr<UniqueFd> file;  ///< O_PATH descriptor of the receiver's socket file; null without a path
 
-        /// Sends a packet. `find` returns descriptors of members.
+        /// Sends a packet. `find`: returns the descriptor of a socket of the group.
         void send(QueueFiller& filler, const QueuedPacket& packet, const std::function<int(FileId)>& find,
                   const kernel::Usernsd* usernsd) const;
     };
-    /// Deferred packet: it is sent when all processes exist, because it names its sender.
+    /// Deferred packet: criu sends it when all processes exist, because it contains the pid of its sender.
     struct Deferred {
         const QueuedPacket* packet = nullptr;
         Route route;
@@ -100,7 +101,7 @@ private:
     const files::PathRemaps& remaps_;
     std::vector<UnixSocket*> sockets_;
     std::vector<Deferred> deferred_;
-    std::vector<const UnixSocket*> given_;  ///< from --inherit-fd or a plugin; they aren't changed
+    std::vector<const UnixSocket*> given_;  ///< sockets from --inherit-fd or a plugin, which criu doesn't change
 };
 
 }  // namespace criu::sockets

@@ -27,7 +27,7 @@ UnixGroupOpener::UnixGroupOpener(UnixGroup& group, files::FileOpener& opener)
 
 void UnixGroupOpener::run() {
     adoptGiven();
-    // Deleted names come first, because another socket may have the same name now.
+    // Sockets with deleted names come first, because another socket may have been bound to the same name later.
     std::vector<UnixSocket*> sockets(group_.sockets_);
     std::stable_partition(sockets.begin(), sockets.end(),
                           [](const UnixSocket* socket) { return socket->name.deleted; });
@@ -38,18 +38,19 @@ void UnixGroupOpener::run() {
     for (UnixSocket* const socket : sockets)
         if (socket->isEnd())
             openEnds(*socket);
-    for (UnixSocket* const socket : group_.sockets_)  // unaccepted connections, in their order
+    // connects clients that aren't accepted yet, in the order of their connect(2)
+    for (UnixSocket* const socket : group_.sockets_)
         if (socket->acceptor != nullptr && !connected_.contains(socket)) {
             listenAs(fdOf(*socket->acceptor), kWideBacklog, *socket);
             as(callerOf(*socket->entry), [&] { connectTo(fdOf(*socket), *socket->acceptor); });
         }
-    // Unnamed sockets come first, because only socketpair(2) can connect to them.
+    // Unnamed sockets come first, because only socketpair(2) can connect to an unnamed socket.
     std::stable_partition(sockets.begin(), sockets.end(),
                           [](const UnixSocket* socket) { return socket->name.empty(); });
     for (UnixSocket* const socket : sockets)
         if (socket->datagram())
             openDatagram(*socket);
-    // All sockets of the group exist here, so they can be in flight.
+    // Fills the queues when all sockets of the group exist, because these sockets may be in flight in the queues.
     for (UnixSocket* const socket : sockets)
         if (socket->isEnd() && !connected_.contains(socket))
             fillEnd(*socket);
@@ -85,7 +86,7 @@ void UnixGroupOpener::listenAs(int fd, int backlog, const UnixSocket& peer) {
     as(peerOf(*peer.entry), [&] { sys(::listen(fd, backlog), "listen"); });
 }
 
-/// Warns in one line of peer credentials that differ from the images.
+/// Warns once if a restored socket has other peer credentials (SO_PEERCRED) than the dumped socket.
 void UnixGroupOpener::warnOfPeers() {
     if (unknownPeer_)
         opener_.log().warn("The images don't say who has made the connections of {}: SO_PEERCRED will name criu's user",
@@ -137,8 +138,8 @@ const files::HiddenDirectory* UnixGroupOpener::hiddenPlaceOf(const UnixName& nam
         return nullptr;
     const std::string path = name.path();
     const files::HiddenDirectory* const hidden = group_.remaps_.findHidden(name.mount, path);
-    // Names in non-root namespaces are made by paths of those namespaces. The directory of a deleted name may not
-    // exist.
+    // Returns null for a name in a non-root namespace, which bind(2) reaches by a path of that namespace. The directory
+    // of a deleted name may not exist.
     if (hidden == nullptr || hidden->path.empty() || (name.deleted && hidden->path != parentDirectory(path)))
         return nullptr;
     return hidden;
@@ -187,7 +188,7 @@ void UnixGroupOpener::adoptGiven() {
 }
 
 void UnixGroupOpener::answerAsService(UnixSocket& socket) {
-    // Answers the client's dump request. The answer tells the client that it was restored.
+    // Answers the client's dump request. The field `restored` of the answer tells the client that it was restored.
     auto [end, service] = createPair(socket);
     CriuDumpResp dump = CRIU_DUMP_RESP__INIT;
     dump.has_restored = 1;
@@ -216,7 +217,8 @@ UnixGroup::Route UnixGroupOpener::via(UniqueFd passing) {
 }
 
 void UnixGroupOpener::fill(const UnixSocket& target, const UnixGroup::Route& usual) {
-    // A process can be named as sender only when it exists. The target must still accept packets at that time.
+    // The kernel accepts the sender's pid only when that process exists, so such packets are deferred. The target must
+    // still accept packets at that time.
     const bool named = std::any_of(target.queue.begin(), target.queue.end(),
                                    [](const QueuedPacket& packet) { return packet.sender.has_value(); });
     const bool accepts = !target.datagram() || target.mutual() || (target.peer == nullptr && target.outside == nullptr);

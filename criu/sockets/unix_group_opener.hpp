@@ -16,8 +16,8 @@ struct HiddenDirectory;
 
 namespace criu::sockets {
 
-/// Creates all sockets of a Unix group: names, connections and queues, except deferred packets. UnixGroup::complete()
-/// sets options, shutdown and flags.
+/// Creates all sockets of a Unix group with their names, connections and queues, except deferred packets.
+/// UnixGroup::complete() sets options, shutdown state and flags.
 class UnixGroupOpener {
 public:
     UnixGroupOpener(UnixGroup& group, files::FileOpener& opener);
@@ -25,32 +25,33 @@ public:
     void run();
 
 private:
-    /// Backlog during the restore, so that no connect(2) blocks.
+    /// Large backlog during the restore, so that connect(2) doesn't block.
     static constexpr int kWideBacklog = 1 << 16;
 
-    // Functions for all types.
+    // Functions for all socket types.
     [[nodiscard]] bool made(const UnixSocket& socket) const { return made_.contains(&socket); }
     [[nodiscard]] int fdOf(const UnixSocket& socket) const;
-    /// Creates a socket in the network namespace of `of`.
+    /// Creates a socket in the network namespace of the dumped socket `of`.
     [[nodiscard]] UniqueFd create(int type, const UnixSocket& of) const;
-    /// Creates both ends in the service range.
+    /// Creates a socket pair with descriptors in the service range.
     [[nodiscard]] std::pair<UniqueFd, UniqueFd> createPair(const UnixSocket& socket);
     void provide(UnixSocket& socket, UniqueFd fd);
     void giveName(UnixSocket& socket);
-    /// Returns the directory at or above the name if other mounts cover it; else null.
+    /// Returns the covered directory that contains the name. Returns null if no other mount covers the path.
     [[nodiscard]] const files::HiddenDirectory* hiddenPlaceOf(const UnixName& name) const;
     void connectTo(int fd, const UnixSocket& target);
-    /// Calls `work` with the credentials of `doer`, because the kernel records them for SO_PEERCRED. Without `doer`,
-    /// calls it with criu's credentials.
+    /// Calls `work` with the credentials of `doer`, because the kernel records the caller's credentials for
+    /// SO_PEERCRED. Without `doer`, calls `work` with criu's credentials.
     void as(const std::optional<kernel::Identity>& doer, const std::function<void()>& work);
     void listenAs(int fd, int backlog, const UnixSocket& peer);
     void warnOfPeers();
     void connectOutside(UnixSocket& socket);
-    /// Takes over sockets from --inherit-fd or plugins.
+    /// Takes over sockets that the user passed by --inherit-fd or that plugins restored.
     void adoptGiven();
     void answerAsService(UnixSocket& socket);
 
-    /// Fills the queue of `target`, or defers that. `usual`: route for packets without a known sender.
+    /// Sends the dumped packets into the queue of `target`, or adds them to the deferred packets. `usual`: route for
+    /// packets without a known sender.
     void fill(const UnixSocket& target, const UnixGroup::Route& usual);
     [[nodiscard]] static UnixGroup::Route via(const UnixSocket& sender);
     [[nodiscard]] static UnixGroup::Route via(UniqueFd passing);
@@ -77,13 +78,15 @@ private:
     std::set<const UnixSocket*> connected_;
     std::set<const UnixSocket*> visited_;
     std::set<const UnixSocket*> filled_;
-    /// Files of sockets with a path. They stay valid if the name is removed.
+    /// O_PATH descriptors of the socket files, for sockets with a path. They lead to the socket even if the path is
+    /// removed.
     std::map<const UnixSocket*, std::shared_ptr<UniqueFd>> files_;
-    /// Peers for sockets without a peer in the group, to fill their queues.
+    /// Temporary peers that fill the queues of sockets without a peer in the group.
     std::map<const UnixSocket*, UniqueFd> senders_;
-    /// Stand-ins for closed senders, by name.
+    /// Stand-ins for closed senders; the key is the sender's name.
     std::map<std::string, std::shared_ptr<UniqueFd>> gone_;
-    bool unknownPeer_ = false;  ///< criu's credentials were recorded, because the images have none
+    /// true if the kernel recorded criu's credentials, because the images don't contain peer credentials
+    bool unknownPeer_ = false;
 };
 
 }  // namespace criu::sockets

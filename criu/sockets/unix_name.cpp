@@ -30,7 +30,8 @@
 namespace criu::sockets {
 namespace {
 
-/// Returns the sorted names that the file of `status` has in a directory; empty if the directory can't be read.
+/// Returns the sorted names of a socket file in a directory; none if criu can't read the directory. `status`: stat(2)
+/// result of the file.
 std::vector<std::string> namesInDirectory(const std::string& directory, const struct stat& status) {
     std::vector<std::string> names;
     const auto close = [](DIR* open) { ::closedir(open); };
@@ -38,7 +39,7 @@ std::vector<std::string> namesInDirectory(const std::string& directory, const st
     if (open == nullptr)
         return names;
     while (const dirent* const entry = ::readdir(open.get())) {
-        // d_ino isn't compared, because overlayfs may list other inode numbers than stat(2) returns.
+        // Doesn't compare d_ino: readdir(3) of overlayfs may return other inode numbers than stat(2).
         if (entry->d_type != DT_SOCK && entry->d_type != DT_UNKNOWN)
             continue;
         struct stat there {};
@@ -59,15 +60,16 @@ std::string_view withoutEnd(std::string_view text) {
     return text;
 }
 
-/// Returns the directory in which bind(2) of the relative `name` created the file at `path`. Returns nothing if the
-/// file was renamed, or the process has changed its directory.
+/// Returns the directory in which the program called bind(2) with the relative `name`, which created the file at
+/// `path`. Returns nothing if the file was renamed, or if the process has changed its working directory.
 std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_view name, const std::string& path) {
     std::string_view plain = name;
     while (plain.starts_with("./"))
         plain.remove_prefix(2);
     if (path.ends_with(plain) && path.size() > plain.size() && path[path.size() - plain.size() - 1] == '/')
         return path.size() == plain.size() + 1 ? "/" : path.substr(0, path.size() - plain.size() - 1);
-    // The name has "." or ".." in it, so the path doesn't end with it. Tries the directories of the process.
+    // The name contains "." or "..", so the path doesn't end with the name. Tries the working directory and the root
+    // directory of the process.
     if (!file.inFlight) {
         const kernel::ProcPid process = kernel::ProcDir().open(file.pid.value);
         for (const char* const link : {"cwd", "root"}) {
@@ -79,7 +81,7 @@ std::optional<std::string> bindDirectory(const files::OpenFd& file, std::string_
     return std::nullopt;
 }
 
-/// Scope with another working directory.
+/// Scope in which criu has another working directory.
 class WorkingDirectoryScope {
 public:
     explicit WorkingDirectoryScope(const std::string& to) {
@@ -100,13 +102,13 @@ private:
     UniqueFd back_;
 };
 
-/// Scope in which "/" is a new directory of this process alone. A socket can then be bound to any path without
-/// components that other users can exchange. The kernel stores the path that bind(2) gets. Everything that is
-/// created in the directory must be gone before the scope ends. The process must have one thread, because threads share
-/// the root directory.
+/// Scope in which "/" of the calling process is a new, empty directory. criu can then bind a socket to any path, and no
+/// other user can exchange a component of this path. The kernel stores the path that bind(2) gets. The caller must
+/// remove all files in the directory before the scope ends. The process must have one thread, because threads share the
+/// root directory.
 class RootDirectoryScope {
 public:
-    /// Creates the directory beside `place`, on the same mount.
+    /// Creates the directory in the same directory as the future socket file `place`, so that both are on one mount.
     explicit RootDirectoryScope(const kernel::CreatedName& place)
         : directory_(
               kernel::CreatedName::below(place.directory(), fmt::format("{}.criu.{}", place.name(), ::getpid()))),
@@ -162,15 +164,15 @@ void setPermissions(int file, const UnixName& name) {
         changeMode(file, static_cast<mode_t>(wanted.mode));
 }
 
-/// Removes the socket file that the dumped process left. Throws Error if a socket is bound to it, because that is
-/// another process'.
+/// Removes the socket file that the dumped process left. Throws Error if a socket is bound to the file: another process
+/// uses this socket.
 void removeStale(const UnixName& name, const kernel::CreatedName& at) {
     const UniqueFd file(::openat(at.directory(), at.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat there {};
     if (!file || ::fstat(file.get(), &there) != 0 || !S_ISSOCK(there.st_mode))
         return;
-    // connect(2) first looks for the socket that is bound to the file, then compares the types. The other socket
-    // doesn't notice the connect(2) of a datagram socket, whatever its type is.
+    // connect(2) returns ECONNREFUSED if no socket is bound to the file. The kernel checks this before it compares the
+    // socket types. A socket of any type doesn't notice the connect(2) of a datagram socket.
     const UniqueFd probe(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "make a socket"));
     const std::string self = fmt::format("/proc/self/fd/{}", file.get());
     const Address address(self);
@@ -183,7 +185,7 @@ void removeStale(const UnixName& name, const kernel::CreatedName& at) {
         failWith(code, "remove the stale socket {}", name.shown());
 }
 
-/// Returns the last component of a path below a covered directory.
+/// Returns the file name of a path below a covered directory, as a name that criu may create.
 kernel::CreatedName nameBelow(const files::HiddenDirectory& hidden, std::string_view path) {
     path.remove_prefix(hidden.path.size());
     while (path.starts_with('/'))
@@ -191,19 +193,21 @@ kernel::CreatedName nameBelow(const files::HiddenDirectory& hidden, std::string_
     return kernel::CreatedName::below(hidden.directory->get(), std::string(path));
 }
 
-/// Returns the last component of the path of a name's file. Relative names need the working directory of bind(2).
+/// Returns the file name of the socket file, as a name that criu may create. For a relative name, the caller must be in
+/// the directory baseOf().
 kernel::CreatedName fileOf(const UnixName& name, const files::HiddenDirectory* hidden) {
     if (hidden != nullptr)
         return nameBelow(*hidden, name.path());
     return kernel::CreatedName(name.place.empty() ? std::string(name.address()) : name.place);
 }
 
-/// Returns the directory that the path of a name's file is relative to; empty if it is absolute.
+/// Returns the directory that the path of the socket file is relative to; empty if the path is absolute.
 std::string baseOf(const UnixName& name, const files::HiddenDirectory* hidden) {
     return hidden == nullptr && name.place.empty() ? name.directory : std::string();
 }
 
-/// Binds to a path, and moves the file to `at`, its last component, if that name is free.
+/// Binds the socket `fd` to `path` in a temporary root directory, and moves the socket file to `at` if that name is
+/// free.
 UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel::CreatedName& at, PathFate fate) {
     RootDirectoryScope apart(at);
     kernel::CreatedDirectories parents;
@@ -215,7 +219,8 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     UniqueFd file = made.open();
     apart.goBack();
     setPermissions(file.get(), name);
-    // A file with PathFate::Removed also gets the name for a moment, because the kernel shows the last name of a file.
+    // Also gives a file with PathFate::Removed the name for a moment, because /proc shows the last name of a deleted
+    // file.
     const int code = made.moveTo(at);
     if (code == 0 || (code == EEXIST && fate == PathFate::Removed))
         return file;
@@ -225,7 +230,7 @@ UniqueFd bindFile(int fd, const UnixName& name, const std::string& path, kernel:
     throw error;
 }
 
-/// Creates the further names of a socket's file `at`. They replace those of the dumped socket's file.
+/// Creates the other hard links of the socket file `at`. Removes stale files of the dumped socket at these names.
 std::vector<kernel::CreatedName> linkFurther(const UnixName& name, const kernel::CreatedName& at, int file) {
     std::vector<kernel::CreatedName> names;
     for (const std::string& further : name.furtherNames) {
@@ -287,7 +292,8 @@ std::string UnixName::shown() const {
 
 namespace {
 
-/// Requires that a restore can find the socket's file at `path`, on a covered mount, by mount and name.
+/// Throws Error if a restore can't find the socket file at `path` on a covered mount by the mount id and the socket's
+/// name.
 void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, const std::string& path,
                        const files::TreeRoot& tree) {
     if (!tree.isDumped() || !tree.hasMount(entry.mnt_id) || tree.isOfNonRootNs(entry.mnt_id) ||
@@ -301,8 +307,9 @@ void requireRestorable(const files::OpenFd& file, const UnixSkEntry& entry, cons
              file.describe(), path, UnixName::of(entry).shown());
 }
 
-/// Stores the names that a socket's file has in the directory of `path`, where bind(2) created it. `found`: the file
-/// still has the name `path`; else `path` becomes another name. Returns false if the file has no name there.
+/// Stores all names of the socket file in the directory of `path`, where bind(2) created the file. `found`: the file
+/// still has the name `path`. If it hasn't, the function sets `path` to another name of the file in the directory.
+/// Returns false if the file has no name in the directory.
 bool storeNames(const files::OpenFd& file, const struct stat& stat, const std::string& directory, bool found,
                 std::string& path, UnixSkEntry& out, Log& log, Arena& arena) {
     std::vector<std::string> names;
@@ -366,8 +373,9 @@ void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out
         if ((!directory || path != bound) && out.deleted == 0)
             out.file_path = arena.string(path);
     } else if (const std::string named = UnixName::of(out).path(); named != path && out.deleted == 0) {
-        // The place of a deleted file doesn't matter, and may be a temporary directory of a restore. Symbolic links
-        // between the directories lead to the same file. A name that doesn't is outdated, or of another root directory.
+        // Stores the path only if the socket's name doesn't lead to the file: the file was renamed, or the process had
+        // another root directory. The path of a deleted file isn't stored, because it may be in a temporary directory
+        // of an earlier restore.
         struct stat by {};
         if (::lstat(tree.at(named, mount).c_str(), &by) != 0 || by.st_dev != stat.st_dev || by.st_ino != stat.st_ino)
             out.file_path = arena.string(path);
@@ -398,7 +406,7 @@ UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::Hidd
     if (fate == PathFate::Removed)
         return file;
     std::vector<kernel::CreatedName> further = linkFurther(name, at, file.get());
-    // The file outlives the socket, like the dumped process' file.
+    // Keeps the files when the CreatedName objects are destroyed.
     at.release();
     for (kernel::CreatedName& one : further)
         one.release();

@@ -17,20 +17,21 @@ struct HiddenDirectory;
 /// Names of Unix sockets: paths and abstract names.
 namespace criu::sockets {
 
-/// Name of a socket, and data that belong to it.
+/// Name of a Unix socket, with the directory, path, mount and permissions of the socket file.
 struct UnixName {
-    /// As in sun_path: abstract names begin with a zero byte, paths end with one.
+    /// Name in the form of sun_path: an abstract name begins with a zero byte, a path ends with a zero byte.
     std::string text;
-    /// Directory in which bind(2) was called, for relative paths.
+    /// Working directory in which the program called bind(2) with a relative path; empty for other names.
     std::string directory;
-    /// Absolute path of the file, if `text` and `directory` don't lead to it; else empty. The file was renamed, or the
-    /// process had another root directory.
+    /// Absolute path of a socket file that was renamed, or that was created in another root directory. Empty if
+    /// `directory` and `text` lead to the file.
     std::string place;
-    /// Further names (hard links) of the file in its directory.
+    /// Other names (hard links) of the socket file in the same directory.
     std::vector<std::string> furtherNames;
-    /// Mount id in images of the mount with the path; 0 if unknown. Several mount namespaces may have the same path.
+    /// Id in images of the mount that the path is on; 0 if unknown. Needed because the same path may exist in several
+    /// mount namespaces.
     int mount = 0;
-    /// The file has lost its name.
+    /// True if the socket file has been deleted, so that no path leads to the socket.
     bool deleted = false;
     const FilePermsEntry* permissions = nullptr;
 
@@ -38,37 +39,38 @@ struct UnixName {
 
     [[nodiscard]] bool empty() const noexcept { return text.empty(); }
     [[nodiscard]] bool isPath() const noexcept { return !text.empty() && text.front() != '\0'; }
-    /// Returns the bytes for bind(2) and connect(2) after the family.
+    /// Returns the bytes of the socket address after the family, for bind(2) and connect(2).
     [[nodiscard]] std::string_view address() const;
-    /// Returns the absolute path of the file, without "." and "..". The name must be a path.
+    /// Returns the absolute path of the socket file, without "." and "..". Call it only if isPath().
     [[nodiscard]] std::string path() const;
     /// Returns for instance "/run/x" or "@abstract".
     [[nodiscard]] std::string shown() const;
 };
 
-/// Fills file_perms, name_dir, file_path, further_names and deleted for a socket that is bound to a path. Warns of
-/// names in other directories, which a restore can't find.
+/// Fills file_perms, name_dir, file_path, further_names and deleted for a socket that is bound to a path. Warns of hard
+/// links in other directories, because criu can't find them.
 void dumpPath(const files::OpenFd& file, std::string_view name, UnixSkEntry& out, files::FileDump& dump, Arena& arena);
 
 /// State of a path after a socket was bound to it.
 enum class PathFate {
-    Kept,     ///< exists; a stale socket file with the name is replaced, any other file is an error
-    Removed,  ///< removed; other files with the name aren't changed
+    Kept,     ///< the socket file stays; it replaces a stale socket file, and any other file with the name is an error
+    Removed,  ///< the socket has no file; criu doesn't change another file with the name
 };
 
-/// Binds `fd` to its name. For paths, sets mode and owner of the file. Returns an O_PATH descriptor that leads to the
-/// socket even without the name. `hidden`: covered directory at or above the path; null if a path leads there. Only one
-/// process may call this at a time, see ProcessLock.
+/// Binds the socket `fd` to `name`. For paths, sets mode and owner of the socket file. Returns an O_PATH descriptor by
+/// which connect(2) reaches the socket even if the path is removed. Only one process may call this function at a time
+/// (ProcessLock). `hidden`: covered directory that contains the path; null if the path isn't covered.
 UniqueFd bindName(int fd, const UnixName& name, PathFate fate, const files::HiddenDirectory* hidden);
 
-/// Removes a stale socket file, like bindName(), so that a plugin can bind a socket there. Does nothing for names that
-/// aren't paths.
+/// Removes a stale socket file, so that a plugin can bind a socket to the path. Does nothing for names that aren't
+/// paths.
 void freeName(const UnixName& name, const files::HiddenDirectory* hidden);
 
-/// Connects to `name`. `path`: descriptor from bindName() if this restore has bound the path; else -1.
+/// Connects `fd` to the socket `name`. `path`: descriptor from bindName(); -1 if this restore hasn't bound a socket to
+/// the name.
 void connectName(int fd, const UnixName& name, int path);
 
-/// Returns the part of an address after the family as text for messages.
+/// Returns a name of a socket as text for messages. `address`: the bytes of the socket address after the family.
 std::string showAddress(std::string_view address);
 
 }  // namespace criu::sockets

@@ -16,18 +16,18 @@ namespace criu::sockets {
 /// Stores the peer credentials of a socket, with ids of criu's user namespace.
 void readPeer(int fd, UnixSkEntry& entry, Arena& arena);
 
-/// Translates the ids and the pid to those of the tree.
+/// Translates the peer's pid, uid and gids in the entry from criu's namespaces to the tree's namespaces.
 void translatePeer(UnixSkEntry& entry, const model::IdMap& ids, const model::TreePids& pids);
 
-/// Returns the peer credentials; nothing if the image has none (CRIU 4.2). Without a peer they are the overflow ids,
-/// because the kernel may record a peer for the restored socket.
+/// Returns the peer credentials; nothing if the image has none, because CRIU 4.2 has written it. A socket without a
+/// peer gets the overflow ids: the kernel may record some peer for the restored socket.
 [[nodiscard]] std::optional<kernel::Identity> peerOf(const UnixSkEntry& entry);
 
-/// Sets the owner of a socket.
+/// Sets the owner (uid and gid) of the socket's inode.
 void restoreOwner(int fd, const UnixSkEntry& entry);
 
-/// Returns the credentials for a connect(2) that isn't accepted yet. The kernel doesn't show the caller, so the
-/// socket's owner is taken.
+/// Returns the credentials with which the restore calls connect(2) for a connection that isn't accepted yet. They are
+/// those of the socket's owner, because the kernel doesn't show who called connect(2).
 [[nodiscard]] std::optional<kernel::Identity> callerOf(const UnixSkEntry& entry);
 
 }  // namespace criu::sockets

@@ -15,14 +15,14 @@ namespace criu::sockets {
 /// All Unix sockets of the images, as Unix groups.
 class UnixPlan {
 public:
-    /// `remaps`: knows the covered directories of names.
+    /// `remaps`: contains the covered directories in which sockets have names.
     UnixPlan(const ExternalSocketRestore& externalSockets, const files::PathRemaps& remaps)
         : externalSockets_(externalSockets), remaps_(remaps) {}
 
     /// Throws Error if the images are inconsistent.
     void load(files::FileRestore& restore);
 
-    /// Returns the group of a socket. Throws Error for an unknown one.
+    /// Returns the Unix group of a socket. Throws Error for an unknown socket.
     [[nodiscard]] std::shared_ptr<UnixGroup> groupOf(FileId id) const;
 
 private:
@@ -41,7 +41,8 @@ private:
     std::map<FileId, std::shared_ptr<UnixGroup>> groups_;
 };
 
-/// Returns the directories of sockets' names by their mounts, and whether a name still exists there. Throws Error.
+/// Returns the directories that contain socket files. The keys are mount ids and directory paths. The value is true if
+/// at least one socket file in the directory isn't deleted. Throws Error.
 [[nodiscard]] std::map<int, std::map<std::string, bool>> directoriesOfNames(std::span<const FileEntry* const> entries);
 
 }  // namespace criu::sockets

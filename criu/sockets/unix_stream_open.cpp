@@ -32,8 +32,8 @@ void UnixGroupOpener::openEnds(UnixSocket& one) {
             fail("{} is given by --inherit-fd, but not its other end, {}", one.shown(), other->shown());
         return;
     }
-    // An accepted socket has the name of its listener, and gets it only from accept(2).
-    UniqueFd rest;  // the end that no process has
+    // An accepted socket has the name of its listener. The kernel gives it this name only in accept(2).
+    UniqueFd rest;  // other end of the connection, if no process has it
     bool accepted = false;
     if (listenerOf(one) != nullptr)
         accepted = openAccepted(one, other, rest);
@@ -62,13 +62,13 @@ void UnixGroupOpener::fillEnd(UnixSocket& socket) {
 }
 
 const UnixSocket* UnixGroupOpener::listenerOf(const UnixSocket& accepted) const {
-    // A listener from --inherit-fd or a plugin may have other clients.
+    // Doesn't use a listener from --inherit-fd or a plugin, because it may have clients outside of the tree.
     return accepted.listener != nullptr && !connected_.contains(accepted.listener) ? accepted.listener : nullptr;
 }
 
 bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, UniqueFd& rest) {
     const int type = static_cast<int>(accepted.entry->type);
-    UniqueFd passing;  // temporary listener, if the original one is closed
+    UniqueFd passing;  // temporary listener, if the dumped listener is closed
     UniqueFd file;
     const UnixSocket* const listener = listenerOf(accepted);
     if (listener == nullptr) {
@@ -86,7 +86,8 @@ bool UnixGroupOpener::openAccepted(UnixSocket& accepted, UnixSocket* other, Uniq
         if (file)
             file = opener_.toServiceRange(std::move(file));
     }
-    // The client's peer credentials are those of the listener's last listen(2), which may have changed.
+    // Calls listen(2) with the dumped credentials: the kernel records the credentials of the last listen(2) as the
+    // client's peer credentials.
     const int from = listener != nullptr ? fdOf(*listener) : passing.get();
     listenAs(from, kWideBacklog, other != nullptr ? *other : accepted);
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-// The header uses declarations of sys/socket.h.
+// Included after sys/socket.h, whose declarations this header uses.
 #include <linux/vm_sockets.h>
 
 #include <array>
@@ -32,7 +32,8 @@ struct VsockOption {
     const char* name;
 };
 
-// In the order of restoring. The limits of the buffer come first, because the kernel clamps its size to them.
+// A restore sets the options in the order of this table. The limits of the buffer size come before the size, because
+// the kernel clamps the size to the limits.
 constexpr VsockOption kOptions[] = {
     {SO_VM_SOCKETS_BUFFER_MAX_SIZE, sizeof(std::uint64_t), "SO_VM_SOCKETS_BUFFER_MAX_SIZE"},
     {SO_VM_SOCKETS_BUFFER_MIN_SIZE, sizeof(std::uint64_t), "SO_VM_SOCKETS_BUFFER_MIN_SIZE"},
@@ -61,15 +62,15 @@ sockaddr_vm ownAddress(int fd) {
     return address;
 }
 
-/// Throws Error with the reason and the addresses.
+/// Throws Error. `why`: the reason, with the addresses. `hint`: what the user can do.
 [[noreturn]] void refuse(const files::OpenFd& file, const std::string& why, std::string_view hint) {
     Error error(0, fmt::format("{} is a vsock socket {}", file.describe(), why));
     error.addHint(hint);
     throw error;
 }
 
-/// Refuses sockets that aren't idle. The kernel doesn't list the states of vsock sockets, but each state that can be
-/// dumped has its own poll(2) result.
+/// Refuses sockets that are connected, connecting or disconnected, or that have clients to accept. The kernel doesn't
+/// show the state of a vsock socket, but each state that criu can dump has a distinct poll(2) result.
 void refuseUnlessQuiet(const files::OpenFd& file, const sockaddr_vm& own, bool listening) {
     constexpr std::string_view kClose = "have the program close it before the dump";
     sockaddr_vm peer{};
@@ -117,7 +118,7 @@ public:
                         "set socket option {}", row.name);
         if (entry_.has_port != 0)
             bind(socket.get());
-        // The kernel doesn't show the backlog. A longer one does no harm.
+        // Uses the largest backlog, because the kernel doesn't show the dumped backlog.
         if (entry_.listening != 0)
             sys(::listen(socket.get(), SOMAXCONN), "listen at {}", text(address()));
         restoreSocketOptions(socket.get(), *entry_.opts, opener.log(), opener.usernsd());
@@ -183,7 +184,7 @@ public:
     }
 
 private:
-    /// Stores options that differ from those of a new socket.
+    /// Stores options whose values differ from those of a new socket.
     static void addMore(int fd, int type, VsockSkEntry& out, Arena& arena) {
         const UniqueFd fresh(sys(::socket(AF_VSOCK, type | SOCK_CLOEXEC, 0), "create a vsock socket"));
         out.more = arena.array<SkMoreOpt*>(std::size(kOptions));
