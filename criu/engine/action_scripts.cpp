@@ -12,7 +12,7 @@
 namespace criu::engine {
 namespace {
 
-constexpr int kGraceMs = 3000;  // time between SIGTERM and SIGKILL for a program
+constexpr int kGraceMs = 3000;  // milliseconds between SIGTERM and SIGKILL when criu ends a program
 
 /// Attributes that start a program with the signal mask and signal actions that criu was started with.
 class SpawnAttributes {
@@ -37,7 +37,7 @@ private:
     posix_spawnattr_t attributes_{};
 };
 
-/// A running program. The destructor ends it unless reap() was called.
+/// Running program of --action-script. The destructor kills the program if reap() wasn't called.
 class Child {
 public:
     explicit Child(pid_t pid)
@@ -53,8 +53,8 @@ public:
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
-    /// Waits for the end of the program. Returns false if `stop` became readable or the time was up before; -1 waits
-    /// without a limit.
+    /// Waits for the end of the program. Returns false if the time is up, or if `stop` becomes readable, before the
+    /// program ends. `timeoutMs`: milliseconds; -1 means no limit.
     bool ended(int stop, int timeoutMs) const noexcept {
         if (!fd_)
             return true;  // pidfd_open() failed: reap() waits
@@ -66,7 +66,7 @@ public:
         return waiting[0].revents != 0;
     }
 
-    /// Returns the exit status, or 128 + signal if a signal killed the program.
+    /// Reaps the program. Returns its exit status, or 128 + signal if a signal killed the program.
     int reap() noexcept {
         int status = 0;
         while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

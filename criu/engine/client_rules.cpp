@@ -82,8 +82,9 @@ void limit(ImageDir& directory, const Client& client) {
         directory.limitTo(rightsOf(client));
 }
 
-/// Checks Yama's rule for the client: the kernel applies it only to criu. A tracer that a process named by
-/// PR_SET_PTRACER is refused, because the kernel doesn't show that setting.
+/// Checks that Yama would let the client trace the process `root`. The kernel itself checks this only for criu, not for
+/// the client. Refuses a client that the process permitted by PR_SET_PTRACER, because the kernel doesn't show this
+/// permission.
 void requireYama(const Client& client, HostPid root) {
     const kernel::YamaScope scope = kernel::readYamaScope();
     const bool byCapability = has(client, CAP_SYS_PTRACE);
@@ -97,7 +98,8 @@ void requireYama(const Client& client, HostPid root) {
              static_cast<int>(scope));
 }
 
-/// Refuses private namespaces: criu dumps tmpfs files and message queues of namespaces with its own credentials.
+/// Refuses a process in a private namespace: criu would dump the namespace's tmpfs files and message queues with criu's
+/// credentials.
 void requireNoOwnNamespaces(const kernel::NamespaceIds& process, const kernel::NamespaceIds& criu) {
     for (std::size_t number = 0; number < kernel::kNamespaceKinds; ++number)
         if (process.kinds[number] != criu.kinds[number])
@@ -120,12 +122,13 @@ void requireClientGhosts(const Client& client, const ImageDir& images) {
     for (const auto& remap : remaps->all<RemapFilePathEntry>()) {
         if (remap->has_remap_type != 0 && remap->remap_type != REMAP_TYPE__GHOST)
             continue;
-        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // images from before remap_type existed
+        // marks ghost files in images that were written before remap_type existed
+        constexpr std::uint32_t kOldGhostBit = 1U << 31;
         const std::uint32_t id = remap->has_remap_type != 0 ? remap->remap_id : remap->remap_id & ~kOldGhostBit;
         auto image = images.openRead(ImageKind::GhostFile, id);
         const auto ghost = image ? image->next<GhostFileEntry>() : std::nullopt;
         if (!ghost)
-            continue;  // the restore of the file reports the missing image
+            continue;  // the restore of the file later reports the missing image
         const ErrorContext context([&] { return imageName(ImageKind::GhostFile, id); });
         const GhostFileEntry& file = **ghost;
         if (S_ISCHR(file.mode) || S_ISBLK(file.mode))
@@ -199,7 +202,7 @@ void requireClientsProcess(const Client& client, HostPid pid) {
         requireMayLookInto(process, pid.value);
     } catch (const Error& error) {
         if (error.code() != ENOENT && error.code() != ESRCH)
-            throw;  // an ended process needs no check
+            throw;  // a process that has ended needs no check
     }
 }
 

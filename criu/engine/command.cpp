@@ -31,9 +31,9 @@ namespace {
 using options::Command;
 using options::Invocation;
 
-/// Removes the device subsystems that --no-device names, then loads plugins. A plugin may replace a removed subsystem.
+/// Removes the device subsystems that --no-device names, then loads plugins, which may replace a removed subsystem.
 /// Loads no plugins for a client with fewer privileges than criu. CRIU's plugins open images with criu's credentials,
-/// and the client may have planted a link in its images directory.
+/// and would follow a link that the client has planted in its images directory.
 void chooseDevices(const Run& run, device::Subsystems& devices, const device::PluginDirectory& plugins) {
     const model::Options& options = run.options;
     const auto& off = options.disabledDevices;
@@ -47,7 +47,8 @@ void chooseDevices(const Run& run, device::Subsystems& devices, const device::Pl
         run.log.info("No plugins are used for a client that hasn't all of criu's rights");
 }
 
-/// Warns if other users may write to the directory. criu can't distinguish their files from its own.
+/// Warns if other users may write to the directory, because criu can't distinguish files of these users from its own
+/// files.
 void warnIfShared(int directory, const std::string& name, Log& log) {
     struct stat status {};
     sys(::fstat(directory, &status), "stat {}", name);
@@ -56,8 +57,8 @@ void warnIfShared(int directory, const std::string& name, Log& log) {
                  status.st_mode & 07777);
 }
 
-/// Prevents a core file of criu, because criu holds memory of other processes. A limit of 1 byte is needed: with 0 the
-/// kernel still sends the core to a program in /proc/sys/kernel/core_pattern.
+/// Prevents core files of criu, because criu's memory contains memory of other processes. Sets a limit of 1 byte: with
+/// a limit of 0, the kernel still passes the core to a program in /proc/sys/kernel/core_pattern.
 void limitCoreFile() noexcept {
     rlimit limit{};
     if (::getrlimit(RLIMIT_CORE, &limit) != 0)
@@ -81,7 +82,7 @@ void logStart(const Invocation& invocation, Log& log) {
         log.warn("--tree has no effect on restore: pids are those of the images");
 }
 
-/// Records stages in the trace.
+/// Listener that records in the trace when the command reaches each stage.
 class StageMoments final : public model::StageListener {
 public:
     explicit StageMoments(Log& log) : log_(log) {}
@@ -103,7 +104,7 @@ void startTrace(const Invocation& invocation, Log& log) {
 }
 
 Outcome checkSystem(const model::Options& options, const device::Subsystems& devices, Log& log) {
-    // Probes features again: the file of remembered features may be older than the running kernel.
+    // Probes all features again, because the feature file of an earlier criu run may be older than the running kernel.
     kernel::Features features{std::string()};
     auto probes = featureProbes(features);
     for (const auto& device : devices)
@@ -115,15 +116,15 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
     return outcome;
 }
 
-/// Keeps the image stream file if the command succeeded. A script that refused a dump leaves a status other than 0.
+/// Keeps the image stream file if `status` is 0. After a dump, `status` isn't 0 if an action script refused the dump.
 int keepIfDone(int status, ImageStreamFile& stream) noexcept {
     if (status == 0)
         stream.keep();
     return status;
 }
 
-/// Makes paths of action scripts absolute if they are relative to the start directory. CRIU 4.2 takes them relative to
-/// the work directory, which other paths still are.
+/// Makes paths of action scripts absolute if they lead to programs from the directory in which the user started criu.
+/// Leaves other paths unchanged, which are relative to the work directory as in CRIU 4.2.
 std::vector<std::string> fromStartDirectory(std::vector<std::string> programs) {
     for (std::string& program : programs)
         if (program.find('/') != std::string::npos && ::access(program.c_str(), X_OK) == 0)
@@ -141,7 +142,8 @@ void openDirectories(const model::Options& options, const model::Client& client,
     }
     if (!client.isOwner)
         fail("the client hasn't opened its images directory");
-    // Both paths are relative to the directory that criu was started in.
+    // Opens the images directory before chdir(2): both paths are relative to the directory in which the user started
+    // criu.
     imagesDir.reset(sys(::open(options.imagesDir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC),
                         "open the images directory {}", options.imagesDir));
     const std::string& workDir = options.workDir.value_or(options.imagesDir);
@@ -156,9 +158,9 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     options::requireAllowed(invocation.settings, client);
     if (!options.feature)
         requireCommandCaps(invocation.command);
-    // before openDirectories(): the path is relative to the start directory
+    // Opened before openDirectories(), because the path is relative to the directory in which the user started criu.
     ImageStreamFile stream(invocation.command, options, stop);
-    ImageKeys keys(invocation.command, options, stop);  // before openDirectories(): paths of keys are relative, too
+    ImageKeys keys(invocation.command, options, stop);  // before openDirectories(), like `stream`
     Run run{options, log, stop, devices, stream, keys};
     run.client = client;
     device::PluginDirectory plugins = device::pluginDirectory(options);
@@ -180,7 +182,8 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
     run.listeners.setImagesDir(run.imagesDir.get());
 
     if (!options.execCommand.empty())
-        kernel::requireRunnable(options.execCommand);  // checked early: after the restore the command can't be refused
+        // checked before the restore, because criu can't refuse the command afterwards
+        kernel::requireRunnable(options.execCommand);
     switch (invocation.command) {
         case Command::Dump:
         case Command::Restore:
@@ -196,7 +199,7 @@ Outcome execute(const Invocation& invocation, Log& log, StopRequest& stop, devic
             limitCoreFile();
             for (const auto& device : devices)
                 device->notePreDump(runningTree(*options.tree), log);
-            devices.clear();  // a pre-dump leaves device memory to the dump
+            devices.clear();  // a pre-dump doesn't dump device memory
             return {keepIfDone(preDump(run), stream), {}};
         case Command::PageServer:
             warnIfShared(run.imagesDir.get(), options.imagesDir, log);

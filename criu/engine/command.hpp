@@ -11,20 +11,18 @@
 #include "criu/model/stages.hpp"
 #include "criu/options/invocation.hpp"
 
-/// Execution of one command, for the command line and for clients of the service.
+/// Executes commands for the command line and for clients of the service.
 namespace criu::engine {
 
 /// Result of a command that didn't fail.
 struct Outcome {
     int status = 0;      ///< exit status
-    std::string answer;  ///< text for standard output: findings of check, explain and verify
+    std::string answer;  ///< text for standard output: findings of the commands check, explain and verify
 };
 
-/// Executes a command that has passed options::validate(). Enters the work directory and opens the log there. Notifies
-/// of stages in this order: `listeners`, action scripts (--action-script), device subsystems. `devices` are the
-/// compiled-in subsystems; execute() adds plugins to them. A client that isn't the owner of criu must pass a descriptor
-/// of its images directory. options::requireAllowed() says which options such a client may give. Throws Error if the
-/// command failed.
+/// Executes a command that has passed options::validate(). Enters the work directory and opens the log there. At each
+/// stage, notifies `listeners`, then action scripts (--action-script), then device subsystems. Throws Error if the
+/// command fails.
 Outcome execute(const options::Invocation& invocation, Log& log, StopRequest& stop, device::Subsystems devices,
                 std::vector<model::StageListener*> listeners = {}, const model::Client& client = {});
 

@@ -23,7 +23,8 @@ bool supported(const FeatureProbe& feature, LogLevel level, Log& log) {
     return false;
 }
 
-/// Returns the category; nothing for a feature that is only criu's concern.
+/// Returns the category in which `criu check` tests features of this class. Returns nothing for a feature that `criu
+/// check` doesn't show.
 std::optional<FeatureCategory> categoryOf(kernel::CheckClass check) noexcept {
     switch (check) {
         case kernel::CheckClass::Extra:
@@ -60,7 +61,8 @@ bool wanted(const FeatureProbe& feature, const model::Options& options) {
     return false;
 }
 
-/// Returns the reason why a feature is missing, with its remedy, which may be empty; nothing if the feature is there.
+/// Returns nothing if the system has the feature. Otherwise returns the reason why it is missing and what the user can
+/// do; the text may be empty.
 std::optional<std::string> lackOf(const FeatureProbe& feature) {
     try {
         return feature.supported() ? std::nullopt : std::optional<std::string>("");
@@ -75,7 +77,7 @@ std::string answer(std::string_view name, const std::optional<std::string>& lack
     return fmt::format("{} is not supported\n{}", name, lack->empty() ? "" : fmt::format("  {}\n", *lack));
 }
 
-/// Lists all features, with the reasons why some are missing.
+/// Adds a line for each feature to `output`: whether the system has the feature, and why it is missing.
 int listAll(std::span<const FeatureProbe> features, std::string& output) {
     std::size_t width = 0;
     for (const FeatureProbe& feature : features)
@@ -156,7 +158,7 @@ int check(const model::Options& options, std::span<const BasicCheck> basics, std
     if (lacking != 0)
         output = fmt::format("This system can't dump and restore: {} of {} basic things are missing.\n", lacking,
                              basics.size());
-    else if (missing != 0)  // programs that call criu check how these two texts begin
+    else if (missing != 0)  // programs that call criu compare the beginnings of both messages
         output = fmt::format(
             "Looks good but some kernel features are missing:\n{} features that some programs need to be dumped.\n",
             missing);

@@ -14,29 +14,32 @@
 
 namespace criu::engine {
 
-/// Options with which `criu check` tests a feature.
+/// Category of a feature, by the option with which `criu check` tests it.
 enum class FeatureCategory {
     Extra,         ///< --extra: some programs can't be dumped or restored without the feature
     Experimental,  ///< --experimental
     OnRequest,     ///< --feature only
-    Device,        ///< --extra, if the device exists
+    Device,        ///< --extra, if the machine has the device
 };
 
-/// A kernel feature that --feature can name.
+/// Test of a kernel feature that --feature can name.
 struct FeatureProbe {
     std::string name;
     FeatureCategory category{};
-    std::function<bool()> supported;     ///< test of the feature; may throw Error with the reason
-    std::function<bool()> matters = {};  ///< test whether the device exists; may throw Error if it doesn't
-    std::function<std::vector<std::string>()> details = {};  ///< lines of text about the device
+    /// returns true if the system has the feature; may throw Error with the reason why it is missing
+    std::function<bool()> supported;
+    /// for Device: returns true if the device exists; may throw Error if it doesn't
+    std::function<bool()> matters = {};
+    /// returns lines of text about the device for --feature; may be empty
+    std::function<std::vector<std::string>()> details = {};
 };
 
 /// Makes probes for all features that --feature can name. The probes use `features`, which must outlive them.
 std::vector<FeatureProbe> featureProbes(kernel::Features& features);
 
-/// Runs `criu check`: one feature if options.feature names one. Otherwise all basic checks, and the features of --extra
-/// and --experimental. Puts the text for standard output into `output` and logs what is missing. Returns the exit
-/// status: 0 if nothing is missing, else 1.
+/// Runs `criu check`. If options.feature names a feature, tests only this feature. Without --feature, makes all basic
+/// checks and tests the features of --extra and --experimental. Puts the text for standard output into `output` and
+/// logs the missing features. Returns the exit status: 0 if no feature is missing, else 1.
 int check(const model::Options& options, std::span<const BasicCheck> basics, std::span<const FeatureProbe> features,
           Log& log, std::string& output);
 

@@ -29,8 +29,8 @@
 namespace criu::engine {
 namespace {
 
-/// A child process that does nothing, for system calls that need another process. The destructor kills it; the kernel
-/// kills it if criu ends.
+/// Child process that only sleeps, for system calls that need another process. The destructor kills the child. If criu
+/// ends, the kernel kills the child.
 class IdleChild {
 public:
     IdleChild() : pid_(sys(::fork(), "fork")) {
@@ -98,8 +98,8 @@ void eventDetails() {
         fail("/proc/PID/fdinfo doesn't show an eventfd's count");
 }
 
-/// Creates a child with a chosen pid. The pid is that of a child just reaped. It is probably still free, because the
-/// kernel assigns pids in ascending order.
+/// Checks that criu can create a child with a chosen pid. Takes the pid of a child that criu has just reaped: the pid
+/// is probably free, because the kernel assigns pids in ascending order.
 void chosenPid() {
     constexpr int attempts = 32;
     for (int i = 0; i < attempts; ++i) {

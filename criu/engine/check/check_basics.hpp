@@ -6,7 +6,7 @@
 
 namespace criu::engine {
 
-/// A requirement of every dump and restore.
+/// Test of a requirement that every dump and restore has.
 struct BasicCheck {
     std::string_view what;
     void (*test)();  ///< throws Error if the requirement isn't met

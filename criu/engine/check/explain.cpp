@@ -23,7 +23,7 @@
 namespace criu::engine {
 namespace {
 
-/// Obstacles to a restore, one a line.
+/// List of obstacles to a restore, with one line for each.
 class Findings {
 public:
     void add(std::string_view text) {
@@ -61,7 +61,7 @@ void findTakenPids(const PlannedRestore& planned, Findings& findings) {
                                 "--new-pidns)",
                                 thread.tid, stat.comm));
             } catch (const Error&) {
-                // The pid is free.
+                // No process has the pid, so it is free.
             }
         }
 }

@@ -16,14 +16,14 @@
 namespace criu::engine {
 namespace {
 
-/// Results of a comparison, one a line. Any thread may add damage.
+/// Findings of `criu verify`, with one line for each. Any thread may add damage.
 class DamageReport {
 public:
     void damage(std::string_view text) {
         add("Damaged: ", text);
         ++damages_;
     }
-    /// Adds a line for content that can't be compared.
+    /// Adds a line for content that criu can't verify.
     void lacking(std::string_view text) {
         add("", text);
         complete_ = false;
@@ -31,7 +31,7 @@ public:
     void good(std::string_view text) { add("", text); }
 
     [[nodiscard]] unsigned damages() const noexcept { return damages_; }
-    /// Returns true if everything was compared and nothing is damaged.
+    /// Returns true if criu verified all content and found no damage.
     [[nodiscard]] bool complete() const noexcept { return complete_ && damages_ == 0; }
     [[nodiscard]] std::string take() { return std::move(text_); }
 
@@ -93,7 +93,7 @@ int verify(Run& run, std::string& answer) {
             throw;
         report.damage(error.what());
     }
-    // signature or encryption has verified all content; checksums would add nothing
+    // Skips the checksums if the signature or the encryption has already verified all content.
     if (authentic || report.damages() != 0) {
         answer = report.take();
         return report.complete() ? 0 : 1;

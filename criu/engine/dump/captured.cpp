@@ -113,7 +113,7 @@ void CapturedPhase::Capture::prepareLandlockCheck() {
     }
 }
 
-/// Adds all descriptor tables before memory: a process may map a file that only another process has open.
+/// Dumps all descriptor tables before any memory, because a process may map a file that only another process has open.
 void CapturedPhase::Capture::captureTables() {
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
@@ -127,7 +127,7 @@ void CapturedPhase::Capture::captureTables() {
 
 void CapturedPhase::Capture::captureProcesses() {
     SemUndoQueries semUndo(frozen_.stop(), frozen_.log());
-    std::uint32_t number = 1;  // criu has 1
+    std::uint32_t number = 1;  // last id in use; 1 is criu's
     for (auto& task : frozen_.tree().tasks()) {
         frozen_.stop().throwIfRequested();
         {
@@ -139,11 +139,11 @@ void CapturedPhase::Capture::captureProcesses() {
         }
     }
     semUndo.finish();
-    // A pid namespace can't end while it holds a child of the check.
+    // Ends the children of the Landlock check, because a pid namespace with such a child can't end.
     landlock_.reset();
 }
 
-/// `number` is the id of the kernel objects that the process shares with no other.
+/// Dumps one living process. `number`: id in images of the kernel objects that the process doesn't share.
 void CapturedPhase::Capture::captureProcess(FrozenTask& task, std::uint32_t number, SemUndoQueries& semUndo) {
     frozen_.log().info("Dumping {}", task.describe());
     const std::uint32_t table = files_.addTable(task);  // captureTables() has added the table; this returns its id

@@ -69,7 +69,7 @@ void CompletePhase::completeImages() {
         writeInventory(captured_);
         frozen_.sendImages();
     } catch (...) {
-        frozen_.revokeImages();  // the destructor of an object whose constructor throws isn't called
+        frozen_.revokeImages();  // the constructor may be running, and C++ then doesn't call the destructor
         throw;
     }
 }
@@ -86,7 +86,8 @@ int CompletePhase::conclude() {
     return status;
 }
 
-/// Resumes the tree before memory is written. Locks and changes of the dump are reverted before the resume.
+/// Concludes a dump with --background: reverts all changes and resumes the tree, then writes the memory snapshots and
+/// the inventory.
 int CompletePhase::resumeFirst() {
     compel::inTracingThread([&] { frozen_.devices().release(true); });
     resume(model::FinalState::Running);
@@ -127,8 +128,8 @@ void CompletePhase::resume(model::FinalState state) {
     frozen_.resume(state);
 }
 
-/// Concludes tracking of memory. Only warns of a failure, because the images are complete. Without tracking the next
-/// dump writes all pages.
+/// Commits memory tracking for the next dump, or ends tracking. Only warns of a failure: the images are complete, and a
+/// dump without tracking writes all pages.
 void CompletePhase::concludeTracking() {
     try {
         if (frozen_.options().trackMemory)
@@ -141,7 +142,7 @@ void CompletePhase::concludeTracking() {
 }
 
 void CompletePhase::end() {
-    stays_ = true;  // the images are the only state left of the tree
+    stays_ = true;  // keeps the images even after an Error, because the tree then exists only in them
     frozen_.end();
     captured_.release(model::FinalState::Default);
     examined_.release(model::FinalState::Default);

@@ -13,19 +13,19 @@ class CapturedPhase;
 class ExaminedPhase;
 class FrozenPhase;
 
-/// Fourth phase of a dump: the images are a checkpoint. With --background that is so only when conclude() has returned.
-/// If conclude() fails and the tree continues, the inventory is removed.
+/// Fourth phase of a dump: the images are complete, including the inventory. With --background, they are complete only
+/// when conclude() has returned. If conclude() fails and the tree continues, the destructor removes the inventory.
 class CompletePhase {
 public:
-    /// Writes the tree, then the inventory as the last image. With --background conclude() writes the inventory. Throws
-    /// Error.
+    /// Writes the process tree image, then the inventory as the last image. With --background, conclude() writes the
+    /// inventory. Throws Error.
     explicit CompletePhase(CapturedPhase& captured);
     ~CompletePhase();
     CompletePhase(const CompletePhase&) = delete;
     CompletePhase& operator=(const CompletePhase&) = delete;
 
-    /// Resumes, stops or kills the tree, as Options::finalState says. A failed post-dump script makes the tree
-    /// continue. Returns the exit status of that script, else 0. Throws Error.
+    /// Resumes, stops or kills the tree, as Options::finalState says. Returns the exit status of the post-dump scripts.
+    /// If this status isn't 0, the tree continues. Throws Error.
     int conclude();
 
 private:
@@ -39,7 +39,7 @@ private:
     CapturedPhase& captured_;
     ExaminedPhase& examined_;
     FrozenPhase& frozen_;
-    bool stays_ = false;  ///< true if the images are kept even if a later step fails
+    bool stays_ = false;  ///< true if the destructor keeps the inventory
 };
 
 }  // namespace criu::engine

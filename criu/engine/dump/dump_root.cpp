@@ -51,7 +51,7 @@ void requireOutsideOfTree(const kernel::ProcDir& proc, HostPid root, kernel::Pro
     for (pid_t self = ::getpid(); self > 0;) {
         const auto stat = statOf(proc, self, buffer);
         if (!stat)
-            return;  // /proc is of another pid namespace
+            return;  // /proc belongs to another pid namespace
         if (self == root.value) {
             const bool itself = self == ::getpid();
             Error error(0,

@@ -5,9 +5,9 @@
 
 namespace criu::engine {
 
-/// Throws Error unless a tree with this root can be dumped. The process must exist (else ESRCH). It must be a process,
-/// not a thread, a zombie or a kernel thread. criu must not be in the tree, because it would freeze itself. Clients
-/// search for the end of that last message.
+/// Throws Error if criu can't dump a tree with this root. The process must exist (else ESRCH). It must not be a thread,
+/// a zombie or a kernel thread. criu must not be in the tree, because it would freeze itself; clients search for the
+/// end of this message.
 void requireDumpableRoot(HostPid root);
 
 }  // namespace criu::engine

@@ -24,11 +24,12 @@ class EarlyPages;
 class FrozenPhase;
 class RollbackStep;
 
-/// Second phase of a dump: refusals are over, namespaces are examined, the network is locked, and devices are
-/// checkpointed. Early pages may be written.
+/// Second phase of a dump. criu has made the checks that refuse a dump, has examined namespaces, locked the network and
+/// checkpointed devices. Early pages may be in the sinks.
 class ExaminedPhase {
 public:
-    /// Throws Error that names the process and why it can't be dumped. Both arguments outlive this object.
+    /// Throws Error with the process and the reason if criu can't dump the tree. Both arguments must outlive this
+    /// object.
     ExaminedPhase(FrozenPhase& frozen, const GuardedFiles& guardedFiles);
     ~ExaminedPhase();
     ExaminedPhase(const ExaminedPhase&) = delete;
@@ -39,18 +40,18 @@ public:
     [[nodiscard]] const namespaces::DumpNsContext& nsContext() const noexcept { return namespaces_.nsContext(); }
 
     [[nodiscard]] const GuardedFiles& guardedFiles() const noexcept { return guardedFiles_; }
-    /// Returns whether the tree has files of a FUSE server.
+    /// Returns true if the tree has files of userspace or remote file systems.
     [[nodiscard]] bool usesServers() const noexcept;
 
-    /// Returns the processes whose pages are written already.
+    /// Returns the processes whose pages the dump has written early.
     [[nodiscard]] const std::map<HostPid, memory::EarlyDump>& writtenEarly() const noexcept;
 
-    /// Returns the security module whose labels this kernel shows.
+    /// Returns the security module (AppArmor, SELinux or Smack) whose labels this kernel shows.
     [[nodiscard]] task::LabelModule labelModule() const noexcept { return labelModule_; }
 
-    /// Calls namespaces::NamespaceDump::prepareKill() of all kinds. Throws Error.
+    /// Calls namespaces::NamespaceDump::prepareKill() of all namespace kinds before criu kills the tree. Throws Error.
     void prepareKill() { namespaces_.prepareKill(); }
-    /// Calls namespaces::NamespaceDump::release() when the images are complete.
+    /// Calls namespaces::NamespaceDump::release() of all namespace kinds. Call it when the images are complete.
     void release(model::FinalState state) { namespaces_.release(state); }
 
 private:

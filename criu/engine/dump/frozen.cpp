@@ -32,13 +32,14 @@ namespace {
 
 constexpr std::uint32_t kFirstPagesFile = 1;
 
-/// Returns one pages file for images that others will build on, because every criu can read that. A parent's form is
-/// only known when it's too late for a refusal.
+/// Returns how the dump distributes pages over several pages files. Chooses one pages file for images on which a later
+/// dump builds, because every criu can read one file. A criu that can't read striped parent images would notice too
+/// late.
 memory::Striping stripingFor(FrozenPhase::Purpose purpose, const model::Options& options) {
     if (options.compat || purpose == FrozenPhase::Purpose::PreDump || options.trackMemory)
         return {};
     if (options.stream || options.streamTo)
-        return memory::Striping::asWished(1);  // a stream has one outlet for all pages files
+        return memory::Striping::asWished(1);  // a stream transfers one pages file
     return options.pagesFiles ? memory::Striping::asWished(*options.pagesFiles) : memory::Striping::usual();
 }
 
@@ -56,12 +57,13 @@ std::unique_ptr<memory::PageSinks> openPages(FrozenPhase::Purpose purpose, const
         return std::make_unique<memory::RemotePageSinks>(std::move(server), options.pageServerSocket >= 0);
     std::uint64_t files = stripingFor(purpose, options).files;
     if (files > 1 && !options.pagesFiles)
-        files = memory::kFilesAsPaysOff;  // the page server has its own number of processors
+        // asks for the usual number of files; the page server may have fewer processors
+        files = memory::kFilesAsPaysOff;
     std::vector<memory::PageConnection> streams = connectStreams(server, files, options, run.stop);
     return std::make_unique<memory::RemotePageSinks>(std::move(server), std::move(streams));
 }
 
-/// Listens before the freeze, so that a failure needs no rollback.
+/// Starts the page server for --lazy-pages before the freeze, so that a failure needs no rollback.
 std::optional<ListeningPageServer> listenForLazy(FrozenPhase::Purpose purpose, const model::Options& options,
                                                  Log& log) {
     if (purpose != FrozenPhase::Purpose::Dump || !options.lazyPages)
@@ -109,7 +111,7 @@ std::vector<HostPid> runningTree(HostPid root) {
     return tree;
 }
 
-/// State of the phase. Members are in the order of their construction.
+/// State of the phase. The constructors run in the order of the members.
 struct FrozenPhase::Impl {
     Impl(Run& run, Purpose purpose, std::optional<WpTrackerLink> link)
         : cgroupProperties(cgroup::readProperties(run.options)),
@@ -126,11 +128,12 @@ struct FrozenPhase::Impl {
     std::unique_ptr<memory::PageSinks> pages;
     std::optional<ListeningPageServer> lazyPageServer;
     MemoryTracking tracking;
-    std::optional<model::Options> widened;  ///< options with the externals that listeners named
+    std::optional<model::Options> widened;  ///< options with the externals that listeners have added; empty without any
     DumpStatistics statistics;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     FrozenTree tree;
-    device::DumpDevices devices;  // last member: reverted before the processes are resumed
+    // last member, because its destructor must run before the destructor of `tree` resumes the processes
+    device::DumpDevices devices;
 };
 
 FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link)
@@ -153,8 +156,8 @@ FrozenPhase::FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::opt
         takeExternals(guardian_.nameExternals());
 }
 
-/// Reads parent pagemaps ahead by pid. In a private pid namespace the images have other pids; then nothing is found
-/// here, and the dump reads the pagemaps later.
+/// Takes the pids of criu's pid namespace. A tree in a private pid namespace has other pids in the images; the function
+/// then finds no pagemaps, and the dump reads them later.
 void FrozenPhase::readParentsAhead() {
     if (tracking().parentIsKnown())
         for (const HostPid pid : tracking().processes())
@@ -245,7 +248,7 @@ void FrozenPhase::resume(model::FinalState state) {
 }
 
 void FrozenPhase::end() {
-    // The time to free the memory of killed processes doesn't count.
+    // Ends the measurement here: it doesn't include the time in which the kernel frees the memory of killed processes.
     noteTime();
     if (tree().kill())
         guardian_.outlive();

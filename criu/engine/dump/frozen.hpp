@@ -48,23 +48,24 @@ struct Options;
 
 namespace criu::engine {
 
-/// Lists a process and its descendants while they run. Processes may end and be created during the call.
+/// Returns the pids of a process and its descendants while they run. The list may be incomplete, because processes may
+/// end and be created during the call.
 std::vector<HostPid> runningTree(HostPid root);
 
-/// First phase of a dump: the tree is frozen, and devices of its processes are paused. The inventory of an earlier dump
-/// is removed, so that an incomplete dump isn't taken for a checkpoint. Nothing has been examined yet.
+/// First phase of a dump: the tree is frozen, and devices of its processes are paused. The constructor removes the
+/// inventory of an earlier dump, so that a restore doesn't take incomplete images for complete ones.
 ///
-/// Each phase takes the phase before it and uses its state. Phases are destroyed in reverse order. After a failure the
-/// destructors revert all changes, and the tasks continue.
+/// Each later phase gets a reference to the phase before it. After a failure, the destructors of the phases revert all
+/// changes in reverse order, and the tasks continue.
 class FrozenPhase {
 public:
     enum class Purpose {
         Dump,
-        PreDump,  ///< the tree is resumed soon: no stage notifications, devices aren't paused
+        PreDump,  ///< doesn't notify listeners and doesn't pause devices
     };
 
-    /// Freezes the tree of Options::tree. `run` and `guardian` outlive this object. `link` leads to the WP tracker
-    /// daemon of the tree, if there is one. Throws Error.
+    /// Freezes the tree of Options::tree. `run` and `guardian` must outlive this object. `link`: connection to the
+    /// tree's WP tracker daemon, if one exists. Throws Error.
     FrozenPhase(Run& run, Guardian& guardian, Purpose purpose, std::optional<WpTrackerLink> link);
     ~FrozenPhase();
     FrozenPhase(const FrozenPhase&) = delete;
@@ -75,7 +76,7 @@ public:
     [[nodiscard]] Log& log() const noexcept;
     [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
-    /// Sends all images to their outlet (--stream, --stream-to, encryption), if they have one, and signs them. Throws
+    /// Signs the images, and sends them to their outlet (--stream, --stream-to, encryption) if they have one. Throws
     /// Error.
     void sendImages();
     /// Removes the inventory after a failed dump. Logs failures.
@@ -86,14 +87,15 @@ public:
     [[nodiscard]] FrozenTree& tree() noexcept;
     [[nodiscard]] device::DumpDevices& devices() noexcept;
     [[nodiscard]] MemoryTracking& tracking() noexcept;
-    /// Makes tracking count from this dump on, because the images are complete. Throws Error.
+    /// Makes this dump the parent for which the next dump tracks writes. Call it when the images are complete. Throws
+    /// Error.
     void commitTracking();
-    /// Returns the page sinks: of the images directory, or of a page server.
+    /// Returns the page sinks, which write to the images directory or to a page server.
     [[nodiscard]] memory::PageSinks& pages() noexcept;
     /// Returns the page server for lazy pages; null without --lazy-pages.
     [[nodiscard]] ListeningPageServer* lazyPageServer() noexcept;
-    /// Returns the cgroup properties of --cgroup-props and --cgroup-props-file. They are read before the freeze, so
-    /// that a mistake in them changes nothing.
+    /// Returns the cgroup properties of --cgroup-props and --cgroup-props-file. criu reads them before the freeze, so
+    /// that a mistake in them doesn't disturb the tree.
     [[nodiscard]] const cgroup::PropertyTable& cgroupProperties() const noexcept;
 
     /// Resumes the tree, or leaves it stopped. Throws Error.
@@ -107,7 +109,7 @@ private:
     void noteTime() noexcept;
     /// Reads the parent pagemaps of tracked processes ahead.
     void readParentsAhead();
-    /// Adds resources that listeners name to Options::externals.
+    /// Adds external resources that listeners have named to Options::externals.
     void takeExternals(const std::vector<std::string>& names);
 
     Run& run_;

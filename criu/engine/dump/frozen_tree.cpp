@@ -38,8 +38,8 @@ void refuseUntraceable(const FrozenTask& task) {
         fail("is a kernel thread");
 }
 
-/// Refuses a process whose main thread has ended while other threads run: it looks like a zombie. Waits first, because
-/// a process that is being killed is in that state, too.
+/// Refuses a process whose main thread has ended while other threads run, although the kernel shows it as a zombie.
+/// First waits some time, because a process that is being killed is in the same state for a moment.
 void requireEnded(FrozenTask& task, StopRequest& stop, kernel::ProcBuffer& buffer) {
     constexpr std::chrono::seconds kPatience{2};
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -57,11 +57,11 @@ void announceGroup(const std::string& path, const std::function<void(HostPid)>& 
     const auto announceAll = [&](const std::filesystem::path& group) {
         std::ifstream processes(group / "cgroup.procs");
         for (pid_t pid = 0; processes >> pid;)
-            if (pid > 0)  // 0 stands for a process of another pid namespace
+            if (pid > 0)  // 0 is a process outside of criu's pid namespace
                 before(HostPid(pid));
     };
     announceAll(path);
-    std::error_code vanished;  // a group that is removed during the walk has no processes
+    std::error_code vanished;  // errors are ignored: a cgroup that is removed during the walk has no processes
     const std::filesystem::recursive_directory_iterator end;
     for (std::filesystem::recursive_directory_iterator at(path, vanished); at != end; at.increment(vanished))
         if (at->is_directory(vanished))
@@ -113,7 +113,7 @@ void FrozenTree::stop(FrozenTask& task) {
         task.state = model::TaskState::Stopped;
         task.stopSignal = leader.stopSignal;
     }
-    // The state may have changed until the stop.
+    // Reads stat and status again, because the process may have changed them before it stopped.
     task.stat = kernel::readStat(task.dir, buffer_);
     task.status = kernel::readStatus(task.dir, buffer_);
 }
@@ -166,8 +166,8 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
     if (!parent.alive())
         return false;
     for (const compel::FrozenThread& thread : parent.process->threads()) {
-        // A process is the child of one thread (task_struct::real_parent). When that thread ends, the kernel gives the
-        // child to another thread of the process.
+        // A process is the child of one thread (task_struct::real_parent). When this thread ends, the kernel gives the
+        // child to another thread of the parent process.
         const HostPid tid(thread.tracee.tid());
         const HostPid parentThread = tid == parent.pid() ? HostPid() : tid;
         for (const pid_t number : kernel::readChildren(parent.dir, tid.value, buffer_)) {
@@ -181,7 +181,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
                 add(child);
                 tasks_.back()->parentThread = parentThread;
                 if (!isChildOfMember(*tasks_.back())) {
-                    // The child ended after its parent's children were listed. Its pid is now of another process.
+                    // The child ended after criu read the list of children. Another process has its pid now.
                     tasks_.pop_back();
                     known_.erase(child);
                     continue;
@@ -209,7 +209,7 @@ bool FrozenTree::addChildren(FrozenTask& parent) {
 }
 
 void FrozenTree::addAll() {
-    // Frozen processes create no children. But the kernel may give them orphans of processes that end.
+    // Repeats until no new process is found: the kernel may give orphans of ended processes to frozen processes.
     for (bool found = true; found;) {
         found = false;
         for (std::size_t i = 0; i < tasks_.size(); ++i)
@@ -235,7 +235,7 @@ void FrozenTree::addTree(HostPid root) {
 }
 
 void FrozenTree::learnPids() {
-    if (tasks_.front()->pidLevel > 0) {  // else the tree is in criu's pid namespace
+    if (tasks_.front()->pidLevel > 0) {  // at level 0, the tree is in criu's pid namespace
         pids_ = model::TreePids::ofOwnNamespace();
         for (const auto& task : tasks_)
             learnPidsOf(*task);
@@ -282,7 +282,8 @@ void FrozenTree::freeze(HostPid root, const std::optional<std::string>& group,
         }
         learnPids();
     } catch (...) {
-        // A thread in the cgroup v1 freezer doesn't stop for its tracer. Only a stopped thread can be detached.
+        // Thaws the cgroup: a thread in the cgroup v1 freezer doesn't reach its ptrace stop, and criu can detach only a
+        // stopped thread.
         if (onlySeizing_)
             freezer_->thaw();
         clear();
@@ -321,7 +322,7 @@ void FrozenTree::resume(bool stopped) {
         try {
             task->process->detach();
         } catch (const compel::Error&) {
-            // A thread that was resumed before has ended the process.
+            // A thread that criu resumed before this one has ended the process.
         }
     }
     clear();

@@ -48,7 +48,7 @@ enum class LabelModule : std::uint8_t;
 
 namespace criu::engine {
 
-/// A process of the dumped tree.
+/// Process of the dumped tree.
 struct FrozenTask {
     explicit FrozenTask(kernel::ProcPid directory);
     ~FrozenTask();
@@ -60,26 +60,26 @@ struct FrozenTask {
     kernel::TaskStatus status;
     std::optional<compel::FrozenProcess> process;  ///< empty for a zombie
     model::TaskState state = model::TaskState::Alive;
-    int stopSignal = 0;          ///< stop signal of a stopped process
-    bool compat = false;         ///< true for a 32-bit process; see task::isCompat()
-    task::LabelModule labels{};  ///< security module of its threads' labels; see task::labelModule()
-    bool hasRings = false;       ///< true if it has descriptors of io_uring
-    /// Results of ring queries, by descriptor, for rings that accept only one thread.
+    int stopSignal = 0;          ///< signal that stopped the process; 0 if it isn't stopped
+    bool compat = false;         ///< true for a 32-bit process
+    task::LabelModule labels{};  ///< security module of the labels of the process' threads
+    bool hasRings = false;       ///< true if the process has ring descriptors (io_uring)
+    /// Results of askRingOwners() for the rings that have a ring owner. The key is the ring's descriptor.
     std::map<int, std::shared_ptr<const files::RingAnswers>> ringAnswers;
-    HostPid parentThread;  ///< thread of the parent that created it; 0 is the main thread
-    /// Objects that threads don't share with the main thread, in the order of process->threads(). Empty if all are
-    /// shared.
+    HostPid parentThread;  ///< thread of the parent process that is the kernel's parent; 0 for the main thread
+    /// Objects that a thread doesn't share with the main thread, one element for each of process->threads(). Empty if
+    /// all threads share all objects.
     std::vector<model::ThreadObjects> objects;
-    std::size_t pidLevel = 0;  ///< depth of the tree's pid namespace below criu's
+    std::size_t pidLevel = 0;  ///< number of levels from criu's pid namespace down to the tree's pid namespace
 
     [[nodiscard]] HostPid pid() const noexcept { return HostPid(stat.pid); }
-    /// Return pid, process group and session in the tree's pid namespace. Zero if that namespace doesn't contain the
+    /// Returns the pid in the tree's pid namespace. group() and session() return 0 if the namespace doesn't contain the
     /// leader.
     [[nodiscard]] TreePid treePid() const noexcept { return atLevel(status.nsPid, stat.pid); }
     [[nodiscard]] TreePid group() const noexcept { return atLevel(status.nsPgid, stat.pgrp); }
     [[nodiscard]] TreePid session() const noexcept { return atLevel(status.nsSid, stat.session); }
     [[nodiscard]] bool alive() const noexcept { return process.has_value(); }
-    /// Returns the inode of one namespace, or all of them as kernel::NamespaceIds. Each is read only once.
+    /// Returns the inode number of the process' namespace of this kind. Reads each number only once.
     [[nodiscard]] std::optional<std::uint32_t> namespaceOf(kernel::NamespaceKind kind);
     [[nodiscard]] kernel::NamespaceIds namespaces();
     /// Returns the objects that the thread at `index` doesn't share with the main thread; null if it shares all.
@@ -90,28 +90,28 @@ struct FrozenTask {
 private:
     std::unique_ptr<kernel::CachedNamespaceIds> namespaces_;
 
-    /// Selects the pid of the tree's namespace. /proc lists pids from criu's namespace down to the task's; none without
-    /// CONFIG_PID_NS.
+    /// Selects the pid in the tree's pid namespace from `nested`. /proc lists the pids from criu's namespace down to
+    /// the task's namespace. Without CONFIG_PID_NS the list is empty, and `outside` is the pid.
     [[nodiscard]] TreePid atLevel(const std::vector<pid_t>& nested, pid_t outside) const noexcept {
         return TreePid(pidLevel < nested.size() ? nested[pidLevel] : outside);
     }
 };
 
-/// A process tree with all threads frozen. The destructor resumes the tree unless it was killed.
+/// Process tree with all threads frozen. The destructor resumes the tree if kill() wasn't called.
 class FrozenTree {
 public:
-    /// Makes an empty tree. `timeout` limits the time of the freeze; 0 means no limit.
+    /// Makes an empty tree. `timeout`: maximum time for the freeze; 0 means no limit.
     FrozenTree(std::chrono::seconds timeout, StopRequest& stop, Log& log);
     ~FrozenTree();
     FrozenTree(const FrozenTree&) = delete;
     FrozenTree& operator=(const FrozenTree&) = delete;
 
-    /// Freezes `root` and all its descendants. Call it once. If the timeout passes, resumes all processes and throws
-    /// Error. `group` is the path of a cgroup to freeze first, so that no process in it escapes by fork. Calls `before`
-    /// once for each process, before either kind of freeze.
+    /// Freezes `root` and all its descendants. If the timeout passes, resumes all processes and throws Error. Call it
+    /// once. `group`: path of a cgroup that criu freezes first, so that no process in it escapes by fork. `before`:
+    /// called once for each process before it is frozen.
     void freeze(HostPid root, const std::optional<std::string>& group, const std::function<void(HostPid)>& before);
 
-    /// Returns the freezer of the cgroup; null if none was given.
+    /// Returns the freezer of the cgroup that freeze() got; null without a cgroup.
     [[nodiscard]] const cgroup::Freezer* freezer() const noexcept { return freezer_.get(); }
     [[nodiscard]] HostPid rootPid() const noexcept { return tasks_.front()->pid(); }
 
@@ -122,22 +122,21 @@ public:
     /// Returns the process with this pid; null if it isn't in the tree.
     [[nodiscard]] FrozenTask* find(HostPid pid) const noexcept;
 
-    /// Returns true if seccomp filters are suspended, so that they let system calls of criu pass. The kernel refuses
-    /// that if criu lacks CAP_SYS_ADMIN or runs under seccomp itself. Then criu must not inject calls into threads
-    /// under seccomp.
+    /// Returns true if seccomp filters of the tree are suspended. If it returns false, criu must not inject system
+    /// calls into threads under seccomp. The kernel refuses the suspension if criu lacks CAP_SYS_ADMIN or runs under
+    /// seccomp.
     [[nodiscard]] bool seccompSuspended() const noexcept { return options_.seize.suspendSeccomp; }
 
-    /// Returns the map between HostPid and TreePid. Complete after the freeze.
+    /// Returns the map between HostPid and TreePid, which is complete after freeze().
     [[nodiscard]] const model::TreePids& pids() const noexcept { return pids_; }
 
-    /// Kills all processes. A cgroup that was frozen before the dump stays thawed, because it is empty now. Returns
-    /// true if the root is init of criu's pid namespace. The root and all processes of that namespace then end only
-    /// with the calling process.
+    /// Kills all processes. Leaves the cgroup thawed, because it has no processes any more. Returns true if the root is
+    /// init of criu's pid namespace: all processes of this namespace then end only when the calling process ends.
     [[nodiscard]] bool kill();
-    /// Resumes all processes; with `stopped` sends SIGSTOP first. Freezes a cgroup again that was frozen before the
+    /// Resumes all processes. `stopped`: sends SIGSTOP before. Freezes the cgroup again if it was frozen before the
     /// dump. Throws Error.
     void resume(bool stopped);
-    /// Restores the state, frozen or thawed, that the cgroup had before the dump. Throws Error.
+    /// Freezes or thaws the cgroup, so that it has its state before the dump. Throws Error.
     void restoreGroup();
 
 private:
@@ -160,11 +159,12 @@ private:
     StopRequest& stop_;
     Log& log_;
     std::function<void(HostPid)> before_;  ///< set only during freeze()
-    bool onlySeizing_ = false;  ///< true while the cgroup is frozen: seized threads can't reach their ptrace stop then
+    /// true while the cgroup is frozen, because seized threads can't reach their ptrace stop
+    bool onlySeizing_ = false;
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
-    std::unordered_map<HostPid, FrozenTask*> known_;  ///< tasks_ by pid
+    std::unordered_map<HostPid, FrozenTask*> known_;  ///< elements of `tasks_`; the key is the pid
     model::TreePids pids_;
-    // destroyed first: the group is frozen again before its tasks are resumed
+    // last member: its destructor freezes the cgroup again before the tasks are resumed
     std::unique_ptr<cgroup::Freezer> freezer_;
 };
 

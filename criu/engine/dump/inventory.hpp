@@ -5,8 +5,8 @@ namespace criu::engine {
 
 class CapturedPhase;
 
-/// Writes the CPU image if options ask for it, then the inventory. The inventory is the last image, because it says
-/// that all others are complete. Throws Error.
+/// Writes the CPU image if the options require it, then the inventory. The inventory is the last image, because its
+/// existence shows that all other images are complete. Throws Error.
 void writeInventory(const CapturedPhase& captured);
 
 }  // namespace criu::engine

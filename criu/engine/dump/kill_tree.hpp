@@ -9,9 +9,9 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Kills all processes of a frozen tree. Returns true if the root is init of criu's pid namespace: then the root, and
-/// all processes of that namespace, end only when the calling process, their tracer, ends. Warns if init of a pid
-/// namespace can't end yet, and doesn't wait for it.
+/// Kills all processes of a frozen tree. Returns true if the root is init of criu's pid namespace: all processes of
+/// this namespace then end only when their tracer, the calling process, ends. Warns if init of another pid namespace
+/// can't end within some seconds.
 [[nodiscard]] bool killTree(FrozenTree& tree, Log& log);
 
 }  // namespace criu::engine

@@ -16,7 +16,7 @@ namespace criu::engine {
 class FrozenTree;
 class Guardian;
 
-/// Namespaces of a frozen tree. All kinds are dumped in order and reverted in reverse order.
+/// Dumps the namespaces of a frozen tree. The destructor reverts the changes of the namespace kinds in reverse order.
 class DumpNamespaces {
 public:
     /// Examines all namespaces. Throws Error for what can't be dumped. All arguments outlive this object.

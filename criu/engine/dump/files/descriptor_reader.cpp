@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kBatch = 32;
 constexpr unsigned kMostDescriptorReaders = 4;
-/// Least number of descriptors for threads: starting threads takes as long as reading some tens of descriptors.
+/// Minimum number of descriptors for which other threads help: starting threads takes as long as reading some tens of
+/// descriptors.
 constexpr std::size_t kWorthThreads = 4 * kBatch;
 
 [[noreturn]] void failStat(const kernel::ProcPid& task, const files::OpenFd& file, int code) {
@@ -33,7 +34,7 @@ constexpr std::size_t kWorthThreads = 4 * kBatch;
 void readCopy(const kernel::ProcPid& task, files::OpenFd& file) {
     if (::fstat(file.copy.get(), &file.stat) != 0)
         failStat(task, file, errno);
-    // A socket opened by its path has O_PATH set. Such a descriptor is only a name, so it isn't queried.
+    // Doesn't query a descriptor that refers to a socket file by O_PATH, because no socket is behind it.
     if (S_ISSOCK(file.stat.st_mode) && (file.info.flags & O_PATH) == 0) {
         file.link = fmt::format("socket:[{}]", file.stat.st_ino);
         socklen_t size = sizeof(file.socketFamily);
@@ -58,7 +59,7 @@ DescriptorReader::DescriptorReader(const kernel::ProcPid& task, HostPid pid, con
     announce();
 }
 
-/// Forms batches and submits them to the threads.
+/// Puts the next descriptors into batches, and submits the batches to the threads.
 void DescriptorReader::announce() {
     const std::size_t most = pool_ ? std::size_t{2} * (pool_->threads() + 1) : 1;
     while (ahead_.size() < most && announced_ < descriptors_.size()) {
@@ -92,7 +93,7 @@ void DescriptorReader::read(Batch& batch) {
     }
 }
 
-/// Reads the batch unless another thread has taken it. Returns false if one has.
+/// Reads the batch in this thread. Returns false if another thread has already taken the batch.
 bool DescriptorReader::tryRead(Batch& batch) {
     State expected = State::Free;
     if (!batch.state.compare_exchange_strong(expected, State::Taken))
@@ -104,7 +105,8 @@ bool DescriptorReader::tryRead(Batch& batch) {
     return true;
 }
 
-/// Returns the first batch when it is read. Reads other batches while another thread reads the first.
+/// Returns the first batch when all its descriptors are read. While another thread reads this batch, the caller reads
+/// later batches.
 DescriptorReader::Batch& DescriptorReader::current() {
     Batch& batch = *ahead_.front();
     while (batch.state != State::Done &&
@@ -115,7 +117,7 @@ DescriptorReader::Batch& DescriptorReader::current() {
     return batch;
 }
 
-/// Removes the first batch. Threads close its descriptors, because closing takes time, too.
+/// Removes the first batch. Other threads close the batch's descriptors, because close(2) takes time.
 void DescriptorReader::drop() {
     const std::shared_ptr<Batch> batch = std::move(ahead_.front());
     ahead_.pop_front();

@@ -20,17 +20,16 @@
 
 namespace criu::engine {
 
-/// Sets status, link and socket family of a file that has a copy. `task` is the process of the descriptor.
+/// Sets stat, link and socket family of a file by its `copy`. `task`: process that has the descriptor.
 void readCopy(const kernel::ProcPid& task, files::OpenFd& file);
 
-/// Reads the descriptors of a frozen process, and what the kernel reports of each. With several processors, threads
-/// read ahead.
+/// Reads the descriptors of a frozen process with stat, fdinfo and link. With several processors, threads read ahead.
 class DescriptorReader {
 public:
-    /// Returns false if the file of descriptors[index] needs no more reading. Number and fdinfo of the file are set.
-    /// Called by several threads at once.
+    /// Function that returns false if DescriptorReader needn't copy the file of `descriptors[index]`. Gets the file
+    /// with its number and fdinfo. Several threads call it at the same time.
     using Wanted = std::function<bool(const files::OpenFd&, std::size_t index)>;
-    /// Sets OpenFd::prepared. Called by several threads at once, each with its own arena.
+    /// Function that sets OpenFd::prepared. Several threads call it at the same time, each with another arena.
     using Prepare = std::function<void(files::OpenFd&, Arena&)>;
 
     /// `task` and `descriptors` must outlive this object.
@@ -39,11 +38,12 @@ public:
     DescriptorReader(const DescriptorReader&) = delete;
     DescriptorReader& operator=(const DescriptorReader&) = delete;
 
-    /// Returns the next file; null after the last. The result is valid until the next call. Throws the exception of its
-    /// reading. A file that `Wanted` rejected has no copy.
+    /// Returns the next file; null after the last. The result is valid until the next call. Throws the exception if the
+    /// file couldn't be read. A file for which `Wanted` returned false has no copy.
     const files::OpenFd* next();
 
-    /// Returns the arenas of prepared messages, which must outlive the messages. Call it after the last file.
+    /// Returns the arenas that own the messages in OpenFd::prepared. The arenas must outlive the messages. Call it when
+    /// next() has returned null.
     [[nodiscard]] std::vector<Arena> takeArenas() { return std::move(arenas_); }
 
 private:
@@ -53,7 +53,7 @@ private:
         std::size_t first = 0;
         std::vector<files::OpenFd> files;
         Arena arena;
-        std::exception_ptr failure;  ///< failure at the file after the last one in `files`
+        std::exception_ptr failure;  ///< failure for the descriptor after the last one in `files`
         std::atomic<State> state = State::Free;
     };
 
@@ -69,13 +69,13 @@ private:
     Wanted wanted_;
     Prepare prepare_;
     kernel::PidFd process_;
-    std::deque<std::shared_ptr<Batch>> ahead_;  ///< jobs of threads hold these, too
-    std::size_t announced_ = 0;                 ///< number of descriptors that were put in batches
-    std::size_t at_ = 0;                        ///< position in the first batch
+    std::deque<std::shared_ptr<Batch>> ahead_;  ///< batches that next() hasn't returned completely
+    std::size_t announced_ = 0;                 ///< number of descriptors that are in batches
+    std::size_t at_ = 0;                        ///< index in the first batch of the file that next() returns next
     std::vector<Arena> arenas_;
     std::mutex mutex_;
     std::condition_variable done_;
-    std::optional<ThreadPool> pool_;  // destroyed first, because its jobs use the other members
+    std::optional<ThreadPool> pool_;  // last member, because its jobs use the others
 };
 
 }  // namespace criu::engine

@@ -34,7 +34,7 @@
 
 namespace criu::engine {
 
-/// Members whose types the header needn't know.
+/// Members with types that the header doesn't include.
 struct FileCollector::Impl {
     explicit Impl(const Inputs& inputs)
         : sharedTables(inputs.tree.livingPids(), kernel::KcmpType::Files),
@@ -45,7 +45,8 @@ struct FileCollector::Impl {
     FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;
-    std::vector<files::FileCopy> inFlight;  ///< stay open, because identify() compares other descriptors with them
+    /// descriptors of files in flight; open until the end, because identify() compares other descriptors with them
+    std::vector<files::FileCopy> inFlight;
     std::optional<RollbackStep> putBack;
 };
 
@@ -58,7 +59,7 @@ FileCollector::FileCollector(const Inputs& inputs)
       guardedFiles_(inputs.guardedFiles),
       pids_(inputs.tree.pids()),
       impl_(std::make_unique<Impl>(inputs)) {
-    // Zombies are included: files may refer to them.
+    // Includes zombies, because files such as pidfds may refer to them.
     for (const auto& task : inputs.tree.tasks())
         processes_.insert(task->pid());
     impl_->putBack.emplace(guardedFiles_.rollback, [this] { release(files::FinalTaskState::Run); });
@@ -96,11 +97,12 @@ void FileCollector::release(files::FinalTaskState aftermath) noexcept {
     impl_->kinds.end(aftermath, log_);
 }
 
-/// Returns the key by which open file descriptions are grouped. A more specific key saves kcmp(2) calls.
+/// Returns the key by which identify() groups open file descriptions. identify() calls kcmp(2) only within a group, so
+/// a more specific key saves calls.
 FileCollector::Key FileCollector::keyOf(const files::OpenFd& file) {
     Key key{file.stat.st_dev, file.stat.st_ino, file.info.flags & ~unsigned{O_CLOEXEC}, {}};
     if (!file.link.starts_with("anon_inode:"))
-        return key;  // a path may change while the dump reads it
+        return key;  // doesn't add the path, which may change during the dump
     std::string& name = std::get<std::string>(key);
     name = file.link;
     if (const auto number = file.info.value("eventfd-id"))
@@ -127,7 +129,7 @@ const FileCollector::Known& FileCollector::identify(const files::OpenFd& file) {
     stop_.throwIfRequested();
     const FileKindsDump::Kind& kind = impl_->kinds.of(file);
     auto& entry = *arena_.make<FileEntry>();
-    // Added before its dump: a socket may be in flight in its own queue.
+    // Adds the description before the kind dumps it, because a socket may be in flight in its own queue.
     const Known& known = described_.emplace_back(Known{file.pid, file.fd, nextId(), kind.type});
     candidates.insert(candidates.begin() + static_cast<std::ptrdiff_t>(first), &known);
     entry.type = known.type;
@@ -144,12 +146,12 @@ void FileCollector::noteServer(files::OpenFd& file) const {
 }
 
 FileId FileCollector::addInFlight(UniqueFd fd) {
-    // Limits the recursion, which takes stack for each level. Linux had a limit of four levels of sockets in queues
-    // until 6.10 (net/unix/garbage.c).
+    // Limits the recursion, because each level needs stack. Until Linux 6.10, the kernel limited sockets in queues to
+    // four levels (net/unix/garbage.c).
     constexpr int kDeepest = 64;
     if (inFlightDepth_ == kDeepest)
         fail("sockets are in flight in each other's queues more than {} levels deep", kDeepest);
-    ++inFlightDepth_;  // a failure ends the dump and needn't lower it
+    ++inFlightDepth_;  // an Error doesn't lower it, because it ends the dump
     const kernel::ProcPid self = kernel::ProcDir().self();
     files::OpenFd file;
     file.pid = HostPid(::getpid());

@@ -35,7 +35,7 @@ namespace criu::engine {
 
 struct GuardedFiles;
 
-/// Collects the files of all processes. Each open file description gets one id and one entry, however many descriptors
+/// Dumps the files of all processes. Each open file description gets one id and one entry, even if several descriptors
 /// refer to it.
 class FileCollector final : public files::FileDump {
 public:
@@ -54,26 +54,28 @@ public:
     explicit FileCollector(const Inputs& inputs);
     ~FileCollector() override;
 
-    /// Dumps the descriptor table of a process unless a process that shares it was dumped. Returns the table's id.
+    /// Returns the id of the process' descriptor table. Dumps the table at the first call for one of the processes that
+    /// share it.
     std::uint32_t addTable(FrozenTask& task);
 
-    /// Adds a path of a link below /proc/PID, such as "exe", "cwd", "root" or "map_files/START-END".
+    /// Dumps the file of a link below /proc/PID, such as "exe", "cwd", "root" or "map_files/START-END". Returns the id
+    /// of its path entry.
     FileId addLink(const FrozenTask& task, const std::string& link, std::uint32_t flags, bool wantBuildId);
 
-    /// Returns the id of the file of this type and inode (packet socket, io_uring), if its descriptor was dumped
-    /// before; else 0.
+    /// Returns the id of a dumped file of this type and inode (packet socket or ring); 0 if no descriptor of the file
+    /// was dumped.
     [[nodiscard]] FileId open(FdTypes type, dev_t device, ino_t inode) const;
 
-    /// Returns true if the process has a descriptor of this type. Its table must be dumped already.
+    /// Returns true if the process has a descriptor of this type. Call it after addTable().
     [[nodiscard]] bool has(FdTypes type, HostPid pid) const;
 
-    /// Writes files.img and the images of single kinds.
+    /// Writes files.img and the images of single fd kinds.
     void finish();
 
-    /// Calls files::FileKindDump::prepareKill() of all kinds. Throws Error.
+    /// Calls files::FileKindDump::prepareKill() of all fd kinds. Throws Error.
     void prepareKill();
-    /// Ends the dump of files. Removes link remaps if the processes continue at once; else the images need them. The
-    /// destructor makes this call for processes that continue, unless it was made before.
+    /// Ends the dump of files. Removes link remaps if the processes continue; else keeps them for the images. If the
+    /// caller hasn't called it, the destructor calls it for processes that continue.
     void release(files::FinalTaskState aftermath) noexcept;
 
     // files::FileDump
@@ -99,16 +101,17 @@ public:
     [[nodiscard]] std::span<const files::SeenFd> descriptorsOf(HostPid pid) const override;
 
 private:
-    /// An open file description that was dumped.
+    /// Dumped open file description, with one descriptor that refers to it.
     struct Known {
         HostPid pid;
         int fd = -1;
         FileId id;
         FdTypes type = FD_TYPES__UND;
     };
-    /// Properties that all descriptors of a description share. The name is set only for files of anon_inode.
+    /// Device, inode, flags and link, which are equal for all descriptors of an open file description. The link is set
+    /// only for anon_inode files.
     using Key = std::tuple<dev_t, ino_t, std::uint32_t, std::string>;
-    /// the last element is a mount id, or -1
+    /// Key of a path entry. The last element is a mount id, or -1.
     using PathKey = std::tuple<dev_t, ino_t, std::string, std::uint32_t, int>;
 
     struct Impl;
@@ -117,13 +120,13 @@ private:
         HostPid pid;
         std::uint32_t id = 0;
         std::vector<files::SeenFd> descriptors;
-        std::vector<const Known*> known;  ///< description of each element of `descriptors`
+        std::vector<const Known*> known;  ///< open file description of each element of `descriptors`
     };
 
     /// Returns the descriptor table of a process; null if it isn't dumped yet.
     [[nodiscard]] const Table* tableOf(HostPid process) const;
-    /// Returns the description that the process inherited by fork: the one with the same number in the parent's table.
-    /// Returns null if the number refers to another one.
+    /// Returns the open file description with this number in the parent's table. Returns null if the process'
+    /// descriptor refers to another description. Saves reading descriptors that the process inherited by fork.
     static const Known* inherited(const Table* parent, HostPid pid, int fd);
     static Key keyOf(const files::OpenFd& file);
     const Known& identify(const files::OpenFd& file);
@@ -140,16 +143,16 @@ private:
     std::unique_ptr<Impl> impl_;
     Arena arena_;
     std::uint32_t lastId_ = 0;
-    std::uint32_t lastTable_ = 1;  ///< 1 is criu's table
+    std::uint32_t lastTable_ = 1;  ///< id of the last dumped table; 1 is criu's table
     bool released_ = false;
     std::vector<FileEntry*> entries_;
     std::deque<Known> described_;
-    /// each list is in the order of kcmp(2), which is arbitrary but constant
+    /// Open file descriptions by key. Each list has the order of kcmp(2), which is arbitrary but constant.
     std::map<Key, std::vector<const Known*>> known_;
     std::map<PathKey, FileId> knownPaths_;
     std::set<const FileEntry*> addedLater_;
     std::deque<Table> tables_;
-    /// key: Sharing::firstOf() of the processes that share the table
+    /// Descriptor tables. The key is Sharing::firstOf() of the processes that share the table.
     std::unordered_map<HostPid, const Table*> tableOf_;
     std::set<HostPid> processes_;
     std::vector<Arena> preparedIn_;

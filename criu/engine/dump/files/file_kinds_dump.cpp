@@ -19,7 +19,7 @@
 
 namespace criu::engine {
 
-/// Members whose types the header needn't know.
+/// Members with types that the header doesn't include.
 struct FileKindsDump::Impl {
     Impl(device::DumpDevices& devices, FrozenTree& tree, std::uint64_t ghostLimit)
         : externalSockets(makeExternalSocketDump(devices)),
@@ -53,7 +53,8 @@ const FileKindsDump::Kind& FileKindsDump::of(const files::OpenFd& file) const {
     files::refuseFile(file);
 }
 
-/// Returns the network namespace of a file; that of the root for files without one.
+/// Returns the id of the network namespace of a file. Returns the root process' namespace for files that have no
+/// network namespace.
 std::uint32_t FileKindsDump::networkOf(const files::OpenFd& file) const {
     if (file.socketFamily >= 0 || namespaces::isTunDescriptor(file))
         return networks_.ofSocket(file);

@@ -37,41 +37,41 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Dump halves of all fd kinds, the state they share, and the network namespaces that their queries run in.
+/// Dump halves of all fd kinds. Runs each half in the network namespace of the file.
 class FileKindsDump {
 public:
-    /// Dump half of a kind, and the kind's type in images.
+    /// Dump half of an fd kind, and the kind's file type in images.
     struct Kind {
         FdTypes type = FD_TYPES__UND;
         std::unique_ptr<files::FileKindDump> half;
     };
 
-    /// All arguments outlive this object. `ghostLimit` is the largest size in bytes of a ghost file.
+    /// All arguments must outlive this object. `ghostLimit`: maximum size of a ghost file in bytes.
     FileKindsDump(memory::SegmentsDump& segments, device::DumpDevices& devices, FrozenTree& tree,
                   const namespaces::DumpNsContext& around, std::uint64_t ghostLimit);
     ~FileKindsDump();
     FileKindsDump(const FileKindsDump&) = delete;
     FileKindsDump& operator=(const FileKindsDump&) = delete;
 
-    /// Returns the kind of a file. Throws Error if none claims it.
+    /// Returns the fd kind that claims the file. Throws Error if no kind claims it.
     [[nodiscard]] const Kind& of(const files::OpenFd& file) const;
-    /// Sets the network namespace of a file and calls FileKindDump::prepare() of its kind there. Any thread may call
-    /// this.
+    /// Sets the network namespace of a file, and calls FileKindDump::prepare() of the file's kind in this namespace.
+    /// Any thread may call this function.
     void prepare(files::OpenFd& file, Arena& arena) const;
     /// Fills the entry of a file of this kind, in the file's network namespace.
     void dump(const files::OpenFd& file, const Kind& kind, FileEntry& entry, files::FileDump& dump) const;
-    /// Fills the entry of a path like files::PathDump::fill().
+    /// Calls files::PathDump::fill() for the entry of a path.
     void fillPath(const files::OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out,
                   files::FileDump& dump);
 
     /// Returns the id of the network namespace of the root.
     [[nodiscard]] std::uint32_t networkNumber() const;
 
-    /// Completes entries and writes images of single kinds, when all files were added.
+    /// Completes entries and writes the images of single fd kinds. Call it when all files were added.
     void finish(files::FileDump& dump, const ImageDir& images);
-    /// Calls files::FileKindDump::prepareKill() of all kinds. Throws Error.
+    /// Calls files::FileKindDump::prepareKill() of all fd kinds. Throws Error.
     void prepareKill();
-    /// Ends the dump of files. Removes link remaps if the processes continue at once; else the images need them.
+    /// Ends the dump of files. Removes link remaps if the processes continue; else keeps them for the images.
     void end(files::FinalTaskState aftermath, Log& log) noexcept;
 
 private:

@@ -27,12 +27,12 @@
 namespace criu::engine {
 namespace {
 
-/// Queries of one program: as many as fit in a mebibyte of the process' memory.
+/// Number of queries in one program: their steps and results fit in a mebibyte of the process' memory.
 constexpr std::uint32_t kGroupsAtOnce = 8192;
 constexpr std::size_t kPerGroup = sizeof(pie::Step) + sizeof(files::BufferGroupStatus) + 16;
 static_assert(files::kBufferGroups % kGroupsAtOnce == 0);
 
-/// Returns the first group of provided buffers. `owner` is the thread that makes the queries.
+/// Returns the id of the ring's first group of provided buffers. `owner`: the ring owner, which makes the queries.
 std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, compel::Tracee& owner, int fd,
                                              StopRequest& stop) {
     const std::size_t room = kGroupsAtOnce * kPerGroup + pie::kStackSize + compel::signalFrameRoom() + 4096;
@@ -56,7 +56,7 @@ std::optional<std::uint32_t> findBufferGroup(compel::FrozenProcess& process, com
     return found;
 }
 
-/// Queries the ring in its owner. Returns null if no thread of the process owns the ring.
+/// Makes the ring owner query the ring `fd`. Returns null if the ring owner is in another process.
 std::shared_ptr<const files::RingAnswers> askOwner(FrozenTask& task, int fd, StopRequest& stop) {
     compel::FrozenProcess& process = *task.process;
     const SyscallDispatchSuspension pause(process);

@@ -17,12 +17,12 @@ namespace criu::engine {
 class FrozenTree;
 struct TaskRing;
 
-/// Queries rings that only one thread may use (IORING_SETUP_SINGLE_ISSUER) in that thread. Stores the results in
-/// FrozenTask::ringAnswers. Stores nothing if no thread of the process owns the ring. Injects code into processes, so
-/// no other code may read their mappings during the call. Throws Error.
+/// Queries the rings that have a ring owner (IORING_SETUP_SINGLE_ISSUER), by system calls in the owner. Stores the
+/// results in FrozenTask::ringAnswers. Stores no result if the ring owner isn't in the process. Injects code into
+/// processes, so no other code may read their mappings during the call. Throws Error.
 void askRingOwners(const std::vector<TaskRing>& rings, StopRequest& stop);
 
-/// Returns access to the stored results. `tree` outlives the result.
+/// Returns an object that reads the results from FrozenTask::ringAnswers. `tree` must outlive this object.
 [[nodiscard]] std::unique_ptr<files::RingOwners> makeRingOwners(const FrozenTree& tree);
 
 }  // namespace criu::engine

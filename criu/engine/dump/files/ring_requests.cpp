@@ -40,9 +40,9 @@ std::uint32_t underWay(const std::vector<TaskRing>& rings) {
     return count;
 }
 
-/// Makes each thread do a system call that changes nothing. On return the kernel runs the thread's deferred work
-/// (task_work), which includes completions. Rings with IORING_SETUP_DEFER_TASKRUN run it only in this call of their
-/// owner.
+/// Makes each thread call io_uring_enter(2) without submitting requests. When the call returns, the kernel runs the
+/// thread's deferred work (task_work), which includes completions of requests. For rings with
+/// IORING_SETUP_DEFER_TASKRUN, the kernel runs this work only in io_uring_enter(2) of the ring owner.
 void runDeferredTaskWork(const TaskRing& ring) {
     const SyscallDispatchSuspension pause(*ring.task->process);
     const auto instruction = ring.task->process->syscallInstruction();

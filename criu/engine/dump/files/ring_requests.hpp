@@ -13,22 +13,21 @@ namespace criu::engine {
 struct FrozenTask;
 class FrozenTree;
 
-/// A descriptor of a ring of io_uring(7).
+/// Descriptor of a ring (io_uring(7)) in one process.
 struct TaskRing {
     FrozenTask* task;
     int fd;
 };
 
-/// Returns the rings of all processes that have mapped a ring. Processes that let the kernel allocate ring memory have.
-/// Queries of these rings rely on refuseUnsupported(): no seccomp filter can block them after it. Throws Error.
+/// Returns the ring descriptors of all processes that have mapped a ring. Call it after refuseUnsupported(), which
+/// refuses processes whose seccomp filters could block queries of the rings. Throws Error.
 [[nodiscard]] std::vector<TaskRing> findRings(FrozenTree& tree);
 
-/// Waits until requests of a frozen tree have ended, such as reads of files. They end without their process, except for
-/// work that the kernel defers to the process' threads; this function makes the threads do it. Doesn't wait for
-/// requests that need a peer, such as a connection; the dump of the ring refuses those. The wait ends when all requests
-/// have ended, after a second without progress, or after ten seconds.
+/// Waits until ring requests of a frozen tree have ended, such as reads of files. Makes the threads run the work that
+/// the kernel defers to them. Doesn't wait for requests that wait for a peer; the dump of the ring refuses these. The
+/// wait ends after a second without progress, and after ten seconds at the latest.
 ///
-/// Call it before memory and file positions are read, because requests change them. Throws Error.
+/// Call it before the dump reads memory and file positions, because requests change them. Throws Error.
 void awaitRingRequests(const std::vector<TaskRing>& rings, StopRequest& stop, Log& log);
 
 }  // namespace criu::engine

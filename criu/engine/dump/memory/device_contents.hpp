@@ -7,8 +7,8 @@ namespace criu::engine {
 
 class FrozenPhase;
 
-/// Makes device subsystems save the state that they save only when memory is dumped. Its bytes count in `amounts` and
-/// in the trace like memory. Throws Error.
+/// Makes device subsystems save the device state that they save together with memory. Adds the bytes to `amounts` and
+/// to the trace. Throws Error.
 void dumpDeviceContents(FrozenPhase& frozen, DumpMemory::Amounts& amounts);
 
 }  // namespace criu::engine

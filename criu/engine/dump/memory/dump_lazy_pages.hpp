@@ -10,20 +10,20 @@ class LazyAreas;
 struct DumpedMemory;
 }  // namespace criu::memory
 
-/// The dump's part of --lazy-pages.
+/// Functions of a dump with --lazy-pages.
 namespace criu::engine {
 
 class FrozenPhase;
 struct FrozenTask;
 
-/// Returns the areas of a process whose pages the dump leaves as lazy pages. The rule is the one of lazyAreasOf()
-/// (lazy_restore.hpp) for images. `mm` has the addresses of arguments.
+/// Returns the lazy areas of a process: the restore fetches their pages from this dump. The result must equal that of
+/// lazyAreasOf() (lazy_restore.hpp) for the images. `mm`: has the addresses of the arguments.
 [[nodiscard]] std::shared_ptr<const memory::LazyAreas> lazyAreasAtSource(const FrozenTask& task,
                                                                          const memory::DumpedMemory& memory,
                                                                          const MmEntry& mm);
 
-/// Reports that pages can be requested, when the images are complete. Then serves requests until the restore has
-/// received all lazy pages. Throws Error; the tree is still frozen then.
+/// Notifies listeners that a restore can request pages. Then serves requests until the restore has received all lazy
+/// pages. Call it when the images are complete. The tree stays frozen, also after an Error.
 void serveLazyPages(FrozenPhase& frozen);
 
 }  // namespace criu::engine

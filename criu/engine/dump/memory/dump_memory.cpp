@@ -37,7 +37,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns start, end, flags and status of the mappings with private pages.
+/// Returns start, end, flags and status of all mappings with private pages, to compare two dumps of the mappings.
 std::vector<std::array<std::uint64_t, 4>> privateMemory(const memory::DumpedMemory& memory) {
     std::vector<std::array<std::uint64_t, 4>> found;
     for (const memory::DumpedVma& vma : memory.vmas)
@@ -70,17 +70,19 @@ public:
 
 private:
     struct Item {
-        FrozenTask* task = nullptr;  ///< invalid when the tree runs again
+        FrozenTask* task = nullptr;  ///< process, valid while the tree is frozen
         HostPid pid;
         TreePid imageId;
-        std::shared_ptr<MemoryClone> clone;  ///< memory snapshot to read instead of the process; null if there is none
+        /// memory snapshot from which the dump reads the pages; null if it reads from the process
+        std::shared_ptr<MemoryClone> clone;
         MmEntry* mm = nullptr;
         std::vector<kernel::Vma> vmas;
         memory::DumpedMemory memory;
-        memory::WriteTracking* writes = nullptr;           ///< set if the process is tracked
-        std::shared_ptr<const memory::LazyAreas> staying;  ///< lazy areas, for --lazy-pages
+        /// tracking of writes to the process' memory; null if the process isn't tracked
+        memory::WriteTracking* writes = nullptr;
+        std::shared_ptr<const memory::LazyAreas> staying;  ///< lazy areas of the process; null without --lazy-pages
     };
-    /// State for draining pages. A thread that dumps whole processes has its own.
+    /// State for draining pages. Each thread that dumps whole processes has one.
     struct Mover {
         explicit Mover(memory::Drainer::Options how) : drainer(std::move(how)) {}
         memory::Drainer drainer;
@@ -130,7 +132,7 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
     item.mm = arena_.make<MmEntry>();
     const auto read = ahead_.find(task.pid());
     item.vmas = read == ahead_.end() ? readMappings(task.dir, inputs_.log) : read->second.get();
-    if (!inputs_.early.contains(item.pid))  // the pages of others are written already and must not change
+    if (!inputs_.early.contains(item.pid))  // after early pages, the process' memory must not change
         stepOutOfVdso(task, item.vmas, inputs_.log);
     item.writes = inputs_.tracking.add(task, item.vmas, seccompSuspended);
     memory::VmaDumpRules rules = segments.rules();
@@ -145,11 +147,12 @@ DumpMemory::Collected DumpMemory::Work::collect(FrozenTask& task, memory::Mapped
             sysvShm_.add(*vma.entry);
     }
     fillMemoryLayout(task, entries, *item.mm, arena_);
-    item.memory.fill(*item.mm, arena_);  // final except for what the dump of pages finds out
+    item.memory.fill(*item.mm, arena_);  // complete except for the fields that the dump of pages fills
     return {*item.mm, std::make_shared<memory::PolicyQueries>(std::move(asked), arena_)};
 }
 
-/// Returns an estimate, made before the dump knows which pages are in parent images.
+/// Returns an estimate of the bytes to drain. It includes clean pages, because the dump doesn't know yet which pages
+/// parent images have.
 std::uint64_t DumpMemory::Work::expectedBytes() const {
     std::uint64_t bytes = 0;
     for (const Item& item : items_)
@@ -158,7 +161,7 @@ std::uint64_t DumpMemory::Work::expectedBytes() const {
     return bytes;
 }
 
-/// Returns true if one thread is enough to drain the pages.
+/// Returns true if the process has so little memory that one thread should drain it.
 bool DumpMemory::Work::isSmall(const Item& item) {
     std::uint64_t bytes = 0;
     for (const kernel::Vma& vma : item.vmas)
@@ -189,7 +192,7 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     writeMm(item, result, mover);
 }
 
-/// Writes the mm image, when the pages are in a sink.
+/// Writes the mm image of a process whose pages are in a sink.
 void DumpMemory::Work::writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover) {
     mover.statistics.pagesScanned += result.pagesScanned;
     mover.statistics.pagesWritten += result.pagesWritten;
@@ -213,7 +216,7 @@ void DumpMemory::Work::takeOver(Item& item, const memory::EarlyDump& written, Mo
     writeMm(item, written.result, mover);
 }
 
-/// Dumps small processes in parallel; each thread takes one at a time.
+/// Dumps small processes in parallel: each thread dumps one process after the other.
 void DumpMemory::Work::runSmall(std::span<Item* const> items, const memory::Drainer::Options& how, StopRequest& stop) {
     const unsigned threads = static_cast<unsigned>(std::min<std::size_t>(availableCores(), items.size()));
     std::deque<Mover> movers;
@@ -281,8 +284,8 @@ void DumpMemory::Work::run(const model::IdMap& owners, Amounts& amounts, StopReq
             takeOver(item, written->second, mover, amounts);
             continue;
         }
-        // Called here because it reads registers, and the kernel allows that only to the tracer. dumpPages() runs in
-        // other threads. Memory of rings must exist before lazy pages arrive.
+        // Finds the lazy areas in the tracing thread, because this reads registers. dumpPages() runs in other threads.
+        // A process with rings has no lazy areas: the kernel uses the rings' memory before lazy pages arrive.
         if (inputs_.options.lazyPages && !item.task->hasRings)
             item.staying = lazyAreasAtSource(*item.task, item.memory, *item.mm);
         if (inputs_.options.background && (item.clone = snapshots_.take(*item.task, item.vmas, item.memory)))

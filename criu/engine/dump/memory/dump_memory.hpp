@@ -37,11 +37,11 @@ struct FrozenTask;
 class FrozenTree;
 class MemoryTracking;
 
-/// Memory of all processes of a dump. collect() takes the mappings of each process; run() then drains the contents of
-/// all. The class knows files behind mappings only through memory::MappedFileDump.
+/// Dumps the memory of all processes. collect() dumps the mappings of each process. run() then drains the contents of
+/// all mappings. The class accesses mapped files only by memory::MappedFileDump.
 class DumpMemory {
 public:
-    /// Inputs; all of them outlive this object.
+    /// Inputs, which must outlive the DumpMemory object.
     struct Inputs {
         const ImageDir& images;
         DumpStatistics& statistics;
@@ -66,36 +66,36 @@ public:
     /// Calls memory::SegmentsDump::reserve().
     void reserve(std::uint32_t shmid);
 
-    /// Starts to read the mappings of all processes with all processors. Call it when all are frozen, because mappings
+    /// Starts threads that read the mappings of all processes. Call it when all processes are frozen, because mappings
     /// must not change.
     void lookAhead(FrozenTree& tree);
 
-    /// The mm entry with all mappings, and queries of memory policies. The caller fills further members of the entry
+    /// Mm entry with all mappings, and queries of memory policies. The caller fills the other members of the entry
     /// before run() writes it.
     struct Collected {
         MmEntry& mm;
         std::shared_ptr<memory::PolicyQueries> policies;
     };
-    /// Adds the mappings of a process. Uses `files` for the files behind them, only during the call. `seccompSuspended`
-    /// is FrozenTree::seccompSuspended().
+    /// Dumps the mappings of a process. `files`: dumps mapped files; used only during the call. `seccompSuspended`:
+    /// FrozenTree::seccompSuspended().
     Collected collect(FrozenTask& task, memory::MappedFileDump& files, bool seccompSuspended);
 
-    /// Progress of run(). Any thread may read it.
+    /// Progress of run() in bytes. Any thread may read it.
     struct Amounts {
         std::atomic<std::uint64_t> done{0};   ///< bytes drained
-        std::atomic<std::uint64_t> total{0};  ///< estimated bytes in all
+        std::atomic<std::uint64_t> total{0};  ///< estimate of all bytes to drain
     };
-    /// Drains contents into the sinks and writes the mm images. `owners` is the id map of the tree.
+    /// Drains the contents of all mappings into the sinks, and writes the mm images. `owners`: id map of the tree.
     void run(const model::IdMap& owners, Amounts& amounts, StopRequest& stop);
 
-    /// Drains the memory snapshots of run() when the tree runs again (--background).
+    /// Drains the memory snapshots that run() has made for --background. Call it when the tree runs again.
     void runInBackground(Amounts& amounts, StopRequest& stop);
 
-    /// Writes the System V shared memory that processes have attached, if they share criu's IPC namespace. Call it
+    /// Writes the System V shared memory that processes have attached, if the tree is in criu's IPC namespace. Call it
     /// after run().
     void writeSysvShm(std::uint32_t namespaceId, const model::IdMap& owners, StopRequest& stop);
 
-    /// Returns true if a process had the uprobes mapping, which the dump leaves out.
+    /// Returns true if a process had the kernel's uprobes mapping, which the images don't contain.
     [[nodiscard]] bool sawUprobes() const noexcept;
 
 private:

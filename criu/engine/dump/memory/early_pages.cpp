@@ -44,8 +44,8 @@ bool isSmall(const std::vector<kernel::Vma>& vmas) {
     return bytes < memory::kWorthThreads;
 }
 
-/// Returns true if the kernel or a device may write to memory of the frozen process. A subsystem stops a device only
-/// when it dumps the device's descriptors.
+/// Returns true if the kernel or a device may still write to memory of the frozen process. A device subsystem stops a
+/// device only when it dumps the device's descriptors.
 bool mayBeWritten(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
                   const memory::DumpedMemory& memory) {
     constexpr auto kOthers = memory::VmaStatus::IoUring | memory::VmaStatus::Plugin;
@@ -77,7 +77,7 @@ private:
 
     FrozenPhase& frozen_;
     const bool possible_;
-    std::atomic<bool> closed_{false};  ///< no further process is begun
+    std::atomic<bool> closed_{false};  ///< true after finish(): begin() does nothing any more
     std::atomic<bool> givenUp_{false};
     Arena arena_;
     std::optional<memory::Drainer> drainer_;
@@ -90,11 +90,11 @@ void EarlyPages::Work::begin(HostPid pid) {
     FrozenTask* const task = frozen_.tree().find(pid);
     if (task == nullptr)
         return;
-    // Threads that leave the vDSO write to memory, so they do it before pages are read.
+    // Moves threads out of the vDSO before pages are read, because the threads write to memory.
     stepOutOfVdso(*task, kernel::readMaps(task->dir), frozen_.log());
     if (!thread_) {
         memory::Drainer::Options how;
-        // The whole dump waits for the device driver's thread, so one processor is left to it.
+        // Leaves one processor to the device driver's thread, because the dump waits for this thread.
         how.threads = std::max(availableCores(), 2U) - 1;
         how.stopWanted = [this] { return givenUp_ || frozen_.stop().requested(); };
         if (frozen_.log().isTraced())
@@ -111,7 +111,7 @@ void EarlyPages::Work::begin(HostPid pid) {
     });
 }
 
-/// Runs in the thread of thread_.
+/// Writes the pages of one process. Runs in the thread pool `thread_`.
 void EarlyPages::Work::write(const FrozenTask& task) {
     const ErrorContext context([&] { return task.describe(); });
     const std::vector<kernel::Vma> vmas = kernel::readSmaps(task.dir);
@@ -119,7 +119,7 @@ void EarlyPages::Work::write(const FrozenTask& task) {
         return;
     IgnoredMappedFiles files(task.dir);
     memory::VmaDumpRules rules = memory::SegmentsDump().rules();
-    rules.allowUprobes = true;  // if they aren't allowed, a later check refuses the process
+    rules.allowUprobes = true;  // a later check refuses the process if uprobes aren't allowed
     memory::DumpedMemory memory = memory::dumpVmas(vmas, rules, files, arena_);
     if (mayBeWritten(task.dir, vmas, memory)) {
         frozen_.log().info("Pages of process {} wait for others: devices or asynchronous I/O may write to them",
@@ -131,7 +131,7 @@ void EarlyPages::Work::write(const FrozenTask& task) {
     const memory::PageDumpResult result =
         memory::dumpPages({task.pid(), task.treePid(), task.dir}, memory, frozen_.pages(), *drainer_, arena_);
     for (memory::DumpedVma& vma : memory.vmas)
-        vma.source = nullptr;  // points to an object of this function
+        vma.source = nullptr;  // pointed to a local object
     frozen_.log().info(
         "{} MiB of process {} were written within {} ms", result.pagesWritten * kImagePageSize >> 20, task.pid(),
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count());

@@ -14,31 +14,29 @@ namespace criu::engine {
 
 class FrozenPhase;
 
-/// Writes pages of processes while device drivers still save GPU state of other processes, which takes long and keeps
-/// few threads busy. Only contents of private memory are read early. Mappings, files and threads are dumped when
-/// drivers have finished, because files may be shared between processes.
+/// Writes pages of processes while device drivers still save GPU state of other processes, which takes long and uses
+/// few threads. Reads only private memory early. The dump of mappings, files and threads waits until the drivers have
+/// finished.
 ///
-/// Only large processes have early pages. There are none with --background, --lazy-pages or tracked memory, since these
-/// need more than the mappings first. There are none for processes to whose memory the kernel (rings) or a device
-/// (queues of another driver) may still write. Their files are dumped and their devices stopped before their memory is
-/// read.
+/// Only large processes have early pages. The options --background, --lazy-pages and --track-memory exclude early
+/// pages. A process to whose memory the kernel (by a ring) or a device may still write has no early pages.
 class EarlyPages {
 public:
-    /// Only stores `frozen`, which outlives this object.
+    /// `frozen` must outlive this object.
     explicit EarlyPages(FrozenPhase& frozen);
-    /// Gives up unfinished processes.
+    /// Stops the thread that writes pages.
     ~EarlyPages();
     EarlyPages(const EarlyPages&) = delete;
     EarlyPages& operator=(const EarlyPages&) = delete;
 
-    /// Starts to write the memory of a process, which doesn't change from now on. Returns at once; another thread
-    /// writes.
+    /// Starts to write the memory of a process, which must not change after the call. Another thread writes; the call
+    /// returns at once.
     void begin(HostPid pid);
-    /// Waits for the process that is being written; later ones are left to the dump of memory. No thread remains when
-    /// this returns. Throws the failure of the thread.
+    /// Waits until the current process is written, and ends the thread. The dump of memory writes the remaining
+    /// processes. Throws the failure of the thread.
     void finish();
 
-    /// Returns the processes that were written. Call it after finish().
+    /// Returns the processes whose pages were written early. Call it after finish().
     [[nodiscard]] const std::map<HostPid, memory::EarlyDump>& written() const noexcept;
 
 private:

@@ -17,8 +17,8 @@ namespace criu::engine {
 class FileCollector;
 struct FrozenTask;
 
-/// Makes access to the files behind mappings of one process. They are opened by /proc/PID/map_files and become path
-/// entries of the file collector. All arguments outlive the result.
+/// Makes an object that dumps the mapped files of one process. It opens the files by /proc/PID/map_files, and adds path
+/// entries to `files`. All arguments must outlive the object.
 [[nodiscard]] std::unique_ptr<memory::MappedFileDump> makeMappedFiles(const FrozenTask& task, FileCollector& files,
                                                                       memory::SegmentsDump& segments,
                                                                       device::DumpDevices& devices);

@@ -23,8 +23,9 @@
 
 namespace criu::engine {
 
-/// Makes the clone through an intermediate process, which ends at once, so that the clone is an orphan. The
-/// intermediate shares the memory of the process, so only one copy is made.
+/// Makes the stopped clone as a child of an intermediate process. When this process ends, the kernel reparents the
+/// clone outside of the tree. The intermediate process shares the memory of the dumped process, so the kernel copies
+/// page tables only once.
 std::unique_ptr<StoppedClone> MemoryClone::make(FrozenTask& task, TreePid pid) {
     const SyscallDispatchSuspension pause(*task.process);
     const auto instruction = task.process->syscallInstruction();
@@ -35,7 +36,7 @@ std::unique_ptr<StoppedClone> MemoryClone::make(FrozenTask& task, TreePid pid) {
     StoppedClone between(calls, task.dir, CLONE_VM | CLONE_FILES);
     const kernel::ProcPid dir = kernel::ProcDir().open(between.tracee().tid());
     compel::RemoteSyscalls further(between.tracee(), instruction);
-    // A file that the clone also had open would stay open when the process closes it.
+    // Closes all files of the clone: a file that the clone has open would stay open when the dumped process closes it.
     further.checkedCall("close_range", SYS_close_range, {0, ~0U, CLOSE_RANGE_UNSHARE});
     further.checkedCall("setsid", SYS_setsid, {});
     further.checkedCall("chdir", SYS_chdir, {exchange.at(RemoteScratchPage::kFolder)});
@@ -82,7 +83,7 @@ bool ReparentCheck::isSubreaper(FrozenTask& task) {
 
 bool ReparentCheck::reparentsInTree(const FrozenTask& task) {
     constexpr TreePid kFirst(1);
-    // Init of a pid namespace gets orphans of the namespace.
+    // Init of a pid namespace, here a process of the tree, gets the orphans of the namespace.
     if (tree_.tasks().front()->treePid() == kFirst || task.status.nsPid.size() > task.pidLevel + 1)
         return true;
     for (FrozenTask* at = tree_.find(task.pid()); at != nullptr; at = tree_.find(HostPid(at->stat.ppid)))

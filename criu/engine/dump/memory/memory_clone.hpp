@@ -15,24 +15,27 @@ class StoppedClone;
 struct FrozenTask;
 class FrozenTree;
 
-/// Memory snapshot of a frozen process, to be read when the process runs again. A clone that the kernel makes
-/// copy-on-write holds it. The clone is created stopped, never runs, and is killed when this object or criu ends.
+/// Memory snapshot of a frozen process, which the dump reads when the process runs again. A stopped clone holds the
+/// snapshot; its memory is a copy-on-write copy of the process' memory. The destructor kills the clone; if criu ends,
+/// the kernel kills it.
 ///
-/// The process doesn't notice the clone: it is an orphan that was reparented to a process outside of the tree. It has
-/// no files open and a private session. The kernel's OOM killer kills it first.
+/// The dumped process doesn't notice the clone, because the clone's parent is a process outside of the tree. The clone
+/// has no open files and a private session. The kernel's OOM killer kills the clone first.
 class MemoryClone {
 public:
-    /// `task` is frozen, and its clone is not reparented within the tree (ReparentCheck). `pid` is the pid of the
-    /// process in its own namespace. Throws Error or compel::Error, with the process unchanged.
+    /// Makes the clone. `task`: frozen process for which ReparentCheck::reparentsInTree() returned false. `pid`: pid of
+    /// the process in its own pid namespace. After Error or compel::Error, the process is unchanged.
     MemoryClone(FrozenTask& task, TreePid pid);
     ~MemoryClone();
     MemoryClone(const MemoryClone&) = delete;
     MemoryClone& operator=(const MemoryClone&) = delete;
 
     [[nodiscard]] const kernel::ProcPid& dir() const noexcept { return dir_; }
-    /// Returns the descriptor of /proc/PID/mem. Reading it doesn't copy pages that process and clone share.
+    /// Returns a descriptor of the clone's /proc/PID/mem. Reads by this descriptor don't copy pages that process and
+    /// clone share.
     [[nodiscard]] int memory() const noexcept { return memory_.get(); }
-    /// Returns the bytes of memory that only the clone still has. Any thread may call this. Throws Error.
+    /// Returns the bytes of memory that only the clone uses, because the process has written to its own copy. Any
+    /// thread may call this function. Throws Error.
     [[nodiscard]] std::uint64_t ownBytes() const;
 
 private:
@@ -43,21 +46,21 @@ private:
     UniqueFd memory_;
 };
 
-/// Finds the process that gets orphans of a process: the nearest ancestor that is a subreaper (prctl(2)), else init of
-/// the pid namespace.
+/// Checks which process the kernel makes the parent of an orphan: the nearest ancestor that is a subreaper (prctl(2)),
+/// or init of the pid namespace.
 class ReparentCheck {
 public:
     explicit ReparentCheck(FrozenTree& tree) noexcept : tree_(tree) {}
 
-    /// Returns true if a process of the tree would get the orphan. It would notice its end by SIGCHLD and wait(2).
-    /// Throws compel::Error.
+    /// Returns true if the kernel would reparent an orphan of `task` to a process of the tree, which would get SIGCHLD
+    /// when the orphan ends. Throws compel::Error.
     [[nodiscard]] bool reparentsInTree(const FrozenTask& task);
 
 private:
     [[nodiscard]] bool isSubreaper(FrozenTask& task);
 
     FrozenTree& tree_;
-    std::map<HostPid, bool> subreapers_;  ///< results of earlier calls
+    std::map<HostPid, bool> subreapers_;  ///< results of isSubreaper(); the key is a pid
 };
 
 }  // namespace criu::engine

@@ -15,8 +15,9 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Sets members of `mm` that /proc shows: layout, arguments, auxiliary vector. Adds contexts of asynchronous I/O, whose
-/// rings are among `vmas`; these are all mappings of the process. Throws Error for a ring of an unknown form.
+/// Sets the members of `mm` that /proc shows: addresses of code, data, stack and arguments, and the auxiliary vector.
+/// Adds the contexts of asynchronous I/O (io_setup(2)). Throws Error for an unknown form of context. `vmas`: all
+/// mappings of the process.
 void fillMemoryLayout(const FrozenTask& task, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena);
 
 }  // namespace criu::engine

@@ -21,7 +21,7 @@ namespace {
 
 using kernel::VmFlag;
 
-/// Least private memory for a clone: less is read in less time than a clone takes.
+/// Minimum private memory in bytes for a memory snapshot. Reading less memory is faster than making a stopped clone.
 constexpr std::uint64_t kWorthClone = std::uint64_t{1} << 20;
 
 std::uint64_t privateBytes(std::span<const kernel::Vma> vmas) {
@@ -31,8 +31,8 @@ std::uint64_t privateBytes(std::span<const kernel::Vma> vmas) {
     return bytes;
 }
 
-/// Returns why a clone would lose contents of the mapping, or why the process would notice the clone. Returns null if
-/// neither applies.
+/// Returns why a stopped clone would lose contents of the mapping, or why the process would notice the clone. Returns
+/// null if a clone is possible.
 const char* snapshotObstacle(const kernel::Vma& vma) {
     const auto has = [&vma](VmFlag flag) { return vma.flags.has(flag); };
     if (has(VmFlag::UffdMissing) || has(VmFlag::UffdWriteProtect) || has(VmFlag::UffdMinor))

@@ -29,28 +29,30 @@ struct FrozenTask;
 class FrozenTree;
 class MemoryClone;
 
-/// Files by which the memory of a clone is read.
+/// Directory in /proc and descriptor of /proc/PID/mem of a stopped clone.
 struct SnapshotFiles {
     const kernel::ProcPid& directory;
     int memory;
 };
 [[nodiscard]] SnapshotFiles filesOf(const MemoryClone& clone) noexcept;
 
-/// The dump's part of --background: decides which processes get a memory snapshot, and limits the memory of snapshots.
+/// Decides which processes of a dump with --background get a memory snapshot, and limits the memory of all snapshots.
 class MemorySnapshots {
 public:
-    /// `most` limits the bytes of memory that only clones have; 0 means no limit.
+    /// `most`: maximum number of bytes that only stopped clones use; 0 means no limit.
     MemorySnapshots(FrozenTree& tree, std::uint64_t most, Log& log);
     ~MemorySnapshots();
     MemorySnapshots(const MemorySnapshots&) = delete;
     MemorySnapshots& operator=(const MemorySnapshots&) = delete;
 
-    /// Makes a memory snapshot. Returns null for a process whose memory must be read while it is frozen; logs the
-    /// reason unless it has little memory. The result must not outlive this object. Throws Error.
+    /// Makes a memory snapshot of a process. Returns null if the dump must read the memory while the process is frozen.
+    /// Then logs the reason, except for a process with little memory. The result must not outlive this object. Throws
+    /// Error.
     std::shared_ptr<MemoryClone> take(FrozenTask& task, std::span<const kernel::Vma> vmas,
                                       const memory::DumpedMemory& memory);
 
-    /// Throws Error if snapshots have grown beyond the limit. Call it often while snapshots are read; any thread may.
+    /// Throws Error if the snapshots use more memory than the limit. Call it often while the dump reads snapshots. Any
+    /// thread may call it.
     void requireRoom();
 
 private:
@@ -62,7 +64,7 @@ private:
     const std::uint64_t most_;
     Log& log_;
     std::mutex mutex_;
-    std::int64_t nextLook_ = 0;  ///< steady clock ticks
+    std::int64_t nextLook_ = 0;  ///< time of the next check in ticks of the steady clock
     std::vector<std::weak_ptr<const MemoryClone>> clones_;
 };
 

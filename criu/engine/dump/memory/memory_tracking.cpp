@@ -27,7 +27,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the tracking id of the inventory; empty if it has none.
+/// Returns the tracking id in the inventory of `images`; empty if the inventory has none.
 std::string idOf(const ImageDir& images) {
     auto inventory = images.openRead(ImageKind::Inventory);
     if (!inventory)
@@ -36,7 +36,7 @@ std::string idOf(const ImageDir& images) {
     return entry->tracking_id != nullptr ? entry->tracking_id : "";
 }
 
-/// Returns the time since boot in the resolution of /proc/uptime, hundredths of a second.
+/// Returns the time since boot in microseconds, rounded to hundredths of a second like /proc/uptime.
 std::uint64_t uptimeNow() noexcept {
     timespec now{};
     ::clock_gettime(CLOCK_BOOTTIME, &now);
@@ -46,8 +46,8 @@ std::uint64_t uptimeNow() noexcept {
            static_cast<std::uint64_t>(now.tv_nsec / kTick) * 10'000;
 }
 
-/// Makes the userfaultfd of a process. Only the process itself can make it, so the frozen process does and has the
-/// descriptor for a moment.
+/// Makes a userfaultfd for the memory of a process, by a system call in the frozen process: a userfaultfd always
+/// belongs to the memory of its creator. Closes the process' descriptor again.
 UniqueFd makeInside(FrozenTask& task) {
     const SyscallDispatchSuspension pause(*task.process);
     compel::RemoteSyscalls calls(task.process->leader(), task.process->syscallInstruction());
@@ -68,7 +68,7 @@ UniqueFd makeInside(FrozenTask& task) {
     return fd;
 }
 
-/// Returns null and logs the reason if the process can't be tracked.
+/// Starts to track writes to the memory of a process. Returns null and logs the reason if the process can't be tracked.
 std::unique_ptr<memory::WriteTracking> makeFor(FrozenTask& task, bool seccompSuspended, Log& log) {
     const auto without = [&](std::string_view why) {
         log.warn("Memory of {} isn't tracked: {}", task.describe(), why);

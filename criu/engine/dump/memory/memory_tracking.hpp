@@ -32,29 +32,29 @@ namespace criu::engine {
 struct FrozenTask;
 class WpTrackerLink;
 
-/// Writes to the tree's memory since the dump before, and the tracking that this dump leaves for the next one.
+/// Knows which memory the tree has written since the dump before, and starts the tracking for the next dump.
 ///
-/// The kernel tracks writes by userfaultfds of the processes. Between dumps the WP tracker daemon holds them. Its state
-/// has an id, which the inventory of the same dump also contains. A dump may rely on the state only if its parent
-/// images have that id.
+/// The kernel tracks writes by userfaultfds, which the WP tracker daemon holds between dumps. The daemon's state has an
+/// id, which the inventory of the same dump contains. A dump may rely on the state only if its parent images have the
+/// same id.
 class MemoryTracking {
 public:
     /// Use of tracking by a dump.
     enum class Use {
-        Ignored,    ///< pages are dumped whole; tracked mappings are only recognized
-        ForDump,    ///< the dump relies on the state
-        Continued,  ///< the dump relies on the state and leaves a new one for the next dump
+        Ignored,    ///< the dump writes all pages; it only recognizes tracked mappings
+        ForDump,    ///< the dump relies on the tracked state and writes only changed pages
+        Continued,  ///< like ForDump; also starts the tracking for the next dump
     };
 
-    /// Without `link` nothing is tracked. `images` have opened their parent, if there is one. Throws Error.
+    /// Without `link`, no memory is tracked. `images`: with opened parent images, if they have any. Throws Error.
     MemoryTracking(std::optional<WpTrackerLink> link, Use use, const ImageDir& images, Log& log);
     ~MemoryTracking();
     MemoryTracking(const MemoryTracking&) = delete;
     MemoryTracking& operator=(const MemoryTracking&) = delete;
 
-    /// Returns the tracking of a process; null if there is none. Removes the userfaultfd mark from its tracked
-    /// mappings. If tracking continues, starts to track the process by a system call in it, which a suspended seccomp
-    /// filter doesn't block. Call it once for each process. Throws Error.
+    /// Returns the tracking of a process; null if it isn't tracked. Removes the userfaultfd flag of tracked mappings
+    /// from `vmas`. If tracking continues, starts to track an untracked process by a system call in the process. Call
+    /// it once for each process. Throws Error. `seccompSuspended`: FrozenTree::seccompSuspended().
     memory::WriteTracking* add(FrozenTask& task, std::span<kernel::Vma> vmas, bool seccompSuspended);
 
     /// Tracking of a process since the parent images, and its tracked mappings according to /proc/PID/maps.
@@ -62,29 +62,31 @@ public:
         memory::WriteTracking* writes;
         std::vector<kernel::Vma> tracked;
     };
-    /// Returns nothing if the process isn't tracked. add() may be called afterwards and finds more. Throws Error.
+    /// Returns the tracking of a process; nothing if it isn't tracked. Doesn't start tracking, unlike add(), which may
+    /// be called afterwards. Throws Error.
     [[nodiscard]] std::optional<Known> find(FrozenTask& task, std::span<const kernel::Vma> maps);
 
-    /// Returns the processes that are tracked already.
+    /// Returns the processes that the WP tracker daemon tracks.
     [[nodiscard]] std::vector<HostPid> processes() const;
 
-    /// Returns true if the parent images have the id of the tracked state. Clean pages are in the parent images then.
+    /// Returns true if the parent images have the id of the tracked state, so that they contain all clean pages.
     [[nodiscard]] bool parentIsKnown() const noexcept;
     [[nodiscard]] bool continues() const noexcept;
-    /// Returns true if memory of the tree is or was tracked.
+    /// Returns true if the tree has a WP tracker daemon, because a dump has tracked its memory.
     [[nodiscard]] bool used() const noexcept;
 
-    /// Returns when this object was made, in microseconds since boot.
+    /// Returns the time when this object was made, in microseconds since boot.
     [[nodiscard]] std::uint64_t uptime() const noexcept;
 
-    /// Notifies the daemon before the first WriteTracking::restart(). Throws Error.
+    /// Notifies the WP tracker daemon that its state becomes invalid. Call it before the first
+    /// WriteTracking::restart(). Throws Error.
     void begin();
-    /// Returns the id of the state that commit() leaves; empty if tracking doesn't continue.
+    /// Returns the id of the state that commit() passes to the daemon; empty if tracking doesn't continue.
     [[nodiscard]] std::string nextId() const;
-    /// Leaves the new state at the daemon, because the images are complete. `key` is the key that the next dump needs
-    /// to read encrypted images. Throws Error.
+    /// Passes the new state to the WP tracker daemon. Call it when the images are complete. Throws Error. `key`: key
+    /// with which the next dump reads these images if they are encrypted.
     void commit(std::shared_ptr<crypto::SecretBytes> key);
-    /// Ends tracking, because no later dump will rely on this one.
+    /// Ends tracking: the next dump writes all pages.
     void finish();
 
 private:

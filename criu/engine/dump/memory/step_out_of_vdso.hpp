@@ -15,12 +15,11 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Makes each thread that is in vDSO code run until it has left that code, usually some dozen instructions. Under a
-/// kernel with another vDSO it couldn't continue there: its next instructions would be replaced, and the kernel's data
-/// for them would be absent (memory/vdso/vdso_proxy.hpp).
+/// Single-steps each thread that is in vDSO code until it has left this code, usually some dozen instructions. A thread
+/// restored in the middle of vDSO code couldn't continue under a kernel with another vDSO (memory/vdso/vdso_proxy.hpp).
 ///
-/// A thread that can't be moved stays there; a restore under the same kernel works. Throws compel::Error if a thread
-/// ends or doesn't stop again.
+/// A thread that doesn't leave the vDSO stays there; it can be restored under the same kernel. Throws compel::Error if
+/// a thread ends or doesn't stop again.
 void stepOutOfVdso(FrozenTask& task, std::span<const kernel::Vma> vmas, Log& log);
 
 }  // namespace criu::engine
