@@ -26,7 +26,7 @@ namespace {
 using Dump = const FileDumpResources&;
 using Restore = const FileRestoreResources&;
 
-/// Returns the function by which plugins replace addresses of sockets.
+/// Returns a function that lets plugins replace the addresses of an Internet socket.
 sockets::AddressUpdate addressUpdate(device::RestoreDevices& devices) {
     return [&devices](std::uint32_t state, sockets::InetConnection& ends) {
         const auto family = static_cast<std::uint32_t>(ends.local.family);
@@ -34,7 +34,7 @@ sockets::AddressUpdate addressUpdate(device::RestoreDevices& devices) {
     };
 }
 
-// A new kind needs one row here.
+// All fd kinds, with one row for each.
 constexpr FileKind kKinds[] = {
     {FD_TYPES__MEMFD, [](Dump with) { return memory::makeMemfdDump(with.segments); },
      [](Restore with) { return memory::makeMemfdRestore(with.segments); }},
@@ -80,7 +80,7 @@ constexpr FileKind kKinds[] = {
      [](Restore) { return sockets::makeVsockRestore(); }},
     {FD_TYPES__UND, [](Dump) { return sockets::makeOtherSocketDump(); }, nullptr},
     {FD_TYPES__REG, [](Dump with) { return files::makeRegularDump(with.paths); },
-     // last, because it claims every file with a path
+     // last row, because this kind claims every file with a path
      [](Restore with) { return files::makeRegularRestore(with.remaps); }},
 };
 

@@ -42,7 +42,7 @@ struct SeenSession;
 
 namespace criu::engine {
 
-/// State of a run that dump halves use. All of it outlives the halves.
+/// Objects that the dump halves of fd kinds use. They must outlive the halves.
 struct FileDumpResources {
     files::PathDump& paths;
     memory::SegmentsDump& segments;
@@ -55,7 +55,7 @@ struct FileDumpResources {
     const files::RingOwners& rings;
 };
 
-/// State of a run that restore halves use. All of it outlives the halves.
+/// Objects that the restore halves of fd kinds use. They must outlive the halves.
 struct FileRestoreResources {
     const files::PathRemaps& remaps;
     const memory::Segments& segments;
@@ -66,15 +66,15 @@ struct FileRestoreResources {
     bool ownPosixQueues;  ///< true if the tree gets a private IPC namespace
 };
 
-/// One fd kind: its type in images, and functions that make its two halves. The halves don't use each other.
+/// Fd kind: its file type in images, and functions that make its dump half and its restore half.
 struct FileKind {
     FdTypes type = FD_TYPES__UND;
     std::unique_ptr<files::FileKindDump> (*startDump)(const FileDumpResources&) = nullptr;
-    /// Function that makes the restore half; null for a kind that is always refused.
+    /// Function that makes the restore half; null for a kind whose dump half refuses all files.
     std::unique_ptr<files::FileKindRestore> (*startRestore)(const FileRestoreResources&) = nullptr;
 };
 
-/// Returns all fd kinds. A dump offers each file to the kinds in this order.
+/// Returns all fd kinds. In a dump, the first kind in this order that claims a file dumps it.
 [[nodiscard]] std::span<const FileKind> fileKinds() noexcept;
 
 }  // namespace criu::engine

@@ -24,10 +24,10 @@
 namespace criu::engine {
 namespace {
 
-/// Returns true for system calls that wait for a file system, or for a child of criu that may do so. Other waits of
-/// criu (for programs, threads, stopped processes) check for a stop request themselves.
+/// Returns true for system calls that may wait for a file system, or for a child of criu that waits for one. Other
+/// waits of criu check for a stop request themselves.
 bool asksFileSystem(long call) {
-    // number that /proc/PID/syscall shows for a thread blocked outside of a system call
+    // number in /proc/PID/syscall of a thread that is blocked outside of a system call
     constexpr long kPageFault = -1;
     constexpr long kCalls[] = {
         kPageFault,
@@ -59,8 +59,8 @@ bool asksFileSystem(long call) {
     return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
-/// Creates a process that shares the descriptor table and lives until the calling thread ends. The calling process can
-/// then end without closing any descriptor.
+/// Creates a process that shares the descriptor table. The kernel kills it when the calling thread ends. The calling
+/// process can then end without closing descriptors.
 void shareDescriptors() {
     const pid_t parent = ::getpid();
     if (sys(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0), "create a process that shares descriptors") != 0)
@@ -91,8 +91,9 @@ FilesystemWatchdog::~FilesystemWatchdog() {
     thread_.join();
 }
 
-/// Returns the name of the file system that a call waits for. `call` is number and arguments as in /proc/PID/syscall.
-/// If the first argument is a descriptor on a known file system, that one is named. Otherwise all known ones are.
+/// Returns the name of the file system that a system call waits for. If the first argument is no descriptor of a
+/// watched file system, returns the names of all watched file systems. `call`: number and arguments of the call, as in
+/// /proc/PID/syscall.
 std::string FilesystemWatchdog::nameFor(const std::string& call) const {
     char* rest = nullptr;
     (void)std::strtol(call.c_str(), &rest, 10);
@@ -125,7 +126,7 @@ void FilesystemWatchdog::run() noexcept {
     constexpr std::chrono::seconds kAfterStop{2};
     using Clock = std::chrono::steady_clock;
     struct Wait {
-        std::string call;  ///< number and arguments, as in /proc/PID/syscall
+        std::string call;  ///< number and arguments of the call, as in /proc/PID/syscall
         Clock::time_point since;
     };
     std::map<int, Wait> waits;

@@ -17,27 +17,27 @@ namespace criu::engine {
 
 class FrozenPhase;
 
-/// Ends the calling process when one of its threads waits too long in one call to a file system. Too long is
-/// `patience`, or a few seconds after a stop request. Destructors don't run, so the watchdog is only for waits that
-/// nothing else ends. criu makes no such calls while its code is in a process of the tree.
+/// Filesystem watchdog: ends the calling process when one of its threads waits too long in one call to a file system.
+/// The limit is `patience`, or a few seconds after a stop request. Destructors don't run, so `undo` must revert
+/// changes. criu makes no such calls while its code is in a process of the tree.
 ///
-/// When a FUSE server has taken a request, the kernel lets even a killed thread wait for the reply
-/// (request_wait_answer(), fs/fuse/dev.c). A tracer in that state would keep its tasks stopped. So the tracer makes no
-/// such calls (compel::workBesideTracer()). The tracer ends at once, and the kernel resumes the tree. The process stays
-/// a zombie until its other threads end; no process waits for that.
+/// Even a killed thread waits for the reply of a FUSE server that has taken its request (request_wait_answer(),
+/// fs/fuse/dev.c). A tracer in this state would keep its tasks stopped. So other threads make such calls
+/// (compel::workBesideTracer()). When the watchdog ends the process, the tracer ends at once, and the kernel resumes
+/// the tree.
 ///
-/// Closing a descriptor also sends a request to the server. A second process therefore shares the descriptor table, so
-/// that this process closes none of these files (files::FileCopy). The second process is killed when the thread that
-/// made this object ends. It closes the files then, however long that takes.
+/// Closing a descriptor also sends a request to the FUSE server. So a second process shares the descriptor table, and
+/// this process can end without closing these files. The kernel kills the second process when the thread that made this
+/// object ends; only this process then waits for the server.
 class FilesystemWatchdog {
 public:
-    /// Names of the file systems in messages.
+    /// Names of the watched file systems for messages; the key is the device number.
     using Names = std::map<dev_t, std::string>;
-    /// Function that the watchdog thread calls with the reason, before it ends this process.
+    /// Function that the watchdog thread calls before it ends this process. `why`: the reason.
     using Undo = std::function<void(const std::string& why)>;
 
-    /// Starts the watchdog. The tracer calls this. With a `patience` of 0 only a stop request ends the wait. All
-    /// arguments but `undo` outlive this object.
+    /// Starts the watchdog. Only the tracer may call this. With a `patience` of 0, the watchdog acts only after a stop
+    /// request. All arguments except `undo` must outlive this object.
     FilesystemWatchdog(std::chrono::seconds patience, StopRequest& stop, Log& log, const Names& names, Undo undo);
     ~FilesystemWatchdog();
     FilesystemWatchdog(const FilesystemWatchdog&) = delete;
@@ -53,7 +53,7 @@ private:
     Log& log_;
     const Names& names_;
     Undo undo_;
-    UniqueFd end_;  ///< eventfd; readable when the watchdog thread must end
+    UniqueFd end_;  ///< eventfd, which is readable when the watchdog thread must end
     std::thread thread_;
 };
 

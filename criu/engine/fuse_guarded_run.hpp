@@ -11,17 +11,17 @@ namespace criu::engine {
 class FrozenPhase;
 class Rollback;
 
-/// File systems of the tree, as far as work on the tree needs them.
+/// Userspace and remote file systems of the tree, and the rollback for them.
 struct GuardedFiles {
-    std::set<dev_t> devices;  ///< userspace and remote file systems
+    std::set<dev_t> devices;  ///< device numbers of these file systems
     Rollback& rollback;       ///< steps that must run even if a file system doesn't reply
 };
 
-/// Does `work` on a frozen tree and returns its result. First checks that the client may have the tree dumped, and that
-/// file systems of the tree reply.
+/// Calls `work` for a frozen tree and returns its result. First checks that the client may dump the tree, and that file
+/// systems of the tree reply.
 ///
-/// If the tree uses userspace or remote file systems, `work` runs beside the tracer and under a FilesystemWatchdog. The
-/// watchdog may end this process while `work` runs. Throws Error.
+/// If the tree uses userspace or remote file systems, `work` runs in a thread beside the tracer, under a
+/// FilesystemWatchdog. The watchdog may end this process. Throws Error.
 int runFuseGuarded(FrozenPhase& frozen, const std::function<int(const GuardedFiles& files)>& work);
 
 }  // namespace criu::engine

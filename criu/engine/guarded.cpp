@@ -31,12 +31,12 @@ namespace {
 
 using model::Stage;
 
-/// Message of the working process: the cause of a failure (GuardReport). Other messages are the number of a Stage. The
-/// guardian sends no reply to this one.
+/// Type of a message to the guardian with the cause of a failure (GuardReport). Positive types are numbers of a Stage.
+/// The guardian replies only to stages.
 constexpr std::int32_t kReport = -1;
-/// Message: the working process ends without reverting all of its changes. No reply.
+/// Type of a message to the guardian: the working process ends and hasn't reverted all its changes.
 constexpr std::int32_t kAbandoned = -2;
-/// Message: the work succeeded, and the working process ends after the guardian. No reply.
+/// Type of a message to the guardian: the work succeeded, and the guardian must end before the working process.
 constexpr std::int32_t kDone = -3;
 
 struct GuardReport {
@@ -45,8 +45,8 @@ struct GuardReport {
     std::array<char, 2000> text{};
 };
 
-/// Reply of the guardian to the number of a Stage, after it has notified listeners. One packet. For QueryExtFiles,
-/// `status` packets of text follow.
+/// Reply of the guardian to a stage, after it has notified listeners. For Stage::QueryExtFiles, `status` is the number
+/// of packets with text that follow.
 struct Answer {
     std::int32_t status = 0;
     std::int32_t failed = 0;  ///< 1 if the notification failed; `text` has the reason
@@ -73,15 +73,16 @@ UniqueFd copyOf(const UniqueFd& fd) noexcept {
     return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
 }
 
-/// Reverts device state of a failed dump whose processes run again. Subsystems do here what they couldn't do before the
-/// resume, or what the killed working process left. A subsystem does nothing twice.
+/// Makes device subsystems revert device state after a failed dump, when the processes run again. Subsystems skip state
+/// that they have already reverted. Needed for state that can't be reverted before the resume, and after the working
+/// process was killed.
 void rescueDevices(Run& run, UniqueFd imagesDir) {
     const ImageDir images(std::move(imagesDir), "the images directory");
     for (const auto& subsystem : run.devices)
         subsystem->rescue(run.log, images);
 }
 
-/// The guardian's side: waits for the end of the working process and handles its messages.
+/// The guardian: waits for the end of the working process and handles its messages.
 class GuardedWatch {
 public:
     GuardedWatch(pid_t worker, UniqueFd channel, Run& run)
@@ -95,11 +96,10 @@ public:
                                {channel_.get(), POLLIN, 0}};
             if (::poll(events, std::size(events), abandoned_ ? kAbandonedPause : -1) < 0 && errno != EINTR)
                 failErrno("wait for process {}", worker_);
-            // A listener that waits may have consumed the signal of a stop request, so the descriptor alone isn't
-            // enough.
+            // Doesn't rely on the descriptor of the stop request: a listener that waited may have consumed the signal.
             if (!stopPassedOn_ && run_.stop.requested())
                 passStopOn();
-            // Handles messages before the exit status: a message sent before the end must be replied to first.
+            // Handles messages before the exit status, because the working process sent them before it ended.
             if ((events[2].revents & POLLIN) != 0)
                 serve();
             else if ((events[2].revents & (POLLHUP | POLLERR)) != 0)
@@ -123,8 +123,8 @@ public:
 private:
     static constexpr int kAbandonedPause = 100;  // milliseconds
 
-    /// Returns true if the tracer thread has ended. The kernel has then resumed its tasks, although another thread may
-    /// be blocked in a call that SIGKILL doesn't end.
+    /// Returns true if the tracer, the main thread of the working process, has ended. The kernel has then resumed the
+    /// tree, even if another thread of the process is still blocked in a call that SIGKILL doesn't end.
     [[nodiscard]] bool firstThreadHasEnded() const {
         try {
             kernel::ProcBuffer buffer;
@@ -134,8 +134,8 @@ private:
         }
     }
 
-    /// Passes a stop request on: the working process reverts its changes. Consumes the request in the guardian, so that
-    /// it doesn't break off listeners that take part in reverting.
+    /// Passes a stop request to the working process, which reverts its changes. Consumes the request in the guardian,
+    /// so that the request doesn't stop listeners that help to revert.
     void passStopOn() noexcept {
         try {
             run_.stop.throwIfRequested();
@@ -196,11 +196,11 @@ private:
     bool stopPassedOn_ = false;
     bool abandoned_ = false;
     bool done_ = false;
-    bool networkLocked_ = false;  ///< listeners locked the network and haven't unlocked it
+    bool networkLocked_ = false;  ///< true if listeners have locked the network and not unlocked it
 };
 
-/// Makes the kernel send SIGTERM (a stop request) to the working process when the guardian ends. fork(2) clears
-/// PR_SET_PDEATHSIG, so the guardian may have ended before the call. The check afterwards covers that.
+/// Makes the kernel send SIGTERM (a stop request) to the working process when the guardian ends. If the guardian ended
+/// before the prctl(2) call, the working process sends SIGTERM to itself.
 void stopWithGuardian(const kernel::PidFd& guardian) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (guardian.waitExit(std::chrono::milliseconds(0)))
@@ -215,7 +215,7 @@ GuardedRoot::GuardedRoot(HostPid root) : process(root.value) {
     try {
         ids = kernel::readNamespaceIds(dir);
     } catch (const Error& error) {
-        // criu may lack the permission to read the links. The dump itself then fails with a better message.
+        // If criu may not read the links, the dump later fails with a better message.
         if (error.code() != EACCES && error.code() != EPERM)
             throw;
     }
@@ -255,7 +255,7 @@ std::vector<std::string> Guardian::nameExternals() {
 }
 
 int Guardian::notify(Stage stage) {
-    // A killed guardian can't unlock the network. Then this process notifies the listeners itself.
+    // If the guardian is dead, this process itself notifies the listeners, so that they unlock the network.
     const bool alone = stage == Stage::NetworkUnlock && guardian_.waitExit(std::chrono::milliseconds(0));
     const int status = alone ? listeners_.notify(stage) : ask(stage);
     if (status != 0 && stage != Stage::NetworkUnlock)
@@ -299,13 +299,13 @@ int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardi
         setProcessTitle(fmt::format("dump tree {}", root.process.pid()));
         guardiansEnd.reset();
         run.keys.lock();
-        const NoOuterContexts reported;  // this process logs the context of its errors itself
+        const NoOuterContexts reported;  // errors of this process don't include the error context of the guardian
         run.log.beginProcess("criu: work");
         Guardian link(root, std::move(workersEnd), guardian, run.listeners, run.drivers);
         UniqueFd imagesDir = copyOf(run.imagesDir);  // `work` moves run.imagesDir away
         const int status = work(link);
         if (status != 0)
-            rescueDevices(run, std::move(imagesDir));  // reverts here as well, because the guardian may be dead
+            rescueDevices(run, std::move(imagesDir));  // the guardian also does this, but may be dead
         run.log.endStages();
         if (status == 0)
             link.letEndFirst();

@@ -16,7 +16,7 @@
 
 namespace criu::engine {
 
-/// Root of the tree that the guarded work is about. Guardian and working process both use it.
+/// Root of the dumped tree. Guardian and working process both use it.
 struct GuardedRoot {
     /// Throws Error if there is no such process.
     explicit GuardedRoot(HostPid root);
@@ -26,34 +26,35 @@ struct GuardedRoot {
     kernel::NamespaceIds home;  ///< namespaces of criu
 };
 
-/// The guardian, as the working process sees it. The guardian notifies listeners of stages, with the descriptors and
-/// state that they were given there.
+/// Connection of the working process to its guardian. The guardian notifies listeners of stages on request.
 class Guardian {
 public:
-    /// `guardian` is the guardian process. `listeners` are notified here only of NetworkUnlock, and only if the
-    /// guardian is dead. `drivers` are always notified here, because device subsystems work in this process.
+    /// `guardian`: pidfd of the guardian. `listeners`: listeners of the guardian; this process notifies them only if
+    /// the guardian is dead, and only of NetworkUnlock. `drivers`: device subsystems, which this process always
+    /// notifies itself.
     Guardian(const GuardedRoot& root, UniqueFd channel, const kernel::PidFd& guardian, model::StageListeners& listeners,
              model::StageListeners& drivers) noexcept
         : root_(root), channel_(std::move(channel)), guardian_(guardian), listeners_(listeners), drivers_(drivers) {}
 
     [[nodiscard]] const GuardedRoot& root() const noexcept { return root_; }
-    /// Like StageListeners::notify() and StageListeners::require().
+    /// Notifies all listeners of a stage, like StageListeners::notify(). require() corresponds to
+    /// StageListeners::require().
     int notify(model::Stage stage);
     void require(model::Stage stage);
-    /// Like StageListeners::nameExternals(). Sends no message if no listener names externals.
+    /// Returns the external resources that listeners name (StageListeners::nameExternals()).
     std::vector<std::string> nameExternals();
 
     /// Sends the cause of a failure to the guardian. Does nothing if the guardian is dead.
     void report(const Log::Cause& cause) noexcept;
 
-    /// Announces that this process ends without reverting all of its changes. The guardian then acts as for a killed
-    /// working process.
+    /// Reports to the guardian that this process ends and hasn't reverted all its changes. The guardian then reverts
+    /// the rest, as after the death of the working process.
     void abandon() noexcept;
-    /// Makes letEndFirst() let the guardian end before this process. Needed if a process that the guardian depends on
-    /// ends with this one.
+    /// Makes letEndFirst() wait for the guardian. Needed if this process' end kills processes that are needed for the
+    /// guardian's success, such as init of criu's pid namespace.
     void outlive() noexcept { outlives_ = true; }
-    /// Waits until the guardian has ended, for at most half a minute. Called after work that succeeded. Returns at once
-    /// unless outlive() was called.
+    /// After outlive(), waits until the guardian has ended, for at most half a minute. Call it after work that
+    /// succeeded.
     void letEndFirst() noexcept;
 
 private:
@@ -68,15 +69,15 @@ private:
     bool outlives_ = false;
 };
 
-/// Runs `work` in a child, the working process; the calling process is the guardian. If the guardian is killed, even by
-/// SIGKILL, the child stops and reverts its changes. A killed tracer couldn't do that: its tasks would continue in
-/// injected code.
+/// Runs `work` in a child, the working process; the calling process becomes the guardian. If the user kills the
+/// guardian, even by SIGKILL, the child reverts its changes and ends. Without a child, a killed tracer couldn't revert
+/// its changes: its tasks would continue in injected code.
 ///
-/// Passes stop requests on. Returns the exit status of the child, which is the result of `work`. `work` must not throw.
+/// Passes stop requests to the child. Returns the exit status of the child, which is the result of `work`. `work` must
+/// not throw.
 ///
-/// Both processes stay in the namespaces that criu was started in, where processes in namespaces of the tree don't see
-/// them. The guardian notifies run.listeners, the child notifies run.drivers. run.log gets what the child couldn't log
-/// itself.
+/// Both processes stay in the namespaces in which the user started criu. The guardian notifies run.listeners, and the
+/// child notifies run.drivers. If the child is killed, the guardian logs the cause to run.log.
 int runGuarded(Run& run, const GuardedRoot& root, const std::function<int(Guardian&)>& work);
 
 }  // namespace criu::engine

@@ -9,8 +9,8 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Warns of capabilities, users, groups and limits of the tree that this criu couldn't restore. A restore would need
-/// more capabilities than this dump has.
+/// Warns of capabilities, users, groups and limits of the tree that a restore with the capabilities of this criu
+/// process couldn't set.
 void warnOfLackingRights(FrozenTree& tree, Log& log);
 
 }  // namespace criu::engine

@@ -14,19 +14,21 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/kernel/pass_fd.hpp"
 
-/// Local channels between criu processes: packet sockets of this machine (unix(7)). A daemon listens at an abstract
-/// address, and both ends pass peer authentication (kernel/peer_auth.hpp).
+/// Channels between criu processes of one machine: Unix sockets of type SOCK_SEQPACKET (unix(7)). A daemon listens at
+/// an abstract address, and both ends pass peer authentication (kernel/peer_auth.hpp).
 namespace criu::engine {
 
-/// Abstract address of a daemon. It has no file and vanishes with the socket.
+/// Abstract socket address of a daemon. The kernel removes the address with the socket.
 class AbstractAddress {
 public:
     /// `name`: at most 107 bytes.
     explicit AbstractAddress(std::string_view name);
 
-    /// Connects a new socket. Returns nothing on failure, with the reason in errno. Throws Error without a socket.
+    /// Connects a new socket to the address. If connect(2) fails, returns nothing and leaves the reason in errno.
+    /// Throws Error if the kernel creates no socket.
     [[nodiscard]] std::optional<UniqueFd> connect() const;
-    /// Binds a new socket, which doesn't listen yet. Returns nothing if another process has the name. Throws Error.
+    /// Binds a new socket to the address, and doesn't call listen(2). Returns nothing if another process has bound the
+    /// address. Throws Error.
     [[nodiscard]] std::optional<UniqueFd> bind() const;
 
 private:
@@ -39,20 +41,20 @@ private:
 /// Creates two connected sockets. Throws Error.
 [[nodiscard]] std::pair<UniqueFd, UniqueFd> makeChannel();
 
-/// Starts a daemon at an address. `serve` runs in it and must not return; it gets the bound socket, and an
-/// authenticated connection to the caller. Returns the caller's end; nothing if another process has the name. `name`:
-/// name of the daemon, for messages. Throws Error.
+/// Starts a daemon, and returns a connection to it. Returns nothing if another process has bound the address. Throws
+/// Error. `name`: name of the daemon for messages. `serve`: called in the daemon with the bound socket and an
+/// authenticated connection to the caller; must not return.
 [[nodiscard]] std::optional<UniqueFd> startDaemon(const AbstractAddress& address, std::string_view name,
                                                   const std::function<void(UniqueFd listener, UniqueFd client)>& serve);
 
-/// Sends a packet, with a descriptor unless `fd` is -1. Throws Error.
+/// Sends a packet with the descriptor `fd`; -1 means no descriptor. Throws Error.
 template <typename Message>
 void sendPacket(int socket, const Message& message, int fd = -1) {
     kernel::sendMessage(socket, std::as_bytes(std::span(&message, 1)), fd);
 }
 
-/// Receives a packet, and its descriptor if it has one. Returns nothing if the peer has closed the connection. Throws
-/// Error.
+/// Receives a packet, and puts its descriptor, if any, into `fd`. Returns nothing if the peer has closed the
+/// connection. Throws Error.
 template <typename Message>
 [[nodiscard]] std::optional<Message> receivePacket(int socket, UniqueFd& fd) {
     Message message;

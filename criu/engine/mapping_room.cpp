@@ -17,17 +17,18 @@
 namespace criu::engine {
 namespace {
 
-/// Mappings of the restorer in the process: code, control page, data, and the vDSO while it is moved. mremap(2) wants
-/// a few more to be free (Linux 6.1).
+/// Number of mappings that the restorer has in the process: code, control page, data, and the vDSO during its move.
+/// Includes a few that mremap(2) requires to be free (Linux 6.1).
 constexpr std::size_t kOfRestorer = 12;
 
-/// Counts for all processes that have many mappings.
+/// Compares the mappings of restored processes with vm.max_map_count.
 class MappingCounts {
 public:
-    /// Returns true if the process has so few mappings that nothing need be counted.
+    /// Returns true if the process has so few mappings that they surely fit.
     [[nodiscard]] bool isFew(const MmEntry& mm) const noexcept { return mm.n_vmas < allowed_ / 2; }
 
-    /// Throws Error if `saved` mappings fewer are still too many.
+    /// Throws Error if the process has too many mappings. `saved`: number of mappings that the restore makes only when
+    /// criu's mappings are gone.
     void require(const MmEntry& mm, std::size_t saved) {
         if (fits(mm, saved))
             return;

@@ -9,17 +9,18 @@ namespace criu {
 class Log;
 }
 
-/// Room for the mappings of a process below vm.max_map_count while a restore builds it. Allocations of any kind fail
-/// beyond it, so a lack is told before anything is made.
+/// Checks the number of mappings against vm.max_map_count. While a restore builds a process, the process has its own
+/// mappings and those of criu. The checks come before the restore creates anything, because all allocations fail above
+/// the limit.
 namespace criu::engine {
 
 struct RestoreImages;
 
-/// For a restore. Throws Error if a process of the images has no room for its mappings beside those of criu.
+/// Checks a restore. Throws Error if a process of the images would have too many mappings together with those of criu.
 void requireMappingRoom(const RestoreImages& content);
 
-/// For a dump. Throws Error if a restore on this machine would have no room, and warns if that depends on the content
-/// of the memory. `name`: process in the warning.
+/// Checks a process of a dump. Throws Error if a restore on this machine would exceed the limit. Only warns if that
+/// depends on the content of the memory. `name`: name of the process for the warning.
 void requireMappingRoom(const MmEntry& mm, const std::string& name, Log& log);
 
 }  // namespace criu::engine

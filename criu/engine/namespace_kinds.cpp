@@ -20,14 +20,14 @@ void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds&
 namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inputs) {
     namespaces::NamespaceDumps kinds;
     kinds.push_back(namespaces::makePidDump(inputs));
-    kinds.push_back(namespaces::makeUserDump(inputs));  // before the kinds that use its id map
+    kinds.push_back(namespaces::makeUserDump(inputs));  // before the kinds that use the id map of user namespaces
     kinds.push_back(namespaces::makeCgroupDump(inputs));
     kinds.push_back(namespaces::makeUtsDump(inputs));
     kinds.push_back(namespaces::makeTimeDump(inputs));
     kinds.push_back(namespaces::makeMountDump(inputs));
     kinds.push_back(namespaces::makeIpcDump(inputs));
     namespaces::requireNoExternalSharing(inputs);
-    // last, because the calling thread enters the network namespace
+    // The network kind is last, because the calling thread enters the network namespace.
     kinds.push_back(namespaces::makeNetworkDump(inputs));
     return kinds;
 }
@@ -35,7 +35,7 @@ namespaces::NamespaceDumps makeNamespaceDumps(const namespaces::DumpInputs& inpu
 namespaces::NamespaceRestores makeNamespaceRestores(const NamespaceRestoreResources& with) {
     const namespaces::RestoreInputs& inputs = with.inputs;
     namespaces::NamespaceRestores kinds;
-    // first: it defines the id map, and owns the namespaces of the other kinds
+    // The user kind is first, because it defines the id map, and because the user namespace owns the other namespaces.
     kinds.push_back(namespaces::makeUserRestore(inputs));
     kinds.push_back(namespaces::makePidRestore(inputs));
     kinds.push_back(namespaces::makeCgroupRestore(inputs, with.cgroups));

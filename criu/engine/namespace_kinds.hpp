@@ -26,19 +26,19 @@ namespace criu::sockets {
 class NetworkLock;
 }
 
-/// List of all namespace kinds. A new kind needs one line for each of its halves.
+/// Makes the halves of all namespace kinds.
 namespace criu::engine {
 
-/// Loads libraries that a dump of a tree in these namespaces needs, before the freeze: loading would prolong it. `home`
-/// has the namespaces of criu. The code that uses a library reports a failure to load it.
+/// Loads the libraries that a dump of a tree in these namespaces needs, so that the tree isn't frozen during the
+/// loading. Ignores failures, which the users of the library report. `home`: namespaces of criu.
 void loadLibraries(const kernel::NamespaceIds& tree, const kernel::NamespaceIds& home) noexcept;
 
-/// Makes the dump halves of all kinds, in the order in which they are made and used. Throws Error for what can't be
-/// dumped.
+/// Makes the dump halves of all namespace kinds, in the order in which the dump uses them. Throws Error if criu can't
+/// dump a namespace.
 [[nodiscard]] std::vector<std::unique_ptr<namespaces::NamespaceDump>> makeNamespaceDumps(
     const namespaces::DumpInputs& inputs);
 
-/// State of the restore that single kinds use.
+/// Objects that the restore halves of namespace kinds use.
 struct NamespaceRestoreResources {
     const namespaces::RestoreInputs& inputs;
     cgroup::CgroupRestore& cgroups;
@@ -47,7 +47,7 @@ struct NamespaceRestoreResources {
     namespaces::MountHelpers mounts;
 };
 
-/// Makes the restore halves of all kinds that a tree needs, in the order in which they do each step.
+/// Makes the restore halves of the namespace kinds that a tree needs, in the order in which the restore uses them.
 [[nodiscard]] namespaces::NamespaceRestores makeNamespaceRestores(const NamespaceRestoreResources& with);
 
 }  // namespace criu::engine

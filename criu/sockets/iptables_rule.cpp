@@ -15,7 +15,7 @@
 namespace criu::sockets {
 namespace {
 
-/// iptables rule that drops packets from `packets.local` to `packets.remote` in a chain.
+/// Iptables rule that drops packets from `packets.local` to `packets.remote` in a chain.
 struct Rule {
     std::string_view chain;
     InetConnection packets;

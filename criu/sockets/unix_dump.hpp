@@ -49,11 +49,11 @@ private:
     ExternalSocketDump& externalSockets_;
     std::set<std::uint32_t> read_;  ///< ids of the network namespaces whose sockets are in `all_`
     std::map<std::uint32_t, kernel::UnixSocketInfo> all_;
-    /// listener of each client whose connection isn't accepted; inode numbers
+    /// Listener of each client whose connection isn't accepted; inode numbers.
     std::map<std::uint32_t, std::uint32_t> waitsFor_;
     std::map<std::uint32_t, std::uint32_t> peers_;  ///< peer of each added socket; inode numbers
     std::set<std::uint32_t> written_;
-    /// sockets that wait for their peer; the key is the peer's inode number
+    /// Sockets that wait for their peer; the key is the peer's inode number.
     std::map<std::uint32_t, std::vector<Waiting>> waiting_;
     SocketQueueDump queues_;
 };

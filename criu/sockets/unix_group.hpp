@@ -37,7 +37,7 @@ struct UnixSocket {
     UnixSocket* peer = nullptr;      ///< socket of the tree that this socket is connected to, or null
     UnixSocket* outside = nullptr;   ///< peer outside of the tree, or null; a restore never creates it
     UnixSocket* acceptor = nullptr;  ///< listener that hasn't accepted this socket's connection yet, or null
-    /// listener whose accept(2) returned this socket with the listener's name, or null
+    /// Listener whose accept(2) returned this socket with the listener's name, or null.
     UnixSocket* listener = nullptr;
     std::vector<UnixSocket*> incoming;  ///< datagram sockets that are connected to this socket, except `peer`
     std::span<const QueuedPacket> queue;

@@ -85,7 +85,7 @@ private:
     std::map<const UnixSocket*, UniqueFd> senders_;
     /// Stand-ins for closed senders; the key is the sender's name.
     std::map<std::string, std::shared_ptr<UniqueFd>> gone_;
-    /// true if the kernel recorded criu's credentials, because the images don't contain peer credentials
+    /// True if the kernel recorded criu's credentials, because the images don't contain peer credentials.
     bool unknownPeer_ = false;
 };
 

@@ -137,7 +137,7 @@ void UnixPlan::makeGroups() {
             tie(socket, paths.emplace(std::tuple(socket.name.mount, socket.name.directory, socket.name.text), &socket)
                             .first->second);
     }
-    /// group of each set of tied sockets; the key is the number of the set
+    /// Group of each set of tied sockets; the key is the number of the set.
     std::unordered_map<std::size_t, std::shared_ptr<UnixGroup>> groups;
     for (UnixSocket& socket : sockets_) {
         if (socket.has(UnixFlag::Outside))

@@ -26,11 +26,11 @@ enum class FeatureCategory {
 struct FeatureProbe {
     std::string name;
     FeatureCategory category{};
-    /// returns true if the system has the feature; may throw Error with the reason why it is missing
+    /// Returns true if the system has the feature; may throw Error with the reason why it is missing.
     std::function<bool()> supported;
-    /// for Device: returns true if the device exists; may throw Error if it doesn't
+    /// For Device: returns true if the device exists; may throw Error if it doesn't.
     std::function<bool()> matters = {};
-    /// returns lines of text about the device for --feature; may be empty
+    /// Returns lines of text about the device for --feature; may be empty.
     std::function<std::vector<std::string>()> details = {};
 };
 

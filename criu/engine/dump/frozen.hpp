@@ -76,7 +76,7 @@ public:
     [[nodiscard]] Log& log() const noexcept;
     [[nodiscard]] StopRequest& stop() const noexcept;
     [[nodiscard]] Guardian& guardian() const noexcept { return guardian_; }
-    /// Signs the images, and sends them to their outlet (--stream, --stream-to, encryption) if they have one. Throws
+    /// Sends all images to their outlet (--stream, --stream-to, encryption) if they have one, then signs them. Throws
     /// Error.
     void sendImages();
     /// Removes the inventory after a failed dump. Logs failures.

@@ -159,7 +159,7 @@ private:
     StopRequest& stop_;
     Log& log_;
     std::function<void(HostPid)> before_;  ///< set only during freeze()
-    /// true while the cgroup is frozen, because seized threads can't reach their ptrace stop
+    /// True while the cgroup is frozen, because seized threads can't reach their ptrace stop.
     bool onlySeizing_ = false;
     std::vector<std::unique_ptr<FrozenTask>> tasks_;
     std::unordered_map<HostPid, FrozenTask*> known_;  ///< elements of `tasks_`; the key is the pid

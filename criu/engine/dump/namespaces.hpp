@@ -19,7 +19,7 @@ class Guardian;
 /// Dumps the namespaces of a frozen tree. The destructor reverts the changes of the namespace kinds in reverse order.
 class DumpNamespaces {
 public:
-    /// Examines all namespaces. Throws Error for what can't be dumped. All arguments outlive this object.
+    /// Examines all namespaces. Throws Error if criu can't dump a namespace. All arguments must outlive this object.
     DumpNamespaces(const model::Options& options, Log& log, StopRequest& stop, FrozenTree& tree,
                    const cgroup::PropertyTable& cgroupProperties, Guardian& guardian, device::DumpDevices& devices);
     ~DumpNamespaces();
@@ -31,18 +31,19 @@ public:
     /// Returns the unique id of this dump.
     [[nodiscard]] const std::string& runId() const noexcept { return runId_; }
 
-    /// Store the namespace ids of a process, and those of criu.
+    /// Stores the namespace ids of a process in `ids`. storeNumbersOfCriu() stores those of criu.
     void storeNumbers(HostPid process, TaskKobjIdsEntry& ids) const;
     void storeNumbersOfCriu(TaskKobjIdsEntry& ids) const { numbers_.storeCriu(ids); }
-    /// Returns the id of a namespace by its inode; nothing if a restore doesn't create that namespace.
+    /// Returns the id in images of the namespace with this inode number. Returns nothing if a restore doesn't create
+    /// the namespace.
     [[nodiscard]] std::optional<std::uint32_t> numberOf(kernel::NamespaceKind kind, std::uint32_t inode) const;
 
-    /// Call the functions of the same names of namespaces::NamespaceDump for all kinds.
+    /// Calls NamespaceDump::lock() of all namespace kinds. The next functions call the functions of their names.
     void lock();
     void write(const namespaces::DumpOutputs& outputs);
     void prepareKill();
     void release(model::FinalState state);
-    /// Reverts changes outside of the processes unless release() was called. The destructor calls it, too.
+    /// Destroys all namespace kinds, which reverts their changes outside of the processes if release() wasn't called.
     void undo() noexcept;
 
 private:

@@ -17,21 +17,23 @@
 namespace criu::engine {
 namespace {
 
-/// Least memory for which extra threads pay off: less is freed faster than threads are created.
+/// Minimum memory of a process in bytes for which threads help. The kernel frees less memory faster than criu creates
+/// threads.
 constexpr std::uint64_t kMuchToFree = std::uint64_t{256} << 20;
 
-/// Most threads for one process. In a measurement 8 threads took a third of the time of one, and 16 took no less.
+/// Maximum number of threads for one process. In a measurement, 8 threads needed a third of the time of one thread, and
+/// 16 threads weren't faster.
 constexpr unsigned kMostForOne = 8;
 
-/// struct robust_list_head of <linux/futex.h>.
+/// Layout of struct robust_list_head of <linux/futex.h>, which lists the robust mutexes that a thread holds.
 struct RobustListHead {
     std::uint64_t first;
     std::int64_t offset;
     std::uint64_t pending;
 };
 
-/// Returns true if a thread holds robust mutexes. When the thread ends, the kernel reads their list in the memory of
-/// the process and wakes waiters. Waiters may be other processes that share the memory.
+/// Returns true if a thread holds robust mutexes. When the thread ends, the kernel needs the process' memory: it reads
+/// the list of the mutexes there and wakes their waiters, which may be in other processes.
 bool holdsMutexes(const FrozenTask& task, const compel::FrozenThread& thread) {
     const kernel::RobustList list = kernel::robustList(thread.tracee.tid());
     if (list.head == 0)
@@ -49,8 +51,8 @@ bool canBeFreed(const FrozenTask& task) {
                         [&task](const compel::FrozenThread& thread) { return holdsMutexes(task, thread); });
 }
 
-/// Kills a process and keeps its memory for process_mrelease(2). Returns nothing if that isn't possible; the process
-/// may be ending then.
+/// Kills a process, but keeps its memory for process_mrelease(2). Returns a pidfd of the process. Returns nothing if
+/// that isn't possible; the process may then have been killed.
 std::optional<kernel::PidFd> killWithMemory(FrozenTask& task) noexcept {
     try {
         if (!canBeFreed(task))
@@ -84,7 +86,7 @@ void killAndFreeMemory(std::span<FrozenTask* const> tasks, unsigned cores) noexc
                 pool.submit([&process] { (void)process.freeMemory(); });
         pool.wait();
     } catch (const std::exception&) {
-        return;  // without threads, each process frees its memory when it ends
+        return;  // a failure is harmless: each process frees its memory when it ends
     }
 }
 

@@ -38,7 +38,8 @@ void refuseForeignSession(const FrozenTask& root, const model::Options& options)
     throw error;
 }
 
-/// Refuses threads under seccomp if filters can't be suspended: a filter may kill a thread for system calls of criu.
+/// Refuses threads under seccomp if the kernel doesn't let criu suspend filters: a filter may kill a thread that makes
+/// criu's system calls.
 void refuseSeccomp(const FrozenTask& task) {
     kernel::ProcBuffer buffer;
     for (const compel::FrozenThread& thread : task.process->threads()) {
@@ -51,7 +52,7 @@ void refuseSeccomp(const FrozenTask& task) {
     }
 }
 
-/// Refuses labels that a restore couldn't set. Each thread may have its own label.
+/// Refuses threads whose label a restore couldn't set. `own`: label of criu.
 void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelModule module) {
     const auto& threads = task.process->threads();
     for (const compel::FrozenThread& thread : threads)
@@ -59,15 +60,15 @@ void refuseLabels(const FrozenTask& task, const std::string& own, task::LabelMod
             task::refuseLabel(*label, own, module, threads.size() == 1);
 }
 
-/// A kind of kernel object that processes of the tree must not share with other processes.
+/// Type of kernel object that the tree must not share with outside processes.
 struct Shared {
     kernel::Sharing sharing;
     const char* what;
 };
 
-/// Refuses processes outside of the tree that share objects with the tree. Such a process isn't frozen, so it could
-/// change memory and code that criu uses in the tree, while seccomp filters are suspended. A restore would make two
-/// objects of a shared one. The search covers all processes that criu sees and may compare.
+/// Refuses a tree that shares objects with outside processes. An outside process isn't frozen, so it could change
+/// memory and code that criu uses in the tree. A restore would give the tree a separate object. Checks all processes
+/// that criu sees and may compare by kcmp(2).
 void refuseSharedOutside(FrozenTree& tree, std::span<const Shared> shared) {
     const auto own = static_cast<int>(::getpid());
     for (const int number : kernel::ProcDir().processes()) {
@@ -85,7 +86,7 @@ void refuseSharedOutside(FrozenTree& tree, std::span<const Shared> shared) {
     }
 }
 
-/// Refuses processes of the tree that share `what`. They may share only descriptor tables.
+/// Refuses a tree in which two processes share an object. `what`: name of the object in the message.
 void refuseShared(const kernel::Sharing& sharing, const char* what) {
     if (const auto pair = sharing.anyPair())
         fail("processes {} and {} share {}, which can't be dumped", pair->first, pair->second, what);
@@ -131,7 +132,7 @@ void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::La
 }
 
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices) {
-    // Drivers know a process by its pid in the innermost namespace.
+    // Device drivers know a process by its pid in the innermost pid namespace, which isn't the pid that criu uses.
     if (tree.pids().nested().empty())
         return;
     std::string_view name = devices.used().empty() ? std::string_view() : devices.used().front();

@@ -14,13 +14,13 @@ class DumpDevices;
 
 namespace criu::engine {
 
-/// Refuses processes that can't be dumped. Error names the process, the reason and a remedy if there is one. Sets
-/// FrozenTask::compat, FrozenTask::labels and FrozenTask::objects. Changes nothing in the tree. `module` is the
-/// security module whose labels this kernel shows (task::labelModule()).
+/// Throws Error if criu can't dump a process. The message has the process, the reason, and what the user can do. Sets
+/// FrozenTask::compat, FrozenTask::labels and FrozenTask::objects. Changes nothing in the tree. `module`: security
+/// module whose labels this kernel shows (task::labelModule()).
 void refuseUnsupported(FrozenTree& tree, const model::Options& options, task::LabelModule module, Log& log);
 
-/// Refuses a tree that has nested pid namespaces and uses devices. Call it whenever more is known about devices: before
-/// the checkpoint of devices, after open files were collected, and when plugins have dumped the rest. Throws Error.
+/// Refuses a tree that has nested pid namespaces and uses devices. Throws Error. Call it whenever criu knows more about
+/// devices: before the checkpoint of devices, after the dump of open files, and after plugins have dumped their files.
 void refuseNestedDevices(FrozenTree& tree, const device::DumpDevices& devices);
 
 }  // namespace criu::engine

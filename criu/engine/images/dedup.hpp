@@ -9,8 +9,8 @@ namespace criu::engine {
 
 struct Run;
 
-/// Frees pages in parent images that the complete dump contains, too, with --auto-dedup. Called last, so that a failed
-/// dump leaves its parent images unchanged. Only warns of a failure.
+/// With --auto-dedup, frees those pages of parent images that the new dump also contains. Call it after the dump has
+/// succeeded, so that a failed dump leaves its parent images unchanged. Only warns of a failure.
 void dedupParents(const ImageDir& images, Run& run) noexcept;
 
 }  // namespace criu::engine

@@ -7,8 +7,8 @@ namespace criu::engine {
 
 struct Run;
 
-/// Opens the directory that a dump or page server writes to, and its parent images (--prev-images-dir). Moves
-/// Run::imagesDir away. Throws Error.
+/// Opens the images directory to which a dump or page server writes, and its parent images (--prev-images-dir). Takes
+/// over Run::imagesDir. Throws Error.
 [[nodiscard]] ImageDir openDumpImages(Run& run);
 
 }  // namespace criu::engine

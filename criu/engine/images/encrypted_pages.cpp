@@ -26,7 +26,7 @@ namespace {
 using memory::PageMessage;
 
 constexpr std::size_t kPagesKeySize = DumpKey::kKeptSize;
-/// Size of the pages key and the hash of recipients.
+/// Number of bytes of the pages key and the hash of recipients.
 constexpr std::size_t kOwnKeysSize = kPagesKeySize + crypto::kHashSize;
 
 crypto::SecretBytes receiveKeys(memory::PageConnection& sender, const PageMessage& message) {
@@ -38,12 +38,12 @@ crypto::SecretBytes receiveKeys(memory::PageConnection& sender, const PageMessag
     return keys;
 }
 
-/// Decrypts the records of the parent pages into memory, if the images directory has these pages. Sets `id` to their
-/// id.
+/// Decrypts the records of the parent pages into a spool, and sets `id` to the id of their encryption. Returns nothing
+/// if the images directory has no parent pages, or has pages of another dump.
 std::optional<ImageDir> openParentImages(Run& run, ImageDir& place, std::span<const std::byte> keys,
                                          std::optional<EncryptedId>& id) {
     if (place.parent() == nullptr) {
-        place.unlinkParent();  // a restore refuses a parent link that the images don't mention
+        place.unlinkParent();  // removes the parent link of an earlier dump, because a restore would refuse it
         return std::nullopt;
     }
     const ImageDir& earlier = *place.parent();

@@ -13,31 +13,33 @@ class PageConnection;
 struct PageMessage;
 }  // namespace criu::memory
 
-/// Encryption of pages at a page server, for a dump that is encrypted itself (memory::PageCommand::Encrypt). The sender
-/// makes the key, so that a restore can check that pages belong to the dump. The server wraps the key for the
-/// recipients: parent pages at the server have no other images beside them that hold it.
+/// Encryption of pages at a page server, for an encrypted dump (memory::PageCommand::Encrypt). The sender makes the
+/// key, so that a restore can check that the pages belong to the dump. The server encrypts the key for the recipients
+/// and stores it beside the pages.
 namespace criu::engine {
 
 struct Run;
 
-/// Returns the bytes of the sender's message (sendKeys()): pages key, hash of recipients, and key of the parent pages.
-/// `earlierPages` is null if there are no parent pages at a page server.
+/// Returns the content of the message that the sender sends by sendKeys(): pages key, hash of recipients, and key of
+/// the parent pages. `earlierPages`: key of the parent pages; null if no page server has parent pages.
 [[nodiscard]] std::shared_ptr<crypto::SecretBytes> keysForServer(const DumpKey& key,
                                                                  std::span<const crypto::PublicKey> recipients,
                                                                  const crypto::SecretBytes* earlierPages);
 
-/// Encrypted pages in the directory of a page server.
+/// Stores the encrypted pages of one sender in the images directory of a page server.
 class EncryptedStore {
 public:
-    /// Receives the keys that follow `message`. `place` is the images directory with its parents opened. Removes the
-    /// parent link if the pages don't build on those parents. Removes images of an earlier dump. Throws Error.
+    /// Receives the keys that follow `message`. Removes images of an earlier dump. Removes the parent link if the
+    /// sender's pages don't build on the parent images. Throws Error. `place`: images directory with opened parent
+    /// images.
     EncryptedStore(Run& run, ImageDir& place, memory::PageConnection& sender, const memory::PageMessage& message);
 
-    /// Images to write; they are encrypted. Their parent, if any, has the pages that the sender's pages build on.
+    /// Returns the spool to which the page server writes the sender's pages. Its parent images, if any, are those on
+    /// which the pages build.
     [[nodiscard]] const ImageDir& images() const noexcept { return spool_; }
 
-    /// Writes the encrypted images to the directory and returns when they are complete. Without this call nothing
-    /// remains. Throws Error.
+    /// Encrypts the images and writes them to the images directory. Without this call, the directory gets no images.
+    /// Throws Error.
     void finish();
 
 private:

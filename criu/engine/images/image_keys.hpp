@@ -17,19 +17,19 @@ struct Options;
 
 namespace criu::engine {
 
-/// Keys that the options name. Paths are relative to the directory that criu was started in.
+/// Keys that the options name. Paths of keys are relative to the directory in which the user started criu.
 struct ImageKeys {
     ImageKeys() = default;
     /// Reads the keys that this command uses. Throws Error.
     ImageKeys(options::Command command, const model::Options& options, StopRequest& stop);
 
-    /// Locks the signing key in memory again: a child doesn't inherit memory locks.
+    /// Locks the signing key in memory (mlock(2)). A child must call it again, because it doesn't inherit memory locks.
     void lock() const noexcept;
 
-    std::vector<crypto::PublicKey> recipients;  ///< keys of --encrypt; images aren't encrypted if empty
+    std::vector<crypto::PublicKey> recipients;  ///< keys of --encrypt; if empty, criu doesn't encrypt images
     std::vector<crypto::SecretKey> identities;  ///< keys of --decrypt
     std::optional<Signer> signer;               ///< key of --sign
-    Signers signers;                            ///< keys of --signed-by; signatures aren't checked if empty
+    Signers signers;                            ///< keys of --signed-by; if empty, criu doesn't check signatures
 };
 
 }  // namespace criu::engine

@@ -34,7 +34,7 @@ const std::optional<std::string>* namedFor(Command command, const model::Options
     }
 }
 
-/// Duplicates a standard stream and puts `instead` at its number.
+/// Returns a duplicate of the standard stream with number `standard`, and replaces the stream by `instead`.
 UniqueFd takeStandard(int standard, const UniqueFd& instead) {
     UniqueFd taken(sys(::fcntl(standard, F_DUPFD_CLOEXEC, 3), "take over standard stream {}", standard));
     sys(::dup2(instead.get(), standard), "replace standard stream {}", standard);
@@ -47,7 +47,7 @@ UniqueFd takeStandard(bool output) {
     return takeStandard(STDIN_FILENO, UniqueFd(sys(::open("/dev/null", O_RDONLY | O_CLOEXEC), "open /dev/null")));
 }
 
-/// Opens a fifo for writing, and waits until it has a reader.
+/// Opens a fifo for writing, and waits until a process has opened it for reading.
 UniqueFd openForReader(const std::string& path, StopRequest& stop, std::chrono::seconds patience) {
     constexpr std::chrono::milliseconds kBetween{20};
     for (std::chrono::milliseconds waited{0};; waited += kBetween) {
@@ -97,7 +97,7 @@ void ImageStreamFile::openNamed(const std::string& value, bool toWrite, StopRequ
 
 void ImageStreamFile::openPath(const std::string& path, bool toWrite, StopRequest& stop) {
     if (!toWrite) {
-        // With O_NONBLOCK a fifo opens at once. Reads wait later until a writer has opened it.
+        // With O_NONBLOCK, open(2) of a fifo doesn't wait for a writer. Later reads wait for the writer.
         fd_.reset(sys(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), "open {}", path));
         return;
     }

@@ -18,26 +18,27 @@ struct Options;
 
 namespace criu::engine {
 
-/// File or descriptor of --stream-to or --stream-from: "-" for standard output or input, a descriptor number, or a
-/// path. The destructor removes a created file unless keep() was called: an incomplete stream can't be restored.
+/// File or descriptor of --stream-to or --stream-from. The option names a path, a descriptor number, or "-" for
+/// standard output or input. Without keep(), the destructor removes a file that the constructor created, because an
+/// incomplete stream can't be restored.
 class ImageStreamFile {
 public:
     ImageStreamFile() = default;
-    /// Opens the stream that the options name for this command, if they name one. Replaces a standard stream, so that
-    /// programs that criu starts don't use it. Waits for a reader of a fifo. Throws Error.
+    /// Opens the stream that the options name for this command, if they name one. Replaces a used standard stream, so
+    /// that programs that criu starts don't write to it. Waits until a fifo of --stream-to has a reader. Throws Error.
     ImageStreamFile(options::Command command, const model::Options& options, StopRequest& stop);
     ~ImageStreamFile();
     ImageStreamFile(const ImageStreamFile&) = delete;
     ImageStreamFile& operator=(const ImageStreamFile&) = delete;
 
-    /// Returns the descriptor; invalid if there is no stream.
+    /// Moves the descriptor of the stream to the caller; an invalid descriptor without a stream.
     [[nodiscard]] UniqueFd take() noexcept { return std::move(fd_); }
-    /// Name for messages.
+    /// Returns the name of the stream for messages.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    /// Timeout for the other end of the stream; 0 means none.
+    /// Returns how long criu waits for the process at the other end of the stream; 0 means no limit.
     [[nodiscard]] std::chrono::seconds patience() const noexcept { return patience_; }
 
-    /// Keeps a created file, because the stream is complete.
+    /// Keeps a created file. Call it when the stream is complete.
     void keep() noexcept { made_.reset(); }
 
 private:
@@ -48,7 +49,7 @@ private:
     UniqueFd fd_;
     std::string name_;
     std::chrono::seconds patience_{0};
-    UniqueFd made_;  ///< directory of the created file
+    UniqueFd made_;  ///< directory of the created file; invalid if the destructor removes no file
     std::string madeName_;
     Inode inode_;
 };

@@ -35,8 +35,8 @@
 namespace criu::engine {
 namespace {
 
-/// Returns true if the directory's path leads to it. The path of a directory that was unmounted or removed doesn't, nor
-/// that of one in another mount namespace.
+/// Returns true if the directory's path still leads to the directory. Returns false for a directory that was unmounted
+/// or removed, or that is in another mount namespace.
 bool isReachable(const ImageDir& directory) {
     const std::string link = fmt::format("/proc/self/fd/{}", directory.fd());
     std::array<char, PATH_MAX> path{};
@@ -51,7 +51,7 @@ ByteStream streamOf(Run& run) {
     return {run.stream.take(), run.stop, run.stream.patience(), run.stream.name()};
 }
 
-/// Receives a whole stream.
+/// Receives the whole stream of --stream-from into a spool.
 ImageDir receive(Run& run) {
     run.log.stage("stream");
     ImageDir spool = makeSpool(run.options.streamMemory);
@@ -89,7 +89,7 @@ void OutgoingImages::complete(Run& run) {
     }
     if (run.keys.signer)
         signImages(directory(), *run.keys.signer, signedParent_, [&run] { run.stop.throwIfRequested(); });
-    // Files in an unmounted file system are lost when criu ends. No system call reports that.
+    // Checks the path, because no system call fails in an unmounted file system, and its files are lost when criu ends.
     if (reachable_ && !isReachable(directory()))
         fail("image directory {}: it was unmounted or removed while images were written, nobody would find them",
              directory().name());
@@ -125,7 +125,8 @@ OutgoingImages openOutgoing(Run& run, WpTrackerLink* tracking) {
     std::shared_ptr<crypto::SecretBytes> kept;
     std::shared_ptr<crypto::SecretBytes> forServer;
     if (encrypted) {
-        // Only pages have parent images then, and these are at the page server.
+        // With --page-server, only pages have parent images, which are at the page server. So the other images have no
+        // parent id.
         auto key = std::make_unique<const DumpKey>(
             EncryptionLinks{options.pageServer ? std::nullopt : parent.id, options.pageServer, tracking != nullptr});
         if (tracking != nullptr)

@@ -22,12 +22,13 @@
 namespace criu::engine {
 namespace {
 
-/// Content of the kept key: key of records, key of the page server's records, hash of recipients.
+/// Number of bytes of each of the two keys in a kept key. A kept key consists of the key of records, the key of the
+/// page server's records, and the hash of recipients.
 constexpr std::size_t kKey = DumpKey::kKeptSize;
 static_assert(kImagesKeySize == 2 * kKey + crypto::kHashSize);
 
-/// Verifies the signature of parent images and copies their records to `copy`. The signer must be the one that signs
-/// this dump.
+/// Verifies the signature of parent images, and copies their records to `copy`. The signature must be by the key that
+/// signs this dump.
 SignedParent copySigned(Run& run, const ImageDir& images, const ImageDir& copy) {
     const ErrorContext context([] { return "what signed images build on"; });
     const Signers own{{crypto::X509().signerOfSecret(run.keys.signer->key.bytes())}, {}, {}};
@@ -72,7 +73,7 @@ SignedParent takePlainParent(Run& run, ImageDir& images) {
     if (!run.keys.signer)
         return std::nullopt;
     if (images.parent() == nullptr) {
-        images.unlinkParent();  // a restore refuses a parent link that the signature doesn't mention
+        images.unlinkParent();  // removes the parent link of an earlier dump, because a restore would refuse it
         return std::nullopt;
     }
     ImageDir records = makeSpool(run.options.streamMemory, images.parent()->name());
@@ -83,7 +84,7 @@ SignedParent takePlainParent(Run& run, ImageDir& images) {
 
 EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking) {
     if (!run.options.previousImages) {
-        place.unlinkParent();  // a restore refuses a parent link that the images don't mention
+        place.unlinkParent();  // removes the parent link of an earlier dump, because a restore would refuse it
         return {};
     }
     linkParentImages(run, place);
@@ -105,7 +106,7 @@ EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tr
             "of its images",
             earlier.name());
     EncryptedParent parent;
-    // Checks the key against the signed copy, so that signature and key belong to the same images.
+    // Uses the verified copy of the records, so that signature and key belong to the same images.
     std::optional<ImageDir> copy;
     if (run.keys.signer) {
         copy = makeSpool(run.options.streamMemory, earlier.name());

@@ -14,32 +14,31 @@ namespace criu::engine {
 
 /// Parent images (--prev-images-dir) of an encrypted dump.
 struct EncryptedParent {
-    std::optional<EncryptedId> id;  ///< empty if there are no parent images
+    std::optional<EncryptedId> id;  ///< id of their encryption; empty without parent images
     SignedParent signedId;
-    /// key of records of the parent pages (DumpKey::keepRecordsOfPages()), if a page server has the pages
+    /// Key of the records of the parent pages (DumpKey::keepRecordsOfPages()). Null if no page server has parent pages.
     std::shared_ptr<crypto::SecretBytes> pagesKey;
-    std::optional<ImageDir> records;  ///< decrypted records in memory: inventory and pagemaps
+    std::optional<ImageDir> records;  ///< decrypted inventory and pagemaps of the parent images in a spool
 };
 
-/// Returns a hash of the set of recipients. Their order doesn't matter.
+/// Returns a hash of the recipients, which doesn't depend on their order.
 [[nodiscard]] crypto::Hash hashOf(std::span<const crypto::PublicKey> recipients);
 
-/// Makes the parent link of --prev-images-dir and opens the parent images. Throws Error.
+/// Creates the symbolic link to the parent images (--prev-images-dir), and opens these images. Throws Error.
 void linkParentImages(Run& run, ImageDir& images);
 
-/// Opens the parent images of a dump that isn't encrypted, and returns their id. For a signed dump, the parent images
-/// must be signed with the same key. Their records are copied to a spool before the dump reads them, so that it only
-/// uses verified content. Throws Error.
+/// Opens the parent images of a dump that isn't encrypted. For a signed dump, the parent images must be signed with the
+/// same key, and the function returns their SignedId. Copies their records to a spool before the dump reads them, so
+/// that it uses only verified content. Throws Error.
 [[nodiscard]] SignedParent takePlainParent(Run& run, ImageDir& images);
 
-/// Opens the parent images of an encrypted dump. They must be encrypted for the same recipients. For a signed dump,
-/// they must also be signed with the same key. `tracking` has the key of their records; null if no memory is tracked.
-/// Without the right key the dump builds on no parent, with a warning: then writes since those images weren't tracked
-/// either. Throws Error.
+/// Opens the parent images of an encrypted dump. The parent images must be encrypted for the same recipients. For a
+/// signed dump, they must also be signed with the same key. Without the right key, warns, and the dump has no parent
+/// images. Throws Error. `tracking`: WP tracker daemon, which has the key of their records; null if it doesn't exist.
 [[nodiscard]] EncryptedParent takeEncryptedParent(Run& run, ImageDir& place, WpTrackerLink* tracking);
 
-/// Returns the key that `tracking` keeps of a dump for the next one. It decrypts no pages. `key` must have encryption
-/// links.
+/// Returns the key that the WP tracker daemon keeps of a dump for the next dump. It decrypts records, but not pages.
+/// `key`: dump key with encryption links.
 [[nodiscard]] std::shared_ptr<crypto::SecretBytes> keptKey(const DumpKey& key,
                                                            std::span<const crypto::PublicKey> recipients);
 

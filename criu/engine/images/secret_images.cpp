@@ -17,8 +17,8 @@
 namespace criu::engine {
 namespace {
 
-/// Requires that images and their parent images are signed by trusted signers. With `copies`, returns copies of all. No
-/// process can replace a copy between verification and use.
+/// Throws Error if trusted signers haven't signed the images and all their parent images. With `copies`, returns copies
+/// of all images in spools. No process can change a copy between verification and use.
 std::vector<ImageDir> requireSignedChain(Run& run, ImageDir& images, bool copies) {
     run.log.stage("signature");
     images.openParents();
@@ -41,37 +41,38 @@ std::vector<ImageDir> requireSignedChain(Run& run, ImageDir& images, bool copies
     return made;
 }
 
-/// Returns true if the user wants signatures verified.
+/// Returns true if the user gave keys to verify signatures (--signed-by).
 bool verifiesSignature(Run& run, const ImageDir& images) {
     if (run.keys.signers.empty() && images.exists(ImageKind::Signature))
         run.log.info("The images in {} are signed; --signed-by compares that", images.name());
     return !run.keys.signers.empty();
 }
 
-/// Makes each directory the parent of the directory before it. Returns the first.
+/// Makes each directory the parent of the directory before it in the list. Returns the first directory.
 ImageDir joined(std::vector<ImageDir> chain) {
     for (; chain.size() > 1; chain.pop_back())
         chain[chain.size() - 2].adoptParent(std::move(chain.back()));
     return std::move(chain.front());
 }
 
-/// One directory of encrypted images.
+/// Directory of encrypted images with its keys.
 struct Link {
     const ImageDir& images;
-    std::unique_ptr<const DumpKey> dump;   ///< null if only the pages of a page server are needed
-    std::unique_ptr<const DumpKey> pages;  ///< key of the pages of a page server; null if there are none
+    /// Key of the dump's images; null if the restore needs only the pages of a page server.
+    std::unique_ptr<const DumpKey> dump;
+    std::unique_ptr<const DumpKey> pages;  ///< key of the pages of a page server; null without such pages
 
-    /// Returns the key that later images refer to.
+    /// Returns the key to which the encryption link of the next dump refers.
     [[nodiscard]] const DumpKey& key() const noexcept { return pages ? *pages : *dump; }
 };
 
-/// Returns true if the directory has only pages of a page server.
+/// Returns true if the directory has only pages that a page server has stored.
 bool hasPagesOnly(const ImageDir& images) {
     return images.exists(kPagesSet.head) && !images.exists(kDumpSet.head);
 }
 
-/// Opens the keys of one directory. `first` is true for the youngest images. With `apart`, only the pages of a page
-/// server are needed.
+/// Opens the keys of one directory. `first`: true for the youngest images of the chain. `apart`: true if the restore
+/// needs only pages of a page server in this directory.
 Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identities, bool first, bool apart) {
     Link link{images, nullptr, nullptr};
     if (!areEncrypted(images))
@@ -87,7 +88,8 @@ Link openLink(const ImageDir& images, std::span<const crypto::SecretKey> identit
     return link;
 }
 
-/// Opens encrypted images and their parent images. Each must be the one that the next images refer to.
+/// Opens the keys of encrypted images and of their parent images. Throws Error if parent images aren't those to which
+/// the encryption link of the next images refers.
 std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::SecretKey> identities) {
     std::vector<Link> chain;
     for (const ImageDir* each = &images; each != nullptr; each = each->parent()) {
@@ -105,7 +107,7 @@ std::vector<Link> openChain(const ImageDir& images, std::span<const crypto::Secr
     return chain;
 }
 
-/// Decrypts one directory; decryptImages() explains `into`.
+/// Decrypts the images of one directory into the directory `into`. With a null `into`, only verifies them.
 DecryptedAmounts decryptLink(Run& run, const Link& link, const ImageDir* into) {
     DecryptedAmounts all;
     const auto add = [&](const DumpKey& key, const EncryptedSet& set) {
@@ -121,8 +123,8 @@ DecryptedAmounts decryptLink(Run& run, const Link& link, const ImageDir* into) {
     return all;
 }
 
-/// Opens encrypted images and their parent images; returns none if they aren't encrypted. Erases the user's secret keys
-/// from memory.
+/// Opens the keys of images and their parent images; returns an empty list if they aren't encrypted. Erases the user's
+/// secret keys from memory.
 std::vector<Link> chainOf(Run& run, ImageDir& images) {
     const std::vector<crypto::SecretKey> identities = std::exchange(run.keys.identities, {});
     images.openParents();

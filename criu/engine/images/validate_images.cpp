@@ -40,13 +40,13 @@ void requireLabels(const RestoreImages& content, const Run& run) {
             }
 }
 
-/// Clears the parent-death signal of the root if criu ends before it. criu is the parent of a restored root, so its end
-/// would kill the tree (forget_original_parent(), kernel/exit.c).
+/// Clears the root's parent-death signal if criu, the root's parent, ends before the root. When criu ends, the kernel
+/// would send the signal and kill the root (forget_original_parent(), kernel/exit.c).
 void clearRootDeathSignal(const model::ProcessTree& tree, const Run& run) {
     const model::Options& options = run.options;
     const bool criuEnds = (options.detached || options.finalState == model::FinalState::Stopped) &&
                           options.execCommand.empty() && !options.restoreSibling;
-    // the namespace init is the parent and stays
+    // with a namespace init, the root's parent is this init, which doesn't end before the root
     const bool hasInit = options.newPidNamespace && tree.root().pid != TreePid(1);
     if (!criuEnds || hasInit || !tree.root().alive())
         return;
@@ -75,7 +75,8 @@ model::ShellJobSession shellJobSession(const RestoreImages& content, const model
 
 }  // namespace
 
-/// Throws Error for images of processes with uprobes unless the user says that the probes are set again.
+/// Throws Error for images of processes with uprobes, if the user hasn't confirmed by --allow-uprobes that the probes
+/// will be set again.
 static void requireUprobes(const RestoreImages& content, const ImageDir& images, const model::Options& options) {
     const InventoryEntry& inventory = **content.inventory;
     if (inventory.has_allow_uprobes == 0 || inventory.allow_uprobes == 0 || options.allowUprobes)
@@ -130,7 +131,7 @@ model::NetworkLock lockMethod(const RestoreImages& content, const model::Options
         throw error;
     }
     if (inventory.has_network_lock_method == 0)
-        return model::NetworkLock::Iptables;  // images from before other methods existed
+        return model::NetworkLock::Iptables;  // images from before CRIU had other methods
     return sockets::networkLockMethod(inventory.network_lock_method);
 }
 

@@ -23,14 +23,15 @@ namespace criu::engine {
 struct RestoreImages;
 struct Run;
 
-/// Compares images with their checksums, then reads them like readImages(). Throws Error also for a tree that this
-/// machine can't run or the client may not restore, so that such trees aren't planned.
+/// Compares the images with their checksums, then reads them by readImages(). Throws Error for damaged images, for a
+/// tree that this machine can't run, and for a tree that the client may not restore.
 RestoreImages readValidatedImages(ImageDir& images, const memory::PageSources& pages, const Run& run);
 
-/// Makes the birth plan. Warns of processes whose parent thread changes.
+/// Makes the birth plan. Warns of processes that get another thread as parent than in the dump.
 [[nodiscard]] model::BirthPlan planBirths(const RestoreImages& content, const model::Options& options, Log& log);
 
-/// Returns the method that the dump locked connections with. Throws Error if these options can't restore them.
+/// Returns the method by which the dump locked TCP connections. Throws Error if the options forbid to restore
+/// connections.
 [[nodiscard]] model::NetworkLock lockMethod(const RestoreImages& content, const model::Options& options);
 
 }  // namespace criu::engine

@@ -45,7 +45,7 @@ struct FileCollector::Impl {
     FileKindsDump kinds;
     files::LockDump locks;
     kernel::ProcBuffer buffer;
-    /// descriptors of files in flight; open until the end, because identify() compares other descriptors with them
+    /// Descriptors of files in flight; open until the end, because identify() compares other descriptors with them.
     std::vector<files::FileCopy> inFlight;
     std::optional<RollbackStep> putBack;
 };

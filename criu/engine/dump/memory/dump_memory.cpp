@@ -73,12 +73,12 @@ private:
         FrozenTask* task = nullptr;  ///< process, valid while the tree is frozen
         HostPid pid;
         TreePid imageId;
-        /// memory snapshot from which the dump reads the pages; null if it reads from the process
+        /// Memory snapshot from which the dump reads the pages; null if it reads from the process.
         std::shared_ptr<MemoryClone> clone;
         MmEntry* mm = nullptr;
         std::vector<kernel::Vma> vmas;
         memory::DumpedMemory memory;
-        /// tracking of writes to the process' memory; null if the process isn't tracked
+        /// Tracking of writes to the process' memory; null if the process isn't tracked.
         memory::WriteTracking* writes = nullptr;
         std::shared_ptr<const memory::LazyAreas> staying;  ///< lazy areas of the process; null without --lazy-pages
     };

@@ -18,8 +18,8 @@ class FrozenPhase;
 /// few threads. Reads only private memory early. The dump of mappings, files and threads waits until the drivers have
 /// finished.
 ///
-/// Only large processes have early pages. The options --background, --lazy-pages and --track-memory exclude early
-/// pages. A process to whose memory the kernel (by a ring) or a device may still write has no early pages.
+/// Only large processes have early pages. A dump with --background, --lazy-pages or tracked memory has none. A process
+/// to whose memory the kernel (by a ring) or a device may still write has no early pages.
 class EarlyPages {
 public:
     /// `frozen` must outlive this object.

@@ -43,11 +43,12 @@ std::optional<task::RseqRegistration> rseqOf(const compel::Tracee& tracee) {
     const auto found = tracee.rseq();
     if (!found)
         return std::nullopt;
-    // The query aborted a critical section, so none is active.
+    // The address of the critical section is 0, because the kernel aborts a critical section when a thread makes a
+    // query.
     return task::RseqRegistration{found->address, found->size, found->signature, 0};
 }
 
-/// Adds values of /proc files. Some kernels lack some of them.
+/// Adds values of files below /proc/PID, as far as this kernel has these files.
 void addProcValues(const FrozenTask& task, const model::IdMap& ids, TaskCoreEntry& process) {
     if (const auto uid = kernel::readLoginUid(task.dir)) {
         process.has_loginuid = 1;

@@ -39,12 +39,13 @@ namespace criu::pie {
 class RemoteData;
 }
 
-/// Message of a core image, from queries of a thread, ptrace(2) and /proc.
+/// Makes the entries of core images from queries of a thread, from ptrace(2) and from /proc.
 namespace criu::engine {
 
-/// State of a thread that ptrace(2) shows.
+/// State of a thread that criu reads by ptrace(2).
 struct TracedThread {
-    /// `run` is the run of the thread's queries. Only the tracer may call this.
+    /// Reads the state. Only the tracer may call this. `run`: run of the blob that executed the thread's queries; it
+    /// has the thread's registers.
     TracedThread(const compel::FrozenThread& thread, const compel::BlobRun& run, bool compat);
 
     HostPid tid;
@@ -57,34 +58,35 @@ struct TracedThread {
     std::uint64_t mask = 0;
 };
 
-/// State that the entries of all threads of a process use.
+/// Inputs for the entries of all threads of a process.
 struct CoreContext {
     const model::IdMap& ids;                ///< id map of the tree
-    std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
+    std::optional<std::size_t> onlineCpus;  ///< number of online processors (kernel::onlineCpus())
 };
 
-/// Makes the entry of any thread. `status` is its /proc/PID/task/TID/status, `cgroupSet` the id of its cgroup set.
+/// Makes the core entry of a thread. `status`: content of the thread's /proc/PID/task/TID/status. `cgroupSet`: id of
+/// the thread's cgroup set.
 CoreEntry& threadEntry(const ThreadQueries& questions, const TracedThread& traced, pie::RemoteData& answers,
                        const kernel::TaskStatus& status, std::uint32_t cgroupSet, const CoreContext& context,
                        Arena& arena);
 
-/// Adds state of the process to the main thread's entry. Adds to `mm` what only the process can query about its memory.
-/// Throws Error for what can't be dumped.
+/// Adds the state of the process to the main thread's entry. Adds to `mm` the state of memory that only the process can
+/// query. Throws Error for state that criu can't dump.
 void addProcess(const FrozenTask& task, ThreadQueries& questions, pie::RemoteData& answers, std::uint64_t mask,
                 const CoreContext& context, kernel::ProcBuffer& buffer, CoreEntry& core, MmEntry& mm, Arena& arena);
 
-/// Adds to a thread's entry what the thread doesn't share with the main thread. `paths` has directories and umasks by
-/// ThreadObjects::fs.
+/// Adds the objects to a thread's entry that the thread doesn't share with the main thread. `paths`: directories and
+/// umasks; the key is ThreadObjects::fs.
 void addObjects(const model::ThreadObjects& objects, const std::map<std::uint32_t, FsEntry>& paths,
                 ThreadCoreEntry& thread, Arena& arena);
 
-/// Adds the personality of a thread, if it isn't that of the leader.
+/// Adds the personality of a thread if it differs from that of the main thread.
 void addPersonality(const FrozenTask& task, HostPid tid, ThreadCoreEntry& thread);
 
 /// Adds the label of a thread to its entry.
 void addLabel(const FrozenTask& task, HostPid tid, CoreEntry& core, Arena& arena);
 
-/// Makes the entry of a zombie.
+/// Makes the core entry of a zombie.
 CoreEntry& deadEntry(const FrozenTask& task, Arena& arena);
 
 }  // namespace criu::engine

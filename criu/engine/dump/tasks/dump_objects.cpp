@@ -25,8 +25,8 @@ void writeOne(const ImageDir& images, ImageKind kind, const FrozenTask& task, co
     image.finish();
 }
 
-/// Refuses a directory of an ended process below /proc. A restore re-creates such a process only while it opens the
-/// path, but threads enter their directories later.
+/// Refuses a thread whose directory is /proc/PID of an ended process. A restore creates such a process only for the
+/// time of opening a path, but threads enter their directories later.
 void refuseEndedProcess(std::string_view directory) {
     if (!directory.ends_with(kernel::kDeletedMark))
         return;
@@ -35,7 +35,8 @@ void refuseEndedProcess(std::string_view directory) {
         fail("its working directory is that of a process in /proc that has ended, which can't be dumped");
 }
 
-/// `directory` is that of the process or a thread, below /proc/PID.
+/// Returns working directory, root and umask of a process or thread. `directory`: "" for the process or "task/TID/" for
+/// a thread, below /proc/PID.
 FsEntry pathsOf(const FrozenTask& task, const std::string& directory, std::optional<std::uint32_t> umask,
                 FileCollector& files) {
     FsEntry fs = FS_ENTRY__INIT;

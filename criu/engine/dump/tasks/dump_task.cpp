@@ -100,7 +100,8 @@ private:
         }
     }
 
-    /// Reads the state that ptrace(2) shows, in the tracer. Then the run ends, which restores the thread's registers.
+    /// Reads the thread's state by ptrace(2), which only the tracer may do. When `run` is destroyed at the end of the
+    /// call, the thread has its registers again.
     [[nodiscard]] std::shared_ptr<const TracedThread> lookAt(const ThreadQueries& asked, compel::BlobRun run,
                                                              std::optional<std::int64_t> restarted) const {
         const auto traced = std::make_shared<TracedThread>(asked.thread, run, task_.compat);
@@ -109,7 +110,7 @@ private:
         return traced;
     }
 
-    /// Makes and writes the image of a thread. Other threads of criu do it if there are many.
+    /// Makes and writes the core image of a thread. Any thread of criu may call this.
     void finish(std::unique_ptr<ThreadQueries> asked, const std::shared_ptr<const TracedThread>& traced,
                 const std::shared_ptr<pie::RemoteData>& answers) {
         if (asked->process) {
@@ -160,7 +161,7 @@ private:
         image.finish();
     }
 
-    /// Reads seccomp filters in the tracer. Filters of all threads must be known before an entry is written.
+    /// Reads the seccomp filters of all threads by ptrace(2), before the entry of any thread is written.
     void readSeccomp() {
         std::vector<task::SeccompChain> chains;
         bool any = false;
@@ -177,11 +178,12 @@ private:
     const TaskDumpContext& context_;
     MmEntry& mm_;
     CoreContext core_;
-    std::vector<std::optional<std::int64_t>> restarted_;  ///< for each thread, compel::findRestartedCall()
+    std::vector<std::optional<std::int64_t>> restarted_;  ///< result of compel::findRestartedCall() for each thread
     SyscallDispatchSuspension dispatch_;
-    std::string leaderGroups_;  ///< text of /proc/PID/cgroup; nearly always equal for all threads
+    /// Content of /proc/PID/cgroup; threads with equal content have the cgroup set `leaderSet_`.
+    std::string leaderGroups_;
     std::uint32_t leaderSet_ = 0;
-    std::vector<task::SeccompDump::Place> places_;  ///< in the order of threads
+    std::vector<task::SeccompDump::Place> places_;  ///< seccomp filters of each thread, in the order of threads
     kernel::ProcBuffer buffer_;
     std::optional<ThreadPool> pool_;  // last member, because its threads use the others
 };

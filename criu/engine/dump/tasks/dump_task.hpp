@@ -46,7 +46,7 @@ class SeccompDump;
 
 namespace criu::engine {
 
-/// State that the dumps of all processes use.
+/// Inputs for the dump of one process' threads.
 struct TaskDumpContext {
     const ImageDir& images;
     Log& log;
@@ -56,20 +56,21 @@ struct TaskDumpContext {
     SemUndoQueries& semUndo;
     cgroup::CgroupDump& cgroups;
     bool seccompSuspended = false;          ///< FrozenTree::seccompSuspended()
-    std::optional<std::size_t> onlineCpus;  ///< kernel::onlineCpus()
+    std::optional<std::size_t> onlineCpus;  ///< number of online processors (kernel::onlineCpus())
     const model::IdMap& ids;
     const model::TreePids& pids;
-    /// Semaphore sets of the process' IPC namespace, which collect the semaphore undo values. Null if the namespace is
-    /// criu's.
+    /// Semaphore sets of the process' IPC namespace, to which the dump adds the semaphore undo values. Null if the
+    /// process is in criu's IPC namespace.
     std::vector<namespaces::SemaphoreSet>* semaphores = nullptr;
     cgroup::CgroupNsView cgroupView{};  ///< cgroup namespace view of the process
-    memory::PolicyQueries& policies;    ///< queries of its memory policies
-    /// Directories and umasks of threads that don't share them, by ThreadObjects::fs.
+    memory::PolicyQueries& policies;    ///< queries of the process' memory policies
+    /// Directories and umasks of threads that don't share them with the main thread. The key is ThreadObjects::fs.
     const std::map<std::uint32_t, FsEntry>& threadPaths;
 };
 
-/// Dumps the threads of a process: makes them query their own state, reads the rest from /proc, and writes the core
-/// images. Sets the members of `mm` that only the process can query (brk, dumpable …). Nothing remains in the process.
+/// Dumps the threads of a process: makes them query their state, reads other state from /proc, and writes the core
+/// images. Sets the members of `mm` that only the process can query, such as the dumpable flag. Leaves no code in the
+/// process.
 void dumpCores(FrozenTask& task, const TaskDumpContext& context, MmEntry& mm);
 
 /// Writes the core image of a zombie.

@@ -26,7 +26,7 @@
 namespace criu::engine {
 namespace {
 
-/// Properties by which the kernel decides whether a thread may inspect a process without memory, apart from Landlock
+/// Properties of a thread by which the kernel decides whether the thread may inspect a zombie, except Landlock
 /// (__ptrace_may_access(), PTRACE_MODE_READ_REALCREDS).
 struct Identity {
     std::optional<std::uint32_t> pidNamespace;
@@ -41,8 +41,8 @@ Identity identityOf(FrozenTask& task, const kernel::TaskStatus& status) {
             status.uid.real, status.gid.real};
 }
 
-/// A zombie that threads of one identity may inspect unless they are in a domain; without zombie, the reason why there
-/// is none.
+/// Zombie for the check of all threads of one identity. Threads in a Landlock domain may not inspect it. Without
+/// zombie, `obstacle` is the reason.
 struct LandlockClone {
     std::optional<Zombie> zombie;
     std::string obstacle;
@@ -111,7 +111,8 @@ std::uint64_t LandlockCheck::Part::ask(FrozenTask& task, pie::StepList& steps, p
     return resultAt;
 }
 
-/// Returns true if a security module may be the reason that the thread can't inspect a process with criu's label.
+/// Returns true if AppArmor, SELinux or Smack confines the thread, so that this may be why the thread can't inspect the
+/// zombie.
 bool LandlockCheck::Part::isConfinedByLabel(const FrozenTask& task, const compel::Tracee& thread) {
     if (!labels_)
         labels_ = task::labelModule();

@@ -21,14 +21,13 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Refuses threads that are in a Landlock domain. The kernel doesn't show the rules, so a restored thread would be free
-/// of them. It doesn't show either which threads are in a domain. But a thread in a domain may not inspect a process
-/// outside of it, whatever its user and capabilities (hook_ptrace_access_check(), security/landlock).
+/// Refuses threads that are in a Landlock domain, because the kernel doesn't show the rules of a domain. A restored
+/// thread would be free of the rules. The kernel doesn't show either which threads are in a domain. But it forbids a
+/// thread in a domain to inspect a process outside of the domain (hook_ptrace_access_check(), security/landlock).
 ///
-/// So criu creates a child with the thread's user, group and namespaces and without capabilities. The child ends at
-/// once, since a zombie has no memory of criu that others could read. A thread that may compare the zombie with itself
-/// by kcmp(2) is in no domain except criu's. A thread that may not is in a domain, unless AppArmor or SELinux denies
-/// the access. One child serves all threads of the same user, group and namespaces.
+/// So criu creates a child with the thread's user, group and namespaces, and without capabilities. The child ends at
+/// once: a zombie has no memory of criu that other processes could read. Each thread calls kcmp(2) for the zombie. If
+/// the kernel refuses the call, the thread is in a domain, or AppArmor or SELinux forbids the access.
 class LandlockCheck {
 public:
     explicit LandlockCheck(Log& log);
@@ -36,15 +35,17 @@ public:
     LandlockCheck(const LandlockCheck&) = delete;
     LandlockCheck& operator=(const LandlockCheck&) = delete;
 
-    /// Creates the children that check all threads of a process. A child closes its copies of criu's descriptors, and a
-    /// FUSE server that gets FUSE_FLUSH for one may never answer. So criu calls this before it has such descriptors.
+    /// Creates the zombies for all threads of a process. Call it before criu has descriptors of userspace file systems.
+    /// A child closes its copies of criu's descriptors, and then waits for a FUSE server that may never reply to
+    /// FUSE_FLUSH.
     void prepare(FrozenTask& task);
 
-    /// Adds the query of a thread. Returns the address of its result; 0 if there is no query.
+    /// Adds the query of a thread to `steps`. Returns the address of the query's result in `data`; 0 if it adds no
+    /// query.
     [[nodiscard]] std::uint64_t ask(FrozenTask& task, pie::StepList& steps, pie::RemoteData& data);
 
-    /// Throws Error if the thread is in a domain. Warns if that is unknown. The thread must be stopped, and its system
-    /// calls must not be dispatched (SyscallDispatchSuspension).
+    /// Throws Error if the thread is in a Landlock domain. Warns if the check can't decide. The thread must be stopped
+    /// under a SyscallDispatchSuspension. `answer`: result of the query.
     void requireOutsideDomain(FrozenTask& task, compel::Tracee& thread, std::int64_t answer);
 
 private:

@@ -13,7 +13,7 @@ namespace {
 
 using model::NestedPids;
 
-/// Reads the pids of processes in all nested pid namespaces, parents before children.
+/// Reads the pids of all processes in nested pid namespaces, for the images.
 class NestedLook {
 public:
     explicit NestedLook(FrozenTree& tree) : tree_(tree) {}
@@ -48,8 +48,8 @@ private:
                         task.pidLevel);
     }
 
-    /// Returns the pid namespace of a process. A process gets into one in three ways: as its init, by a parent in the
-    /// same namespace, or by a parent above that has it as pid namespace for children (setns(2)).
+    /// Returns the pid namespace of a process in a nested namespace. Throws Error for a zombie that isn't in its
+    /// parent's pid namespace.
     NestedPids::Space& spaceOf(FrozenTask& task) {
         if (task.alive()) {
             const auto inode = task.namespaceOf(kernel::NamespaceKind::Pid);
@@ -57,7 +57,7 @@ private:
                 fail("{} has no pid namespace", task.describe());
             return spaceWith(*inode, task);
         }
-        // The kernel shows no namespaces of a zombie.
+        // The kernel doesn't show the namespaces of a zombie, so takes the parent's namespace.
         FrozenTask& parent = parentOf(task);
         if (task.status.nsPid.size() == parent.status.nsPid.size())
             return spaceOf(parent);
@@ -71,7 +71,7 @@ private:
         throw error;
     }
 
-    /// Returns the namespace with this inode. `member` is a process in it.
+    /// Returns the pid namespace with this inode number. `member`: process in this namespace.
     NestedPids::Space& spaceWith(std::uint32_t inode, const FrozenTask& member) {
         if (NestedPids::Space* const known = nested_.find(inode))
             return *known;
@@ -93,8 +93,8 @@ private:
         noteOne(space, task.session(), status.nsSid, task.pidLevel);
     }
 
-    /// Records the pids of one id in `space` and the namespaces above. `numbers` is a list of /proc/PID/status of a
-    /// task in `space`, from criu's namespace down.
+    /// Records the pids of one task, group or session in `space` and in the namespaces above. `who`: its TreePid.
+    /// `numbers`: list of pids in /proc/PID/status, from criu's namespace down to `space`.
     void noteOne(NestedPids::Space& space, TreePid who, const std::vector<pid_t>& numbers, std::size_t level) {
         if (!who)
             return;

@@ -15,12 +15,12 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Returns the nested pid namespaces of a frozen tree. The map of tree pids must be complete. Throws Error if init of a
-/// nested pid namespace isn't in the tree or has ended.
+/// Returns the nested pid namespaces of a frozen tree. FrozenTree::pids() must be complete. Throws Error if init of a
+/// nested pid namespace has ended or isn't in the tree.
 [[nodiscard]] model::NestedPids seenNestedPids(FrozenTree& tree);
 
-/// Throws Error if no restore can create the processes with their sessions and groups (model::BirthPlan), also within
-/// nested pid namespaces.
+/// Throws Error if a restore can't create the processes with their sessions, groups and nested pid namespaces
+/// (model::BirthPlan).
 void requireBirths(FrozenTree& tree);
 
 /// Reads the nested pid namespaces from images. Throws Error if the images contradict each other.

@@ -15,7 +15,7 @@ namespace {
 
 using model::NestedPids;
 
-/// Reads the pid namespaces of processes, parent namespaces first.
+/// Reads the images of the nested pid namespaces, each after its parent namespace.
 class NestedReader {
 public:
     NestedReader(const ImageDir& images, const model::ProcessTree& tree, std::uint32_t ofRoot)

@@ -24,19 +24,19 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// Queries the semaphore undo values (semop(2), SEM_UNDO) of processes. Each process makes the queries itself, because
-/// the kernel shows the values to no other process.
+/// Queries the semaphore undo values (semop(2), SEM_UNDO) of processes. Each process makes the queries by injected
+/// code, because the kernel doesn't show the values to other processes.
 class SemUndoQueries {
 public:
-    /// Both arguments outlive this object.
+    /// Both arguments must outlive this object.
     SemUndoQueries(StopRequest& stop, Log& log) : stop_(stop), log_(log) {}
 
-    /// Queries a process. `own` has the semaphore sets of its IPC namespace, which collect the values; null if the
-    /// namespace is criu's and isn't dumped. Throws Error for values that a restore can't set: of a set in criu's
-    /// namespace, or in a thread's private list (FrozenTask::objects).
+    /// Queries the values of a process, and adds them to `own`. Throws Error for values that a restore can't set: those
+    /// of sets in criu's IPC namespace, and those of a thread with a private list. `own`: semaphore sets of the
+    /// process' IPC namespace; null if the process is in criu's IPC namespace.
     void query(FrozenTask& task, std::vector<namespaces::SemaphoreSet>* own, compel::Injection& injection);
 
-    /// Throws Error if two processes share a list of values. Call it after all queries.
+    /// Throws Error if two processes share a list of values (CLONE_SYSVSEM). Call it after all queries.
     void finish() const;
 
 private:
@@ -46,8 +46,9 @@ private:
 
     StopRequest& stop_;
     Log& log_;
-    std::vector<HostPid> holders_;             ///< processes that have values in dumped sets
-    std::optional<std::vector<int>> outside_;  ///< sets of criu's namespace that were used at least once
+    std::vector<HostPid> holders_;  ///< processes that have undo values in dumped sets
+    /// Ids of the sets in criu's IPC namespace on which semop(2) was called; empty until needed.
+    std::optional<std::vector<int>> outside_;
 };
 
 }  // namespace criu::engine

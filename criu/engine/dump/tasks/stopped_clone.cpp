@@ -27,12 +27,13 @@ void check(std::int64_t result) {
         failWith(static_cast<int>(-result), "have SIGCHLD ignored for a moment");
 }
 
-// Stack address of a clone. If criu is killed before PTRACE_O_EXITKILL is set, the clone would run: it then faults at
-// its first use of the stack.
+// Invalid stack address of a clone. If criu is killed before it sets PTRACE_O_EXITKILL, the kernel lets the clone run.
+// The clone then ends by a fault when it first uses the stack.
 constexpr std::uint64_t kNoStack = 4;
 constexpr std::uint64_t kStackSize = 4;
 
-/// Calls clone3(2). A pid chosen by `set_tid` doesn't change the pid of the next child (alloc_pid(), kernel/pid.c).
+/// Makes the thread call clone3(2) with `set_tid`. This doesn't change which pid the process' next child gets
+/// (alloc_pid(), kernel/pid.c).
 pid_t cloneAs(pid_t number, compel::RemoteSyscalls& calls, unsigned long flags, compel::RemoteAddress room,
               const compel::RemoteMemory& memory) {
     struct {
@@ -70,7 +71,8 @@ IgnoredSigchld::IgnoredSigchld(RemoteScratchPage& exchange, TreePid pid) : excha
         return;
     requireIgnorableSigchld(exchange.task);
     pending_ = endsOf(exchange.calls.tracee().pendingSignals(compel::SignalQueue::Process));
-    exchange.memory.writeValue(exchange.at(RemoteScratchPage::kIgnore), kIgnored);  // all other members are zero
+    // all other members of the struct are zero
+    exchange.memory.writeValue(exchange.at(RemoteScratchPage::kIgnore), kIgnored);
     check(action(exchange.at(RemoteScratchPage::kIgnore), 0));
     changed_ = true;
 }
@@ -86,7 +88,7 @@ IgnoredSigchld::~IgnoredSigchld() {
                                        exchange_.at(RemoteScratchPage::kSignal));
         }
     } catch (const std::exception&) {
-        return;  // the process was killed
+        return;  // the process was killed, so its signals don't matter
     }
 }
 

@@ -17,7 +17,7 @@ namespace criu::engine {
 
 struct FrozenTask;
 
-/// A page in a frozen process for arguments and results of its system calls.
+/// Page in a frozen process for arguments and results of system calls that criu makes in it.
 struct RemoteScratchPage {
     static constexpr std::uint64_t kSize = 4096;
     static constexpr std::uint64_t kOldAction = 0;
@@ -35,17 +35,17 @@ struct RemoteScratchPage {
     const compel::RemoteMemory& memory;
 };
 
-/// Throws Error if a SIGCHLD is pending for a single thread of the process. IgnoredSigchld couldn't send that one
-/// again.
+/// Throws Error if a SIGCHLD is pending for a single thread of the process, because IgnoredSigchld couldn't send this
+/// signal again.
 void requireIgnorableSigchld(const FrozenTask& task);
 
-/// Ignores SIGCHLD in a process while this object lives, so that a child ends without a trace. The kernel then reaps
-/// children itself, sends no signal, and doesn't count them in getrusage(2).
+/// Scope in which a process ignores SIGCHLD, so that the process doesn't notice the end of criu's clone. The kernel
+/// then reaps an ended child itself, sends no signal, and doesn't count the child in getrusage(2).
 ///
-/// The kernel discards pending signals that become ignored. The destructor sends them again.
+/// The kernel discards pending SIGCHLD signals when the process ignores SIGCHLD. The destructor sends them again.
 class IgnoredSigchld {
 public:
-    /// `pid` is the pid of the process in its own namespace.
+    /// `pid`: pid of the process in its own pid namespace.
     IgnoredSigchld(RemoteScratchPage& exchange, TreePid pid);
     ~IgnoredSigchld();
     IgnoredSigchld(const IgnoredSigchld&) = delete;
@@ -60,14 +60,15 @@ private:
     bool changed_ = false;
 };
 
-/// A clone that criu traces from its creation. The destructor kills it: if it were detached, it would run.
+/// Stopped clone, which criu traces from its creation. The destructor kills the clone.
 class StoppedClone {
 public:
-    /// Makes a thread of `process` clone itself. `calls` are made in that thread. Throws Error or compel::Error.
+    /// Makes a thread of `process` call clone(2). Throws Error or compel::Error. `calls`: makes system calls in this
+    /// thread.
     StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags);
-    /// Makes a clone with pid `number` in its pid namespace. The next child of the process then gets the pid that it
-    /// would get without criu. Throws Error with EPERM if the thread may not choose pids, with EINVAL or EEXIST if the
-    /// pid isn't available. `room` has kRoom bytes of the process' memory.
+    /// Makes a clone with pid `number` in the thread's pid namespace. This doesn't change which pid the process' next
+    /// child gets. Throws Error with EPERM if the thread may not choose pids, and with EINVAL or EEXIST if the pid
+    /// isn't available. `room`: address of kRoom bytes in the process.
     StoppedClone(compel::RemoteSyscalls& calls, const kernel::ProcPid& process, unsigned long flags, pid_t number,
                  compel::RemoteAddress room, const compel::RemoteMemory& memory);
     static constexpr std::uint64_t kRoom = 256;
@@ -76,10 +77,11 @@ public:
     StoppedClone& operator=(const StoppedClone&) = delete;
 
     [[nodiscard]] compel::Tracee& tracee() noexcept { return tracee_; }
-    /// Returns its pid in the pid namespace of the thread that made it.
+    /// Returns the clone's pid in the pid namespace of the cloned thread.
     [[nodiscard]] pid_t number() const noexcept { return number_; }
 
-    /// Kills it. It stays a zombie until the destructor, which lets its parent notice. Throws Error.
+    /// Kills the clone, which stays a zombie until the destructor. Only then the clone's parent can notice the end.
+    /// Throws Error.
     void end();
 
 private:

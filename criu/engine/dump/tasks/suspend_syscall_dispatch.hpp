@@ -11,8 +11,8 @@
 
 namespace criu::engine {
 
-/// Switches syscall user dispatch off in all threads while this object lives. Otherwise it would catch system calls
-/// that criu makes in them.
+/// Scope in which syscall user dispatch is off in all threads of a process. With dispatch on, the kernel would raise
+/// SIGSYS for system calls that criu makes in the threads.
 class SyscallDispatchSuspension {
 public:
     explicit SyscallDispatchSuspension(compel::FrozenProcess& process);
@@ -20,7 +20,7 @@ public:
     SyscallDispatchSuspension(const SyscallDispatchSuspension&) = delete;
     SyscallDispatchSuspension& operator=(const SyscallDispatchSuspension&) = delete;
 
-    /// Returns the setting of a thread before that, by its position in the process.
+    /// Returns the dispatch setting that a thread had before. `thread`: index in the process' list of threads.
     [[nodiscard]] const std::optional<compel::UserDispatch>& of(std::size_t thread) const {
         return all_[thread].second;
     }

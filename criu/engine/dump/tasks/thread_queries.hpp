@@ -20,12 +20,12 @@
 #include "criu/task/thread_state.hpp"
 #include "criu/task/timers.hpp"
 
-/// Queries of state that only the threads of a process can read: system calls that criu makes in them.
+/// Queries of state that only the threads of a process can read, by system calls that criu makes in the threads.
 namespace criu::engine {
 
 [[nodiscard]] std::vector<HostPid> threadsOf(const FrozenTask& task);
 
-/// Queries of process state, made in the main thread.
+/// Queries of process state, which the main thread makes.
 struct ProcessQueries {
     ProcessQueries(const FrozenTask& task, const model::TreePids& pids, kernel::ProcBuffer& buffer,
                    pie::StepList& steps, pie::RemoteData& data)
@@ -40,7 +40,7 @@ struct ProcessQueries {
     task::LocalTableQuery localTable;
 };
 
-/// Queries of one thread, and other state of it that was read before.
+/// Queries that one thread makes, and state of the thread that criu has read by other means.
 struct ThreadQueries {
     ThreadQueries(compel::FrozenThread& who, const FrozenTask& task, pie::StepList& steps, pie::RemoteData& data)
         : thread(who),
@@ -58,15 +58,16 @@ struct ThreadQueries {
     task::ThreadControlsQuery controls;
     task::SecureBitsQuery secureBits;
     task::KeyringsQuery keyrings;
-    compel::RemoteAddress landlockAt = 0;  ///< address of the result of LandlockCheck::ask()
+    compel::RemoteAddress landlockAt = 0;  ///< address of the result of the Landlock query; 0 without such a query
     task::SeccompDump::Place seccomp;
     std::optional<compel::UserDispatch> dispatch;
-    const model::ThreadObjects* objects = nullptr;  ///< FrozenTask::objectsOf()
-    std::optional<ProcessQueries> process;          ///< set only for the main thread
+    /// Objects that the thread doesn't share with the main thread; null if it shares all.
+    const model::ThreadObjects* objects = nullptr;
+    std::optional<ProcessQueries> process;  ///< set only for the main thread
 };
 
-/// Returns the bytes of memory in the process that queries of so many threads and of the process need, results
-/// included.
+/// Returns how many bytes of memory in the process the steps and results of all queries need. `threads`: number of
+/// threads that make queries.
 [[nodiscard]] std::size_t roomForQueries(const FrozenTask& task, std::size_t threads, kernel::ProcBuffer& buffer);
 
 }  // namespace criu::engine

@@ -40,8 +40,8 @@ bool setCapabilities(const Capabilities& all) noexcept {
     return ::syscall(SYS_capset, &head, all.data()) == 0;
 }
 
-/// Takes the ids of `identity`. Effective capabilities are set again, because setresuid(2) clears them and setns(2)
-/// needs them. The calls bypass libc, which would wait for threads that the child doesn't have.
+/// Sets the ids of `identity` in the calling process. Sets the effective capabilities again, because setresuid(2)
+/// clears them and setns(2) needs them. Bypasses libc, which would wait for threads that the child doesn't have.
 bool takeIds(const ZombieIdentity& identity) noexcept {
     const auto take = [](long number, std::uint32_t id) { return ::syscall(number, id, id, id) == 0; };
     Capabilities kept{};
@@ -53,7 +53,7 @@ bool takeIds(const ZombieIdentity& identity) noexcept {
     return setCapabilities(kept);
 }
 
-/// Last code and data of the child: steps that unmap all other memory and end the child.
+/// Code and data that the child executes last: steps that unmap all other memory and end the child.
 class EndingCode {
 public:
     EndingCode() : memory_(Mapping::anonymous(codeSize() + kData, MAP_PRIVATE)) {
@@ -75,7 +75,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kData = 8192;  // includes the stack
+    static constexpr std::size_t kData = 8192;  // bytes for data and stack
     struct Data {
         pie::Program head;
         std::array<pie::Step, 4> steps;
@@ -95,8 +95,8 @@ private:
     Mapping memory_;
 };
 
-/// Returns an empty file system as root directory, since other processes of the user may be confined to another root.
-/// Returns nothing if criu may not mount and has only the user's own ids.
+/// Returns an empty file system as the child's root directory, because processes of the user that may inspect the child
+/// may be confined to another root. Returns nothing if criu runs as this user and may not mount.
 UniqueFd emptyRoot(const ZombieIdentity& identity) {
     try {
         return kernel::mountFileSystem({"tmpfs", "", "mode=0555,size=0", 0});
@@ -107,8 +107,8 @@ UniqueFd emptyRoot(const ZombieIdentity& identity) {
     }
 }
 
-/// Ends the child as a zombie of `identity`; the exit status is 0 or errno. Uses no libc lock, because other threads of
-/// the caller may hold one.
+/// Ends the calling child, so that it becomes a zombie of `identity`. The exit status is 0, or errno after a failure.
+/// Uses no lock of libc, because other threads of criu may hold one at the fork.
 [[noreturn]] void endAs(const ZombieIdentity& identity, const UniqueFd& root, const EndingCode& ending) noexcept {
     const bool became = ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
                         (!root || (::fchdir(root.get()) == 0 && ::chroot(".") == 0)) && takeIds(identity) &&

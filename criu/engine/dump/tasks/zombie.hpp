@@ -7,10 +7,10 @@
 
 namespace criu::engine {
 
-/// Properties of a Zombie that the kernel checks.
+/// Properties of a Zombie that the kernel checks when a process wants to inspect it.
 struct ZombieIdentity {
-    UniqueFd pidNamespace;   ///< none means criu's
-    UniqueFd userNamespace;  ///< none means criu's
+    UniqueFd pidNamespace;   ///< invalid: the zombie is in criu's pid namespace
+    UniqueFd userNamespace;  ///< invalid: the zombie is in criu's user namespace
     /// All user and group ids of the zombie, in criu's user namespace. It has no capabilities.
     uid_t user = 0;
     gid_t group = 0;
