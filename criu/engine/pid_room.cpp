@@ -19,7 +19,7 @@
 namespace criu::engine {
 namespace {
 
-/// Highest id that the restore needs, and its owner.
+/// Highest pid, tid, process group or session that the restore needs, and what it belongs to.
 struct Highest {
     pid_t number = 0;
     std::string owner;
@@ -30,13 +30,13 @@ struct Highest {
     }
 };
 
-/// Returns the highest id in the pid namespace of the root.
+/// Returns the highest id in the pid namespace of the root process.
 Highest highestOf(const PlannedRestore& planned) {
     Highest highest;
     for (const auto& task : planned.tree().tasks)
         for (const model::Thread& thread : task->threads)
             highest.add(thread.tid.value, thread.tid == task->pid ? "process" : "thread");
-    // births.all() has helpers, too: they have the ids of groups and sessions.
+    // births.all() also contains helpers, whose pids are ids of process groups and sessions.
     for (const model::Birth& birth : planned.births.all()) {
         highest.add(birth.pid.value, birth.helper ? "process group or session" : "process");
         highest.add(birth.pgid.value, "process group");
@@ -55,8 +55,8 @@ Highest highestBelow(const PlannedRestore& planned) {
     return highest;
 }
 
-/// Returns the limit of the existing pid namespace that the root joins: criu's, or one passed by the user. Returns
-/// nothing if the user passed no descriptor for it.
+/// Returns the limit of an existing pid namespace that the root joins: criu's, or one that the user passed. Returns
+/// nothing if the user passed no descriptor of this namespace.
 std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
     const namespaces::RestoreNsContext& around = planned.nsContext;
     if (!around.ownPids)
@@ -77,9 +77,9 @@ std::optional<kernel::PidLimit> limitOfRoot(const PlannedRestore& planned) {
     throw error;
 }
 
-/// A limit that is too low.
+/// Limit of kernel.pid_max that is too low.
 struct Lack {
-    kernel::PidLimit limit;  ///< limit to raise
+    kernel::PidLimit limit;  ///< pid namespace in which the limit must be raised
     Highest wanted;
     pid_t highest = 0;
 };
@@ -87,7 +87,7 @@ struct Lack {
 std::optional<Lack> findLack(const PlannedRestore& planned) {
     const kernel::PidLimit own;
     const pid_t highest = own.highest();
-    // A pid namespace that doesn't exist yet has a limit of at least criu's, so criu's is the one to raise.
+    // A new pid namespace gets at least the limit of criu's pid namespace, so criu raises its own limit.
     const auto lackInNew = [&](Highest wanted) -> std::optional<Lack> {
         if (wanted.number <= highest)
             return std::nullopt;
@@ -110,7 +110,7 @@ PidRoom::PidRoom(const PlannedRestore& planned) : planned_(planned) {
     try {
         raise();
     } catch (...) {
-        lower();  // the destructor doesn't run
+        lower();  // C++ doesn't call the destructor after a failed constructor
         throw;
     }
 }
@@ -136,7 +136,7 @@ void PidRoom::raise() {
 void PidRoom::lower() noexcept {
     for (const Raised& raised : raised_) {
         try {
-            // Another process may have changed the limit.
+            // Leaves a limit unchanged that another process has set in the meantime.
             const int code = raised.limit.highest() == raised.now ? raised.limit.set(raised.before) : 0;
             if (code != 0)
                 planned_.log().warn("kernel.pid_max can't be lowered to {} again: {}", raised.before + 1,

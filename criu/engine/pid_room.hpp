@@ -10,20 +10,20 @@
 namespace criu::engine {
 class PlannedRestore;
 
-/// Raises kernel.pid_max if pids, tids, process groups or sessions of the tree are above it, as CRIU 4.2 does. The
-/// destructor lowers it again unless the restore has succeeded.
+/// Raises kernel.pid_max if the tree has pids, tids, process groups or sessions above it, like CRIU 4.2. The destructor
+/// lowers the limit again if the restore has failed.
 class PidRoom {
 public:
-    /// Called before the restore creates anything. Throws Error if the limit can't be raised.
+    /// Raises the limits. Throws Error if criu can't raise them. Call it before the restore creates anything.
     explicit PidRoom(const PlannedRestore& planned);
     ~PidRoom();
     PidRoom(const PidRoom&) = delete;
     PidRoom& operator=(const PidRoom&) = delete;
 
-    /// Keeps the raised limit, because the restore has succeeded.
+    /// Keeps the raised limits. Call it when the restore has succeeded.
     void keep() noexcept { raised_.clear(); }
 
-    /// Throws Error if the limit is too low and can't be raised. Changes nothing.
+    /// Throws Error if a limit is too low and criu can't raise it. Changes nothing.
     static void require(const PlannedRestore& planned);
 
 private:
@@ -31,14 +31,14 @@ private:
     void raise();
     void lower() noexcept;
 
-    /// A raised limit. A restore may raise that of criu's pid namespace and that of the root's.
+    /// Raised limit of criu's pid namespace, or of the pid namespace that the root joins.
     struct Raised {
         kernel::PidLimit limit;
         pid_t before;
         pid_t now;
     };
 
-    std::vector<Raised> raised_;  ///< limits to lower again
+    std::vector<Raised> raised_;  ///< limits that the destructor lowers
 };
 
 }  // namespace criu::engine

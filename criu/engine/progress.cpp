@@ -24,7 +24,7 @@ struct Unit {
     std::string_view name;
 };
 
-/// Returns the largest binary unit that isn't larger than `bytes`.
+/// Returns the unit in which `bytes` is shown: the largest binary unit that is at most `bytes`.
 Unit unitFor(double bytes) noexcept {
     constexpr Unit units[] = {{0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
     for (const Unit& unit : units)
@@ -45,7 +45,7 @@ std::string duration(double seconds) {
 }
 
 void put(int fd, std::string_view text) noexcept {
-    // A terminal that is full must not block or fail the work.
+    // Ignores errors, because a failed write to the terminal must not fail the command.
     [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
 }
 
@@ -58,7 +58,7 @@ Progress::Progress(std::string_view verb, const std::atomic<std::uint64_t>& done
 void Progress::startThread() {
     if (fd_ < 0)
         return;
-    // Signals must go to the thread that does the work.
+    // Blocks signals in the new thread, so that the kernel delivers them to the thread that does the work.
     const SignalsBlocked blocked;
     thread_ = std::thread([this] {
         std::unique_lock lock(mutex_);
@@ -92,14 +92,14 @@ void Progress::tick(Time now) noexcept {
         return;
     next_ = now + kInterval;
     try {
-        // The cursor stays at the start of the line, so that the next message overwrites it.
+        // Puts the cursor to the start of the line, so that the next message overwrites the line.
         put(fd_, fmt::format("{}{}\r",
                              line(verb_, done_.load(std::memory_order_relaxed), total_.load(std::memory_order_relaxed),
                                   now - start_),
                              kEraseRest));
         shown_ = true;
     } catch (const std::exception&) {
-        fd_ = -1;  // out of memory: the work continues without the line
+        fd_ = -1;  // no memory: the command continues without the line
     }
 }
 
@@ -113,7 +113,7 @@ std::string Progress::line(std::string_view verb, std::uint64_t done, std::uint6
         const Unit unit = unitFor(bytes);
         return fmt::format("{}: {:.2f} {}, {}", verb, bytes / unit.size, unit.name, speed);
     }
-    total = std::max(total, done);  // `total` was an estimate
+    total = std::max(total, done);  // `total` is an estimate, which `done` may exceed
     const double all = static_cast<double>(total);
     const Unit unit = unitFor(all);
     std::string text = fmt::format("{}: {:.2f} of {:.2f} {} ({:.0f} %), {}", verb, bytes / unit.size, all / unit.size,

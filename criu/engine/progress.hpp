@@ -14,25 +14,25 @@
 
 namespace criu::engine {
 
-/// Progress of a long dump or restore in one line of the terminal: amount, share, rate, time left. The line appears
-/// after half a second and changes at most five times a second. The destructor erases it.
+/// Shows the progress of a long dump or restore in one line of the terminal: amount, percentage, rate and remaining
+/// time. The line appears after half a second and changes at most five times a second. The destructor erases it.
 class Progress {
 public:
     using Time = std::chrono::steady_clock::time_point;
 
-    /// `verb` begins the line ("Dumping"). `done` and `total` count bytes; a `total` of 0 is unknown. Other threads may
-    /// change both, and both must outlive this object. `fd` is the terminal; -1 means no line.
+    /// `verb`: first word of the line, such as "Dumping". `done`, `total`: bytes, which other threads may change; a
+    /// `total` of 0 is unknown. `fd`: the terminal; -1 means no line.
     Progress(std::string_view verb, const std::atomic<std::uint64_t>& done, int fd,
              const std::atomic<std::uint64_t>& total, Time start = std::chrono::steady_clock::now());
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// Returns standard error if it is a terminal and no log goes there. Returns -1 otherwise, or if options ask for
-    /// silence.
+    /// Returns the descriptor of standard error if it is a terminal without log messages. Returns -1 if it isn't, or if
+    /// the options forbid the line.
     static int terminal(const model::Options& options) noexcept;
 
-    /// Starts a thread that rewrites the line until this object is destroyed. Starts none if there is no line.
+    /// Starts a thread that rewrites the line until this object is destroyed. Does nothing without a terminal.
     void startThread();
 
     /// Rewrites the line if the interval has passed. Only one thread may call this.

@@ -17,7 +17,7 @@
 namespace criu::engine {
 namespace {
 
-/// Refuses Yama's scope 3, which forbids ptrace regardless of capabilities (Linux,
+/// Throws Error if Yama has scope 3, which forbids ptrace(2) even with all capabilities (Linux,
 /// Documentation/admin-guide/LSM/Yama.rst).
 void requireTracing() {
     std::string scope;
@@ -44,7 +44,7 @@ void requireCommandCaps(options::Command command) {
     // The kernel accepts either capability for /proc/PID/map_files and for `set_tid` of clone3(2).
     if (!kernel::hasCapability(CAP_SYS_ADMIN) && !kernel::hasCapability(CAP_CHECKPOINT_RESTORE))
         missing.emplace_back("CAP_SYS_ADMIN (or CAP_CHECKPOINT_RESTORE)");
-    // Without it, criu may still trace processes of its own user (ptrace(2)).
+    // A criu of another user than root needs no CAP_SYS_PTRACE to trace processes of this user (ptrace(2)).
     if (!kernel::hasCapability(CAP_SYS_PTRACE) && ::geteuid() == 0)
         missing.emplace_back(kernel::capabilityName(CAP_SYS_PTRACE));
     if (missing.empty())

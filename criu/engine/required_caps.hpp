@@ -5,8 +5,8 @@
 
 namespace criu::engine {
 
-/// Throws Error (EPERM) that names the capabilities that criu lacks for a command. Called first, because later failures
-/// would have misleading messages.
+/// Throws Error (EPERM) with the names of the capabilities that criu lacks for a command. Call it first, because later
+/// failures would have misleading messages.
 void requireCommandCaps(options::Command command);
 
 }  // namespace criu::engine

@@ -27,7 +27,7 @@ std::size_t signalsOf(const SignalQueueEntry* queue) {
     return queue != nullptr ? queue->n_signals : 0;
 }
 
-/// Returns true if nothing is mapped in the range.
+/// Returns true if this process has no mapping in the range.
 bool isFree(std::uint64_t at, std::size_t size) {
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     void* const got = ::mmap(reinterpret_cast<void*>(at), size, PROT_NONE, kFlags, -1, 0);
@@ -40,10 +40,11 @@ bool isFree(std::uint64_t at, std::size_t size) {
 }  // namespace
 
 std::uint64_t restorerDataRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads) {
-    // 64-bit tasks have plenty of addresses. Only 32-bit tasks need an exact estimate.
+    // Returns a large estimate for 64-bit tasks, which have plenty of addresses. Only 32-bit tasks need an exact
+    // estimate.
     constexpr std::uint64_t kPlenty = std::uint64_t{32} << 20;
     constexpr std::uint64_t kForAny = std::uint64_t{1} << 20;
-    constexpr std::uint64_t kPerMapping = 640;  // up to eight steps
+    constexpr std::uint64_t kPerMapping = 640;  // bytes for up to eight steps
     constexpr std::uint64_t kPerTimer = 512;
     constexpr std::uint64_t kPerSignal = 512;
     std::uint64_t room = kPlenty;
@@ -83,7 +84,8 @@ memory::Range findRestorerArea(std::uint64_t size, std::uint64_t limit, const Mm
         const auto hole = avoid.findHole(size, kAreaBase, limit);
         return hole ? hole : avoid.findHole(size, kLowestArea, limit);
     };
-    // Tries the hole with mmap(), since `mapped` may be out of date. Reading /proc/self/maps again takes much longer.
+    // Tries the range with mmap(2), because `mapped` may be out of date. Reads /proc/self/maps only if the range isn't
+    // free, because this takes much longer.
     auto hole = holeBeside(mapped);
     if (!hole || !isFree(*hole, size))
         hole = holeBeside(memory::ownMappings());

@@ -10,15 +10,15 @@
 
 namespace criu::engine {
 
-/// Returns the most memory that the restorer's program and data of one process may need.
+/// Returns the maximum number of bytes that the restorer's program and data of one process may need.
 [[nodiscard]] std::uint64_t restorerDataRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads);
 
-/// Throws Error if a dumped process has no free range for the restorer, because it couldn't be restored. Mappings in
-/// `mm` are sorted by address.
+/// Throws Error if a dumped process has no free range of addresses for the restorer, because criu couldn't restore it.
+/// `mm`: has the mappings, sorted by address.
 void requireRestorerRoom(const CoreEntry& core, const MmEntry& mm, std::size_t threads);
 
-/// Finds a range of `size` bytes below `limit` that is free both in the restored process and in the process of the
-/// images. `mapped` has the mappings that the restored process was created with. Throws Error.
+/// Finds `size` bytes of addresses below `limit` that are free both in the calling process and in the process of the
+/// images. Throws Error. `mm`: mappings of the images. `mapped`: mappings that the calling process had at its creation.
 [[nodiscard]] memory::Range findRestorerArea(std::uint64_t size, std::uint64_t limit, const MmEntry& mm,
                                              const memory::RangeSet& mapped);
 

@@ -24,7 +24,8 @@ RollbackStep::~RollbackStep() {
 
 void Rollback::run(Log& log) noexcept {
     constexpr std::chrono::seconds kLongest{5};
-    // a destructor of RollbackStep in another thread waits here before it reverts the same change
+    // While this thread has the mutex, the destructor of a RollbackStep in another thread waits, so that it doesn't
+    // revert the same change.
     const std::lock_guard lock(mutex_);
     for (const std::function<void()>& step : steps_) {
         try {

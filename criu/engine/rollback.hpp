@@ -11,12 +11,12 @@ class Log;
 
 namespace criu::engine {
 
-/// Steps that revert changes of a dump outside of the tree. Destructors usually revert them. FilesystemWatchdog runs
-/// the steps if the thread of these destructors is blocked in a call.
+/// List of steps that revert changes of a dump outside of the tree. Usually destructors revert these changes.
+/// FilesystemWatchdog runs the steps if the thread with these destructors is blocked in a call.
 class Rollback {
 public:
-    /// Runs the steps, latest first. Logs failures. Waits at most a few seconds for each step. A step may still be
-    /// running, so the caller must end the process afterwards.
+    /// Runs the steps from the last to the first. Logs failures. Waits at most a few seconds for each step, so a step
+    /// may still run when the function returns. The caller must end the process afterwards.
     void run(Log& log) noexcept;
 
 private:
@@ -26,7 +26,7 @@ private:
     std::list<std::function<void()>> steps_;
 };
 
-/// One step, registered while this object lives. Declare it after the object that reverts the change.
+/// Registers one step until this object is destroyed. Declare it after the object whose destructor reverts the change.
 class RollbackStep {
 public:
     /// `undo` is called at most once, by any thread.

@@ -17,34 +17,34 @@ struct Options;
 
 namespace criu::engine {
 
-/// Times and amounts of a dump. Pages are 4 KiB. Private and shared pages written add up to the size of the pages
+/// Times and amounts of a dump. A page has 4 KiB. pagesWritten and sharedPagesWritten add up to the size of the pages
 /// files.
 struct DumpStatistics {
-    std::chrono::microseconds freezing{};     ///< until all tasks were frozen
-    std::chrono::microseconds frozen{};       ///< while all tasks were frozen
-    std::chrono::microseconds memoryDump{};   ///< draining memory, and finding the pages to drain
-    std::chrono::microseconds memoryWrite{};  ///< part of memoryDump: writing to files
+    std::chrono::microseconds freezing{};     ///< time until all tasks were frozen
+    std::chrono::microseconds frozen{};       ///< time in which all tasks were frozen
+    std::chrono::microseconds memoryDump{};   ///< time to find and drain pages
+    std::chrono::microseconds memoryWrite{};  ///< part of memoryDump in which criu wrote to files
     std::uint64_t pagesScanned = 0;
-    std::uint64_t pagesSkippedParent = 0;  ///< unchanged since the parent images
+    std::uint64_t pagesSkippedParent = 0;  ///< pages that haven't changed since the parent images
     std::uint64_t pagesWritten = 0;
-    std::uint64_t pagesLazy = 0;  ///< left as lazy pages
+    std::uint64_t pagesLazy = 0;  ///< pages that the dump left as lazy pages
     std::uint64_t sharedPagesScanned = 0;
     std::uint64_t sharedPagesSkippedParent = 0;
     std::uint64_t sharedPagesWritten = 0;
-    std::uint64_t bufferBytes = 0;  ///< memory for page buffers; displayed, not stored in the image
+    std::uint64_t bufferBytes = 0;  ///< bytes of page buffers; only for --display-stats
 };
 
 /// Times and amounts of a restore.
 struct RestoreStatistics {
     std::chrono::microseconds forking{};
-    std::chrono::microseconds restore{};  ///< from the start until the tasks run
-    std::uint64_t pagesCompared = 0;      ///< pages compared with those inherited from the parent process
-    std::uint64_t pagesSkippedCow = 0;    ///< equal pages that stay shared
+    std::chrono::microseconds restore{};  ///< time from the start of criu until the tasks run
+    std::uint64_t pagesCompared = 0;      ///< pages that criu compared with pages inherited from the parent process
+    std::uint64_t pagesSkippedCow = 0;    ///< equal pages, which processes continue to share
     std::uint64_t pagesRestored = 0;
-    std::uint64_t bufferBytes = 0;  ///< memory for page buffers; displayed, not stored in the image
+    std::uint64_t bufferBytes = 0;  ///< bytes of page buffers; only for --display-stats
 };
 
-/// Adds the time between construction and destruction to a total.
+/// Scope that adds its duration to `total`.
 class Stopwatch {
 public:
     explicit Stopwatch(std::chrono::microseconds& total) noexcept
@@ -60,8 +60,8 @@ private:
     std::chrono::steady_clock::time_point start_;
 };
 
-/// Writes stats-dump or stats-restore into the work directory. The fields hold at most 71 minutes; longer times are
-/// capped.
+/// Writes the image stats-dump or stats-restore into the work directory. The fields of the image hold at most 71
+/// minutes; stores longer times as 71 minutes.
 void writeStatistics(const ImageDir& workDir, const DumpStatistics& statistics);
 void writeStatistics(const ImageDir& workDir, const RestoreStatistics& statistics);
 

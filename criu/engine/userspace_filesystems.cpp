@@ -28,7 +28,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Numbers of /dev/fuse (Linux, Documentation/admin-guide/devices.txt).
+/// Device number of /dev/fuse (Linux, Documentation/admin-guide/devices.txt).
 constexpr unsigned kFuseMajor = 10;
 constexpr unsigned kFuseMinor = 229;
 
@@ -37,8 +37,8 @@ struct Found {
     bool isFuseDevice = false;
 };
 
-/// Reads the device of the file that a link of /proc/PID leads to, without a request to a server. AT_STATX_DONT_SYNC
-/// makes FUSE use cached attributes (Linux 4.20). The kernel follows such a link without a path lookup.
+/// Returns the device of the file to which a link below /proc/PID leads. Sends no request to a FUSE server: the kernel
+/// follows such a link without a path lookup, and AT_STATX_DONT_SYNC makes FUSE use cached attributes (Linux 4.20).
 std::optional<Found> lookAt(const kernel::ProcPid& process, const std::string& link) {
     struct statx status {};
     if (::statx(process.fd(), link.c_str(), AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &status) != 0)
@@ -48,7 +48,7 @@ std::optional<Found> lookAt(const kernel::ProcPid& process, const std::string& l
                                                                           status.stx_rdev_minor == kFuseMinor};
 }
 
-/// Returns true if another user than root may have chosen the files of the tree.
+/// Returns true if the tree has processes of other users than root, who may have chosen the tree's files.
 bool isOfOthers(FrozenTree& tree) {
     const kernel::ProcPid self = kernel::ProcDir().self();
     const auto own = kernel::readNamespaceId(self, NamespaceKind::User);
@@ -59,7 +59,7 @@ bool isOfOthers(FrozenTree& tree) {
     });
 }
 
-/// Returns the device of the file system of memfds and shared memory. It is mounted nowhere.
+/// Returns the device of the kernel's tmpfs for memfds and shared memory, which is mounted nowhere.
 dev_t sharedMemoryDevice() {
     const UniqueFd file(sys(::memfd_create("criu", MFD_CLOEXEC), "make a memfd"));
     struct stat status {};
@@ -67,8 +67,8 @@ dev_t sharedMemoryDevice() {
     return status.st_dev;
 }
 
-/// Returns the devices of all FUSE file systems, mounted or not. The kernel lists connections to servers by device
-/// number (fs/fuse/control.c). Empty if that list isn't mounted.
+/// Returns the devices of all FUSE file systems, also of unmounted ones. fusectl lists the connections to FUSE servers
+/// by device number (fs/fuse/control.c). Returns an empty set if fusectl isn't mounted.
 std::set<dev_t> fuseConnections() {
     constexpr decltype(statfs::f_type) kFuseControl = 0x65735543;  // FUSE_CTL_SUPER_MAGIC
     const char* const list = "/sys/fs/fuse/connections";
@@ -87,14 +87,14 @@ std::set<dev_t> fuseConnections() {
     return devices;
 }
 
-/// Mount namespaces of the tree, and the userspace and remote file systems in them.
+/// Finds userspace and remote file systems in the mount namespaces of the tree.
 class ServedFileSearch {
 public:
-    /// `others` is true if another user than root chose the tree's files. Such a user may hide a file system: unmount
-    /// it while files are open, or receive open files from elsewhere. So a file system counts as having a server if it
-    /// is mounted neither in the tree's namespaces nor in criu's, unless it is the kernel's own. An overlay in another
-    /// namespace counts as well, since a layer may have a server. For root's trees, the constructor only adds FUSE file
-    /// systems that are mounted in none of these namespaces.
+    /// Reads the mount namespaces of the tree and of criu. `others`: true if other users than root chose the tree's
+    /// files. Such a user may hide a file system, for instance unmount it while files are open. With `others`, all file
+    /// systems that are mounted in none of these namespaces count, except those of the kernel. Overlays of other
+    /// namespaces also count, because their layers may be userspace file systems. For trees of root, only unmounted
+    /// FUSE file systems count.
     ServedFileSearch(FrozenTree& tree, bool others) : seesHidden_(others) {
         if (!others)
             unmounted_ = fuseConnections();
@@ -111,7 +111,7 @@ public:
             const auto space = task->namespaceOf(NamespaceKind::Mount);
             if (!spaces_.insert(space).second)
                 continue;
-            // Searches the text first: it usually has no such mount.
+            // Searches the text before parsing it, because it usually contains no such mount.
             const std::string_view text = task->dir.read("mountinfo", buffer_);
             if (!readsAll && !kernel::anyMountIs(text, kernel::isRemoteFileSystem))
                 continue;
@@ -134,10 +134,10 @@ public:
     }
 
     [[nodiscard]] bool none() const noexcept { return names_.empty() && !seesHidden_ && unmounted_.empty(); }
-    /// Returns true if files may be on file systems that mountinfo doesn't show.
+    /// Returns true if an overlay may have layers on file systems that mountinfo doesn't show.
     [[nodiscard]] bool layered() const noexcept { return layered_; }
-    /// Returns true for a file system that is mounted nowhere and may have a server. File systems with a major number
-    /// are on block devices and need none. Device 0 is anonymous memory.
+    /// Returns true for an unmounted file system that may be a userspace or remote file system. A file system on a
+    /// block device has a major number, and needs no server. Device 0 is anonymous memory.
     [[nodiscard]] bool mayBeHidden(dev_t device) const {
         return unmounted_.contains(device) ||
                (seesHidden_ && device != 0 && major(device) == 0 && !mounted_.contains(device));
@@ -148,7 +148,7 @@ public:
             ofProcesses_.insert(device);
     }
     [[nodiscard]] bool has(dev_t device) const { return names_.contains(device); }
-    /// Returns true if a process serves the file system, not another machine.
+    /// Returns true for a userspace file system, and false for a remote file system.
     [[nodiscard]] bool isOfProcess(dev_t device) const { return ofProcesses_.contains(device); }
     [[nodiscard]] const std::map<dev_t, std::string>& names() const noexcept { return names_; }
     [[nodiscard]] const std::optional<std::string>& mountedInTree() const noexcept { return mountedInTree_; }
@@ -161,8 +161,8 @@ private:
 
     bool seesHidden_;
     bool layered_ = false;
-    std::set<dev_t> mounted_;    ///< all mounted devices, if unmounted file systems are searched for
-    std::set<dev_t> unmounted_;  ///< FUSE file systems that are mounted in none of the namespaces read
+    std::set<dev_t> mounted_;    ///< devices of all mounts, if criu searches unmounted file systems; else empty
+    std::set<dev_t> unmounted_;  ///< FUSE file systems that are mounted in none of the mount namespaces
     kernel::ProcBuffer buffer_;
     std::set<std::optional<std::uint32_t>> spaces_;
     std::map<dev_t, std::string> names_;
@@ -170,19 +170,19 @@ private:
     std::optional<std::string> mountedInTree_;
 };
 
-/// Use of such file systems by one process.
+/// Use of userspace and remote file systems by one process.
 struct Part {
     bool usesAny = false;
-    std::optional<std::string> use;     ///< file that it has on a userspace file system
-    std::optional<std::string> server;  ///< descriptor of /dev/fuse
+    std::optional<std::string> use;     ///< name of a file that the process has on a userspace file system
+    std::optional<std::string> server;  ///< name of a descriptor of /dev/fuse, which a FUSE server has
 };
 
-/// Finds the use by one process. Adds one file of each file system to `samples`.
+/// Finds the userspace and remote file systems that one process uses. Adds one file of each file system to `samples`.
 Part partOf(const FrozenTask& task, ServedFileSearch& served, std::map<dev_t, UniqueFd>& samples,
             kernel::ProcBuffer& buffer) {
     Part part;
     const auto note = [&](const auto& what, const std::string& link, dev_t device) {
-        // Files of the kernel's own, such as pipes, have no path.
+        // Skips files of the kernel, such as pipes, whose link isn't a path.
         if (served.mayBeHidden(device))
             if (const std::string path = task.dir.readLink(link); path.starts_with('/'))
                 served.addHidden(device, path);
@@ -203,7 +203,7 @@ Part partOf(const FrozenTask& task, ServedFileSearch& served, std::map<dev_t, Un
         }
     }
     std::vector<std::string> links{"cwd", "root", "exe"};
-    // A thread may have its own directories (clone(2) without CLONE_FS).
+    // A thread may have private directories (clone(2) without CLONE_FS).
     for (const compel::FrozenThread& thread : task.process->threads())
         if (thread.tracee.tid() != task.pid().value)
             for (const char* const link : {"cwd", "root"})
@@ -255,7 +255,7 @@ void UserspaceFilesystems::requireResponsive() const {
     for (const auto& [device, sample] : samples_) {
         struct stat status {};
         struct statfs system {};
-        // An error is a reply, too. The dump of the file reports it.
+        // Ignores errors, because an error also shows that the file system replies. The dump of the file reports it.
         (void)::fstat(sample.get(), &status);
         (void)::fstatfs(sample.get(), &system);
     }

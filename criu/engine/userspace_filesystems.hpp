@@ -13,26 +13,26 @@ namespace criu::engine {
 
 class FrozenTree;
 
-/// Userspace and remote file systems that the tree uses. A server in the frozen tree would never reply. Another server
-/// may stop at any time. criu would then wait, with the tree frozen, in a system call that only SIGKILL ends, or not
-/// even SIGKILL (FilesystemWatchdog).
+/// Finds the userspace and remote file systems that the tree uses. A FUSE server in the frozen tree would never reply,
+/// and another server may stop at any time. criu would then wait in a system call, with the tree frozen;
+/// FilesystemWatchdog ends such a wait.
 ///
-/// A use is an open file, a mapping, a directory, a program, or a FUSE mount in a mount namespace that isn't criu's. If
-/// another user than root owns the tree, overlays and file systems that are mounted nowhere count, too: their servers
-/// are unknown. For trees of root, unmounted FUSE file systems are found if fusectl is mounted
+/// The tree uses a file system by an open file, a mapping, a directory, a program, or a FUSE mount in a mount namespace
+/// that isn't criu's. In trees of other users than root, overlays and unmounted file systems also count, because they
+/// may hide a server. In trees of root, criu finds unmounted FUSE file systems if fusectl is mounted
 /// (/sys/fs/fuse/connections).
 class UserspaceFilesystems {
 public:
-    /// Finds the file systems without a request to any server. Throws Error if the server may be in the tree: a process
-    /// has /dev/fuse open.
+    /// Finds the file systems, and sends no request to a server. Throws Error if a process of the tree has /dev/fuse
+    /// open, because the server may then be in the tree.
     explicit UserspaceFilesystems(FrozenTree& tree);
 
     [[nodiscard]] bool used() const noexcept { return used_; }
-    /// Returns the devices of those in mount namespaces of the tree.
+    /// Returns the devices of the userspace and remote file systems in mount namespaces of the tree.
     [[nodiscard]] const std::set<dev_t>& devices() const noexcept { return devices_; }
-    /// Returns their names in messages, such as "/mnt (fuse)".
+    /// Returns the names of the file systems for messages, such as "/mnt (fuse)". The key is the device.
     [[nodiscard]] const std::map<dev_t, std::string>& names() const noexcept { return names_; }
-    /// Sends a request to each file system in use, and returns when all have replied. If one doesn't reply,
+    /// Sends a request to each file system in use, and returns when all have replied. If a file system doesn't reply,
     /// FilesystemWatchdog ends this process.
     void requireResponsive() const;
 

@@ -31,15 +31,16 @@ namespace {
 using memory::PageCommand;
 using memory::PageMessage;
 
-/// Lowest number of pages files that a server writes. The sender's files may be in the same directory.
+/// Number of the first pages file of a page server. It is above the numbers of a dump, because the sender may write its
+/// files to the same directory.
 constexpr std::uint32_t kFirstNumber = 0x10001;
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 
-/// Session with one sender.
+/// Receives and stores the pages of one sender.
 class Session {
 public:
-    /// `listening`: socket for further connections of this sender; closed as soon as none is expected.
+    /// `listening`: socket for other connections of this sender; the session closes it when it expects no connection.
     Session(Run& run, ImageDir& images, memory::PageConnection& sender, ListeningPageServer& listening)
         : run_(run), place_(images), sender_(sender), listening_(listening) {
         sinks_.emplace(place_, memory::Striping{}, kFirstNumber);
@@ -50,7 +51,8 @@ public:
         try {
             takeMessages();
         } catch (const Error&) {
-            // The failure of a receiver appears here only as a lost connection, so its error is preferred.
+            // Throws the error of a receiving thread, if any: this thread sees such a failure only as a lost
+            // connection.
             if (receivers_)
                 receivers_->rethrow();
             throw;
@@ -85,7 +87,7 @@ private:
         return message;
     }
 
-    /// True if the first message has keys. Either both sides encrypt, or none does.
+    /// Returns true if `message`, the first one, announces keys. Throws Error if only one side wants encryption.
     bool encryptsWith(const PageMessage& message) {
         const bool encrypts = message.command() == PageCommand::Encrypt;
         if (encrypts && run_.keys.recipients.empty())
@@ -103,7 +105,8 @@ private:
     [[nodiscard]] const ImageDir& images() const noexcept { return store_ ? store_->images() : place_; }
 
     void openStreams(const PageMessage& message) {
-        // The threads of the connections start before anything is stored, and end before the sinks do.
+        // Starts the threads of the connections before any page is stored. The threads end before the sinks are
+        // destroyed.
         receivers_.emplace(acceptStreams(sender_, listening_, message.pages, run_.options, run_.stop), sender_);
         run_.log.info("Accepted {} connections for content", receivers_->count());
         if (message.address == memory::kFilesAsPaysOff)
@@ -162,7 +165,7 @@ private:
         return *object;
     }
 
-    /// Returns the flags of a run of pages. A run without any flag would have no meaning.
+    /// Returns the flags of a run of pages. Throws Error for unknown flags, and for a run without flags.
     [[nodiscard]] static PageFlags flagsOf(const PageMessage& message) {
         constexpr auto kKnown = static_cast<std::uint32_t>(PageFlags::Parent | PageFlags::Lazy | PageFlags::Present);
         const std::uint32_t flags = message.flags();
@@ -171,8 +174,8 @@ private:
         return static_cast<PageFlags>(flags);
     }
 
-    /// Returns the pages of a message. Rejects addresses beyond the largest file offset, so that no later
-    /// multiplication overflows.
+    /// Returns the run of pages that a message announces. Throws Error for addresses beyond the largest file offset, so
+    /// that later multiplications can't overflow.
     [[nodiscard]] static memory::PageRun runOf(const PageMessage& message, PageFlags flags) {
         constexpr std::uint64_t kEnd = std::uint64_t{1} << 63;
         if (message.address % kImagePageSize != 0 || message.address >= kEnd)
@@ -193,11 +196,11 @@ private:
             receivers_->begin(object_, *sink_);
     }
 
-    /// `apart`: the content is sent by other connections.
+    /// Adds a run of pages to the sink. `apart`: true if the sender sends the content by other connections.
     void add(const PageMessage& message, PageFlags flags, bool apart = false) {
         const memory::PageRun run = runOf(message, flags);
         if (!sink_ || object_ != message.object)
-            open(message);  // senders of older versions send no Open
+            open(message);  // senders of older CRIU versions don't send PageCommand::Open
         if (has(flags, PageFlags::Parent))
             requireInParent(run);
         const std::uint64_t position = sink_->add(std::span(&run, 1));
@@ -253,7 +256,7 @@ private:
     ImageDir& place_;
     memory::PageConnection& sender_;
     ListeningPageServer& listening_;
-    std::optional<EncryptedStore> store_;  ///< absent: pages are stored without encryption
+    std::optional<EncryptedStore> store_;  ///< encrypted pages; empty if the server stores pages without encryption
     std::optional<memory::FilePageSinks> sinks_;
     std::unique_ptr<memory::PageSink> sink_;
     std::optional<memory::ContentReceivers> receivers_;  // declared after the sink, because its threads use the sink
@@ -263,7 +266,7 @@ private:
     bool closed_ = false;
 };
 
-/// Serves one sender. The sender sees the server's exit as end of the connection.
+/// Accepts and serves one sender. The connection ends when the server exits.
 void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     announceReady(run);
     memory::PageConnection sender = acceptSender(listening, run.options, run.stop, run.log);
@@ -275,7 +278,7 @@ void serve(Run& run, ImageDir& images, ListeningPageServer listening) {
     }
     Session(run, images, sender, listening).run();
     std::byte more{};
-    // The side that closes first keeps the port in TIME_WAIT. That should be the sender.
+    // Waits until the sender has closed the connection: the side that closes first keeps the port in TIME_WAIT.
     if (run.options.pageServerSocket < 0 && sender.receive(std::span(&more, 1)))
         fail("the sender goes on after the end");
     if (run.options.pageServerSocket >= 0)

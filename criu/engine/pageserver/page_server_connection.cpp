@@ -28,7 +28,7 @@ using memory::PageCommand;
 using memory::PageMessage;
 
 constexpr std::chrono::seconds kAnyTime{0};
-/// Time that an accepted content connection has to send its Join message.
+/// Maximum time until the sender sends the Join message on a content connection.
 constexpr std::chrono::seconds kJoining{2};
 
 struct ServerAddress {
@@ -38,7 +38,7 @@ struct ServerAddress {
     [[nodiscard]] const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-/// Parses an IPv4 or IPv6 address in digits, as CRIU 4.2 accepts it.
+/// Parses a numeric IPv4 or IPv6 address. Doesn't resolve names, like CRIU 4.2.
 ServerAddress parse(const std::string& text, std::uint16_t port) {
     ServerAddress address;
     auto& four = reinterpret_cast<sockaddr_in&>(address.storage);
@@ -67,7 +67,7 @@ UniqueFd passedSocket(const model::Options& options) {
         sys(::fcntl(options.pageServerSocket, F_DUPFD_CLOEXEC, 3), "--ps-socket {}", options.pageServerSocket));
 }
 
-/// Waits for a connect(2) in progress, and returns its errno.
+/// Waits until a nonblocking connect(2) has ended, and returns its errno; 0 means success.
 int finishConnecting(int socket, StopRequest& stop, std::chrono::seconds patience) {
     std::optional<std::chrono::milliseconds> limit;
     if (patience.count() > 0)
@@ -80,8 +80,8 @@ int finishConnecting(int socket, StopRequest& stop, std::chrono::seconds patienc
     return result;
 }
 
-/// Loads this side's certificates, with --tls; returns null without. The peer's certificate must be valid for
-/// --tls-peer, or for this side's --address, as in CRIU 4.2.
+/// Loads criu's certificates for --tls. Returns null without --tls. The peer's certificate must be valid for the name
+/// of --tls-peer, or for the address of --address, as in CRIU 4.2.
 std::shared_ptr<const memory::TlsCredentials> loadCredentials(const model::Options& options) {
     if (!options.tls)
         return nullptr;
@@ -94,14 +94,15 @@ std::shared_ptr<const memory::TlsCredentials> loadCredentials(const model::Optio
     return std::make_shared<const memory::TlsCredentials>(settings);
 }
 
-/// Starts TLS on the connection to a server, with --tls.
+/// Starts TLS as client on the connection to a page server. Does nothing without --tls.
 memory::PageConnection securedAsClient(memory::PageConnection connection, const model::Options& options) {
     if (auto credentials = loadCredentials(options))
         connection.secure(false, std::move(credentials));
     return connection;
 }
 
-/// Accepts TLS on a connection, if the server has credentials. A client gets ten seconds for its handshake.
+/// Starts TLS as server on a connection. A client has ten seconds for its handshake. Does nothing with null
+/// credentials.
 memory::PageConnection securedAsServer(memory::PageConnection connection,
                                        std::shared_ptr<const memory::TlsCredentials> credentials) {
     constexpr std::chrono::seconds kHandshake{10};
@@ -110,8 +111,8 @@ memory::PageConnection securedAsServer(memory::PageConnection connection,
     return connection;
 }
 
-/// Enables keepalive probes. A machine that has vanished sends nothing, not even an end of the connection. The kernel
-/// probes after a minute without a message, and gives up after four probes.
+/// Enables keepalive probes (SO_KEEPALIVE), because a machine that loses its power or network doesn't close the
+/// connection. The kernel probes after a minute without a message, and gives up after four probes.
 void enableKeepalive(int socket) {
     const int on = 1;
     const int idle = 60;
@@ -139,7 +140,7 @@ memory::PageConnection connectAnew(const model::Options& options, StopRequest& s
     return securedAsClient({std::move(socket), stop, options.timeout}, options);
 }
 
-/// Accepts the next connection. `limit`: time to wait; nothing or 0 for no limit.
+/// Accepts the next connection. `limit`: maximum time to wait; nothing or 0 means no limit.
 UniqueFd acceptOne(int server, StopRequest& stop, std::optional<std::chrono::milliseconds> limit) {
     if (limit && limit->count() == 0)
         limit.reset();
@@ -151,7 +152,7 @@ UniqueFd acceptOne(int server, StopRequest& stop, std::optional<std::chrono::mil
             enableKeepalive(connection.get());
             return connection;
         }
-        // The client may have closed the connection already.
+        // ECONNABORTED: the client has already closed the connection. Waits for the next one.
         if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
             failErrno("accept a sender");
     }
@@ -234,7 +235,7 @@ memory::PageConnection acceptSender(const ListeningPageServer& server, const mod
             return securedAsServer({std::move(socket), stop, kAnyTime}, server.credentials);
         } catch (const Error& error) {
             stop.throwIfRequested();
-            // Any machine can connect. The log must not grow with each connection.
+            // Logs only the first refused connections, because any machine can connect as often as it wants.
             if (refused < kLogged)
                 log.warn("Refused a connection: {}", error.what());
         }
@@ -253,7 +254,7 @@ std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& contro
     control.send(bytesOf(answer));
     std::vector<memory::PageConnection> streams;
     while (streams.size() < count) {
-        // Applies --timeout, unlike the wait for a sender: this sender only has to connect.
+        // Waits at most --timeout, because the sender opens its connections at once.
         UniqueFd socket = acceptOne(server.socket.get(), stop, options.timeout);
         try {
             memory::PageConnection stream = securedAsServer({std::move(socket), stop, kJoining}, server.credentials);
@@ -263,7 +264,8 @@ std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& contro
                 streams.push_back(std::move(stream));
             }
         } catch (const Error&) {
-            // An unauthenticated peer that leaves, sends nothing or doesn't use TLS must not fail the dump.
+            // Ignores an unauthenticated peer that disconnects, sends nothing or doesn't use TLS, so that it can't fail
+            // the dump.
             stop.throwIfRequested();
         }
     }

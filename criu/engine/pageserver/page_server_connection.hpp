@@ -13,35 +13,34 @@ namespace criu::memory {
 class TlsCredentials;
 }
 
-/// Both ends of a connection to a page server, by the options.
+/// Opens both ends of connections between a dump and a page server.
 namespace criu::engine {
 
-/// Connects as sender to --address and --port, or uses the descriptor of --ps-socket. Later waits for the server are
-/// limited to --timeout, like the connect. Throws Error.
+/// Connects as sender to --address and --port, or uses the descriptor of --ps-socket. --timeout limits the connect(2)
+/// and all later waits for the server. Throws Error.
 [[nodiscard]] memory::PageConnection connectToPageServer(const model::Options& options, StopRequest& stop);
 
-/// Makes the server encrypt all pages with these keys (engine/images/encrypted_pages.hpp). It must be the first
-/// message, on a confidential connection. Returns when the server has agreed. Throws Error.
+/// Sends the keys with which the server encrypts all pages (engine/images/encrypted_pages.hpp). They must be the first
+/// message, and the connection must use TLS or be local. Returns when the server has agreed. Throws Error.
 void sendKeys(memory::PageConnection& server, const crypto::SecretBytes& keys);
 
-/// Socket of the server, which listens at --address and --port. Throws Error.
+/// Socket of a page server that listens at --address and --port.
 struct ListeningPageServer {
-    UniqueFd socket;                                            ///< nonblocking
-    std::uint16_t port = 0;                                     ///< the kernel's choice if --port is missing or 0
+    UniqueFd socket;         ///< nonblocking socket
+    std::uint16_t port = 0;  ///< port; the kernel has chosen it if --port is missing or 0
     std::shared_ptr<const memory::TlsCredentials> credentials;  ///< null without --tls
 };
 [[nodiscard]] ListeningPageServer listenForPages(const model::Options& options);
 
-/// Returns the connection of the one sender: the first that connects, or the one of --ps-socket. There is no time
-/// limit, because the sender's tree may run in between. With --tls, a client without a good certificate is refused, and
-/// the server waits for the next one. The server ends when the sender closes the connection, its machine stops
-/// answering, or a stop is requested. Throws Error.
+/// Returns the connection of the sender: the first client that connects, or the descriptor of --ps-socket. Waits
+/// without limit, because the user may start the dump much later. With --tls, refuses clients without a valid
+/// certificate and waits for the next one. Throws Error, also after a stop request.
 [[nodiscard]] memory::PageConnection acceptSender(const ListeningPageServer& server, const model::Options& options,
                                                   StopRequest& stop, Log& log);
 
-/// Open and accept the connections for content, beside the sender's first one (memory::PageCommand::Streams). Each
-/// begins with a random number that the server sent to the sender, because other clients may connect, too. `files`: see
-/// PageCommand::Streams. Throw Error, also if a connection takes longer than --timeout.
+/// Opens more connections of a sender, which transfer content (memory::PageCommand::Streams). Each connection begins
+/// with a random number that the server has sent to the sender, because other clients may also connect. Throws Error,
+/// also if a connection takes longer than --timeout. acceptStreams() is the server's end.
 [[nodiscard]] std::vector<memory::PageConnection> connectStreams(memory::PageConnection& control, std::uint64_t files,
                                                                  const model::Options& options, StopRequest& stop);
 [[nodiscard]] std::vector<memory::PageConnection> acceptStreams(memory::PageConnection& control,

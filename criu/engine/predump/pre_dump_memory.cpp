@@ -29,7 +29,7 @@
 namespace criu::engine {
 namespace {
 
-/// True if a process has enough private pages in untracked mappings that tracking them is worthwhile.
+/// Returns true if a process has so many private pages in untracked mappings that criu should track these mappings.
 bool hasManyUntrackedPages(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas,
                            std::span<const kernel::Vma> tracked) {
     constexpr std::uint64_t kMuch = std::uint64_t{1} << 20;
@@ -78,9 +78,10 @@ void PreDumpMemory::look(FrozenTask& task, const memory::VmaDumpRules& rules) {
         lookAtAll(task, rules, item);
 }
 
-/// Skips smaps for mappings that the parent dump tracked. Reading smaps takes most of the time that the process is
-/// frozen, because the kernel counts all pages. Few pages of new mappings are left to later dumps. Returns false if
-/// smaps must be read, for instance because only smaps shows pages shared by several processes.
+/// Finds the pages of mappings that an earlier dump has tracked, without reading smaps. The kernel counts all pages for
+/// smaps, which would take most of the time in which the process is frozen. A few pages of new mappings are left to
+/// later dumps. Returns false if smaps must be read, for instance because only smaps shows pages that several processes
+/// share.
 bool PreDumpMemory::lookAgain(FrozenTask& task, const memory::VmaDumpRules& rules, Item& item) {
     if (!frozen_.tracking().parentIsKnown() || frozen_.tree().tasks().size() > 1)
         return false;

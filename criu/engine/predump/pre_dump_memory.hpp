@@ -10,21 +10,21 @@
 
 namespace criu::engine {
 
-/// Private memory of a tree for a pre-dump. It is examined, and tracking begins, while the tree is frozen. It is copied
-/// after the tree is resumed. The next dump contains pages again that were written during the copy. Shared memory isn't
-/// dumped, because its writes aren't tracked.
+/// Dumps the private memory of a tree for a pre-dump. The constructor finds the pages and starts to track writes while
+/// the tree is frozen. write() copies the pages while the tree runs again. The next dump also contains pages that
+/// processes have written during the copy. Shared memory isn't dumped, because the kernel doesn't track writes to it.
 class PreDumpMemory {
 public:
-    /// Examines all processes. Throws Error.
+    /// Finds the pages of all processes. Throws Error.
     explicit PreDumpMemory(FrozenPhase& frozen);
     PreDumpMemory(const PreDumpMemory&) = delete;
     PreDumpMemory& operator=(const PreDumpMemory&) = delete;
 
-    /// Copies the pages that were found, and completes the images, while the tree runs. Throws Error.
+    /// Copies the pages and completes the images. Call it when the tree runs again. Throws Error.
     void write();
 
 private:
-    /// Data of one process that is needed after it is resumed.
+    /// Data of one process for write(), when the process runs again.
     struct Item {
         HostPid pid;
         TreePid imageId;

@@ -29,44 +29,48 @@ namespace criu::engine {
 namespace {
 
 enum class Word : std::uint32_t {
-    List,    ///< to the daemon: send a Task for each tracked task, then End
-    Task,    ///< with a userfaultfd; to the daemon after Begin
-    End,     ///< with the id of the tree
-    Begin,   ///< to the daemon: its state becomes invalid
-    Commit,  ///< to the daemon, with the new id; answered by End
-    Finish,  ///< to the daemon: exit
-    Key,     ///< to the daemon: address of the images' key? Answered by Key, or by End if there is none
-    Keep,    ///< to the daemon after Begin: address of a key; answered by End when the key has been read
+    List,    ///< client: requests a Task for each tracked task, then End
+    Task,    ///< daemon, after List: a tracked task with its userfaultfd; client, after Begin: a task to track
+    End,     ///< daemon: last reply to a request, with the id of the daemon's state
+    Begin,   ///< client: the daemon's state becomes invalid
+    Commit,  ///< client: the new state is complete, with its id; the daemon replies with End
+    Finish,  ///< client: the daemon must exit
+    /// Client: requests the address of the images' key; the daemon replies with Key, or with End if it has no key.
+    Key,
+    /// Client, after Begin: address of the new images' key; the daemon replies with End when it has read the key.
+    Keep,
 };
 
-/// One packet.
+/// Message between a client (a dump) and the daemon; one packet.
 struct Message {
     Word word{};
     std::int32_t pid = 0;
-    std::uint64_t number = 0;  ///< start time in a Task, else an address in the sender
+    /// Start time of the process in a Task; in other messages an address in the sender's memory.
+    std::uint64_t number = 0;
     TrackingId id{};
 };
 
-/// Returns a message with the address of bytes in this process.
+/// Returns a message with the pid of this process and the address of `bytes`, which the peer reads from this process'
+/// memory.
 Message placeOf(Word word, std::span<const std::byte> bytes) {
     return {word, ::getpid(), reinterpret_cast<std::uintptr_t>(bytes.data()), {}};
 }
 
-/// Reads a key from the peer's memory. A dump is a child of the authenticated process, so the pid in the message is
-/// trusted.
+/// Reads a key from the peer's memory. Trusts the pid in the message: the process of a dump is a child of the process
+/// that has passed peer authentication.
 std::shared_ptr<crypto::SecretBytes> readKey(const Message& place) {
     auto key = std::make_shared<crypto::SecretBytes>(kImagesKeySize);
     kernel::readMemory(place.pid, place.number, key->bytes());
     return key;
 }
 
-/// Time limit for an answer. The daemon has nothing else to do.
+/// Maximum time for a reply of the daemon, which does no other work.
 constexpr timeval kAnswerWithin{10, 0};
-/// Maximum number of clients that wait for their turn.
+/// Backlog of listen(2): maximum number of clients that wait for the daemon.
 constexpr int kWaiting = 1;
-constexpr int kAuthenticatedWithin = 10'000;  // in milliseconds
+constexpr int kAuthenticatedWithin = 10'000;  // maximum time for peer authentication in milliseconds
 
-/// Returns the address of a tree's daemon.
+/// Returns the abstract address of a tree's daemon, with the root's pid and start time.
 AbstractAddress addressOf(const GuardedRoot& root) {
     const kernel::ProcPid dir = kernel::ProcDir().open(root.process.pid());
     kernel::ProcBuffer buffer;
@@ -75,7 +79,7 @@ AbstractAddress addressOf(const GuardedRoot& root) {
                                        root.home.of(kernel::NamespaceKind::Pid).value_or(0)));
 }
 
-/// Serves one client at a time.
+/// The daemon, which serves one client after the other.
 class WpTrackerDaemon {
 public:
     /// `client`: connection of the process that started the daemon.
@@ -104,7 +108,7 @@ private:
     void accept() {
         client_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!client_)
-            return;  // the client has left
+            return;  // the client has closed the connection
         try {
             peerAuth_ = std::make_unique<PeerAuthentication>(client_.get());
         } catch (const Error&) {
@@ -112,7 +116,7 @@ private:
         }
     }
 
-    /// Serves one message. A client that sends an unexpected message is disconnected, because others may wait.
+    /// Serves one message. Disconnects a client that sends an unexpected message, because other clients may wait.
     void serve() {
         try {
             if (peerAuth_) {
@@ -177,14 +181,15 @@ private:
     UniqueFd listener_;
     UniqueFd client_;
     UniqueFd root_;
-    std::unique_ptr<PeerAuthentication> peerAuth_;  ///< null if the client has passed peer authentication
+    /// Peer authentication in progress; null if the client has passed it.
+    std::unique_ptr<PeerAuthentication> peerAuth_;
     TrackedTree tree_;
     TrackedTree next_;
     bool valid_ = false;
     bool ends_ = false;
 };
 
-/// Runs the daemon, without other descriptors, directories, session or blocked signals of criu.
+/// Runs the daemon in this process. First gives up criu's other descriptors, directories, session and blocked signals.
 [[noreturn]] void runWpTrackerDaemon(UniqueFd listener, UniqueFd client, UniqueFd root, pid_t pid) {
     try {
         detachFromCommand();
@@ -194,7 +199,7 @@ private:
         listenAsCurrentProcess(listener.get(), kWaiting);
         WpTrackerDaemon(std::move(listener), std::move(client), std::move(root)).run();
     } catch (const std::exception&) {
-        // The error can't be reported. Without the daemon, the next dump contains all pages and warns.
+        // No process would read the error. Without the daemon, the next dump warns and writes all pages.
     }
     ::_exit(0);
 }
@@ -228,7 +233,7 @@ std::optional<WpTrackerLink> WpTrackerLink::start(const GuardedRoot& root, Image
         UniqueFd process(sys(::fcntl(root.process.fd(), F_DUPFD_CLOEXEC, 0), "copy a pidfd"));
         std::optional<UniqueFd> own =
             startDaemon(addressOf(root), "the process that tracks memory", [&](UniqueFd listener, UniqueFd client) {
-                keys = {};  // the daemon's copy would stay in memory as long as the tree
+                keys = {};  // erases the daemon's copy of the keys, because the daemon lives as long as the tree
                 runWpTrackerDaemon(std::move(listener), std::move(client), std::move(process), root.process.pid());
             });
         if (!own)

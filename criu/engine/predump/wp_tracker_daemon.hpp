@@ -15,51 +15,50 @@
 
 namespace criu::engine {
 
-/// Random name of a memory state: the one from which on writes are tracked, and which the images of one dump have.
+/// Random id of a memory state, which one dump has written to its images. The kernel tracks writes since this state.
 using TrackingId = std::array<std::byte, 16>;
 
-/// Returns the id for the inventory: 32 hexadecimal digits.
+/// Returns the id as text for the inventory: 32 hexadecimal digits.
 [[nodiscard]] std::string describe(const TrackingId& id);
 
-/// A process of the tree whose writes are tracked.
+/// Process of the tree whose writes are tracked.
 struct TrackedTask {
-    HostPid pid;                  ///< pid in the namespace of the dumping process
-    std::uint64_t startTime = 0;  ///< from /proc/PID/stat; together with the pid it identifies a process
+    HostPid pid;                  ///< pid in criu's pid namespace
+    std::uint64_t startTime = 0;  ///< start time in /proc/PID/stat, which identifies a process together with the pid
     UniqueFd userfaultfd;
 };
 
 /// Number of bytes in TrackedTree::imagesKey.
 inline constexpr std::size_t kImagesKeySize = 128;
 
-/// State that the daemon holds.
+/// State of the WP tracker daemon.
 struct TrackedTree {
     TrackingId id{};
     std::vector<TrackedTask> tasks;
-    /// Key of the images' records; null if they aren't encrypted (keptKey())
+    /// Key of the images' records (keptKey()); null if the images aren't encrypted.
     std::shared_ptr<crypto::SecretBytes> imagesKey;
 };
 
-/// Connection to the WP tracker daemon. This process of criu holds the userfaultfds of a tree between two dumps,
-/// because the kernel stops tracking when the last descriptor is closed. It holds no images, files or memory of the
-/// tree, and no secret key of the user. It ends with the root of the tree, on finish(), and when a dump fails after
-/// begin(): the state of clean pages is lost then.
+/// Connection to the WP tracker daemon. The daemon holds the userfaultfds of a tree between two dumps, because the
+/// kernel stops tracking when the last descriptor is closed. The daemon holds no images, files or memory of the tree,
+/// and no secret key of the user. It ends with the root of the tree, on finish(), and when a dump fails after begin(),
+/// because criu then doesn't know the clean pages any more.
 ///
-/// An abstract socket name with the root's pid and start time identifies the daemon. Any process in the network
-/// namespace may listen or connect there. So both sides pass peer authentication, which proves that each may ptrace the
-/// other. An equal user isn't enough, as a process of a container may have it. A process that may ptrace the daemon may
-/// ptrace the tree anyway. The key of encrypted images is read from memory, too, and never sent. The id in the images
-/// shows whether the daemon's state belongs to them.
+/// The daemon listens at an abstract socket address with the root's pid and start time. Any process in the network
+/// namespace may bind or connect to this address. So both ends must pass peer authentication, which proves that each
+/// may ptrace the other. An equal uid isn't enough, because a process of a container may have this uid. Each end reads
+/// keys from the other's memory, so that they are never sent.
 class WpTrackerLink {
 public:
-    /// Connects to the daemon of a tree. Returns nothing if there is none, or if it fails peer authentication.
+    /// Connects to the daemon of a tree. Returns nothing if no daemon exists, or if it fails peer authentication.
     static std::optional<WpTrackerLink> find(const GuardedRoot& root, Log& log);
-    /// Starts a daemon without any state. The calling process has no other threads. The daemon drops its copy of
-    /// `keys`. Warns and returns nothing if that fails.
+    /// Starts a daemon without state. The calling process must have one thread. The daemon erases its copy of `keys`.
+    /// After a failure, warns and returns nothing.
     static std::optional<WpTrackerLink> start(const GuardedRoot& root, ImageKeys& keys, Log& log);
 
-    /// Returns the daemon's state without the key of images.
+    /// Returns the daemon's state without `imagesKey`.
     [[nodiscard]] TrackedTree list();
-    /// Returns the key of images; null if the daemon has none. Throws Error.
+    /// Returns the key of the images' records; null if the daemon has none. Throws Error.
     [[nodiscard]] std::shared_ptr<crypto::SecretBytes> imagesKey();
     /// Makes the daemon's state invalid until commit(). If this process ends before commit(), the daemon ends, too.
     void begin();
