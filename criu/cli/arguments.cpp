@@ -16,8 +16,8 @@ using options::OptionRow;
 using options::optionTable;
 using options::Setting;
 
-// Value of getopt_long(3) for a long option: above all letters, two values for each row of the table, with and
-// without "no-".
+// Smallest number by which getopt_long(3) reports a long option, above the numbers of all letters. Each row of the
+// option table has two numbers: one for --NAME and one for --no-NAME.
 constexpr int kLongBase = 1 << 10;
 
 constexpr int longCode(std::size_t row, bool negated) noexcept {
@@ -28,7 +28,8 @@ constexpr int longCode(std::size_t row, bool negated) noexcept {
 struct Grammar {
     std::vector<std::string> names;
     std::vector<option> longOptions;
-    std::string letters = ":";  // a leading colon tells missing arguments from unknown options
+    // With a leading colon, getopt_long(3) returns ':' for a missing argument and '?' for an unknown option.
+    std::string letters = ":";
 
     Grammar() {
         const auto table = optionTable();
@@ -50,7 +51,8 @@ struct Grammar {
     }
 };
 
-/// Returns the row and form for a return value of getopt_long(3) or for optopt.
+/// Returns the option, and whether it has the form --no-NAME, for a number that getopt_long(3) returned or put into
+/// `optopt`.
 Setting settingOf(int code) {
     if (code >= kLongBase) {
         const auto index = static_cast<std::size_t>(code - kLongBase);
@@ -93,7 +95,7 @@ Arguments readArguments(std::span<const std::string> arguments) {
 
     Arguments result;
     const int count = words.count();
-    optind = 0;  // glibc resets getopt(3) then
+    optind = 0;  // makes glibc forget the state of earlier calls
     for (;;) {
         const int code = ::getopt_long(count, argv, grammar.letters.c_str(), grammar.longOptions.data(), nullptr);
         if (code == -1)

@@ -9,16 +9,17 @@
 
 namespace criu::cli {
 
-/// A parsed command line.
+/// Parsed command line.
 struct Arguments {
-    std::vector<options::Setting> settings;  ///< in the order given
-    std::vector<std::string> words;          ///< words that aren't options, in order; all words after "--"
+    std::vector<options::Setting> settings;  ///< options, in the order of the command line
+    /// Words that aren't options, in the order of the command line; includes all words after "--".
+    std::vector<std::string> words;
 };
 
-/// Parses options like getopt_long(3): anywhere among the words, --name=value or --name value, unambiguous prefixes
-/// of long names, bundles of short ones. `arguments` lacks the program's name. Throws Error for unknown or ambiguous
-/// options, and for missing or extra arguments. Only one thread may call it at a time: getopt_long(3) has global
-/// state.
+/// Parses the command line by getopt_long(3). Options may be anywhere among the words, long options may be abbreviated,
+/// and short options may be bundled. Throws Error for unknown or ambiguous options, and for missing or extra arguments.
+/// Only one thread may call this at a time, because getopt_long(3) has global state. `arguments`: all words after the
+/// name of the program.
 Arguments readArguments(std::span<const std::string> arguments);
 
 }  // namespace criu::cli

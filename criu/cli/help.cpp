@@ -33,7 +33,7 @@ std::string heading(const OptionRow& row) {
     return text;
 }
 
-/// Appends words, wrapped, at column kTextColumn.
+/// Appends `text` in lines of at most kWidth characters. Each line begins at column kTextColumn.
 void appendWrapped(std::string& out, std::string_view text) {
     std::size_t column = kTextColumn;
     while (!text.empty()) {
@@ -64,7 +64,7 @@ std::string_view remark(Support support) {
     return "";
 }
 
-/// Appends `left`, and `text` at column kTextColumn.
+/// Appends an entry of the help: `left` in the left column, and `text` at column kTextColumn.
 void appendEntry(std::string& out, std::string_view left, std::string_view text, Support support) {
     out += left;
     if (left.size() + 2 > kTextColumn)

@@ -8,7 +8,8 @@
 
 namespace criu::cli {
 
-/// Returns the text of --help, for all options or for those of one command.
+/// Returns the text of --help. Without `command`, the text describes all options; with it, only the options of this
+/// command.
 std::string helpText(std::optional<options::Command> command);
 
 }  // namespace criu::cli

@@ -30,7 +30,8 @@ using namespace criu;
 constexpr int kFailure = 1;
 constexpr int kRemovedCommand = 255;
 
-/// Opens descriptors 0 to 2 if they are closed. Otherwise files opened later would be used as standard streams.
+/// Opens /dev/null for each of the descriptors 0 to 2 that is closed. Without this, a file that criu opens later would
+/// get the number of a standard stream.
 void fillStandardStreams() {
     int fd;
     do {
@@ -39,14 +40,15 @@ void fillStandardStreams() {
     ::close(fd);
 }
 
-/// Throws Error unless the descriptors of --inherit-fd are open. Must come before criu opens files, which could get
-/// one of these numbers.
+/// Throws Error if a descriptor of --inherit-fd isn't open. Call it before criu opens files, which could get the number
+/// of such a descriptor.
 void requireOpen(const std::vector<model::InheritFd>& given) {
     for (const model::InheritFd& inherit : given)
         sys(::fcntl(inherit.fd, F_GETFD), "--inherit-fd fd[{}]:{}", inherit.fd, inherit.name);
 }
 
-/// Refuses to work as a set-user-id or set-group-id program. Each option would give the user the file owner's rights.
+/// Throws Error if criu is a set-user-id or set-group-id program, because its options would give the user all
+/// privileges of the file's owner.
 void requireOwnIds() {
     if (::getuid() == ::geteuid() && ::getgid() == ::getegid())
         return;
@@ -55,12 +57,12 @@ void requireOwnIds() {
     throw error;
 }
 
-/// Writes to standard output. Ignores errors, because the reader may have closed it.
+/// Writes to standard output. Ignores errors, because the reader of a pipe may have closed it.
 void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// Stores the pid of the restored root.
+/// Listener that stores the pid of the restored root.
 class RootNote final : public model::StageListener {
 public:
     int reached(const model::StageEvent& event) override {
@@ -70,9 +72,9 @@ public:
     HostPid root;
 };
 
-/// Executes the command of --exec-cmd or of a request in place of criu, as the parent of the restored root. The
-/// root's pid is in CRTOOLS_INIT_PID, as for action scripts. CRIU 4.2 does the same, and virtual machines with
-/// checkpoints (CRaC) rely on it.
+/// Replaces criu by the command of --exec-cmd or of a request (execve(2)). The command is then the parent of the
+/// restored root, and CRTOOLS_INIT_PID has the root's pid, as in CRIU 4.2. Java virtual machines with checkpoints
+/// (CRaC) rely on this.
 [[noreturn]] void become(const std::vector<std::string>& command, HostPid root) {
     const ArgumentVector arguments(command);
     sys(::setenv("CRTOOLS_INIT_PID", std::to_string(root.value).c_str(), 1), "set CRTOOLS_INIT_PID");
@@ -82,7 +84,7 @@ public:
     failErrno("run {}", command.front());
 }
 
-/// Moves the socket of `swrk` to a close-on-exec descriptor, so that programs executed by criu don't inherit it.
+/// Moves the socket of `criu swrk` to a close-on-exec descriptor, so that programs that criu executes don't inherit it.
 UniqueFd takeSocket(int number) {
     UniqueFd socket(sys(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), "socket of the client"));
     if (number > STDERR_FILENO)
@@ -90,8 +92,8 @@ UniqueFd takeSocket(int number) {
     return socket;
 }
 
-/// Points the standard streams of a client's exec_cmd at the log of the request. Does nothing if criu logs to its
-/// own streams.
+/// Makes standard output and standard error duplicates of the log of the request, for the command that a client
+/// requested (exec_cmd). Does nothing if criu logs to standard error.
 void writeToLog(const Log& log) {
     if (log.fd() < 0)
         return;
@@ -116,7 +118,8 @@ int serveRequests(const options::Invocation& invocation, Log& log, StopRequest& 
 int run(std::vector<std::string> words, Log& log) {
     cli::Arguments arguments = cli::readArguments(words);
 
-    // --help and --version on the command line take precedence over all configuration files.
+    // Checks for --help and --version before criu reads configuration files, so that errors in these files don't
+    // matter.
     model::Options asked;
     options::applySettings(arguments.settings, asked);
     if (asked.helpWanted) {
@@ -150,11 +153,12 @@ int run(std::vector<std::string> words, Log& log) {
     invocation.command = options::takeCommand(arguments.words);
     options::validate(invocation, std::move(arguments.words));
 
-    // An ignored SIGCHLD is inherited across execve(2), and criu couldn't wait for its children then.
+    // criu inherits an ignored SIGCHLD from its parent by execve(2). The kernel would then reap criu's children, and
+    // criu couldn't wait for them.
     ::signal(SIGCHLD, SIG_DFL);
-    // A write to a closed pipe or socket becomes an error (EPIPE) instead of a fatal signal.
+    // With SIGPIPE ignored, a write to a closed pipe or socket fails with EPIPE and doesn't kill criu.
     ::signal(SIGPIPE, SIG_IGN);
-    // A write beyond RLIMIT_FSIZE becomes an error (EFBIG) instead of a fatal signal.
+    // With SIGXFSZ ignored, a write beyond RLIMIT_FSIZE fails with EFBIG and doesn't kill criu.
     ::signal(SIGXFSZ, SIG_IGN);
     StopRequest stop;
     if (invocation.command == options::Command::Swrk || invocation.command == options::Command::Service) {

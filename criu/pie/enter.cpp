@@ -34,8 +34,8 @@ void dropRseq() {
     for (const unsigned size : {kFirstSize, (feature + 31) & ~31U, __rseq_size})
         if (call(size, RSEQ_FLAG_UNREGISTER))
             return;
-    // A thread that libc doesn't know of, or a child of one, has none (rseq_fork() in <linux/rseq.h>). The kernel
-    // registers one area for each thread, so that can be tried.
+    // Checks whether the thread has an rseq area at all: the kernel accepts a second registration only if it has none.
+    // A thread that libc hasn't created has no area (rseq_fork() in <linux/rseq.h>).
     if (!call(kFirstSize, 0) || !call(kFirstSize, RSEQ_FLAG_UNREGISTER))
         failErrno("unregister restartable sequences");
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kStack = 8192;
 
-/// Addresses of the init: code, then one page of data, then the stack up to `end`.
+/// Addresses of the init's memory: first the code, then one page of data, then the stack up to `end`.
 struct Room {
     std::uint64_t code;
     std::uint64_t data;
@@ -40,8 +40,8 @@ Room makeRoom() {
     return {at, at + code, at + size};
 }
 
-/// Moves the command line that ps(1) shows into the init's memory. Sets all addresses by one call (PR_SET_MM_MAP):
-/// the kernel requires CAP_SYS_RESOURCE to set single ones.
+/// Writes the command line that ps(1) shows to the address `at`. Sets all addresses by one call of prctl(2) with
+/// PR_SET_MM_MAP, because the kernel requires CAP_SYS_RESOURCE to set a single address.
 void showTitle(std::uint64_t at) {
     std::strcpy(reinterpret_cast<char*>(at), kNamespaceInitTitle);
     const std::uint64_t end = at + std::strlen(kNamespaceInitTitle) + 1;

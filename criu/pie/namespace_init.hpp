@@ -5,21 +5,23 @@
 
 #include <cstdint>
 
-/// The namespace init: first process of a pid namespace that criu created for a tree whose root has another pid
-/// (restore --new-pidns). It has a few pages of memory, no descriptors, and no code or data of criu.
+/// The namespace init: first process of a pid namespace that criu created by restore --new-pidns, for a tree whose root
+/// doesn't have pid 1. It has a few pages of memory, and no descriptors, code or data of criu.
 namespace criu::pie {
 
-/// Arguments of the init, in its own memory.
+/// Arguments of the namespace init, which it reads from its memory.
 struct NamespaceInit {
-    std::int32_t root = 0;     ///< child of the init; the init exits when it ends
-    std::int32_t channel = 0;  ///< descriptor: a byte means that the restore succeeded, end of file that it failed
-    /// Addresses outside of the init's own memory, which it unmaps first.
+    std::int32_t root = 0;  ///< pid of the root of the tree, a child of the init; the init exits when the root ends
+    /// Descriptor from which the init reads: a byte means that the restore has succeeded, end of file that it has
+    /// failed.
+    std::int32_t channel = 0;
+    /// Ranges of addresses that the init unmaps first: from 0 to `belowEnd`, and from `aboveStart` to `aboveEnd`.
     std::uint64_t belowEnd = 0;
     std::uint64_t aboveStart = 0;
     std::uint64_t aboveEnd = 0;
 };
 
-/// Process name and first words of the command line, by which a dump recognizes the init.
+/// Process name of the namespace init. A dump recognizes the init by this name and by kNamespaceInitTitle.
 inline constexpr const char* kNamespaceInitName = "criu-init";
 inline constexpr const char* kNamespaceInitTitle = "criu: init of a restored tree";
 

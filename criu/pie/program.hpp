@@ -4,40 +4,40 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Contract between criu and the code that it runs in other processes.
+/// Data structures that criu shares with the code that it runs in other processes.
 ///
-/// This code is a small position-independent interpreter (criu/pie/blob/). It runs a *program*: a list of steps,
-/// mostly system calls with literal arguments. In a dump, the interpreter makes queries that only the task itself
-/// can make. In a restore, it is the last code of criu in a restored process: it unmaps criu's memory and maps the
-/// task's. Ordinary code of criu composes the program and makes all decisions; it can throw and be tested.
+/// This code is a small position-independent interpreter (criu/pie/blob/). It executes a *program*: a list of steps,
+/// mostly system calls with literal arguments. In a dump, the interpreter makes queries that only the task itself can
+/// make. In a restore, the interpreter is the last code of criu in a restored process: it unmaps criu's memory and maps
+/// the task's memory. Ordinary code of criu composes the program and makes all decisions.
 ///
-/// All types here are freestanding and have a fixed layout. They contain no pointers, only addresses in the target's
-/// memory.
+/// All types in this file have a fixed layout, and need no library. They contain no pointers, only addresses in the
+/// memory of the process that executes the program.
 namespace criu::pie {
 
-/// Version of all layouts and meanings below. The blob refuses programs of another version.
+/// Version of all types in this file. The interpreter refuses programs of another version.
 inline constexpr std::uint32_t kContractVersion = 4;
 
 enum class Op : std::uint8_t {
-    Syscall,       ///< number(args…); `check` tests the result
-    CompatCall,    ///< call of the 32-bit interface: up to five arguments, addresses below 4 GiB
-    FutexWait,     ///< sleep until the u32 at args[0] is at least args[1]
-    FutexAdd,      ///< add args[1] to the u32 at args[0] and wake its sleepers
-    SpawnThreads,  ///< clone args[1] threads described by the ThreadStart array at args[0]
-    TimerCreate,   ///< timer_create(args[0], sigevent at args[1]) until the id is args[2] (ids count up per process)
-    StoreResult,   ///< write the previous step's result as u64 to args[0]
-    Park,          ///< sleep until the tracer takes over
+    Syscall,       ///< makes the system call `number` with `args`
+    CompatCall,    ///< like Syscall, but of the 32-bit interface; at most five arguments, with addresses below 4 GiB
+    FutexWait,     ///< sleeps until the u32 at args[0] is at least args[1]
+    FutexAdd,      ///< adds args[1] to the u32 at args[0], and wakes all threads that sleep on it
+    SpawnThreads,  ///< creates args[1] threads, as the array of ThreadStart at args[0] describes them
+    TimerCreate,   ///< creates a POSIX timer with id args[2]: timer_create(args[0], sigevent at args[1])
+    StoreResult,   ///< writes the result of the step before as u64 to args[0]
+    Park,          ///< sleeps until the tracer stops the thread
 };
 
 /// Results of a step with which the program continues.
 enum class ResultCheck : std::uint8_t {
     Any,          ///< any result
-    Success,      ///< not an error (-4095…-1)
-    EqualsFirst,  ///< equal to args[0] (mappings placed at an address)
-    Equals,       ///< equal to `detail`
+    Success,      ///< any result except an error (-4095…-1)
+    EqualsFirst,  ///< args[0], for calls that map memory at an address
+    Equals,       ///< the value `detail`
 };
 
-/// Subject of a step, for its error message. `Step::detail` identifies it.
+/// Subject of a step for error messages. `Step::detail` is the address, descriptor or number of the subject.
 enum class Subject : std::uint32_t {
     None,
     UnmapOld,
@@ -87,12 +87,13 @@ struct Step {
     Subject subject = Subject::None;
     std::int64_t number = 0;
     std::uint64_t args[6] = {};
-    std::int64_t result = 0;   ///< out: result of the kernel (-errno for an error)
-    std::uint64_t detail = 0;  ///< address, fd or signal of the subject; the wanted value for ResultCheck::Equals
+    std::int64_t result = 0;  ///< result of the kernel, which the interpreter stores (-errno for an error)
+    /// Address, descriptor or signal of the subject; for ResultCheck::Equals the wanted result.
+    std::uint64_t detail = 0;
 };
 static_assert(sizeof(Step) == 80 && offsetof(Step, number) == 8 && offsetof(Step, result) == 64);
 
-/// True if the program may continue after `result` of `step`.
+/// Returns true if a program may continue when `step` had this result.
 inline bool passes(const Step& step, std::int64_t result) noexcept {
     constexpr std::int64_t kLargestError = 4095;
     switch (step.check) {
@@ -108,38 +109,42 @@ inline bool passes(const Step& step, std::int64_t result) noexcept {
     return false;
 }
 
-/// First failure of a run, in memory that all its processes share. The process that sets `claimed` first owns it.
+/// First failure of all processes of a run, in memory that they share. Only the process that was the first to set
+/// `claimed` may fill the other fields.
 struct Failure {
     std::uint32_t claimed = 0;
-    std::uint32_t complete = 0;  ///< set when all other fields are valid
+    std::uint32_t complete = 0;  ///< 1 when all other fields are valid
     std::int32_t tid = 0;
     Subject subject = Subject::None;
     std::uint64_t detail = 0;
     std::int64_t result = 0;
     std::int64_t number = 0;
-    char text[1024] = {};  ///< message of criu's code; empty if a step failed
+    char text[1024] = {};  ///< message of criu's C++ code; empty if a step failed
 };
 
 /// Header of one thread's program.
 struct Program {
     std::uint32_t version = kContractVersion;
-    std::uint32_t count = 0;      ///< number of steps
-    std::uint64_t steps = 0;      ///< address of the first step
-    std::uint64_t failure = 0;    ///< address of a Failure to fill; 0 if the caller reads the results
-    std::uint64_t failWord = 0;   ///< address of a u32 futex, set to 1 and woken after a failure; 0: none
-    std::uint32_t executed = 0;   ///< out: number of executed steps
-    std::uint32_t parkAtEnd = 0;  ///< 1: sleep at the end; 0: return and end the blob's run
+    std::uint32_t count = 0;  ///< number of steps
+    std::uint64_t steps = 0;  ///< address of the first step
+    /// Address of the Failure that a failed step fills; 0 if the caller reads the results of the steps.
+    std::uint64_t failure = 0;
+    /// Address of a u32 futex that the interpreter sets to 1 and wakes after a failure; 0 for none.
+    std::uint64_t failWord = 0;
+    std::uint32_t executed = 0;  ///< number of executed steps, which the interpreter stores
+    /// 1: the thread sleeps at the end; 0: the interpreter returns, which ends the blob's run.
+    std::uint32_t parkAtEnd = 0;
 };
 static_assert(sizeof(Program) == 40);
 
-/// Arguments of a new thread: struct clone_args of <linux/sched.h> with 88 bytes, and the thread's program.
+/// Arguments of a new thread: struct clone_args of <linux/sched.h> (88 bytes), and the address of the thread's Program.
 struct ThreadStart {
     std::uint64_t cloneArgs[11] = {};
     std::uint64_t program = 0;
 };
 static_assert(sizeof(ThreadStart) == 96);
 
-/// Stack size of an interpreter in bytes. Its call depth is small, and signals are blocked.
+/// Size of an interpreter's stack in bytes. It can be small, because calls are nested little and signals are blocked.
 inline constexpr std::size_t kStackSize = 2048;
 
 /// Returns the text of a subject: "move memory", "create POSIX timer" …

@@ -13,7 +13,8 @@
 
 namespace criu::pie {
 
-/// Data for a target, composed in criu and copied in one piece. put() and reserve() return addresses in the target.
+/// Data for another process, which criu composes and then copies in one piece. put() and reserve() return addresses in
+/// the other process, the target.
 class RemoteData {
 public:
     /// `base` is the address of the first byte in the target, aligned to 16 bytes.
@@ -43,9 +44,9 @@ public:
         return at;
     }
 
-    /// Returns the local copy at a target address that put() or reserve() returned. It is valid until the next put()
-    /// or reserve(). Throws std::out_of_range for other addresses: only the target can have invented one, and criu
-    /// never trusts addresses of the target.
+    /// Returns the local copy of the data at a target address that put() or reserve() returned. The reference is valid
+    /// until the next put() or reserve(). Throws std::out_of_range for all other addresses, so that wrong addresses
+    /// from the target can't harm criu.
     template <typename T>
     T& local(std::uint64_t address) {
         const std::uint64_t offset = address - base_;
@@ -93,10 +94,11 @@ public:
         return step;
     }
 
-    /// Returns the index of the next step, by which the caller finds its result after the run.
+    /// Returns the number of steps, which is the index of the next step. The caller finds the result of a step by its
+    /// index.
     [[nodiscard]] std::size_t size() const noexcept { return steps_.size(); }
 
-    /// Puts steps and program header into `data`. Returns the header's address in the target.
+    /// Puts the steps and the header of the program into `data`. Returns the address of the Program in the target.
     std::uint64_t place(RemoteData& data, std::uint64_t failure, std::uint64_t failWord, bool parkAtEnd) const {
         Program head;
         head.count = static_cast<std::uint32_t>(steps_.size());

@@ -9,8 +9,8 @@ namespace criu::engine {
 
 namespace {
 
-/// Throws Error that names the step if the program, read back after its run, didn't complete. `sent` is the data
-/// before the run.
+/// Throws Error with the name of the failed step if a program didn't complete. `sent`: data before the run. `data`:
+/// data after the run, read from the process.
 void requireComplete(pie::RemoteData& sent, pie::RemoteData& data, const RemoteProgram& program) {
     const pid_t tid = program.thread->tid();
     const std::uint32_t executed = data.local<pie::Program>(program.program).executed;
@@ -27,7 +27,8 @@ void requireComplete(pie::RemoteData& sent, pie::RemoteData& data, const RemoteP
              step.detail, step.number);
 }
 
-/// Threads of a restore are killed with criu, and have no frame.
+/// Returns the number of bytes for the stack of a thread. A thread of a restore needs no signal frame: it is killed if
+/// criu ends, so its registers needn't be restored.
 std::size_t stackRoom(const compel::Tracee& thread) {
     return pie::kStackSize + (thread.options().killOnExit ? 0 : compel::signalFrameRoom());
 }
@@ -55,8 +56,8 @@ std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::Remo
     runs.reserve(programs.size());
     for (const RemoteProgram& each : programs)
         runs.push_back(injection.start(*each.thread, each.program, each.stackTop));
-    // finish() with a callback polls with short sleeps, which is slow with many threads, so criu passes one only for
-    // `stop`.
+    // Passes a callback to finish() only if there is a `stop`: with a callback, finish() polls with short sleeps, which
+    // is slow with many threads.
     std::function<void()> look;
     if (stop != nullptr)
         look = [stop] { stop->throwIfRequested(); };

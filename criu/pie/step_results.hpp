@@ -14,30 +14,31 @@
 
 namespace criu::engine {
 
-/// A program that is placed in a process, for one of its threads.
+/// Program in the memory of another process, for one thread of the process.
 struct RemoteProgram {
     compel::Tracee* thread = nullptr;
     std::uint64_t program = 0;   ///< address of the pie::Program in the process
-    std::uint64_t steps = 0;     ///< address of its first pie::Step
+    std::uint64_t steps = 0;     ///< address of the program's first pie::Step
     std::uint32_t count = 0;     ///< number of steps
     std::uint64_t stackTop = 0;  ///< end of the stack in the process
 };
 
-/// Number of threads that execute their programs at the same time.
+/// Maximum number of threads that execute their programs at the same time.
 inline constexpr std::size_t kThreadsAtOnce = 128;
 
-/// Puts steps and a stack into `data`. `thread` may be null if the caller only needs the size.
+/// Puts the steps and a stack for `thread` into `data`. `thread` may be null if the caller only needs the size of the
+/// data.
 RemoteProgram placeProgram(pie::StepList& steps, pie::RemoteData& data, compel::Tracee* thread);
 
-/// Writes `data` into the process, runs all programs in parallel and reads `data` back. Returns the ended runs,
-/// which have the threads' original registers and signal masks; the threads have these again. Throws Error that
-/// names thread and step if a program didn't complete, and rethrows an Error of `stop`.
-/// Other processes may write to the memory during the run (process_vm_writev(2), shared memory). So the caller may
-/// only use results from the data, never addresses and counts.
+/// Writes `data` into the process, runs all programs in parallel and reads `data` back. Returns the ended runs, with
+/// the registers and signal masks of the threads, which the threads have again. Throws Error with thread and step if a
+/// program didn't complete, or if a stop is requested. The caller must not use addresses or counts from `data`, because
+/// other processes may write to this memory during the run (process_vm_writev(2)).
 std::vector<compel::BlobRun> runPrograms(compel::Injection& injection, pie::RemoteData& data,
                                          std::span<const RemoteProgram> programs, StopRequest* stop = nullptr);
 
-/// Places `steps` in `data` and runs them in one thread, as runPrograms() does. Returns the placed program.
+/// Puts `steps` into `data`, and runs them in one thread by runPrograms(). Returns the program, by which the caller
+/// finds the results.
 RemoteProgram runProgram(compel::Injection& injection, pie::StepList& steps, pie::RemoteData& data,
                          compel::Tracee& thread, StopRequest* stop = nullptr);
 

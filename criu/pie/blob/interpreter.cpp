@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// Freestanding: this code runs in other processes, without libc and criu's data.
+// SPDX-License-Identifier: GPL-2.0-only This code runs in other processes, so it can't use libc or criu's data.
 #include <sys/syscall.h>
 
 #include <compel/blob/syscall.hpp>
@@ -41,14 +40,14 @@ void futexAdd(std::uint64_t word, std::uint32_t amount) noexcept {
 }
 
 [[noreturn]] void park() noexcept {
-    // The word is on this stack and never changes, so every wake-up is spurious.
+    // Sleeps again after each wake-up: the futex word never changes, so every wake-up is spurious.
     const std::uint32_t never = 0;
     for (;;)
         call(SYS_futex, reinterpret_cast<std::uint64_t>(&never), kFutexWaitOp, 0);
 }
 
-/// Creates timers until the kernel assigns the wanted id, and deletes the others. The kernel counts timer ids up for
-/// each process.
+/// Creates a POSIX timer with a chosen id. The kernel assigns ascending ids in each process, so creates timers and
+/// deletes them until the kernel assigns the wanted id.
 std::int64_t createTimer(const Step& step) noexcept {
     const auto wanted = static_cast<std::int32_t>(step.args[2]);
     for (;;) {

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// Freestanding: this process has neither libc nor criu's data any more.
+// SPDX-License-Identifier: GPL-2.0-only This code runs in a process without libc and criu's data.
 #include "criu/pie/namespace_init.hpp"
 
 #include <errno.h>
@@ -27,7 +26,7 @@ void giveUp(std::uint64_t from, std::uint64_t to) noexcept {
         syscall(SYS_munmap, from, to - from);
 }
 
-/// Waits until criu reports the end of the restore.
+/// Waits until criu reports that the restore has succeeded. Exits if the restore has failed.
 void awaitRelease(int channel) noexcept {
     char word = 0;
     for (;;) {
@@ -40,7 +39,7 @@ void awaitRelease(int channel) noexcept {
     syscall(SYS_close, channel);
 }
 
-/// Reaps all ended children. Exits when the root has ended.
+/// Reaps all ended children. If one of them is `root`, exits with its status.
 void reap(int root) noexcept {
     for (;;) {
         int status = 0;
@@ -53,7 +52,7 @@ void reap(int root) noexcept {
     }
 }
 
-/// True if a process outside of the namespace sent the signal: the kernel reports pid 0 for such a sender.
+/// Returns true if a process outside of the pid namespace sent the signal. The kernel reports pid 0 for such a sender.
 bool isFromOutside(const siginfo_t& info) noexcept {
     return info.si_code <= 0 && info.si_pid == 0;
 }

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-/// Instructions of the interpreter that C++ can't express.
+/// System calls of the interpreter that need assembler instructions.
 namespace criu::pie::arch {
 
-/// Makes a system call of the 32-bit interface. The result has 32 bits.
+/// Makes a system call of the kernel's 32-bit interface. The result has 32 bits.
 inline std::int64_t compatCall(std::int64_t number, const std::uint64_t (&args)[6]) noexcept {
     std::int64_t result = number;
     asm volatile("int $0x80"
@@ -16,12 +16,12 @@ inline std::int64_t compatCall(std::int64_t number, const std::uint64_t (&args)[
     return static_cast<std::int32_t>(result);
 }
 
-/// Clones a thread by clone3(2). The thread runs `entry(argument)` on the stack of the clone arguments and never
-/// returns.
+/// Creates a thread by clone3(2). The thread calls `entry(argument)` on the stack that `cloneArgs` names. `entry` must
+/// not return.
 inline std::int64_t cloneThread(const std::uint64_t* cloneArgs, std::uint64_t size, void (*entry)(std::uint64_t),
                                 std::uint64_t argument) noexcept {
     std::int64_t result = 435;  // clone3
-    // The child inherits all registers, so it finds entry and argument in r12 and r13.
+    // The new thread inherits all registers, so r12 and r13 pass `entry` and `argument` to it.
     register void (*start)(std::uint64_t) asm("r12") = entry;
     register std::uint64_t value asm("r13") = argument;
     asm volatile(
