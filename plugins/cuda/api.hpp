@@ -8,7 +8,7 @@
 #include "criu/base/shared_library.hpp"
 #include "plugins/cuda/driver.hpp"
 
-/// The part of libcuda.so.1 that criu calls: results, arguments and functions of the CUDA driver API.
+/// Functions of the CUDA driver API (libcuda.so.1) that criu calls, with their arguments and results.
 namespace criu::cuda {
 
 /// Results of the API that criu handles (CUresult in the driver API's manual).
@@ -20,7 +20,8 @@ inline constexpr int kIllegalState = 401;
 inline constexpr int kNotReady = 600;
 inline constexpr int kNotSupported = 801;
 
-/// One GPU's share of a storage operation. The address is in this process and stands for memory of the GPU.
+/// Contents of a process on one GPU during a storage operation (CUDA 13.4). The address is in criu's process and refers
+/// to memory of the GPU.
 struct StorageDevice {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
@@ -33,29 +34,31 @@ struct StorageInfo {
     std::uint32_t reserved = 0;
 };
 
-/// Arguments of the calls. Each has 64 bytes, and reserved ones must be zero.
+/// Arguments of cuCheckpointProcessLock(). The arguments of each call have 64 bytes, and reserved members must be zero.
 struct LockArguments {
     std::uint32_t timeoutMs = 0;
     std::uint32_t reserved0 = 0;
     std::uint64_t reserved[7] = {};
 };
 struct CheckpointArguments {
-    StorageInfo** storage = nullptr;  ///< since CUDA 13.4; null: contents go to memory of the process
+    /// Result of a checkpoint in storage mode (CUDA 13.4); null: the driver copies contents to memory of the process.
+    StorageInfo** storage = nullptr;
     std::uint64_t reserved[7] = {};
 };
 struct RestoreArguments {
     const GpuPair* pairs = nullptr;
     std::uint32_t count = 0;
     char reserved0[4] = {};
-    StorageInfo** storage = nullptr;  ///< since CUDA 13.4
+    /// Result of a restore in storage mode (CUDA 13.4); null: the driver copies contents from memory of the process.
+    StorageInfo** storage = nullptr;
     std::uint64_t reserved[5] = {};
 };
 static_assert(sizeof(StorageDevice) == 24 && sizeof(StorageInfo) == 24);
 static_assert(sizeof(LockArguments) == 64 && sizeof(CheckpointArguments) == 64 && sizeof(RestoreArguments) == 64);
 static_assert(sizeof(GpuPair) == 32);
 
-/// The loaded library. Throws Error if it lacks the checkpoint calls. Their form is the same in all versions, so criu
-/// takes the plain symbols.
+/// The loaded library libcuda.so.1. The constructor throws Error if the library lacks the checkpoint calls. Takes the
+/// symbols without version suffix, because these calls have the same form in all versions.
 class Api {
 public:
     Api();
@@ -71,15 +74,16 @@ public:
     const Do restore;
     const Do unlock;
 
-    /// Calls cuInit(). Repeated calls are allowed.
+    /// Calls cuInit(), and returns its result. May be called several times.
     [[nodiscard]] int initialize() const { return initialize_(0); }
-    /// Returns 1000 times the major number plus 10 times the minor one; 0 if the library doesn't report it.
+    /// Returns the API version, 1000 times the major number plus 10 times the minor number; 0 if the library doesn't
+    /// report it.
     [[nodiscard]] int version() const;
-    /// Returns a function in the form of an API version; null if the library lacks it. Plain symbols of functions other
-    /// than the checkpoint calls are often old forms.
+    /// Returns a function in its form of an API version; null if the library lacks it. Symbols without version suffix
+    /// often have an old form, except the checkpoint calls.
     [[nodiscard]] SharedLibrary::Symbol formOf(const char* name, int version) const noexcept;
 
-    /// Throws CudaError: "WHAT: CUDA_ERROR_… (7)", with a likely cause.
+    /// Throws CudaError with the text "WHAT: CUDA_ERROR_… (NUMBER)" and a likely cause.
     [[noreturn]] void failed(int result, const std::string& what) const;
     void require(int result, const char* what) const {
         if (result != kSuccess)

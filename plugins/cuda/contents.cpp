@@ -17,10 +17,11 @@
 namespace criu::cuda {
 namespace {
 
-/// Pinned memory for copies of one GPU: two parts for each thread. More made no difference on PCIe.
+/// Maximum bytes of pinned memory for copies of one GPU, of which each thread uses two parts. More memory didn't make
+/// copies faster in measurements on PCIe.
 constexpr std::uint64_t kBufferLimit = std::uint64_t{128} << 20;
 
-/// Contents in memory of this process.
+/// Store for contents in criu's memory.
 class ProcessMemoryContents final : public device::ContentStore {
 public:
     explicit ProcessMemoryContents(std::uint64_t bytes) : memory_(Mapping::anonymous(bytes)) {}
@@ -35,7 +36,7 @@ private:
     Mapping memory_;
 };
 
-/// A source of pages with its reader.
+/// Store for contents in pages of the images.
 class SourceContents final : public device::ContentStore {
 public:
     SourceContents(memory::PageSource source, std::uint64_t bytes) : source_(std::move(source)) {
@@ -115,7 +116,7 @@ std::vector<StoredContent> ContentStorage::save(pid_t pid, memory::PageSinks& si
 
 void ContentStorage::load(pid_t pid, std::span<const StoredContent> contents, std::span<const GpuPair> pairs,
                           const memory::PageSources& sources, StopRequest* stop) const {
-    // Missing content must fail before the driver begins.
+    // Opens all contents before the driver begins, so that missing images fail early.
     std::vector<std::shared_ptr<device::ContentStore>> found;
     for (const StoredContent& each : contents)
         found.push_back(each.here ? each.here

@@ -21,34 +21,35 @@ class PageSources;
 struct ReadWatch;
 }  // namespace criu::memory
 
-/// Contents of GPUs between devices and a checkpoint, without a copy in memory of the process.
+/// Moves contents between GPUs and images by storage mode, which needs no copy in memory of the process.
 namespace criu::cuda {
 
-/// First number of the memory objects, above the numbers of other drivers.
+/// First number of CUDA's memory objects in images, above the numbers of other device subsystems.
 inline constexpr std::uint32_t kFirstObject = 1U << 30;
 
-/// Contents of a process on one GPU, and where they are stored.
+/// Contents of a process on one GPU, and their location in images or memory.
 struct StoredContent {
     Uuid gpu{};
     std::uint64_t bytes = 0;
-    std::uint32_t object = 0;                    ///< pages of MemoryObject::device()
-    std::shared_ptr<device::ContentStore> here;  ///< instead of pages: in memory of this process
+    std::uint32_t object = 0;  ///< number of the memory object with the pages (MemoryObject::device())
+    std::shared_ptr<device::ContentStore> here;  ///< contents in criu's memory; null if they are in images
 };
 
-/// Moves contents of one process per call. Several threads may call it at once.
+/// Moves contents of GPUs, of one process in each call. Several threads may call the functions at the same time.
 class ContentStorage {
 public:
-    /// `bytes`: counter to which the size is added once known; may be null.
+    /// `bytes`: counter to which save() and load() add the size of the contents; may be null.
     ContentStorage(const Storage& storage, const memory::ReadWatch& watch, std::atomic<std::uint64_t>* bytes = nullptr)
         : storage_(storage), watch_(watch), bytes_(bytes) {}
 
-    /// Locked -> Checkpointed. Contents go to objects of `sinks`, with numbers from `next` on. If a sink fails,
-    /// contents go to memory of this process and `failure` is set: the driver can't abort before all is read. Throws
-    /// Error if nothing has begun, or if all is lost.
+    /// Checkpoints a locked process, and writes its contents to memory objects of `sinks` with numbers from `next`. The
+    /// driver can't abort a checkpoint. So if a sink fails, copies the contents to criu's memory, and stores the
+    /// exception in `failure`. Throws Error if the checkpoint couldn't begin, or if the contents are lost.
     std::vector<StoredContent> save(pid_t pid, memory::PageSinks& sinks, std::atomic<std::uint32_t>& next,
                                     std::exception_ptr& failure) const;
 
-    /// Checkpointed -> Locked. `pairs` as for Driver::restore(). `stop` ends the copy early; may be null. Throws Error.
+    /// Restores the contents of a checkpointed process, which then is locked. Throws Error. `pairs`: as for
+    /// Driver::restore(). `stop`: ends the copy early; may be null.
     void load(pid_t pid, std::span<const StoredContent> contents, std::span<const GpuPair> pairs,
               const memory::PageSources& sources, StopRequest* stop) const;
 

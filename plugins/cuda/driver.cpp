@@ -26,7 +26,7 @@ std::string wholeFile(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Returns the value of a line "KEY: value" in the driver's files.
+/// Returns the value of the line "KEY: VALUE" in a file of the driver below /proc.
 std::string valueOf(std::string_view text, std::string_view key) {
     kernel::Scanner scan(text);
     std::string_view line;
@@ -81,7 +81,7 @@ public:
     }
 
     void restore(pid_t pid, std::span<const GpuPair> pairs) override {
-        // cuInit() starts a GPU that no process uses: with persistence mode off it may be off.
+        // cuInit() starts a GPU that no process uses, and that the driver may have switched off (persistence mode off).
         api().require(api().initialize(), "start the CUDA driver");
         RestoreArguments arguments;
         arguments.pairs = pairs.data();
@@ -107,7 +107,8 @@ public:
     [[nodiscard]] std::vector<Gpu> gpus() const override {
         std::vector<Gpu> found;
         std::error_code gone;
-        std::vector<std::filesystem::path> folders;  // names are PCI addresses with leading zeroes
+        // Directories of the GPUs; their names are PCI addresses with leading zeroes, which sort by address.
+        std::vector<std::filesystem::path> folders;
         for (const auto& folder : std::filesystem::directory_iterator(kGpuFolder, gone))
             folders.push_back(folder.path());
         std::sort(folders.begin(), folders.end());

@@ -33,7 +33,8 @@
 namespace criu::cuda {
 namespace {
 
-/// Timeout of one attempt to lock all processes. Its end unlocks them, since a process may wait for a locked peer.
+/// Timeout of one attempt to lock all processes. After it, criu unlocks all processes, because a process may wait for a
+/// locked peer.
 constexpr std::chrono::seconds kAttempt{10};
 
 std::chrono::milliseconds until(std::chrono::steady_clock::time_point end) {
@@ -66,7 +67,7 @@ void addContents(CudaProcess& entry, std::span<const StoredContent> contents, Ar
 CudaDump::~CudaDump() {
     if (released_ || processes_.empty())
         return;
-    // CudaSubsystem::rescue() checks all processes again when they run.
+    // A failure is only logged, because CudaSubsystem::rescue() tries again when the processes run.
     try {
         restoreDriverState();
     } catch (const std::exception& error) {
@@ -75,7 +76,7 @@ CudaDump::~CudaDump() {
 }
 
 bool CudaDump::note(HostPid pid) {
-    if (processes_.contains(pid) || !usesCuda(pid))  // a process that was checked before may use CUDA now
+    if (processes_.contains(pid) || !usesCuda(pid))  // checks again a process in `others_`, which may use CUDA now
         return false;
     if (isStopped(pid)) {
         Error error(
@@ -138,7 +139,8 @@ bool CudaDump::quiesce(std::span<const HostPid> processes) {
     return true;
 }
 
-/// Runs before processes are frozen: the management library takes tens of milliseconds.
+/// Reads the GPUs and the sizes of their memory. Call it before the freeze, because the management library takes tens
+/// of milliseconds.
 void CudaDump::readGpus() {
     gpus_ = driver_.gpus();
     const std::map<std::string, GpuMemory> memory = askForMemory(driver_, context_.stop);
@@ -175,8 +177,8 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
     if (!std::exchange(process.locked, false))
         return;
     try {
-        // The tracer has stopped the process, so the driver can't work. CudaSubsystem::rescue() unlocks it when it runs
-        // again.
+        // The tracer has stopped the driver's thread, so the driver can't unlock the process. CudaSubsystem::rescue()
+        // unlocks the process when it runs again.
         if (isTraceStopped(pid, process.thread))
             return;
         callWithTimeout([&driver = driver_, pid] { driver.unlock(pid.value); }, kAnswer, nullptr,
@@ -187,7 +189,7 @@ void CudaDump::unlock(HostPid pid, Process& process) noexcept {
 }
 
 void CudaDump::pause(HostPid pid) {
-    // The process is new, or began to use a GPU, since quiesce().
+    // Since quiesce(), the process was created, or it has begun to use a GPU.
     if (!driver_.isPresent() || !note(pid))
         return;
     Process& process = processes_[pid];
@@ -197,14 +199,14 @@ void CudaDump::pause(HostPid pid) {
 }
 
 bool CudaDump::wantsStorage() const {
-    // A failed dump, or one whose processes resume, reads the contents again. A page server or a stream doesn't allow
-    // that.
+    // If the dump fails or the processes resume, criu reads the contents back from the images, which a page server or a
+    // stream doesn't allow.
     const model::Options& options = context_.options;
     return !options.pageServer && !options.stream && !options.streamTo && context_.sinks != nullptr &&
            context_.sinks->takes(memory::MemoryObject::Kind::Device);
 }
 
-/// Saves contents in storage mode, in a separate thread.
+/// Saves contents of a process in storage mode. Runs in the thread of a driver call.
 void CudaDump::storeContents(pid_t pid, Stored& stored) {
     std::exception_ptr failure;
     stored.contents =
@@ -214,8 +216,8 @@ void CudaDump::storeContents(pid_t pid, Stored& stored) {
     lockedProcesses_.store(HostPid(pid), stored.contents);
 }
 
-/// Returns the function that checkpoints a process. It may outlive this dump after a timeout. Without storage mode it
-/// therefore refers only to the driver, which lives as long as criu.
+/// Returns a function that checkpoints a process. After a timeout, the function may still run when this object is
+/// destroyed. So without storage mode, it refers only to the driver, which lives as long as criu.
 std::function<void(pid_t)> CudaDump::driverCheckpointCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)
@@ -229,7 +231,8 @@ std::function<void(pid_t)> CudaDump::driverCheckpointCall() {
     };
 }
 
-/// Returns the function that restores a process. It may outlive this dump, too.
+/// Returns a function that restores a process after a failed dump. It may still run when this object is destroyed, like
+/// driverCheckpointCall().
 std::function<void(pid_t)> CudaDump::driverRestoreCall() {
     std::map<pid_t, std::shared_ptr<Stored>> stored;
     for (const auto& [pid, process] : processes_)
@@ -249,7 +252,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
     for (compel::FrozenProcess* const frozen : all)
         if (const auto found = processes_.find(HostPid(frozen->pid())); found != processes_.end())
             found->second.frozen = frozen;
-    // Processes that have ended aren't part of the dump.
+    // Removes processes that have ended since quiesce().
     std::erase_if(processes_, [](const auto& each) { return each.second.frozen == nullptr; });
     std::vector<Target> targets;
     std::vector<std::uint64_t> sizes;
@@ -272,7 +275,7 @@ void CudaDump::checkpointAll(std::span<compel::FrozenProcess* const> all, const 
     const auto start = Clock::now();
     const auto over = [&settled, underWay = targets.size()](HostPid pid) mutable {
         refuseOpenDevices(pid);
-        // checkpointAll() returns after the last process anyway.
+        // Doesn't report the last process, because checkpointAll() then returns.
         if (--underWay > 0 && settled)
             settled(pid);
     };
@@ -318,15 +321,16 @@ void CudaDump::noteHeir(HostPid pid) {
     heirs_.insert(pid);
 }
 
-/// Reports processes as settled that the driver doesn't change. Runs before the driver closes devices of the others.
+/// Calls `settled` for the processes that the driver doesn't change. Call it before the driver checkpoints the other
+/// processes, which closes their devices.
 void CudaDump::settleOthers(std::span<compel::FrozenProcess* const> all, const device::ProcessCheckpointed& settled) {
     for (compel::FrozenProcess* const frozen : all) {
         const HostPid pid(frozen->pid());
         const auto known = processes_.find(pid);
         if (known != processes_.end() && known->second.touched)
             continue;
-        // A child forked from a process with CUDA state has its devices open, but no driver thread that could close
-        // them. It can't use them: the driver refuses calls in a forked child.
+        // A child of a process with CUDA state has inherited open devices, but no driver thread that could close them.
+        // The child can't use the devices, because the driver refuses calls in a forked child.
         if (known == processes_.end() && others_.contains(pid) && hasOnlyInherited(pid))
             noteHeir(pid);
         else if (known != processes_.end() || others_.contains(pid))
@@ -436,7 +440,8 @@ void CudaDump::release(bool tasksResume) {
         restoreDriverState();
         lockedProcesses_.clear();
     }
-    // Keeps processes that don't resume in the list: if this process is killed before it kills them, they run again.
+    // Keeps the processes in `lockedProcesses_` if they don't resume. If criu is killed before it kills them, they run
+    // again, and the guardian needs the list.
     released_ = true;
 }
 

@@ -12,24 +12,27 @@
 
 namespace criu::cuda {
 
-/// Processes that a dump has locked or checkpointed, with their earlier states and their contents. The working process
-/// shares this memory with the guardian, which needs it if the working process is killed.
+/// List of processes that a dump has locked or checkpointed, with their states before the dump and their contents. The
+/// list is in memory that working process and guardian share, because the guardian needs it if the working process is
+/// killed.
 class LockedProcesses {
 public:
     LockedProcesses();
 
-    /// Records a process before it is first locked or checkpointed. `before`: its state. Drops processes for which
-    /// there is no room.
+    /// Adds a process. Call it before the dump locks or checkpoints the process. `before`: state of the process.
+    /// Ignores the process if the list is full.
     void add(HostPid pid, State before) noexcept;
-    /// Records that device contents of the process are in pages of the images. Several threads may call it at once.
+    /// Records that device contents of the process are in pages of the images. Several threads may call this at the
+    /// same time.
     void store(HostPid pid, std::span<const StoredContent> contents) noexcept;
-    /// Forgets all processes, because they have their earlier states.
+    /// Removes all processes. Call it when they have their states before the dump again.
     void clear() noexcept;
 
     struct Process {
         HostPid pid{0};
         State before{};
-        std::vector<StoredContent> contents;  ///< empty: in memory of the process, or still on devices
+        /// Contents in images; empty if they are in memory of the process or on devices.
+        std::vector<StoredContent> contents;
     };
     [[nodiscard]] std::vector<Process> all() const;
 
@@ -44,7 +47,7 @@ private:
     struct Entry {
         pid_t pid = 0;
         State before{};
-        std::uint32_t count = 0;  ///< number of contents
+        std::uint32_t count = 0;  ///< number of elements of `contents` in use
         std::array<Content, kMostGpus> contents{};
     };
     struct Page {

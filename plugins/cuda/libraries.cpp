@@ -17,8 +17,8 @@
 namespace criu::cuda {
 namespace {
 
-/// Libraries that NVIDIA installs with the kernel driver. Toolkit libraries (libcudart, libcublas …) are excluded,
-/// since they use a stable interface of the driver.
+/// Beginnings of the names of libraries that NVIDIA installs with the kernel driver. Toolkit libraries such as
+/// libcudart needn't be equal, because they use a stable interface of the driver.
 constexpr std::array<std::string_view, 5> kNames = {"libcuda.so.", "libcudadebugger.so.", "libnvidia-",
                                                     "libnvcuvid.so.", "libnvoptix.so."};
 
@@ -57,13 +57,13 @@ std::set<Library> driverLibraries(HostPid pid) {
     for (const kernel::Vma& vma : kernel::parseMaps(process.read("maps", buffer))) {
         if (vma.deleted || !isDriverLibrary(vma.name) || !seen.insert(vma.name).second)
             continue;
-        // Opens the mapped file itself: its name may lead to another file now.
+        // Opens the mapped file by map_files, because its name may lead to another file now.
         std::vector<std::byte> id;
         try {
             id = files::readBuildId(
                 process.open(fmt::format("map_files/{:x}-{:x}", vma.start, vma.end), O_RDONLY).get());
         } catch (const Error&) {
-            continue;  // unmapped since, or criu lacks the privileges to open it
+            continue;  // the process has unmapped the file, or criu may not open it
         }
         if (!id.empty())
             found.insert({vma.name, digits(id), outside});

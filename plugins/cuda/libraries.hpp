@@ -13,27 +13,27 @@ namespace criu {
 class Log;
 }
 
-/// The driver's libraries that processes have mapped. Dumped memory refers to their code by address, and they use a
-/// kernel interface that changes with each version. So a restore needs identical files.
+/// Finds and compares the driver's libraries that processes have mapped. A restore needs identical files: dumped memory
+/// contains addresses of their code, and their kernel interface changes with each version.
 namespace criu::cuda {
 
-/// A mapped library of the driver.
+/// Library of the driver that a process has mapped.
 struct Library {
-    std::string path;     ///< path in the process' view
-    std::string buildId;  ///< hexadecimal digits
-    bool outside = true;  ///< the process and criu see the same files
+    std::string path;     ///< path in the mount namespace and root directory of the process
+    std::string buildId;  ///< build id of the ELF file in hexadecimal digits
+    bool outside = true;  ///< true if the process has criu's mount namespace and root directory
     friend auto operator<=>(const Library&, const Library&) = default;
 };
 
-/// True if the file name is one of a driver library.
+/// Returns true if the path has the file name of a driver library.
 [[nodiscard]] bool isDriverLibrary(std::string_view path);
 
-/// Returns the driver libraries of a running process. Leaves out files without build id or name, which can't be
-/// compared. Takes about 0.1 ms.
+/// Returns the driver libraries that a process has mapped. Omits files without build id or name, because criu can't
+/// compare them. Takes about 0.1 ms.
 [[nodiscard]] std::set<Library> driverLibraries(HostPid pid);
 
-/// Throws Error with both build ids if this machine has another library than the dump. A container's files don't exist
-/// yet: criu only warns if its own file differs, and the restore compares theirs when it opens them.
+/// Throws Error with both build ids if a library of this machine differs from the dumped library. For libraries of a
+/// container, only warns if criu's file differs: the restore compares the container's file when it opens it.
 void compareLibraries(const std::vector<Library>& then, Log& log);
 
 }  // namespace criu::cuda

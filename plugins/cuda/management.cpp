@@ -14,7 +14,7 @@ constexpr const char* kManagementLibrary = "libnvidia-ml.so.1";
 /// Maximum size of a UUID as text (NVML_DEVICE_UUID_V2_BUFFER_SIZE).
 constexpr unsigned kUuidSize = 96;
 
-/// nvmlMemory_t, bytes.
+/// Layout of nvmlMemory_t, with numbers of bytes.
 struct NvmlMemory {
     unsigned long long total = 0;
     unsigned long long free = 0;

@@ -12,11 +12,11 @@ class StopRequest;
 
 namespace criu::cuda {
 
-/// Returns the memory of each GPU by UUID, from NVIDIA's management library (NVML, libnvidia-ml.so.1). Empty if the
-/// library isn't installed, or fails for a GPU.
+/// Returns the memory of each GPU, from NVIDIA's management library (NVML, libnvidia-ml.so.1). The key is the UUID.
+/// Returns an empty map if the library isn't installed, or fails for a GPU.
 std::map<std::string, GpuMemory> readGpuMemory();
 
-/// Calls Driver::memory() with the driver's timeout. Throws Error after the timeout or a stop request.
+/// Calls Driver::memory() with a timeout. Throws Error after the timeout or a stop request.
 std::map<std::string, GpuMemory> askForMemory(const Driver& driver, StopRequest& stop);
 
 }  // namespace criu::cuda

@@ -13,7 +13,7 @@ bool hasUuid(const std::vector<Gpu>& gpus, std::string_view uuid) {
     return std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.uuid == uuid; });
 }
 
-/// Treats unknown memory as sufficient.
+/// Returns true if the first GPU has more memory. A GPU of unknown size counts as large enough.
 bool isLarger(const Gpu& one, const Gpu& other) {
     return one.memory > other.memory && other.memory != 0;
 }

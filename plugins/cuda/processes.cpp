@@ -18,7 +18,7 @@ bool usesCuda(HostPid pid) {
     try {
         return kernel::ProcDir().open(pid.value).read("maps", buffer).find("/libcuda.so") != std::string_view::npos;
     } catch (const Error& error) {
-        // Without permission to read the maps criu can't query the driver either. The dump of such a process fails when
+        // If criu may not read the maps, it can't query the driver either. The dump of such a process fails later, when
         // criu stops it.
         if (error.code() != ENOENT && error.code() != ESRCH && error.code() != EACCES && error.code() != EPERM)
             throw;
@@ -55,7 +55,7 @@ std::uint64_t dataSize(HostPid pid) {
 }
 
 bool isDevicePath(std::string_view path) noexcept {
-    // The driver's library opens a capability of the machine (nvidia-capN), too.
+    // The driver's library also opens capability files (/dev/nvidia-caps/nvidia-capN).
     for (const std::string_view devices : {"/dev/nvidia-caps/nvidia-cap", "/dev/nvidia"})
         if (path.starts_with(devices) && path.find('/', devices.size()) == std::string_view::npos)
             return true;

@@ -10,19 +10,20 @@
 
 namespace criu::cuda {
 
-/// True if the process has libcuda mapped, which CUDA state needs. False if it has ended.
+/// Returns true if the process has mapped libcuda, so that it may have CUDA state. Returns false if the process has
+/// ended.
 [[nodiscard]] bool usesCuda(HostPid pid);
 
-/// True if a signal such as SIGSTOP has stopped the process.
+/// Returns true if a signal such as SIGSTOP has stopped the process.
 [[nodiscard]] bool isStopped(HostPid pid);
 
-/// True if the thread is in a ptrace stop.
+/// Returns true if the thread is in a ptrace stop.
 [[nodiscard]] bool isTraceStopped(HostPid process, pid_t thread);
 
-/// Returns the private writable memory of a process, in bytes.
+/// Returns the number of bytes of private writable memory of a process.
 [[nodiscard]] std::uint64_t dataSize(HostPid pid);
 
-/// True for the path of a device of NVIDIA's driver.
+/// Returns true for the path of a device file of NVIDIA's driver.
 [[nodiscard]] bool isDevicePath(std::string_view path) noexcept;
 
 /// Descriptor of a device of NVIDIA's driver.
@@ -31,13 +32,14 @@ struct DeviceDescriptor {
     std::string path;
 };
 
-/// Returns the descriptors of devices that a process has open, without those of O_PATH. Throws Error.
+/// Returns the descriptors of NVIDIA devices that a process has open, except those with O_PATH. Throws Error.
 [[nodiscard]] std::vector<DeviceDescriptor> deviceDescriptors(HostPid pid);
 
 /// Throws Error if a process still has an NVIDIA device open after its checkpoint.
 void refuseOpenDevices(HostPid pid);
 
-/// Return the pid, or a thread's tid, in the process' own pid namespace.
+/// Returns the pid of a process in the process' pid namespace. threadInTree() returns the tid of a thread in this
+/// namespace.
 [[nodiscard]] TreePid inTree(HostPid pid);
 [[nodiscard]] TreePid threadInTree(HostPid process, pid_t thread);
 

@@ -30,8 +30,8 @@
 namespace criu::cuda {
 namespace {
 
-/// Returns the driver's thread of a frozen process. The images name it; otherwise it is the thread with the driver's
-/// name for them ("cuda" and digits, seen with driver 580).
+/// Returns the tid of the driver's thread in a frozen process. `named`: tid in the images; if it is 0, searches a
+/// thread with a name of the driver ("cuda" and digits, as in driver 580).
 std::optional<pid_t> driversThread(const compel::FrozenProcess& process, TreePid named) {
     const kernel::ProcPid directory = kernel::ProcDir().open(process.pid());
     kernel::ProcBuffer buffer;
@@ -50,7 +50,7 @@ std::optional<pid_t> driversThread(const compel::FrozenProcess& process, TreePid
 
 }  // namespace
 
-/// Throws Error for images of CRIU 4.3's plugin whose contents of GPUs are in files of their own (gpu-cs-PID.img).
+/// Throws Error for images of CRIU 4.3's plugin that have GPU contents in separate files (gpu-cs-PID.img).
 void CudaRestore::refuseStorageOfPlugin() const {
     for (const auto& task : context_.tree->tasks) {
         const std::string name = fmt::format("gpu-cs-{}.img", task->pid);
@@ -70,7 +70,7 @@ void CudaRestore::prepare(files::FileRestore&) {
     const CudaImage& note = **image;
     const std::string then = note.driver != nullptr ? note.driver : "";
     const std::string now = driver_.version();
-    // The processes have the dumped library in memory, which needs a kernel driver of the same version.
+    // The dumped memory contains the driver's library, which needs a kernel driver of the same version.
     if (!then.empty() && !now.empty() && then != now)
         fail("the images are of NVIDIA driver {}, but here it is {}", then, now);
     std::vector<Library> libraries;
@@ -99,8 +99,8 @@ void CudaRestore::prepare(files::FileRestore&) {
     requireRoom(staged, memory);
 }
 
-/// Opens a device that the process can't use with O_PATH: a later dump then knows that the descriptor has no state of
-/// the driver. A GPU with that number may not exist here.
+/// Opens a device file that a forked process inherited and can't use. Opens it with O_PATH, so that a later dump
+/// recognizes that the descriptor has no state of the driver.
 device::DeviceRestore::Opened CudaRestore::open(FileId id, files::FileOpener& opener) {
     const auto found = inherited_.find(id);
     if (found == inherited_.end())
@@ -115,15 +115,16 @@ device::DeviceRestore::Opened CudaRestore::open(FileId id, files::FileOpener& op
     return Opened::Done;
 }
 
-/// Reserves the addresses of a mapping that the process can't use. The dump has taken away all access.
+/// Reserves the addresses of a device mapping by a mapping of /dev/zero. The dump has removed all access permissions of
+/// such a mapping.
 std::optional<device::Relocated> CudaRestore::relocate(const device::DeviceMapping& mapping) {
     if (!isDevicePath(mapping.path))
         return std::nullopt;
     return device::Relocated{0, UniqueFd(sys(::open("/dev/zero", O_RDWR | O_CLOEXEC), "open /dev/zero"))};
 }
 
-/// Throws Error early: if the driver runs out of memory during a restore, it can neither continue nor revert, and the
-/// process is lost.
+/// Throws Error if the GPUs have less free memory than the processes need. If the driver ran out of memory during a
+/// restore, it could neither continue nor revert, and the process would be lost.
 void CudaRestore::requireRoom(std::uint64_t bytes, const std::map<std::string, GpuMemory>& memory) const {
     std::uint64_t free = 0;
     for (const auto& [uuid, of] : memory)
@@ -152,10 +153,11 @@ void CudaRestore::noteContents(const CudaProcess& entry, Process& process) {
         fail("contents of GPUs were saved in storage mode, which came with CUDA 13.4 (driver 615)");
 }
 
-/// Returns the function that restores device contents of a process, in a separate thread. It may outlive this restore
-/// after a timeout. Without storage mode it therefore refers only to the driver, which lives as long as criu.
+/// Returns a function that restores device contents of a process. After a timeout, the function may still run in its
+/// thread when this object is destroyed. So without storage mode, it refers only to the driver, which lives as long as
+/// criu.
 std::function<void(pid_t)> CudaRestore::restores(std::map<pid_t, Process*> noted) {
-    // Shared ownership, since the driver gets the address.
+    // A shared_ptr, because the driver uses the list as long as its call runs.
     const auto pairs = std::make_shared<const std::vector<GpuPair>>(pairs_);
     return [this, &driver = driver_, storage = storage_, noted = std::move(noted), pairs](pid_t pid) {
         const std::optional<State> state = driver.state(pid);
@@ -204,7 +206,9 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
         }
         const std::optional<pid_t> thread = driversThread(*each.process, known != nullptr ? known->thread : TreePid());
         if (!thread && !processes_)
-            continue;  // the library is mapped but perhaps unused
+            // CRIU 4.2 doesn't store which processes have CUDA state; this one has mapped the library, but perhaps
+            // hasn't used it.
+            continue;
         if (!thread)
             fail("process {} has no thread any more that works for the CUDA driver", each.pid);
         restored.push_back({each.process, *thread, nullptr, known != nullptr ? &known->moved : nullptr});
@@ -220,7 +224,7 @@ void CudaRestore::resumeAll(std::span<const device::ResumedProcess> processes) {
     const auto start = std::chrono::steady_clock::now();
     throwFirst(callInParallel(restored, restores(std::move(noted)), {timeoutOf(context_.options), &context_.stop}));
     context_.stop.throwIfRequested();
-    // A stopped process can't submit work. The user who resumes it unlocks it before.
+    // Leaves stopped processes locked. The user must unlock a process before resuming it.
     if (context_.options.finalState == model::FinalState::Stopped)
         context_.log.info("cuda: the processes stay locked, since they stay stopped");
     else

@@ -14,8 +14,8 @@
 
 namespace criu::cuda {
 
-/// Restore of processes with CUDA state. When all are complete and frozen, the driver copies contents to devices, for
-/// all processes at once. Then it unlocks the processes that weren't locked before the dump.
+/// Restores processes with CUDA state. When all processes are complete and frozen, the driver copies contents to
+/// devices, for all processes in parallel. Then the driver unlocks the processes that weren't locked before the dump.
 class CudaRestore final : public device::DeviceRestore {
 public:
     CudaRestore(Driver& driver, const device::Context& context) : driver_(driver), context_(context) {}
@@ -30,9 +30,9 @@ public:
 private:
     struct Process {
         State before{};
-        TreePid thread;                       ///< the driver's thread; 0 if the image doesn't name it
-        std::vector<StoredContent> contents;  ///< contents of storage mode
-        std::atomic<std::uint64_t> moved{0};  ///< bytes to move
+        TreePid thread;                       ///< tid of the driver's thread; 0 if the image doesn't contain it
+        std::vector<StoredContent> contents;  ///< contents that storage mode has saved
+        std::atomic<std::uint64_t> moved{0};  ///< bytes of contents that the call moves
     };
     [[nodiscard]] std::function<void(pid_t)> restores(std::map<pid_t, Process*> noted);
     void noteContents(const CudaProcess& entry, Process& process);
@@ -42,12 +42,13 @@ private:
 
     Driver& driver_;
     const device::Context& context_;
-    std::optional<std::map<TreePid, Process>> processes_;  ///< empty for images of CRIU 4.2
-    std::vector<Gpu> then_;                                ///< GPUs of the images
-    std::map<std::string, std::string> chosen_;            ///< replacements on this machine
+    /// Processes of cuda.img; empty for images of CRIU 4.2, which have no cuda.img.
+    std::optional<std::map<TreePid, Process>> processes_;
+    std::vector<Gpu> then_;                      ///< GPUs of the images
+    std::map<std::string, std::string> chosen_;  ///< replacements on this machine; keys and values are UUIDs
     std::vector<GpuPair> pairs_;
     const Storage* storage_ = nullptr;
-    std::map<FileId, std::string> inherited_;  ///< paths of devices that forked processes inherited and can't use
+    std::map<FileId, std::string> inherited_;  ///< paths of device files that forked processes inherited and can't use
 };
 
 }  // namespace criu::cuda

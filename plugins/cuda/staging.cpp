@@ -22,24 +22,25 @@
 namespace criu::cuda {
 namespace {
 
-/// Minimum size of a staging mapping worth the work.
+/// Minimum size in bytes of a staging mapping that StagingMonitor prepares.
 constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
-/// System calls after which criu stops waiting for a staging mapping.
+/// Number of system calls of the driver's thread after which criu doesn't expect a staging mapping any more.
 constexpr int kMostCalls = 300;
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 constexpr std::uint64_t kSmallPage = 4096;
-/// Bytes that a thread touches at once.
+/// Number of bytes whose pages a thread of criu fills in one job.
 constexpr std::uint64_t kPortion = std::uint64_t{64} << 20;
 
-/// Returns the distance of pages in memory with MADV_HUGEPAGE.
+/// Returns the size in bytes of the pages that the kernel uses for memory with MADV_HUGEPAGE.
 std::uint64_t pageDistance() {
     std::string setting;
     std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), setting);
     return setting.empty() || setting.find("[never]") != std::string::npos ? kSmallPage : kHugePage;
 }
 
-/// Results of the calls that the driver's thread makes, in the first page of its mapping.
+/// Results of get_mempolicy(2) and getcpu(2) in the driver's thread. The kernel writes them to the first page of the
+/// staging mapping.
 struct Asked {
     int mode = 0;
     unsigned cpu = 0;
@@ -48,7 +49,8 @@ struct Asked {
     kernel::MemoryPolicy::Nodes nodes{};
 };
 
-/// Writes a zero to each page. The process hasn't written to them yet.
+/// Writes a zero byte to each page of the process, so that the kernel allocates the page. The process hasn't written to
+/// these pages yet.
 void touch(HostPid pid, std::uint64_t start, std::uint64_t end, std::uint64_t distance) {
     std::vector<kernel::RemoteRange> pages;
     for (std::uint64_t at = start; at < end; at += distance)
@@ -88,7 +90,7 @@ bool StagingMonitor::leave(compel::Tracee& thread) {
     return false;
 }
 
-/// Failure is allowed: the kernel then uses small pages, and the driver's thread continues.
+/// Makes the driver's thread call madvise(2) with MADV_HUGEPAGE. After a failure, the kernel uses small pages.
 void StagingMonitor::wantHugePages(compel::Tracee& thread, std::uint64_t start) const {
     try {
         const std::int64_t result = compel::insertCall(thread, SYS_madvise, {start, size_, MADV_HUGEPAGE});
@@ -102,14 +104,14 @@ void StagingMonitor::wantHugePages(compel::Tracee& thread, std::uint64_t start) 
     }
 }
 
-/// Returns where the kernel would place pages if the driver's thread, which is stopped, wrote to them. Nothing on
-/// machines with one node, or after a failure.
+/// Returns the memory policy by which the kernel would place pages that the stopped driver's thread writes. Returns
+/// nothing on machines with one NUMA node, or after a failure.
 std::optional<kernel::MemoryPolicy> StagingMonitor::placement(compel::Tracee& thread, std::uint64_t start) const {
     if (!kernel::hasSeveralNodes())
         return std::nullopt;
     Asked asked;
     try {
-        // The mapping is new, so no other thread uses its first page yet.
+        // Uses the first page of the mapping for results: the mapping is new, so no other thread uses it.
         const std::int64_t results[] = {
             compel::insertCall(thread, SYS_get_mempolicy,
                                {start + offsetof(Asked, mode), start + offsetof(Asked, nodes),
@@ -133,20 +135,21 @@ std::optional<kernel::MemoryPolicy> StagingMonitor::placement(compel::Tracee& th
     }
 }
 
-/// Failure is allowed: the kernel then makes a page when the driver's thread writes to it.
+/// Fills the pages of the staging mapping by several threads. After a failure, the kernel allocates each page when the
+/// driver's thread writes to it.
 void StagingMonitor::makePages(std::uint64_t start,
                                const std::optional<kernel::MemoryPolicy>& placement) const noexcept {
     try {
         const std::uint64_t distance = pageDistance();
         const std::uint64_t end = start + size_;
-        // The first and last piece aren't whole huge pages.
+        // The first and the last piece of the mapping don't contain whole huge pages.
         const std::uint64_t first = std::min(end, (start + kHugePage - 1) / kHugePage * kHugePage);
         const std::uint64_t last = std::max(first, end / kHugePage * kHugePage);
         const SignalsBlocked handedDown;
         ThreadPool pool(availableCores());
         const auto submit = [&](std::uint64_t from, std::uint64_t to, std::uint64_t apart) {
             pool.submit([this, &placement, from, to, apart] {
-                // Without permission pages lie on other nodes, which costs only time.
+                // Ignores a failure: pages on other NUMA nodes are only slower.
                 if (placement)
                     (void)kernel::setMemoryPolicy(*placement);
                 touch(pid_, from, to, apart);
@@ -158,7 +161,7 @@ void StagingMonitor::makePages(std::uint64_t start,
             submit(at, std::min(at + kPortion, last), distance);
         pool.wait();
     } catch (const std::exception&) {
-        return;  // the driver's thread makes the pages itself
+        return;  // the kernel allocates the other pages when the driver's thread writes to them
     }
 }
 

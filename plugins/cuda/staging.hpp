@@ -15,21 +15,22 @@ class Log;
 
 namespace criu::cuda {
 
-/// Prepares the staging mapping, to which the driver's thread copies device contents.
+/// Accelerates the staging mapping, to which the driver's thread copies device contents.
 ///
-/// With driver 580 that thread makes one private mapping for all contents near the beginning of a checkpoint, at its
-/// 43rd system call. It uses MAP_POPULATE, so the kernel fills small pages on one core at 2 GB/s, two thirds of the
-/// checkpoint's time. The tracer removes the flag and advises huge pages, and all cores fill them before the thread
-/// continues. The pages lie on the NUMA nodes that the thread would use.
+/// With driver 580, this thread makes one private mapping for all contents near the beginning of a checkpoint, by its
+/// 43rd system call. It uses MAP_POPULATE, so the kernel fills small pages on one core at 2 GB/s, which takes two
+/// thirds of the checkpoint's time. The tracer removes the flag, and makes the thread request huge pages. Threads of
+/// criu fill the pages on all cores before the driver's thread continues. The pages are on the NUMA nodes that the
+/// driver's thread would use.
 class StagingMonitor final : public compel::SystemCallWatch {
 public:
-    /// Watches process `pid`. `log` outlives this object.
+    /// `log` must outlive this object.
     StagingMonitor(HostPid pid, Log& log) noexcept : pid_(pid), log_(log) {}
 
     void enter(compel::Tracee& thread) override;
     [[nodiscard]] bool leave(compel::Tracee& thread) override;
 
-    /// Returns the size of the mapping in bytes; 0 if the thread made none.
+    /// Returns the size of the staging mapping in bytes; 0 if the thread hasn't made one.
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
 private:
@@ -39,7 +40,8 @@ private:
 
     HostPid pid_;
     Log& log_;
-    std::uint64_t asked_ = 0;  ///< size of the requested mapping, in bytes; 0: none
+    /// Size in bytes of the mapping that the current mmap(2) call requests; 0 in other calls.
+    std::uint64_t asked_ = 0;
     std::uint64_t size_ = 0;
     int calls_ = 0;
 };

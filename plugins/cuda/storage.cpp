@@ -42,7 +42,7 @@ std::optional<Storage::Calls> findCalls(const Api& api) {
     return calls;
 }
 
-/// Pinned memory. GPUs copy it at the speed of the bus, while the processor does other work.
+/// Pinned memory (cuMemHostAlloc()), from and to which GPUs copy at the speed of the bus without the processor.
 class PinnedBuffer {
 public:
     PinnedBuffer(const Storage& storage, std::size_t bytes) : storage_(storage) {
@@ -61,11 +61,13 @@ private:
     std::span<std::byte> bytes_;
 };
 
-/// A stream with a buffer. A copier has two, and one copies while the other waits for the store.
+/// CUDA stream with a buffer. RangeCopier has two lanes, so that the GPU copies one buffer while the store reads or
+/// writes the other.
 class Lane {
 public:
     explicit Lane(const Storage& storage, std::size_t bytes) : storage_(storage), buffer_(storage, bytes) {
-        constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING: no order with other streams of the context
+        // CU_STREAM_NON_BLOCKING: the stream doesn't wait for other streams of the context.
+        constexpr unsigned kNonBlocking = 1;
         storage.api().require(storage.calls().createStream(&stream_, kNonBlocking), "make a stream of CUDA");
     }
     ~Lane() {
@@ -93,7 +95,8 @@ private:
     void* stream_ = nullptr;
 };
 
-/// Copies a range by two lanes: the GPU copies one while the store handles the other.
+/// Copies a range by two lanes: the GPU copies the buffer of one lane while the store reads or writes that of the other
+/// lane.
 class RangeCopier final : public device::ContentCopier {
 public:
     RangeCopier(const Storage& storage, const StoredRange& range, device::Direction direction,
@@ -147,7 +150,7 @@ private:
             checkStop_();
             Lane& lane = *lanes_[turn % 2];
             const std::uint64_t bytes = partAt(piece, done);
-            lane.wait();  // waits for the copy before the last one, which used this buffer
+            lane.wait();  // waits for the last copy from this lane's buffer
             piece.store->read(piece.position + done, lane.first(bytes));
             lane.toDevice(to + done, bytes);
             done += bytes;
@@ -182,7 +185,7 @@ Storage::Storage(const Api& api, const Calls& calls) : api_(api), calls_(calls) 
         int device = 0;
         void* context = nullptr;
         api.require(calls.deviceGet(&device, ordinal), "look at a GPU");
-        // A GPU in exclusive use by another process has no contents of the tree.
+        // Skips a GPU that another process uses exclusively, because it has no contents of the tree.
         if (calls.retainContext(&context, device) == kSuccess)
             retained_.push_back(device);
     }

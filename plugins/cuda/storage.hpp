@@ -9,29 +9,29 @@
 #include "criu/device/content.hpp"
 #include "plugins/cuda/api.hpp"
 
-/// Storage mode of the driver's checkpoint calls (CUDA 13.4, driver 615). The driver makes the contents of a process on
-/// GPUs accessible to the caller. The caller copies them between devices and its storage.
+/// Storage mode of the driver's checkpoint calls (CUDA 13.4, driver 615). The driver gives criu access to the contents
+/// of a process on GPUs, and criu copies them between GPUs and images.
 namespace criu::cuda {
 
-/// Contents of a process on one GPU: a range of addresses in this process that only copies by the GPU can use.
+/// Contents of a process on one GPU: a range of addresses in criu's process, which only copies by the GPU can access.
 struct StoredRange {
     Uuid gpu{};
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    void* context = nullptr;  ///< CUDA context for the copies
+    void* context = nullptr;  ///< CUDA context in which criu makes the copies
 };
 
-/// This process' contexts, one on each GPU. Several threads may use it.
+/// CUDA contexts of criu, one on each GPU, and the functions for storage mode. Several threads may use it.
 class Storage {
 public:
-    /// Returns null if the driver lacks storage mode. Starts CUDA in this process, which takes tenths of a second for
-    /// each GPU. Throws Error. `api` outlives the result.
+    /// Starts CUDA in criu's process, which takes tenths of a second for each GPU. Returns null if the driver lacks
+    /// storage mode. Throws Error. `api` must outlive the result.
     static std::unique_ptr<Storage> open(const Api& api);
     ~Storage();
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
-    /// Functions of the API in the form of CUDA 13.4. Streams, contexts and buffers are opaque pointers.
+    /// Functions of the driver API in their form of CUDA 13.4. Pointers to streams, contexts and buffers are opaque.
     struct Calls {
         int (*complete)(void* handle);
         int (*deviceCount)(int*);
@@ -58,23 +58,23 @@ private:
 
     const Api& api_;
     const Calls calls_;
-    std::vector<int> retained_;  ///< devices with a retained context
+    std::vector<int> retained_;  ///< numbers of the GPUs whose primary context criu has retained
 };
 
-/// A storage operation on one process, which lasts until complete(). The driver's thread in the process must run during
-/// it.
+/// Storage operation on one process, which lasts until complete(). The driver's thread in the process must run during
+/// the operation.
 class StorageOperation {
 public:
-    /// complete() changes the state: Save: Locked -> Checkpointed, Load: Checkpointed -> Locked. `pairs` as for
-    /// Driver::restore(). Throws Error before anything has begun.
+    /// Begins the operation: Direction::Save checkpoints a locked process, Direction::Load restores a checkpointed
+    /// process. If it throws Error, the process is unchanged. `pairs`: as for Driver::restore().
     StorageOperation(const Storage& storage, pid_t pid, device::Direction direction, std::span<const GpuPair> pairs);
     StorageOperation(const StorageOperation&) = delete;
     StorageOperation& operator=(const StorageOperation&) = delete;
 
     [[nodiscard]] const std::vector<StoredRange>& ranges() const noexcept { return ranges_; }
 
-    /// Ends the operation, and the driver removes the ranges. It can't be aborted, so contents not saved yet are lost.
-    /// Throws Error.
+    /// Ends the operation; the process then is checkpointed or locked. The driver removes the ranges, so contents that
+    /// the caller hasn't saved are lost. Throws Error.
     void complete();
 
 private:
@@ -84,10 +84,10 @@ private:
     std::vector<StoredRange> ranges_;
 };
 
-/// Copies ranges for ContentMover. Numbers of devices are indices of `ranges`.
+/// Copies ranges for ContentMover. The device numbers of its functions are indices of `ranges`.
 class RangeContents final : public device::ContentDriver {
 public:
-    /// Both outlive this object.
+    /// Both arguments must outlive this object.
     RangeContents(const Storage& storage, const std::vector<StoredRange>& ranges)
         : storage_(storage), ranges_(ranges) {}
 

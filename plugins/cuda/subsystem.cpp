@@ -39,7 +39,8 @@ public:
     [[nodiscard]] std::vector<device::Feature> features() const override {
         return {{"cuda",
                  [this] {
-                     // Queries a process without CUDA state, so the library is loaded and has the calls.
+                     // Queries criu itself, which has no CUDA state. This loads the library, and fails if it lacks the
+                     // checkpoint calls.
                      (void)driver_->state(::getpid());
                      return true;
                  },
@@ -103,7 +104,7 @@ private:
 
     void restoreDriverState(pid_t pid, const LockedProcesses::Process& held, const ImageDir& images) {
         std::optional<State> state = driver_->state(pid);
-        // If the caller of an operation has ended, the driver needs a moment to detect that.
+        // Waits until the driver has noticed that the process that had begun a storage operation has ended.
         const auto end = std::chrono::steady_clock::now() + kUndone;
         while ((state == State::Checkpointing || state == State::Restoring) && std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -8,7 +8,7 @@
 
 namespace criu::cuda {
 
-/// Creates the subsystem for NVIDIA GPUs.
+/// Creates the device subsystem for NVIDIA GPUs.
 std::unique_ptr<device::Subsystem> makeSubsystem(std::unique_ptr<Driver> driver);
 
 }  // namespace criu::cuda

@@ -18,23 +18,25 @@
 namespace criu::cuda {
 namespace {
 
-/// Bytes of contents that the driver moves per second: the lowest assumed rate, and the usual one. The usual rate
-/// counts after a stop request.
+/// Bytes of contents that the driver moves in a second, at the lowest assumed rate. After a stop request, criu assumes
+/// the usual rate kUsual.
 constexpr std::uint64_t kSlowest = std::uint64_t{128} << 20;
 constexpr std::uint64_t kUsual = std::uint64_t{1} << 30;
-/// Time for the driver after a stop request, besides moving contents.
+/// Time for the driver after a stop request, in addition to the time for contents.
 constexpr std::chrono::seconds kLastAnswer{5};
-/// Interval for measuring contents again: their memory appears during a call.
+/// Interval in which criu measures the size of contents again, because the driver allocates memory for them during a
+/// call.
 constexpr std::chrono::seconds kMeasure{1};
-/// Time for a call to return after its thread in the process has ended.
+/// Maximum time for a driver call to return after the driver's thread in the process has ended.
 constexpr std::chrono::seconds kNotice{2};
 constexpr std::chrono::milliseconds kLook{10};
-/// Time to wait for one thread before the next.
+/// Time in which criu handles the events of one process before those of the next process.
 constexpr std::chrono::microseconds kServe{500};
-/// Maximum number of processes at once. Each has a thread, and few of them saturate a bus.
+/// Maximum number of calls at the same time. Each call needs a thread, and a few calls use the whole bandwidth of a
+/// bus.
 constexpr std::size_t kAtOnce = 32;
 
-/// State shared by the calling thread and the waiting one; outlives both.
+/// Result of a driver call. The thread of the call and the waiting thread share it.
 struct Call {
     std::atomic<bool> done{false};
     std::exception_ptr failure;
@@ -56,7 +58,7 @@ std::thread start(const std::shared_ptr<Call>& call, std::function<void()> work)
     });
 }
 
-/// A running call, and the thread in the process that runs for it.
+/// Driver call for one process, during which only the driver's thread of the frozen process runs.
 class Running {
 public:
     Running(const Target& target, const std::function<void(pid_t)>& work, const Patience& patience)
@@ -72,7 +74,8 @@ public:
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    /// Serves the thread briefly. True when the call is over. Calls `ended` after success.
+    /// Handles ptrace events of the driver's thread for a moment. Returns true when the call has ended. Calls `ended`
+    /// after a successful call.
     bool proceed(const std::function<void(HostPid)>& ended) noexcept {
         if (over_)
             return true;
@@ -95,7 +98,7 @@ public:
         return over_;
     }
 
-    /// Returns the failure, or null.
+    /// Returns the exception of the call; null if the call has succeeded.
     [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
 
 private:
@@ -126,8 +129,8 @@ private:
         throw error;
     }
 
-    /// Returns the call's failure if it returns in time, since it has the cause. Otherwise returns the thread's
-    /// failure.
+    /// Returns the exception of the call, which has the cause, if the call returns in time. If the call doesn't return,
+    /// returns `ofThread`, the failure of the driver's thread.
     std::exception_ptr failureOf(std::exception_ptr ofThread) noexcept {
         const auto end = Clock::now() + (leftBehind_ ? std::chrono::seconds(0) : kNotice);
         while (!call_->done && Clock::now() < end)
@@ -145,7 +148,7 @@ private:
     Clock::time_point end_{};
     Clock::time_point measured_{};              ///< time when `end_` was computed
     std::optional<Clock::time_point> stopped_;  ///< time of the stop request
-    bool leftBehind_ = false;                   ///< the call has timed out
+    bool leftBehind_ = false;                   ///< true if the call has timed out and its thread still runs
     std::shared_ptr<Call> call_ = std::make_shared<Call>();
     compel::SingleThreadRun run_;
     std::thread caller_;

@@ -15,55 +15,56 @@
 #include "criu/base/ids.hpp"
 #include "criu/base/stop_request.hpp"
 
-/// Calls of the driver with a timeout. The driver's calls wait for a thread in the process without a limit, so criu
-/// makes each in a separate thread. A thread whose call doesn't return remains until criu ends.
+/// Makes calls of the driver with a timeout. A driver call waits without limit for the driver's thread in the process,
+/// so criu makes each call in a separate thread. A thread whose call doesn't return remains until criu ends.
 namespace criu::cuda {
 
-/// A frozen process and the driver's thread in it.
+/// Frozen process for a driver call, and the tid of the driver's thread in it.
 struct Target {
     compel::FrozenProcess* process = nullptr;
     pid_t thread = 0;
-    compel::SystemCallWatch* watch = nullptr;  ///< observes the system calls of `thread`; may be null
-    /// Bytes to move besides the process' memory; may be null.
+    compel::SystemCallWatch* watch = nullptr;  ///< object that observes the system calls of `thread`; may be null
+    /// Number of bytes that the call moves in addition to the process' memory; may be null.
     const std::atomic<std::uint64_t>* moved = nullptr;
 };
 
 /// Timeout for calls that don't move contents.
 inline constexpr std::chrono::seconds kAnswer{10};
-/// Timeout for calls that revert a step.
+/// Timeout for calls that revert a step of a failed dump.
 inline constexpr std::chrono::seconds kUndone{5};
 
 /// Timeout for the driver.
 struct Patience {
-    /// Base timeout; the time for contents is added by their size.
+    /// Timeout without contents. criu adds time in proportion to the size of the contents.
     std::chrono::seconds answer{};
-    /// Request that ends the wait early. Null for calls that revert a step, which must continue.
+    /// Stop request that ends the wait early. Null for calls that revert a step, because they must continue.
     StopRequest* stop = nullptr;
 };
 
-/// Calls `work` with the pid of each process, for all at once, while only the driver's thread in each runs. Returns the
-/// exception of each call, or null, in the same order. If a driver's thread ends, that is the failure.
+/// Calls `work` with the pid of each process, for all processes in parallel. During a call, only the driver's thread of
+/// the process runs. Returns the exception of each call, or null, in the order of `targets`. The end of a driver's
+/// thread is a failure.
 ///
-/// The driver can't abort a call, and a process with half of its contents copied can neither continue nor revert. So a
-/// call that ends within its usual time after a stop request hasn't failed. The caller checks the stop request
-/// afterwards and reverts whole steps. A call that doesn't end is left in its thread, with an Error.
+/// The driver can't abort a call, and a process with half of its contents copied can neither continue nor revert. So
+/// after a stop request, the function still waits for each call for its usual time. The caller then checks the stop
+/// request and reverts whole steps. A call that doesn't end in time fails with an Error, and its thread continues.
 ///
-/// Calls `over`, in the calling thread, for each process that has succeeded and is frozen again, while other calls may
-/// run. An exception of `over` is that process' failure.
+/// `over`: called in the calling thread for each process whose call has succeeded and that is frozen again. Other calls
+/// may still run. An exception of `over` counts as failure of this process.
 std::vector<std::exception_ptr> callInParallel(const std::vector<Target>& targets,
                                                const std::function<void(pid_t)>& work, const Patience& patience,
                                                const std::function<void(HostPid)>& over = nullptr);
 
-/// Returns the maximum time for a call that moves all contents of a process, at the slowest known rate. It is `answer`
-/// and a second for each 128 MiB of the process and of `moved`.
+/// Returns the maximum time for a call that moves all contents of a process: `answer`, and one second for each 128 MiB
+/// of the process' memory and of `moved`.
 std::chrono::milliseconds timeForContents(HostPid pid, std::chrono::seconds answer, std::uint64_t moved = 0);
 
-/// Throws the first failure that isn't null.
+/// Throws the first exception in the list that isn't null.
 void throwFirst(const std::vector<std::exception_ptr>& failures);
 
-/// Calls `work`, which concerns a running process. Throws its exception, or Error after `limit` or a stop request.
-/// `what` is for the message: "ask process 7 for its state". `stop` is null for calls that revert a step, which must
-/// continue.
+/// Calls `work`, a driver call for a running process, in a separate thread. Throws its exception, or Error after
+/// `limit` or a stop request. `what`: text for the message, such as "ask process 7 for its state". `stop`: null for
+/// calls that revert a step, because they must continue.
 void callWithTimeout(const std::function<void()>& work, std::chrono::milliseconds limit, StopRequest* stop,
                      std::string_view what);
 
