@@ -15,19 +15,20 @@ struct thread_ctx {
     user_fpregs_struct_t ext_regs;
 };
 
-/// A process with an injected blob.
+/// Process with an injected blob.
 struct parasite_ctl {
     int rpid;
     infect_ctx ictx;
     thread_ctx orig;  ///< state of the thread leader
     parasite_blob_desc pblob;
 
-    /// Addresses of blob and stacks in this process and in the other one; null means none.
+    /// Addresses of the memory with blob and stacks in this process and in the other process; null if it isn't mapped.
     void* local_map;
     void* remote_map;
     unsigned long map_length;
 
-    // Parts of the blob. Pointers into the other process must not be dereferenced here.
+    // Addresses inside of this memory. rsigframe, parasite_ip, rstack and r_thread_stack are addresses in the other
+    // process.
     unsigned int* cmd;
     void* args;
     unsigned long args_size;
@@ -37,10 +38,10 @@ struct parasite_ctl {
     void* rstack;
     void* r_thread_stack;
 
-    int tsock;  ///< socket to the running blob; -1 means none
+    int tsock;  ///< socket to the running blob; -1 if no blob runs
     bool daemonized;
 
-    // Resources that compel_prepare() has created. own_sock is closed only if infect_ctx still refers to it.
+    // Resources that compel_prepare() has created. The library closes own_sock only if infect_ctx still refers to it.
     int own_sock;
     void* own_regs;
 };
@@ -53,7 +54,7 @@ struct parasite_thread_ctl {
 
 namespace compel::c {
 
-/// Protocol between library and blob. It must not change, because a blob may be built with another release.
+/// Message between library and blob. The protocol must not change, because a blob may be built with another release.
 struct Message {
     std::uint32_t cmd;
     std::uint32_t ack;
@@ -65,18 +66,18 @@ enum Command : unsigned {
     commandFini = 3,
 };
 
-/// Arguments of the start command, at the address that later commands use for their arguments.
+/// Arguments of commandInitDaemon. They are at the same address as the arguments of later commands.
 struct InitArguments {
     std::int32_t addressSize;
     sockaddr_un address;
     std::int32_t logLevel;
-    std::uint64_t sigreturnAddress;  ///< set by the blob
+    std::uint64_t sigreturnAddress;  ///< address of finish() in the blob, which the blob sets
     std::uint64_t sigframe;
-    std::uint32_t connected;  ///< set by the blob: 1, or -errno
+    std::uint32_t connected;  ///< result of connect(2), which the blob sets: 1, or -errno
 };
 static_assert(sizeof(Message) == 12 && sizeof(InitArguments) == 144);
 
-/// Logs an error and returns -1. failErrno() adds the text of errno.
+/// Logs an error with the text of errno, and returns -1. fail() logs an error without errno.
 int failErrno(int pid, const char* what);
 int fail(int pid, const char* what);
 
@@ -85,29 +86,31 @@ constexpr unsigned long roundUp(unsigned long value, unsigned long step) {
     return (value + step - 1) / step * step;
 }
 
-/// Sets the instruction pointer.
+/// Sets the instruction pointer in `regs`.
 void setIp(user_regs_struct_t* regs, std::uint64_t ip);
 
-/// Returns all signals; without SIGTRAP unless `withTrap` is set.
+/// Returns a mask of all signals, with SIGTRAP only if `withTrap` is true.
 k_rtsigset_t blockedSignals(bool withTrap);
 
-/// Sets mask and registers of a stopped thread and resumes it by the given ptrace request. Restores `own` on failure.
+/// Blocks signals, sets the registers of a stopped thread, and resumes it by the ptrace request `request`. After a
+/// failure, restores the thread's state `own`.
 int resumeAt(int pid, int request, unsigned long ip, void* stack, user_regs_struct_t* regs, thread_ctx* own);
 int restoreThread(int pid, thread_ctx* own);
-/// Waits for a stop of the thread; fails if it has ended. Stores the signal, with bit 0x80 at a system call stop.
+/// Waits for a stop of the thread. Fails if the thread has ended. `signal`: gets the signal of the stop, which has bit
+/// 0x80 at a system call stop.
 int waitStop(int pid, int* signal);
-/// Runs a stopped or running thread until it leaves a system call with this number.
+/// Runs a stopped or running thread until it has left a system call with this number (`compat` in 32-bit code).
 int runThroughCall(int pid, long native, long compat);
 
 }  // namespace compel::c
 
-// Functions of the processor's folder.
+// Functions that arch/ implements for each processor.
 extern "C" {
 int ptrace_get_regs(int pid, user_regs_struct_t* regs);
 int ptrace_set_regs(int pid, user_regs_struct_t* regs);
 void parasite_setup_regs(unsigned long ip, void* stack, user_regs_struct_t* regs);
-/// Makes a system call of the process with the registers `regs`, which then contain the result. Writes `instruction`,
-/// padded to eight bytes, to infect_ctx::syscall_ip.
+/// Makes a system call in the process with the registers `regs`, which then contain the result. For the time of the
+/// call, `instruction` (eight bytes) replaces the code at infect_ctx::syscall_ip.
 int compel_execute_syscall(parasite_ctl* ctl, user_regs_struct_t* regs, const char* instruction);
 int compel_get_task_regs(pid_t pid, user_regs_struct_t* regs, user_fpregs_struct_t* fpregs, save_regs_t save, void* arg,
                          unsigned long flags);
@@ -120,6 +123,6 @@ int sigreturn_prep_fpu_frame_plain(rt_sigframe* frame, rt_sigframe* remote);
 /// Maps memory in the process. Returns null on failure.
 void* remote_mmap(parasite_ctl* ctl, void* address, size_t length, int protection, int flags, int fd, off_t offset);
 long remote_mprotect(parasite_ctl* ctl, void* address, size_t length, int protection);
-/// Waits for the answer to a command. Returns 0 if an answer came, whatever its result.
+/// Waits for the reply to a command. Returns 0 when a reply has arrived, even if it reports an error.
 int parasite_wait_ack(int sock, unsigned int cmd, compel::c::Message* message);
 }

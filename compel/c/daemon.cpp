@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-only
-// Start, connection and end of a blob that handles commands.
+// SPDX-License-Identifier: LGPL-2.1-only Starts a blob that handles commands, connects to it, and ends it.
 #include <compel/infect-util.h>
 #include <compel/plugins/std/syscall-codes.h>
 #include <fcntl.h>
@@ -33,8 +32,8 @@ void makeRunId() {
              parts[1] & 0xfff, parts[2] >> 20, parts[2] & 0xffff, parts[3]);
 }
 
-/// Fills in the address for the blob's connection, an abstract socket name. A socket that is bound already keeps its
-/// name.
+/// Stores in `init` the address to which the blob connects. Binds the library's socket to an abstract address if it
+/// isn't bound yet.
 int listenFor(parasite_ctl* ctl, InitArguments* init) {
     sockaddr_un& address = init->address;
     socklen_t size = sizeof(address);
@@ -117,7 +116,7 @@ int startBlob(parasite_ctl* ctl) {
     return -1;
 }
 
-/// Sends the last command and follows the blob until sigreturn has restored the process.
+/// Sends the last command to the blob, and waits until sigreturn(2) has restored the process' registers.
 int endBlob(parasite_ctl* ctl) {
     const int pid = ctl->rpid;
     if (setChildHandler(ctl, false) != 0)
@@ -163,7 +162,8 @@ int compel_start_daemon(parasite_ctl* ctl) {
 int compel_stop_daemon(parasite_ctl* ctl) {
     if (!ctl->daemonized)
         return 0;
-    // After a failure the state of the process is unknown, so the library doesn't touch it again.
+    // Clears the socket also after a failure: the library doesn't know the state of the process then, and must not use
+    // the blob again.
     const int result = ctl->tsock < 0 ? -1 : endBlob(ctl);
     if (ctl->tsock >= 0)
         close(ctl->tsock);

@@ -5,7 +5,7 @@
 
 namespace compel::c {
 
-/// Descriptors of one message, with memory for its control data.
+/// Message that carries descriptors over a Unix socket, with memory for its control data.
 class FdMessage {
 public:
     FdMessage(void* data, unsigned bytes) {
@@ -55,11 +55,12 @@ private:
 
     msghdr header_ = {};
     iovec part_ = {};
-    char filler_ = 0;  // a message without bytes carries no descriptors
+    // Byte to send if the caller has no data, because a message without bytes can't carry descriptors.
+    char filler_ = 0;
     alignas(cmsghdr) char control_[CMSG_SPACE(sizeof(int) * CR_SCM_MAX_FD)] = {};
 };
 
-/// Sends descriptors in as many messages as needed. `send` is sendmsg(2) that returns -errno.
+/// Sends descriptors in as many messages as needed. `send`: calls sendmsg(2) and returns its result, or -errno.
 template <typename Send>
 int sendFds(const Send& send, sockaddr_un* address, int addressSize, const int* fds, int count, void* data,
             unsigned sizeEach) {

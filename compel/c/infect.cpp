@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-only
-// Preparation of a process and mapping of a blob.
+// SPDX-License-Identifier: LGPL-2.1-only Prepares a process for infection, and maps a blob into it.
 #include <compel/plugins/std/syscall-codes.h>
 #include <compel/ptrace.h>
 #include <fcntl.h>
@@ -20,7 +19,7 @@ using namespace compel::c;
 
 namespace {
 
-constexpr unsigned mfdExec = 0x10;  // Linux 6.3; earlier kernels allow to execute all memfds
+constexpr unsigned mfdExec = 0x10;  // MFD_EXEC of Linux 6.3; earlier kernels allow the execution of all memfds
 
 class Descriptor {
 public:
@@ -55,7 +54,7 @@ __attribute__((format(printf, 3, 4))) int openProc(int pid, int mode, const char
     return fd;
 }
 
-/// Returns the start of the first executable mapping; 0 if there is none.
+/// Returns the address of the process' first executable mapping; 0 if it has none.
 unsigned long findExecutable(int pid) {
     const int fd = openProc(pid, O_RDONLY, "maps");
     FILE* const file = fd < 0 ? nullptr : fdopen(fd, "r");
@@ -75,7 +74,7 @@ unsigned long findExecutable(int pid) {
     return found;
 }
 
-/// Creates a socket in the network namespace of the process. The blob can connect only inside that namespace.
+/// Creates a socket in the network namespace of the process, because the blob can connect only inside this namespace.
 int socketFor(int pid) {
     const Descriptor theirs(openProc(pid, O_RDONLY, "ns/net"));
     const Descriptor ours(openProc(getpid(), O_RDONLY, "ns/net"));
@@ -122,10 +121,11 @@ int fetchThread(int pid, thread_ctx* context) {
     return ptrace_get_regs(pid, &context->regs);
 }
 
-/// Creates a memfd in the process. Returns -1 if that fails.
+/// Makes the process create a memfd. Returns its descriptor in the process, or -1 after a failure.
 int remoteMemfd(parasite_ctl* ctl) {
     char name[8] = "compel";
-    void* const place = reinterpret_cast<void*>(ctl->ictx.syscall_ip + 8);  // behind the system call instruction
+    // Address of the name, behind the system call instruction.
+    void* const place = reinterpret_cast<void*>(ctl->ictx.syscall_ip + 8);
     if (ptrace_swap_area(ctl->rpid, place, name, sizeof(name)) != 0)
         return -1;
     long fd = -EINVAL;
@@ -168,7 +168,8 @@ int mapAnonymously(parasite_ctl* ctl, int protection) {
     return local.get() < 0 ? -1 : mapLocally(ctl, local.get());
 }
 
-/// Maps memory of `size` bytes that both processes share. On failure compel_cure() releases it.
+/// Maps `size` bytes of memory that this process and the infected process share. After a failure, compel_cure()
+/// releases the memory.
 int mapShared(parasite_ctl* ctl, unsigned long size) {
     const unsigned long dataOffset = ctl->pblob.hdr.data_off;
     const int protection = dataOffset != 0 ? PROT_READ | PROT_EXEC : PROT_READ | PROT_WRITE | PROT_EXEC;
@@ -296,7 +297,8 @@ int compel_infect_no_daemon(parasite_ctl* ctl, unsigned long nr_threads, unsigne
     if (!arch_can_dump_task(ctl))
         return -1;
 
-    // Layout: the blob and its table of addresses, arguments, the frame for the return, and stacks.
+    // Order in the memory: the blob with its table of addresses, the arguments, the signal frame for the end of the
+    // blob, and the stacks.
     ctl->args_size = args_size > PARASITE_ARG_SIZE_MIN ? args_size : PARASITE_ARG_SIZE_MIN;
     const unsigned long frame = roundUp(blob.args_off + ctl->args_size, alignof(rt_sigframe));
     const unsigned long stack = roundUp(frame + RESTORE_STACK_SIGFRAME, 16) + PARASITE_STACK_SIZE;

@@ -13,7 +13,7 @@ struct Log {
     unsigned int level = COMPEL_DEFAULT_LOGLEVEL;
 };
 
-// The C interface has one log for the whole program.
+// The log of the C interface, which the whole program shares.
 Log theLog;
 
 }  // namespace

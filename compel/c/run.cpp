@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-only
-// Code runs in stopped threads.
+// SPDX-License-Identifier: LGPL-2.1-only Runs code and system calls in stopped threads of an infected process.
 #include <compel/plugins/std/syscall-codes.h>
 #include <compel/ptrace.h>
 #include <elf.h>
@@ -19,7 +18,7 @@ namespace {
 
 constexpr int syscallStop = SIGTRAP | 0x80;
 
-/// Saved extended registers of a thread, for code in it that may change them.
+/// Saves the extended registers of a thread, and restores them after code that may change them.
 class ExtendedRegisters {
 public:
     ~ExtendedRegisters() { free(state_); }
@@ -43,7 +42,8 @@ private:
     user_fpregs_struct_t* state_ = nullptr;
 };
 
-/// Runs a stopped thread to the breakpoint instruction at the end of its code, then restores its registers.
+/// Runs a stopped thread from `ip` until it reaches a breakpoint instruction, then restores its registers. `regs`: gets
+/// the registers at the breakpoint.
 int runToTrap(int pid, unsigned long ip, void* stack, thread_ctx* own, user_regs_struct_t* regs) {
     *regs = own->regs;
     if (resumeAt(pid, PTRACE_CONT, ip, stack, regs, own) != 0)
@@ -84,7 +84,7 @@ bool isCall(user_regs_struct_t* regs, long native, long compat) {
     return static_cast<long>(get_user_reg(regs, orig_ax)) == (user_regs_native(regs) ? native : compat);
 }
 
-/// Follows `tasks` threads until each has left the system call. `pid` is -1, or the only thread.
+/// Runs `tasks` threads until each has left a system call with this number. `pid`: the thread; -1 if there are several.
 int followToCall(int pid, int tasks, long native, long compat) {
     while (tasks > 0) {
         int which;
@@ -98,7 +98,7 @@ int followToCall(int pid, int tasks, long native, long compat) {
         } else if (ptrace_get_regs(which, &regs) != 0) {
             return -1;
         } else if (isCall(&regs, native, compat)) {
-            // The thread is at the call's entry. The next stop is the one at its exit.
+            // The thread is at the entry of the system call, so its next stop is at the exit.
             int other;
             if (stepToCall(which) != 0 || waitTrap(which, &other, &signal) != 0)
                 return -1;
@@ -145,7 +145,8 @@ int restoreThread(int pid, thread_ctx* own) {
 }
 
 int resumeAt(int pid, int request, unsigned long ip, void* stack, user_regs_struct_t* regs, thread_ctx* own) {
-    // A forced SIGTRAP that is blocked makes the kernel reset the handler for it.
+    // Doesn't block SIGTRAP if a breakpoint will follow: when the kernel forces a blocked SIGTRAP, it resets the
+    // process' handler of SIGTRAP.
     k_rtsigset_t blocked = blockedSignals(request != PTRACE_CONT);
     if (ptrace(PTRACE_SETSIGMASK, pid, sizeof(blocked), &blocked) != 0)
         return failErrno(pid, "block its signals");
@@ -180,8 +181,8 @@ int compel_execute_syscall(parasite_ctl* ctl, user_regs_struct_t* regs, const ch
         return fail(pid, "put a system call instruction into it");
     int result = resumeAt(pid, PTRACE_SYSCALL, ctl->ictx.syscall_ip, nullptr, regs, &ctl->orig);
     if (result == 0) {
-        // The loop waits for two stops: entry and exit. All signals but SIGKILL are blocked; other processes may
-        // request a stop in between.
+        // Waits for two stops, at entry and exit of the system call. Other stops may occur in between, because other
+        // processes may request a stop.
         int stops = 0;
         while (stops < 2 && result == 0) {
             int signal = 0;
@@ -195,8 +196,8 @@ int compel_execute_syscall(parasite_ctl* ctl, user_regs_struct_t* regs, const ch
             result = ptrace_get_regs(pid, regs);
         if (restoreThread(pid, &ctl->orig) != 0)
             result = -1;
-        // From a system call's exit the thread would continue without the kernel's restart of the interrupted call.
-        // From the stop of an interrupt the kernel restarts it.
+        // Moves the thread to the stop of an interrupt, from which the kernel restarts the interrupted system call when
+        // the thread continues. From a system call's exit, the kernel wouldn't restart it.
         int signal;
         if (result == 0 && (ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) != 0 ||
                             ptrace(PTRACE_CONT, pid, nullptr, nullptr) != 0 || waitStop(pid, &signal) != 0))

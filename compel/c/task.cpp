@@ -20,7 +20,7 @@ constexpr unsigned long long signalBit(int signal) {
     return 1ull << (signal - 1);
 }
 
-/// True for stop signals that can be sent again to recreate the stop.
+/// Returns true for stop signals that the library may send again to stop the process as before.
 bool isStopSignal(int signal) {
     return signal == SIGSTOP || signal == SIGTSTP;
 }
@@ -55,8 +55,8 @@ int readStatus(int pid, seize_task_status* status, void*) {
     return 0;
 }
 
-/// Passes `count` stops: one by a signal that was found, or one for each queued signal. The stop of the requested
-/// interrupt comes after them.
+/// Resumes the thread from `count` stops that come before the stop of the requested interrupt: the stop of a found
+/// signal, or one stop for each queued signal.
 int passStops(int pid, int count) {
     for (; count > 0; --count) {
         if (ptrace(PTRACE_CONT, pid, nullptr, nullptr) != 0)
@@ -79,13 +79,14 @@ int countStops(const seize_task_status& status, int found) {
     return count;
 }
 
-/// Returns the original state of the process of a thread that is in the requested stop.
+/// Prepares a thread that is in the requested stop. Returns the state that its process had before the stop.
 int prepareStopped(int pid, const seize_task_status& status, int signal) {
     if (ptrace(PTRACE_SETOPTIONS, pid, nullptr, static_cast<long>(PTRACE_O_TRACESYSGOOD)) != 0)
         return failErrno(pid, "mark the stops of its system calls");
     if (status.seccomp_mode != 0 && ptrace_suspend_seccomp(pid) != 0)
         return -1;
-    // Code that the library runs in the process ends by a SIGTRAP. A pending one would be mistaken for it.
+    // Refuses a thread with a pending SIGTRAP: code that the library runs in the process ends with a SIGTRAP, and the
+    // library couldn't distinguish them.
     if (((status.sigpnd | status.shdpnd) & signalBit(SIGTRAP)) != 0)
         return fail(pid, "a SIGTRAP waits for it");
     const int stops = countStops(status, signal);
@@ -103,7 +104,7 @@ extern "C" {
 
 int compel_interrupt_task(int pid) {
     if (ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) != 0) {
-        // A zombie can't be seized; compel_wait_task() checks for one.
+        // Only warns, because compel_wait_task() then checks whether the process is a zombie, which can't be seized.
         compel_print_on_level(COMPEL_LOG_WARN, "process %d: seize it: %s\n", pid, strerror(errno));
         return -1;
     }
@@ -141,7 +142,7 @@ int compel_wait_task(int pid, int ppid, int (*get_status)(int, seize_task_status
         } else if (ptrace(PTRACE_CONT, pid, nullptr, static_cast<long>(info.si_signo)) != 0) {
             failErrno(pid, "deliver a signal");
         } else {
-            // A signal came before the interrupt, so the process handles it first.
+            // The thread has stopped by a signal. The process handles the signal before the stop of the interrupt.
             if (free_status != nullptr)
                 free_status(pid, status, data);
             continue;
@@ -179,7 +180,7 @@ int compel_resume_task_sig(pid_t pid, int orig_state, int state, int stop_signo)
             kill(pid, SIGSTOP);
             break;
         case COMPEL_TASK_ALIVE:
-            // The stop, or the pending signal for one, is used up.
+            // Sends the stop signal again, because the stop of the library has replaced the stop of the process.
             if (orig_state == COMPEL_TASK_STOPPED)
                 kill(pid, isStopSignal(stop_signo) ? stop_signo : SIGSTOP);
             break;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: LGPL-2.1-only
-// The blob's side of compel/c/daemon.cpp: it connects, receives a log descriptor and executes commands. It returns by a
-// signal frame that the library has prepared.
+// SPDX-License-Identifier: LGPL-2.1-only Code of a blob that connects to the library (compel/c/daemon.cpp), receives a
+// descriptor for the log, and executes commands. At its end, it continues the process by a signal frame that the
+// library has prepared.
 #include <compel/asm/sigframe.h>
 #include <compel/plugins/std.h>
 
@@ -18,7 +18,7 @@ rt_sigframe* theFrame = nullptr;
 
 constexpr int futexWake = 1;
 
-/// Returns the stack pointer for sigreturn(2), which the blob's start code calls.
+/// Ends the blob's service. Returns the stack pointer with which the entry code calls sigreturn(2).
 unsigned long finish() {
     parasite_cleanup();
     sys_close(theSocket);
@@ -44,7 +44,8 @@ bool receive(Message* message) {
     return received == sizeof(*message);
 }
 
-/// Handles commands until the last one or the library's end. After a failed command it executes no other command.
+/// Executes commands until the last command, or until the library has closed the connection. After a failed command,
+/// executes no other commands.
 void serve(void* arguments) {
     bool failed = false;
     Message message;
@@ -97,7 +98,7 @@ unsigned long begin(InitArguments* init) {
 
 extern "C" {
 
-// In .data, because the library sets both before each run.
+// The two variables are in .data, so that the library can set them before each run.
 unsigned int __export_parasite_service_cmd __attribute__((section(".data"))) = 0;
 void* __export_parasite_service_args_ptr __attribute__((section(".data"))) = nullptr;
 

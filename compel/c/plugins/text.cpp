@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: LGPL-2.1-only
-// Text in blobs: formats, numbers, comparisons.
+// SPDX-License-Identifier: LGPL-2.1-only Text functions for blobs: formats, numbers and comparisons.
 #include "compel/c/plugins/text.hpp"
 
 #include <compel/plugins/std.h>
@@ -13,11 +12,11 @@ bool isDigit(char c) {
 struct Format {
     bool zeros = false;
     int width = 0;
-    int longs = 0;  ///< number of l; z counts as one
+    int longs = 0;  ///< number of modifiers l; a z counts as one l
     char kind = '\0';
 };
 
-/// Parses the characters behind a percent sign and moves `text` behind them.
+/// Parses a format behind its percent sign, and moves `text` to the end of the format.
 Format takeFormat(const char*& text) {
     Format format;
     for (; *text == '0' || *text == '-' || *text == '+' || *text == '#' || *text == ' '; ++text)
@@ -32,7 +31,7 @@ Format takeFormat(const char*& text) {
     return format;
 }
 
-/// Digits of a number, written from the end of the buffer.
+/// Digits of a number as text. The constructor writes them from the end of the buffer to its start.
 class Digits {
 public:
     Digits(unsigned long value, unsigned base, bool negative) {

@@ -5,7 +5,7 @@
 
 namespace compel::c {
 
-/// Output to a descriptor, or into a text that is cut off at the buffer's end (fd -1).
+/// Output to the descriptor `fd`. With `fd` -1, writes a text into `buffer`, and cuts it off at the end of the buffer.
 class TextOutput {
 public:
     TextOutput(int fd, char* buffer, unsigned long size) : fd_(fd), buffer_(buffer), size_(size) {}

@@ -7,13 +7,14 @@
 
 namespace compel {
 
-/// Position-independent code with its constants, free of relocations. It runs at any page-aligned address that is
-/// readable and executable. The CMake function compel_add_blob() or `compel hgen` makes it.
+/// Blob: position-independent code with its constants and without relocations. It runs in any readable and executable
+/// memory whose address is page-aligned. compel_add_blob() of CMake and `compel hgen` make blobs.
 struct Blob {
     std::span<const std::byte> bytes;
-    /// Offset of the start code. It calls the blob's `std::int64_t blob_entry(void* argument)`, then ends the run.
+    /// Offset of the entry code, which calls the blob's `std::int64_t blob_entry(void* argument)` and then ends the
+    /// run.
     std::uint64_t entryOffset = 0;
-    /// Offset of the instruction pointer when a run has ended.
+    /// Offset of the address at which the thread stops when a run has ended.
     std::uint64_t endOffset = 0;
 };
 

@@ -13,23 +13,23 @@
 
 namespace compel {
 
-/// Connection to a blob that stays in a thread and handles commands over a Unix socket pair. The socket pair is created
-/// in the process, which needs pidfd_getfd(2) (Linux 5.6). The blob's end occupies the descriptor remoteSocket() until
-/// the channel is stopped. For blobs that use compel/blob/daemon.hpp.
+/// Connection to a blob that runs in a thread and handles commands (compel/blob/daemon.hpp). The tracer makes the
+/// process create a Unix socket pair, and gets one end by pidfd_getfd(2) (Linux 5.6). Until stop(), the blob's end is
+/// the descriptor remoteSocket() in the process.
 ///
-/// The destructor closes this end, so that the blob's loop ends. It stops a blob that doesn't end within a second, and
-/// closes the blob's socket. Injection and Tracee must outlive the channel.
+/// The destructor closes the tracer's end, so that the blob's loop ends. It stops a blob that doesn't end within a
+/// second, and closes the blob's end. Injection and Tracee must outlive the channel.
 class Channel {
 public:
-    /// Part of an injection's data. The blob's argument and packet buffer lie at its start; the stack grows down from
-    /// its end.
+    /// Part of an injection's data for the blob. The start contains the blob's argument and packet buffer; the stack
+    /// grows down from the end.
     struct Workspace {
         RemoteAddress address;
         std::uint64_t size;
     };
     static constexpr std::uint64_t minimumWorkspace = std::uint64_t{128} * 1024;
 
-    /// Starts the blob. The blob receives `argument` in DaemonArgument::argument.
+    /// Starts the blob. `argument`: value for DaemonArgument::argument.
     Channel(Injection& injection, Tracee& thread, Workspace workspace, std::uint64_t argument = 0);
     Channel(const Channel&) = delete;
     Channel& operator=(const Channel&) = delete;
@@ -41,16 +41,17 @@ public:
         std::vector<UniqueFd> fds;
     };
 
-    /// Sends a command and waits for its answer. Throws Error if the blob crashes or ends, or if its thread dies. The
+    /// Sends a command and waits for its reply. Throws Error if the blob crashes or ends, or if its thread dies; the
     /// channel is unusable then.
     Reply call(std::uint32_t command, std::span<const std::byte> payload = {}, std::span<const int> fds = {});
-    /// The two halves of call(), so that many processes can work at the same time. Each send() needs its receive().
+    /// Sends a command; receive() waits for its reply. With these functions, many processes can work at the same time.
+    /// Each send() needs one receive().
     void send(std::uint32_t command, std::span<const std::byte> payload = {}, std::span<const int> fds = {});
     Reply receive();
 
     [[nodiscard]] int remoteSocket() const noexcept { return remoteSocket_; }
 
-    /// Ends the blob's loop, restores the thread and closes the socket in the process.
+    /// Ends the blob's loop, restores the thread and closes the blob's socket in the process.
     void stop();
 
 private:

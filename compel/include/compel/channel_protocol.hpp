@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Protocol between a Channel and the blob. Both are always built together, so the protocol has no version. Each
-/// message is one packet: a header, then `size` bytes, with descriptors as ancillary data (SCM_RIGHTS).
+/// Protocol between a Channel and its blob. Both are always built together, so the protocol has no version. A message
+/// is one packet: a Request or Reply, then `size` bytes, with descriptors as ancillary data (SCM_RIGHTS).
 namespace compel::protocol {
 
 struct Request {
@@ -19,21 +19,22 @@ struct Reply {
     std::uint32_t reserved;
 };
 
-/// Command that ends the blob's loop. All other numbers are free for the user.
+/// Command that ends the blob's loop. The user may define all other numbers.
 inline constexpr std::uint32_t stopCommand = 0xffffffff;
 
-/// Largest number of bytes after the header. A packet must fit into a socket's buffer, by default about 200 KiB.
+/// Maximum number of bytes after a Request or Reply. A packet must fit into a socket's buffer, by default about 200
+/// KiB.
 inline constexpr std::size_t maximumPayload = 65536;
-/// Largest number of descriptors in one message, a limit of the kernel (SCM_MAX_FD).
+/// Maximum number of descriptors in one message, a limit of the kernel (SCM_MAX_FD).
 inline constexpr std::size_t maximumFds = 253;
 
-/// Argument of blob_entry() of a blob with a channel.
+/// Argument that blob_entry() of a blob with a channel gets.
 struct DaemonArgument {
     std::int32_t socket;
     std::uint32_t reserved;
-    /// Value that the user passed to the Channel.
+    /// Value that the user has passed to the Channel.
     std::uint64_t argument;
-    /// Address of a buffer for one packet of full size.
+    /// Address of a buffer of `bufferSize` bytes for one packet.
     std::uint64_t buffer;
 };
 

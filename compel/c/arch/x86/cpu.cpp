@@ -22,7 +22,7 @@ Leaf leaf(unsigned number, unsigned sub = 0) {
     return found;
 }
 
-/// CPU feature that each component of the extended state depends on.
+/// CPU feature without which the processor doesn't have the component of the extended state; indexed by XFEATURE_*.
 constexpr unsigned featureOf[XFEATURE_MAX] = {X86_FEATURE_FPU,     X86_FEATURE_XMM,     X86_FEATURE_AVX,
                                               X86_FEATURE_MPX,     X86_FEATURE_MPX,     X86_FEATURE_AVX512F,
                                               X86_FEATURE_AVX512F, X86_FEATURE_AVX512F, X86_FEATURE_INTEL_PT,
@@ -67,7 +67,7 @@ void readBasic(compel_cpuinfo_t* info) {
         words[CPUID_D_1_EAX] = leaf(0xd, 1).eax;
     if (has(0xf)) {
         words[CPUID_F_0_EDX] = leaf(0xf).edx;
-        if ((words[CPUID_F_0_EDX] & 2) != 0)  // last level cache monitoring
+        if ((words[CPUID_F_0_EDX] & 2) != 0)  // bit 1: the processor has last level cache monitoring
             words[CPUID_F_1_EDX] = leaf(0xf, 1).edx;
     }
 }
@@ -121,9 +121,9 @@ int compel_test_fpu_cap(compel_cpuinfo_t* info, unsigned int feature) {
 
 namespace {
 
-/// Corrects features that no CPUID leaf reports or that CPUID reports wrongly.
+/// Sets features that no CPUID leaf reports, and clears features that CPUID reports wrongly.
 void correct(compel_cpuinfo_t* info) {
-    constexpr unsigned old3dNow = 31;  // word 1 has the valid bit
+    constexpr unsigned old3dNow = 31;  // bit of 3DNow! in word 0 of old processors; word 1 has the valid bit
     compel_set_cpu_cap(info, X86_FEATURE_CPUID);
     compel_set_cpu_cap(info, X86_FEATURE_NOPL);
     if (info->cpuid_level < 0xd)
@@ -149,7 +149,8 @@ void setComponent(compel_cpuinfo_t* info, unsigned feature, std::uint32_t offset
     info->xstate_sizes[feature] = info->xstate_comp_sizes[feature] = size;
 }
 
-/// Sets offsets of the compacted form: components follow each other, some are aligned.
+/// Sets the offsets of components in the compacted form of XSAVE, where each component follows the one before it. Some
+/// components are aligned to 64 bytes.
 void placeCompacted(compel_cpuinfo_t* info) {
     std::uint32_t next = FXSAVE_SIZE + XSAVE_HDR_SIZE;
     for (unsigned feature = FIRST_EXTENDED_XFEATURE; feature < XFEATURE_MAX; ++feature) {
@@ -206,8 +207,8 @@ struct Processor {
     bool known = false;
 };
 
-/// Returns this processor's features. CPUID runs only once, because a hypervisor traps it. compel_cpu_clear_feature()
-/// clears features in this copy.
+/// Returns the library's copy of this processor's features, from which compel_cpu_clear_feature() removes features.
+/// Reads CPUID only once, because a hypervisor traps each CPUID instruction.
 compel_cpuinfo_t* ours() {
     static Processor processor;
     if (!processor.known) {

@@ -20,18 +20,19 @@ using namespace compel::c;
 
 namespace {
 
-// Results of a system call that waits for its restart; the kernel shows them only to tracers.
+// Results of an interrupted system call that the kernel will restart. The kernel shows these results only to tracers.
 constexpr long restartSys = -512;
 constexpr long restartNoIntr = -513;
 constexpr long restartNoHand = -514;
 constexpr long restartBlock = -516;
 
-constexpr unsigned shadowStackNote = 0x204;      // NT_X86_SHSTK
-constexpr int shadowStackStatus = 0x5005;        // ARCH_SHSTK_STATUS
-constexpr unsigned long shadowStackOn = 1;       // ARCH_SHSTK_SHSTK
-constexpr int archPrctlRequest = 30;             // PTRACE_ARCH_PRCTL
-constexpr std::uint32_t safeMxcsr = 0x0000ffbf;  // without denormals-are-zero, which not every processor has
-constexpr std::uint64_t noiseComponents = 0xe7;  // components that accept any content
+constexpr unsigned shadowStackNote = 0x204;  // NT_X86_SHSTK
+constexpr int shadowStackStatus = 0x5005;    // ARCH_SHSTK_STATUS
+constexpr unsigned long shadowStackOn = 1;   // ARCH_SHSTK_SHSTK
+constexpr int archPrctlRequest = 30;         // PTRACE_ARCH_PRCTL
+// All bits of MXCSR except denormals-are-zero, which not every processor has.
+constexpr std::uint32_t safeMxcsr = 0x0000ffbf;
+constexpr std::uint64_t noiseComponents = 0xe7;  // components of the extended state that accept any content
 constexpr unsigned long codeSegment = 0x33;
 
 constexpr int syscallInstructionSize = 2;
@@ -43,8 +44,8 @@ void setResult(user_regs_struct_t* regs, long value) {
         regs->compat.ax = static_cast<std::uint32_t>(value);
 }
 
-/// Sets registers so that the thread repeats an interrupted system call. The kernel no longer restarts it, because
-/// other code runs in between.
+/// Changes the registers of a thread so that it repeats its interrupted system call. The kernel itself doesn't restart
+/// the call any more when other code has run in the thread.
 void restartCall(pid_t pid, user_regs_struct_t* regs) {
     const bool native = user_regs_native(regs);
     const long number = native ? static_cast<long>(regs->native.orig_ax) : static_cast<int>(regs->compat.orig_ax);
@@ -68,7 +69,7 @@ int registerSet(pid_t pid, long request, unsigned note, void* state, size_t size
 int fetchShadowStack(pid_t pid, user_fpregs_struct_t* state) {
     memset(&state->cet, 0, sizeof(state->cet));
     unsigned long features = 0;
-    // Kernels and processors without shadow stacks don't have this request.
+    // Returns for kernels and processors without shadow stacks, which don't have this ptrace request.
     if (!compel_cpu_has_feature(X86_FEATURE_SHSTK) ||
         ptrace(static_cast<__ptrace_request>(archPrctlRequest), pid, &features, shadowStackStatus) != 0 ||
         (features & shadowStackOn) == 0)
@@ -88,14 +89,15 @@ int fetchExtended(pid_t pid, user_fpregs_struct_t* state, unsigned long flags) {
         return 0;
     if (registerSet(pid, PTRACE_GETREGSET, NT_X86_XSTATE, state, sizeof(*state)) != 0)
         return failErrno(pid, "ask for its extended registers");
-    // XSAVE may omit components in their initial state, but sigreturn loads them.
+    // XSAVE may omit components that are in their initial state, but sigreturn(2) needs them.
     if ((state->xsave_hdr.xstate_bv & XFEATURE_MASK_FPSSE) != XFEATURE_MASK_FPSSE &&
         ptrace(PTRACE_GETFPREGS, pid, nullptr, state) != 0)
         return failErrno(pid, "ask for its floating point registers");
     return fetchShadowStack(pid, state);
 }
 
-/// Fills extended registers with noise. For tests: code that relies on unrestored registers then fails.
+/// Fills the extended registers of a thread with noise. Tests use this to detect that the library doesn't restore
+/// registers.
 int fillWithNoise(pid_t pid) {
     auto* const state =
         static_cast<user_fpregs_struct_t*>(aligned_alloc(alignof(user_fpregs_struct_t), sizeof(user_fpregs_struct_t)));
@@ -134,8 +136,8 @@ void setIp(user_regs_struct_t* regs, std::uint64_t ip) {
 
 extern "C" {
 
-// Instructions for compel_execute_syscall(): the system call instructions of 64-bit and 32-bit code, with breakpoints
-// behind them.
+// Instructions for compel_execute_syscall(): the system call instructions of 64-bit and 32-bit code, each followed by
+// breakpoint instructions.
 extern const char code_syscall[8] = {0x0f, 0x05, -0x34, -0x34, -0x34, -0x34, -0x34, -0x34};
 extern const char code_int_80[8] = {-0x33, -0x80, -0x34, -0x34, -0x34, -0x34, -0x34, -0x34};
 
@@ -158,7 +160,7 @@ int ptrace_set_regs(int pid, user_regs_struct_t* regs) {
 void parasite_setup_regs(unsigned long ip, void* stack, user_regs_struct_t* regs) {
     constexpr unsigned cleared = X86_EFLAGS_TF | X86_EFLAGS_DF | X86_EFLAGS_IF;
     setIp(regs, ip);
-    // The kernel doesn't restart a system call without a number.
+    // Clears the number of the system call, so that the kernel doesn't restart it.
     if (user_regs_native(regs)) {
         regs->native.orig_ax = ~std::uint64_t{0};
         regs->native.flags &= ~std::uint64_t{cleared};
@@ -257,7 +259,7 @@ int __compel_arch_fetch_thread_area(int tid, thread_ctx* context) {
         segment.seg_not_present = 1;
         if (ptrace(PTRACE_GET_THREAD_AREA, tid, GDT_ENTRY_TLS_MIN + index, &segment) == 0)
             continue;
-        // A kernel that doesn't run 32-bit code has no such segments.
+        // EIO: a kernel that doesn't run 32-bit code has no such segments.
         if (errno == EIO && user_regs_native(&context->regs))
             return 0;
         return failErrno(tid, "ask for its segments");
@@ -284,8 +286,8 @@ bool __compel_shstk_enabled(user_fpregs_struct_t* fpregs) {
 int __parasite_setup_shstk(parasite_ctl* ctl, user_fpregs_struct_t* fpregs) {
     if (!__compel_shstk_enabled(fpregs))
         return 0;
-    // sigreturn(2) takes the previous pointer from a token, an address with the highest bit set. The return address of
-    // the handler lies below the token.
+    // sigreturn(2) reads the old shadow stack pointer from a token on the shadow stack: the pointer with bit 63 set.
+    // The return address of the signal handler is below the token.
     const std::uint64_t top = fpregs->cet.ssp & ~std::uint64_t{7};
     std::uint64_t pointer = top - 8;
     if (ptrace(PTRACE_POKEDATA, ctl->rpid, pointer, top | 1ull << 63) != 0 ||

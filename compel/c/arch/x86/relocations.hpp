@@ -5,7 +5,7 @@
 
 namespace compel::arch {
 
-/// Relocation "file address plus addend": the only one that remains in a linked position-independent file.
+/// Relocation "load address plus addend", the only type that remains in a linked position-independent file.
 inline constexpr unsigned relativeRelocation = R_X86_64_RELATIVE;
 
 }  // namespace compel::arch

@@ -8,7 +8,8 @@
 
 namespace {
 
-/// Returns the size of the extended state up to the last component that programs get without a request.
+/// Returns the size of the extended state in bytes. It ends with the last component that programs can use without
+/// requesting it (arch_prctl(2)).
 std::uint32_t stateSize() {
     std::uint32_t size = XSAVE_HDR_OFFSET + XSAVE_HDR_SIZE;
     for (unsigned feature = FIRST_EXTENDED_XFEATURE; feature < XFEATURE_MAX; ++feature) {
@@ -19,7 +20,8 @@ std::uint32_t stateSize() {
     return size;
 }
 
-/// Adds the marks of the frame. Without them sigreturn(2) restores only the first 512 bytes and clears the rest.
+/// Adds the marks of the frame to the extended state. Without the marks, sigreturn(2) restores only the first 512 bytes
+/// of the state and clears the rest.
 void markExtended(xsave_struct* state) {
     fpx_sw_bytes marks = {};
     marks.magic1 = FP_XSTATE_MAGIC1;
@@ -54,13 +56,13 @@ extern "C" {
 void compel_convert_from_fxsr(user_i387_ia32_struct* to, i387_fxsave_struct* from) {
     constexpr unsigned codeSegment32 = 0x23;
     constexpr unsigned dataSegment32 = 0x2b;
-    constexpr unsigned unused = 0xffff0000;  // upper halves of 16-bit values
+    constexpr unsigned unused = 0xffff0000;  // value of the upper 16 bits of fields that have 16 significant bits
     const auto* const registers = reinterpret_cast<const unsigned char*>(from->st_space);
     auto* const out = reinterpret_cast<unsigned char*>(to->st_space);
     const unsigned top = (from->swd >> 11) & 7;
     to->twd = unused;
     for (unsigned index = 0; index < 8; ++index) {
-        // Tags belong to physical registers; the contents are in stack order.
+        // Tags are in the order of the physical registers, but the contents are in the order of the register stack.
         const bool used = (from->twd >> index & 1) != 0;
         to->twd |= (used ? tagOf(registers + 16 * ((index - top) & 7)) : tagEmpty) << (2 * index);
         memcpy(out + 10 * index, registers + 16 * index, 10);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Features of the processor, by CPUID. */
+/* Queries the features of the processor (CPUID). */
 #ifndef COMPEL_CPU_H
 #define COMPEL_CPU_H
 
@@ -10,18 +10,19 @@
 
 COMPEL_BEGIN_C
 
-/* Fills `info`, which must be zero before. Returns 0, or -1 for a processor that the library doesn't know. */
+/* Fills `info`, whose bytes must be zero. Returns 0, or -1 for a processor that the library doesn't know. */
 extern int compel_cpuid(compel_cpuinfo_t* info);
-/* Returns whether this machine's processor has a feature; `feature` is its number in <compel/asm/cpu.h>. */
+/* Returns true if this machine's processor has a feature. `feature`: number of the feature in <compel/asm/cpu.h>. */
 extern bool compel_cpu_has_feature(unsigned int feature);
-/* Returns whether the processor has a component of the extended state; `feature` is XFEATURE_*. */
+/* Returns true if the processor has a component of the extended state. `feature`: XFEATURE_* of the component. */
 extern bool compel_fpu_has_feature(unsigned int feature);
 /*
- * Return size of a component of the extended state and its offset in the standard form, in bytes; 0 for the first two.
+ * Returns the size of a component of the extended state in bytes. compel_fpu_feature_offset() returns the component's
+ * offset in the standard form. Both return 0 for XFEATURE_FP and XFEATURE_SSE.
  */
 extern uint32_t compel_fpu_feature_size(unsigned int feature);
 extern uint32_t compel_fpu_feature_offset(unsigned int feature);
-/* Removes a feature from the library's copy in this process. compel_cpu_has_feature() then returns false. */
+/* Removes a feature from the library's copy of the features, so that compel_cpu_has_feature() returns false. */
 extern void compel_cpu_clear_feature(unsigned int feature);
 extern void compel_cpu_copy_cpuinfo(compel_cpuinfo_t* info);
 

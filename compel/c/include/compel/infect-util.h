@@ -10,16 +10,16 @@
 COMPEL_BEGIN_C
 
 /*
- * Part of the names of sockets, so that no two programs use the same name. The caller may set it before the first
- * infection; if it is empty, the library sets a random one.
+ * Part of the names of the library's sockets, so that programs don't use the same name. The caller may set it before
+ * the first infection. If it is empty, the library sets a random value.
  */
 extern char compel_run_id[RUN_ID_HASH_LENGTH];
 
 struct parasite_ctl;
 
-/* Sends a descriptor to the blob, which receives it with fds_recv_fd(). Returns 0, or -1 on failure. */
+/* Sends a descriptor to the blob, which receives it by fds_recv_fd(). Returns 0, or -1 after a failure. */
 extern int __must_check compel_util_send_fd(struct parasite_ctl* ctl, int fd);
-/* Receives a descriptor that the blob has sent with fds_send_fd(). Returns 0, or -1 on failure. */
+/* Receives a descriptor that the blob has sent by fds_send_fd(). Returns 0, or -1 after a failure. */
 extern int compel_util_recv_fd(struct parasite_ctl* ctl, int* fd);
 
 COMPEL_END_C

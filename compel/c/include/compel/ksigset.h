@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Sets of signals in the kernel's format: bit n-1 stands for signal n. */
+/* Functions for sets of signals in the kernel's format, where bit n-1 is signal n. */
 #ifndef COMPEL_KSIGSET_H
 #define COMPEL_KSIGSET_H
 

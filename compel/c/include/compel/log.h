@@ -8,10 +8,11 @@
 
 COMPEL_BEGIN_C
 
-/* Receives each line as a format with arguments. A line ends in a newline. */
+/* Function that writes one line of the log. The line is a format with arguments and ends with a newline. */
 typedef void (*compel_log_fn)(unsigned int level, const char* format, va_list arguments);
 
-/* Sends lines up to `level` to `function`. Before this call, and with a null function, the library logs nothing. */
+/* Makes the library call `function` for each line of level `level` or below. Before this call, and with a null
+ * `function`, the library logs nothing. */
 extern void compel_log_init(compel_log_fn function, unsigned int level);
 extern unsigned int compel_log_get_loglevel(void);
 /* Logs a line if its level isn't above the log level. */

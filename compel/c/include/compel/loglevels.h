@@ -2,7 +2,7 @@
 #ifndef COMPEL_LOGLEVELS_H
 #define COMPEL_LOGLEVELS_H
 
-/* Level of a line of the log. A log level shows lines of its own and of all smaller levels. */
+/* Levels of log lines. The library shows lines whose level is at most the log level. */
 enum __compel_log_levels {
     COMPEL_LOG_MSG = 0, /* always shown */
     COMPEL_LOG_ERROR = 1,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Parts of blobs that register by a pointer in the section .compel.init. */
+/* Plugins: parts of blobs with functions for the start and the end of the blob. A plugin registers by a pointer in the
+ * section .compel.init. */
 #ifndef COMPEL_PLUGINS_H
 #define COMPEL_PLUGINS_H
 

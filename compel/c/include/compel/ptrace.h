@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Operations that ptrace(2) doesn't have as one call, and constants that older C libraries lack. */
+/* Operations that need several ptrace(2) calls, and constants that older C libraries lack. */
 #ifndef COMPEL_PTRACE_H
 #define COMPEL_PTRACE_H
 
@@ -34,19 +34,19 @@ struct __ptrace_rseq_configuration {
 
 /* Argument of PTRACE_SECCOMP_GET_METADATA. */
 typedef struct {
-    uint64_t filter_off; /* number of the filter */
-    uint64_t flags;      /* result of the kernel */
+    uint64_t filter_off; /* index of the filter */
+    uint64_t flags;      /* flags of the filter, which the kernel stores */
 } seccomp_metadata_t;
 
 COMPEL_BEGIN_C
 
-/* Makes filters of a stopped tracee allow everything, and marks its system call stops (PTRACE_O_TRACESYSGOOD). Returns
- * 0 or -1. */
+/* Suspends the seccomp filters of a stopped tracee, and marks its system call stops (PTRACE_O_TRACESYSGOOD). Returns 0,
+ * or -1 after a failure. */
 extern int ptrace_suspend_seccomp(pid_t pid);
 /*
- * Copies memory of a stopped tracee in whole words (`bytes` is a multiple of 8). swap exchanges `ours` and the
- * tracee's memory. Returns 0, -1 for a size that isn't a multiple, or -errno. A failed swap has changed nothing in the
- * tracee.
+ * Copies memory of a stopped tracee to `into`. ptrace_poke_area() copies memory to the tracee. ptrace_swap_area()
+ * exchanges the contents of `ours` and of the tracee's memory; after a failure, it has changed nothing in the tracee.
+ * All return 0, -1 if `bytes` isn't a multiple of 8, or -errno.
  */
 extern int __must_check ptrace_peek_area(pid_t pid, void* into, void* address, long bytes);
 extern int __must_check ptrace_poke_area(pid_t pid, void* from, void* address, long bytes);

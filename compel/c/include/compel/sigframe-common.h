@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Parts of a signal frame that all processors have. Include <compel/asm/sigframe.h> instead of this header. */
+/* Parts of a signal frame that are equal for all processors. Programs must include <compel/asm/sigframe.h>, not this
+ * header. */
 #ifndef COMPEL_SIGFRAME_COMMON_H
 #define COMPEL_SIGFRAME_COMMON_H
 
@@ -18,7 +19,7 @@ struct rt_sigframe;
 #endif
 
 #define RESTORE_STACK_ALIGN(size, step) (((size) + (step)-1) & ~((step)-1))
-/* Size of a frame on a stack. */
+/* Number of bytes that a signal frame needs on a stack. */
 #define RESTORE_STACK_SIGFRAME RESTORE_STACK_ALIGN(sizeof(struct rt_sigframe) + SIGFRAME_MAX_OFFSET, 64)
 
 #define SI_MAX_SIZE 128

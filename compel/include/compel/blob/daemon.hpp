@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-// The blob's side of a compel::Channel: a loop that handles one command after the other.
+// Loop of a blob that handles the commands of a compel::Channel.
 
 #include <compel/blob/socket.hpp>
 #include <compel/channel_protocol.hpp>
@@ -17,10 +17,11 @@ namespace compel::blob {
 struct Command {
     std::uint32_t number;
     std::span<const std::byte> payload;
-    /// Descriptors of the command. serve() closes them after the answer, except for results of takeFd().
+    /// Descriptors of the command. serve() closes them after the reply, except descriptors that the handler has taken
+    /// by takeFd().
     std::span<int> fds;
 
-    /// Transfers ownership of a descriptor to the handler. Returns -1 if no descriptor has this index.
+    /// Returns a descriptor of the command, which the handler then owns. Returns -1 if no descriptor has this index.
     [[nodiscard]] int takeFd(std::size_t index) const {
         if (index >= fds.size())
             return -1;
@@ -32,15 +33,15 @@ struct Command {
 
 struct Answer {
     std::int64_t result = 0;
-    /// Bytes of the answer. They may lie in the command's payload.
+    /// Bytes of the reply, which may be in the memory of the command's payload.
     std::span<const std::byte> payload{};
-    /// Descriptors of the answer. They stay open in the process, and may be the command's descriptors.
+    /// Descriptors of the reply, which may be descriptors of the command. They stay open in the process.
     std::span<const int> fds{};
 };
 
-/// Calls `handler(const Command&) -> Answer` for each command. Returns 0 after a command that ends the loop, or -errno
-/// if a system call fails. If the process couldn't receive all descriptors of a command, serve() answers -EMFILE and
-/// doesn't call the handler.
+/// Calls `handler(const Command&) -> Answer` for each command. Returns 0 after the stop command, or -errno after a
+/// failed system call. If the process couldn't receive all descriptors of a command, replies -EMFILE and doesn't call
+/// the handler.
 template <typename Handler>
 std::int64_t serve(const protocol::DaemonArgument& daemon, Handler&& handler) {
     auto* const buffer = reinterpret_cast<std::byte*>(daemon.buffer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-// Packets with descriptors over a Unix socket, for blobs. Results are raw: a value or -errno.
+// Functions for blobs that send and receive packets with descriptors by a Unix socket. Each returns a value or -errno.
 
 #include <compel/blob/syscall.hpp>
 #include <compel/channel_protocol.hpp>
@@ -19,7 +19,7 @@ struct FdMessage {
     alignas(cmsghdr) std::byte bytes[CMSG_SPACE(sizeof(int) * protocol::maximumFds)];
 };
 
-/// Sends `head` and `tail` as one packet.
+/// Sends `head` and `tail` as one packet with the descriptors `fds`. Returns the number of bytes, or -errno.
 inline long sendPacket(int socket, std::span<const std::byte> head, std::span<const std::byte> tail = {},
                        std::span<const int> fds = {}) {
     iovec parts[2] = {{const_cast<std::byte*>(head.data()), head.size()},
@@ -41,12 +41,12 @@ inline long sendPacket(int socket, std::span<const std::byte> head, std::span<co
 }
 
 struct ReceivedPacket {
-    long size;  ///< bytes received, or -errno; 0 if the other end is closed
+    long size;  ///< number of received bytes, or -errno; 0 if the other end is closed
     std::size_t fdCount;
     bool fdsLost;  ///< true if this process had too few free descriptors
 };
 
-/// Receives one packet. Descriptors arrive close-on-exec; there are at most protocol::maximumFds.
+/// Receives one packet with at most protocol::maximumFds descriptors. The descriptors are close-on-exec.
 inline ReceivedPacket receivePacket(int socket, std::span<std::byte> into, std::span<int, protocol::maximumFds> fds) {
     iovec part{into.data(), into.size()};
     FdMessage control;

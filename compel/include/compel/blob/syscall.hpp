@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 #pragma once
 
-// System calls for blobs. Results are raw: a value or -errno. Numbers are those of <sys/syscall.h> (SYS_*).
+// System calls for blobs. The results are values or -errno. The numbers are SYS_* of <sys/syscall.h>.
 
 #include <compel/arch.hpp>
 
@@ -13,7 +13,8 @@ namespace compel::blob {
 template <typename... Arguments>
 inline long syscall(long number, Arguments... arguments) {
     static_assert(sizeof...(Arguments) <= 6);
-    const long words[6] = {(long)(arguments)...};  // a C cast, because only it takes both integers and pointers
+    // A C cast, because C++ casts don't accept both integers and pointers.
+    const long words[6] = {(long)(arguments)...};
     return rawSyscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * A blob of the C interface: code, then writable data from a page's start on. The linker resolves all references
- * except for addresses in data; `compel hgen` makes a table of these.
+ * Linker script for a blob of the C interface: the code comes first, and the writable data begins at the start of a
+ * page. The linker resolves all references except addresses in data, of which `compel hgen` makes a table.
  */
 OUTPUT_FORMAT(elf64-x86-64)
 EXTERN(__export_parasite_head_start)

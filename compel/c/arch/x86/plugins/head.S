@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Start of a blob's run. The service returns the stack pointer for sigreturn(2), or the result of a thread's command,
- * which is 0 or negative. After a command the thread executes a breakpoint, for which the library waits.
+ * Entry code of a blob. It calls the service, which returns the stack pointer for sigreturn(2), or the result of a
+ * thread's command, which is 0 or negative. After a command, the thread executes a breakpoint instruction, for which
+ * the library waits.
  */
 #include <asm/unistd.h>
 

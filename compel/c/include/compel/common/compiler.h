@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Short names for attributes, and checks, for the other headers and for blobs. */
+/* Short names for compiler attributes, and compile-time checks, for the other headers and for blobs. */
 #ifndef COMPEL_COMMON_COMPILER_H
 #define COMPEL_COMMON_COMPILER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Descriptors in messages of Unix sockets (SCM_RIGHTS), in the library and in blobs. */
+/* Functions of the library and of blobs that pass descriptors in messages of Unix sockets (SCM_RIGHTS). */
 #ifndef COMPEL_COMMON_SCM_H
 #define COMPEL_COMMON_SCM_H
 
@@ -7,19 +7,20 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Descriptors in one message. The kernel's limit is 253 (SCM_MAX_FD). */
+/* Maximum number of descriptors in one message. The kernel's limit is 253 (SCM_MAX_FD). */
 #define CR_SCM_MAX_FD 252
 
 COMPEL_BEGIN_C
 
 /*
- * Sends `count` descriptors in as many messages as needed to `address` (may be null) of `address_size` bytes. Adds
- * `size_each` bytes of `data` to each descriptor, if `data` isn't null. Returns 0, or a negative number on failure.
+ * Sends `count` descriptors in as many messages as needed. Sends `size_each` bytes of `data` with each descriptor; none
+ * if `data` is null. Returns 0, or a negative number after a failure. `address`: address of the receiver; null if
+ * `sock` is connected.
  */
 extern int send_fds(int sock, struct sockaddr_un* address, int address_size, int* fds, int count, void* data,
                     unsigned size_each);
-/* Receives the descriptors of a send_fds() with the same `count` and `size_each`. `flags` are those of recvmsg(2).
- * Returns 0, or -errno. */
+/* Receives the descriptors of a send_fds() call with the same `count` and `size_each`. Returns 0, or -errno. `flags`:
+ * flags of recvmsg(2). */
 extern int __recv_fds(int sock, int* fds, int count, void* data, unsigned size_each, int flags);
 
 static inline int recv_fds(int sock, int* fds, int count, void* data, unsigned size_each) {

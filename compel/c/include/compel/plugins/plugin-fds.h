@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Plugin `fds`: passes descriptors between a blob and its library (compel_util_recv_fd(), compel_util_send_fd()). */
+/* Plugin `fds`: passes descriptors between a blob and the library, which calls compel_util_recv_fd() and
+ * compel_util_send_fd(). */
 #ifndef COMPEL_PLUGINS_PLUGIN_FDS_H
 #define COMPEL_PLUGINS_PLUGIN_FDS_H
 
@@ -7,9 +8,9 @@
 
 COMPEL_BEGIN_C
 
-/* Sends a descriptor. Returns 0, or a negative number on failure. */
+/* Sends a descriptor to the library. Returns 0, or a negative number after a failure. */
 extern int __must_check fds_send_fd(int fd);
-/* Receives a descriptor. Returns -1 on failure. */
+/* Receives a descriptor from the library. Returns -1 after a failure. */
 extern int fds_recv_fd(void);
 
 COMPEL_END_C

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* All headers of the plugin `std` for blobs. */
+/* Includes all headers of the plugin `std` for blobs. */
 #ifndef COMPEL_PLUGINS_STD_H
 #define COMPEL_PLUGINS_STD_H
 

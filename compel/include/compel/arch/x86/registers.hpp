@@ -12,13 +12,14 @@
 
 namespace compel {
 
-/// Number of poll(2) on processors that have it. Other processors only have ppoll(2), which needs no restart block.
+/// Number of the system call poll(2); empty for processors that have only ppoll(2), which needs no restart block.
 inline constexpr std::optional<std::int64_t> pollSyscall = SYS_poll;
 
-/// Numbers of old blocking system calls that not every processor has. They return EINTR when they are interrupted.
+/// Numbers of old blocking system calls that return EINTR when they are interrupted. Not every processor has these
+/// calls.
 inline constexpr std::array<std::int64_t, 2> oldWaitingSyscalls{SYS_epoll_wait, SYS_select};
 
-/// Arguments of a system call in the order of its man page; unused ones are 0.
+/// Arguments of a system call in the order of its man page; unused arguments are 0.
 using SyscallArguments = std::array<std::uint64_t, 6>;
 
 /// General-purpose registers of a stopped thread, as PTRACE_GETREGS shows them.
@@ -31,37 +32,38 @@ struct Registers {
     [[nodiscard]] std::uint64_t sp() const noexcept { return raw.rsp; }
     void setSp(std::uint64_t value) noexcept { raw.rsp = value; }
 
-    /// Base of thread-local storage (%fs).
+    /// Returns the base address of thread-local storage (%fs).
     [[nodiscard]] std::uint64_t threadPointer() const noexcept { return raw.fs_base; }
 
-    /// Returns the number of the system call that the thread is in or returns from. Negative if the thread entered the
-    /// kernel by an interrupt or a fault.
+    /// Returns the number of the system call that the thread is in or returns from. Returns a negative number if an
+    /// interrupt or a fault has stopped the thread.
     [[nodiscard]] std::int64_t syscallNumber() const noexcept { return static_cast<std::int64_t>(raw.orig_rax); }
     void setSyscallNumber(std::int64_t value) noexcept { raw.orig_rax = static_cast<std::uint64_t>(value); }
     [[nodiscard]] bool inSyscall() const noexcept { return syscallNumber() >= 0; }
 
-    /// Returns argument `index` (0 to 5) of the system call that the thread is in or about to enter.
+    /// Returns an argument of the system call that the thread is in or is about to enter. `index`: 0 to 5.
     [[nodiscard]] std::uint64_t syscallArgument(std::size_t index) const noexcept {
         return raw.*argumentRegisters[index];
     }
-    /// Changes an argument at the entry of a system call. The kernel uses the new value.
+    /// Changes an argument of a system call. At the entry of the call, the kernel uses the new value.
     void setSyscallArgument(std::size_t index, std::uint64_t value) noexcept { raw.*argumentRegisters[index] = value; }
 
-    /// Returns the result of the system call: a value, or -errno in [-4095, -1].
+    /// Returns the result of the system call: a value, or -errno between -4095 and -1.
     [[nodiscard]] std::int64_t syscallResult() const noexcept { return static_cast<std::int64_t>(raw.rax); }
     void setSyscallResult(std::int64_t value) noexcept { raw.rax = static_cast<std::uint64_t>(value); }
 
-    /// Cancels a system call in progress: the kernel restarts nothing, and skips the call at a syscall-entry-stop.
+    /// Cancels a system call. The kernel then doesn't restart an interrupted call, and skips the call if the thread is
+    /// at its entry.
     void leaveSyscall() noexcept { raw.orig_rax = ~std::uint64_t{0}; }
 
-    /// True if the kernel will restart the thread's interrupted system call (result -ERESTART*).
+    /// Returns true if the kernel will restart the thread's interrupted system call (result -ERESTART*).
     [[nodiscard]] bool restartsSyscall() const noexcept {
         const auto result = syscallResult();
         return inSyscall() && result <= -512 && result >= -516 && result != -515;
     }
 
-    /// Returns the registers with which the kernel would resume the thread: the interrupted system call is entered
-    /// again. A call that the kernel would continue by the restart block is entered with its original arguments.
+    /// Returns registers with which the thread repeats its interrupted system call from the start. This also holds for
+    /// a call that the kernel would continue by the restart block.
     [[nodiscard]] Registers restarted() const noexcept {
         Registers changed = *this;
         if (restartsSyscall()) {
@@ -72,13 +74,14 @@ struct Registers {
         return changed;
     }
 
-    /// Bytes below the stack pointer that the running function may use (red zone).
+    /// Number of bytes below the stack pointer that the running function may use (red zone).
     static constexpr std::uint64_t belowStack = 128;
 
-    /// Sets the stack pointer so that a return instruction continues through the signal frame at `frame`.
+    /// Sets the stack pointer to the signal frame at `frame`, so that a return instruction jumps to the frame's
+    /// restorer.
     void setReturnFrame(std::uint64_t frame) noexcept { raw.rsp = frame; }
 
-    /// Prepares system call `number`. `instruction` is the address of a system call instruction.
+    /// Sets the registers for a system call. `instruction`: address of a system call instruction.
     void setCall(std::int64_t number, const SyscallArguments& arguments, std::uint64_t instruction) noexcept {
         leaveSyscall();
         raw.cs = codeSegment64;
@@ -88,9 +91,9 @@ struct Registers {
             setSyscallArgument(index, arguments[index]);
     }
 
-    /// Prepares a jump to a blob's start. `argument` is its first parameter, `stackTop` the exclusive end of its stack.
-    /// blob_start.S explains `endSignal`. Without a tracer the blob ends through the signal frame `frame`; 0 means
-    /// none.
+    /// Sets the registers for a jump to a blob's entry (blob_start.S). `argument`: argument of blob_entry().
+    /// `stackTop`: end of the blob's stack. `endSignal`: signal by which the blob reports its end. `frame`: signal
+    /// frame through which the thread continues if the tracer dies; 0 for none.
     void setEntry(std::uint64_t entry, std::uint64_t argument, std::uint64_t stackTop, int endSignal,
                   std::uint64_t frame) noexcept {
         constexpr std::uint64_t traceAndDirection = 0x100 | 0x400;
@@ -106,16 +109,16 @@ struct Registers {
         raw.eflags &= ~traceAndDirection;
     }
 
-    /// Returns the pid to which the blob sent its end signal. Valid at the stop that ends the run.
+    /// Returns the pid to which the blob has sent its end signal. Valid at the stop that ends the run.
     [[nodiscard]] std::int32_t blobProcess() const noexcept { return static_cast<std::int32_t>(raw.rdi); }
     /// Returns the result of the blob's entry function. Valid at the stop that ends the run (blob_start.S).
     [[nodiscard]] std::int64_t blobResult() const noexcept { return static_cast<std::int64_t>(raw.rbx); }
 
-    /// False for a thread that runs 32-bit code, whose system calls have other numbers. setCall() and setEntry() switch
-    /// such a thread to 64-bit code, too. Segment registers other than cs have no meaning there.
+    /// Returns false for a thread that runs 32-bit code, whose system calls have other numbers. setCall() and
+    /// setEntry() also work for such a thread and switch it to 64-bit code.
     [[nodiscard]] bool isNative() const noexcept { return raw.cs == codeSegment64; }
 
-    /// Numbers that 32-bit code uses for the calls of compel/src/interrupted_call.cpp
+    /// Numbers in 32-bit code of the system calls that compel/src/interrupted_call.cpp lists
     /// (arch/x86/entry/syscalls/syscall_32.tbl of Linux).
     static constexpr std::int64_t interruptedCompatCalls[] = {
         3,    // read
@@ -154,7 +157,7 @@ struct Registers {
         441,  // epoll_pwait2
     };
 
-    /// Registers of the arguments, in the order of syscall(2).
+    /// Registers that contain the arguments of a system call, in the order of the arguments.
     static constexpr decltype(&user_regs_struct::rdi) argumentRegisters[] = {
         &user_regs_struct::rdi, &user_regs_struct::rsi, &user_regs_struct::rdx,
         &user_regs_struct::r10, &user_regs_struct::r8,  &user_regs_struct::r9};
@@ -163,25 +166,26 @@ struct Registers {
     static constexpr std::uint64_t codeSegment64 = 0x33;
 };
 
-/// Thread-local storage segments that 32-bit code sets with set_thread_area(2).
+/// Segments for thread-local storage, which 32-bit code sets by set_thread_area(2).
 using ThreadSegments = std::array<user_desc, 3>;
 /// Index of the first thread-local storage segment in the GDT (GDT_ENTRY_TLS_MIN, arch/x86/include/asm/segment.h).
 inline constexpr unsigned firstThreadSegment = 12;
-/// True if the selector's segment is in the table that modify_ldt(2) fills.
+/// Returns true if the selector refers to the local descriptor table, which modify_ldt(2) fills.
 constexpr bool isOfLocalTable(std::uint64_t selector) noexcept {
     return (selector & 4) != 0;
 }
 
 /// Bytes of the instruction that enters the kernel for a system call.
 inline constexpr std::array<std::byte, 2> syscallInstructionBytes{std::byte{0x0f}, std::byte{0x05}};
-/// Bytes of a system call instruction with a return instruction behind it.
+/// Bytes of a system call instruction followed by a return instruction.
 inline constexpr std::array<std::byte, 3> syscallReturnBytes{std::byte{0x0f}, std::byte{0x05}, std::byte{0xc3}};
 /// Bytes of code that calls rt_sigreturn(2). C libraries pass such code as the restorer of a signal handler
 /// (sigaction(2)).
 inline constexpr std::array<std::byte, 9> restorerBytes{std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0},
                                                         std::byte{0x0f}, std::byte{0x00}, std::byte{0x00},
                                                         std::byte{0x00}, std::byte{0x0f}, std::byte{0x05}};
-/// True for the 64-bit system call instruction, and for those of 32-bit code: sysenter and int $0x80.
+/// Returns true for the system call instruction of 64-bit code (syscall) and for those of 32-bit code (sysenter and int
+/// $0x80).
 constexpr bool entersKernel(const std::array<std::byte, 2>& instruction) noexcept {
     return instruction == syscallInstructionBytes || instruction == std::array{std::byte{0x0f}, std::byte{0x34}} ||
            instruction == std::array{std::byte{0xcd}, std::byte{0x80}};

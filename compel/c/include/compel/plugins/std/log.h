@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Messages of a blob. */
+/* Log of a blob. */
 #ifndef COMPEL_PLUGINS_STD_LOG_H
 #define COMPEL_PLUGINS_STD_LOG_H
 
@@ -11,19 +11,19 @@
 
 COMPEL_BEGIN_C
 
-/* Sets the log's descriptor, which the blob owns from now on. Closes the previous one. */
+/* Sets the descriptor of the log, which the blob then owns. Closes the descriptor that was set before. */
 extern void std_log_set_fd(int fd);
 extern void std_log_set_loglevel(enum __compel_log_levels level);
-/* Sets the time from which the timestamps of lines count. */
+/* Sets the time that counts as 0 in the timestamps of log lines. */
 extern void std_log_set_start(struct timeval* start);
 
 typedef int (*gettimeofday_t)(struct timeval* tv, struct timezone* tz);
-/* Sets the function that reads the clock; null means the kernel's. */
+/* Sets the function that reads the clock. Null means the system call gettimeofday(2). */
 extern void std_log_set_gettimeofday(gettimeofday_t function);
 extern int std_gettimeofday(struct timeval* tv, struct timezone* tz);
 
-/* Writes a number to the end of a buffer. Returns its number of characters with the terminating zero, and its start in
- * `begin`. */
+/* Writes `number` as text to the end of a buffer. Returns the number of characters including the terminating zero.
+ * `begin`: gets the start of the text. */
 extern int std_vprint_num(char* buffer, int size, int number, char** begin);
 extern void std_sprintf(char output[STD_LOG_SIMPLE_CHUNK], const char* format, ...)
     __attribute__((__format__(__printf__, 2, 3)));

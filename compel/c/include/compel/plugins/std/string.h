@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Text and memory functions for blobs. Formats support d i u x p s c %, l and z, a width and a leading zero. */
+/* Text and memory functions for blobs. Formats may contain the conversions d i u x p s c %, the modifiers l and z, a
+ * width and a leading zero. */
 #ifndef COMPEL_PLUGINS_STD_STRING_H
 #define COMPEL_PLUGINS_STD_STRING_H
 

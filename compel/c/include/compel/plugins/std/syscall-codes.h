@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Numbers of system calls: __NR_*, and __NR32_* for calls that the library makes in 32-bit code. */
+/* Numbers of system calls: __NR_* of 64-bit code, and __NR32_* for calls that the library makes in 32-bit code. */
 #ifndef COMPEL_PLUGINS_STD_SYSCALL_CODES_H
 #define COMPEL_PLUGINS_STD_SYSCALL_CODES_H
 

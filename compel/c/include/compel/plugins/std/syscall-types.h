@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Types in the declarations of system calls. */
+/* Types of arguments of system calls. */
 #ifndef COMPEL_PLUGINS_STD_SYSCALL_TYPES_H
 #define COMPEL_PLUGINS_STD_SYSCALL_TYPES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* System calls for blobs. They work as their man pages say, but return an error as -errno. */
+/* Declarations of system calls for blobs. They work like the functions of their man pages, but return -errno after an
+ * error. */
 #ifndef COMPEL_PLUGINS_STD_SYSCALL_H
 #define COMPEL_PLUGINS_STD_SYSCALL_H
 
@@ -126,7 +127,7 @@ extern long sys_rseq(void*, uint32_t, int, uint32_t);
 extern long sys_membarrier(int, unsigned int, int);
 extern long sys_map_shadow_stack(unsigned long, unsigned long, unsigned int);
 
-/* Passes the 64-bit file position, which the kernel takes in two halves. */
+/* Calls preadv(2), whose file position the kernel takes as two arguments. */
 static inline long sys_preadv(int fd, struct iovec* parts, unsigned long count, off_t position) {
     return sys_preadv_raw(fd, parts, count, (unsigned long)position, 0);
 }

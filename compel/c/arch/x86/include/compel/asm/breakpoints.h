@@ -10,7 +10,8 @@
 
 COMPEL_BEGIN_C
 
-/* Resumes a stopped tracee until it is about to execute `addr`. Returns 1 once it runs, or a negative number. */
+/* Sets a breakpoint at `addr` and resumes a stopped tracee, which the kernel stops before it executes `addr`. Returns 1
+ * when the tracee runs, or a negative number after a failure. */
 extern int ptrace_set_breakpoint(pid_t pid, void* addr);
 extern int ptrace_flush_breakpoints(pid_t pid);
 

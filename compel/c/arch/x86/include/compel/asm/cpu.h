@@ -32,7 +32,7 @@ enum cpuid_leafs {
     CPUID_7_0_EDX = 18,
 };
 
-#define NCAPINTS_V1 12 /* number of words in older images */
+#define NCAPINTS_V1 12 /* number of words in images of old CRIU versions */
 #define NCAPINTS_V2 19
 #define NCAPINTS NCAPINTS_V2
 #define NCAPINTS_BITS (NCAPINTS * 32)
@@ -69,7 +69,7 @@ enum cpuid_leafs {
 #define X86_FEATURE_IA64 (0 * 32 + 30)
 #define X86_FEATURE_PBE (0 * 32 + 31)
 
-/* Word 1: CPUID 0x80000001, EDX, without what word 0 has */
+/* Word 1: CPUID 0x80000001, EDX, without the bits that word 0 also has */
 #define X86_FEATURE_SYSCALL (1 * 32 + 11)
 #define X86_FEATURE_MP (1 * 32 + 19)
 #define X86_FEATURE_NX (1 * 32 + 20)
@@ -86,7 +86,7 @@ enum cpuid_leafs {
 #define X86_FEATURE_LONGRUN (2 * 32 + 1)
 #define X86_FEATURE_LRTI (2 * 32 + 3)
 
-/* Word 3: bits that Linux defines; they aren't in one CPUID leaf */
+/* Word 3: bits that Linux defines, and that no single CPUID leaf contains */
 #define X86_FEATURE_CXMMX (3 * 32 + 0)
 #define X86_FEATURE_K6_MTRR (3 * 32 + 1)
 #define X86_FEATURE_CYRIX_ARR (3 * 32 + 2)
@@ -311,7 +311,7 @@ struct cpuinfo_x86 {
     uint8_t x86_family;
     uint8_t x86_vendor; /* X86_VENDOR_* */
     uint8_t x86_model;
-    uint8_t x86_mask; /* stepping */
+    uint8_t x86_mask; /* stepping of the processor */
     uint32_t x86_capability[NCAPINTS];
     uint32_t x86_power;
     uint32_t extended_cpuid_level;
@@ -319,8 +319,9 @@ struct cpuinfo_x86 {
     char x86_vendor_id[16];
     char x86_model_id[64];
 
-    /* Extended state: components, and their offsets in the standard and in the compacted form. Components that the
-     * processor lacks have all bits set. */
+    /* Extended state: bit mask of the components, and offset and size of each component in the standard form (xstate_)
+     * and in the compacted form (xstate_comp_) of XSAVE. If the processor lacks a component, all bits of its offset and
+     * size are set. */
     uint64_t xfeatures_mask;
     uint32_t xsave_size_max;
     uint32_t xsave_size;

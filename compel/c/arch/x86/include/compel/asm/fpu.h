@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Extended state of x86: the data of XSAVE in the standard form, and its frame fields in a signal frame. */
+/* Extended state of x86: data of the XSAVE instruction in the standard form, as in a signal frame. */
 #ifndef COMPEL_ASM_FPU_H
 #define COMPEL_ASM_FPU_H
 
@@ -15,10 +15,11 @@
 #define XSAVE_HDR_OFFSET FXSAVE_SIZE
 #define XSAVE_YMM_SIZE 256
 #define XSAVE_YMM_OFFSET (XSAVE_HDR_OFFSET + XSAVE_HDR_SIZE)
-/* Larger than the state of any processor, which is 11008 bytes with AMX. */
+/* Number of bytes for the extended state. No processor needs as much; with AMX, it has 11008 bytes. */
 #define XSAVE_SIZE 4 * 4096
 
-/* Marks of a frame with more than 512 bytes, at its start and end. <signal.h> may define them, too. */
+/* Marks at the start and the end of a signal frame's extended state that has more than 512 bytes. <signal.h> may also
+ * define them. */
 #ifndef FP_XSTATE_MAGIC1
 #define FP_XSTATE_MAGIC1 0x46505853U
 #define FP_XSTATE_MAGIC2 0x46505845U
@@ -32,7 +33,7 @@
 #define XSTATE_YMM 0x4
 #define XSTATE_CPUID 0x0000000d
 
-/* Bits of the components of the state. */
+/* Components of the extended state: numbers of their bits in XCR0. */
 enum xfeature {
     XFEATURE_FP,
     XFEATURE_SSE,
@@ -51,10 +52,10 @@ enum xfeature {
 #define FIRST_EXTENDED_XFEATURE XFEATURE_YMM
 #define XFEATURE_MASK_FPSSE 0x003
 #define XFEATURE_MASK_AVX512 0x0e0
-#define XFEATURE_MASK_USER 0x2ff /* all but processor trace and duty cycling, which only the kernel uses */
+#define XFEATURE_MASK_USER 0x2ff /* all components except PT and HDC, which only the kernel uses */
 #define XCOMP_BV_COMPACTED_FORMAT ((uint64_t)1 << 63)
 
-/* Start of the last 48 of the first 512 bytes in a signal frame. */
+/* Content of the bytes 464 to 511 of the extended state in a signal frame. */
 struct fpx_sw_bytes {
     uint32_t magic1;
     uint32_t extended_size;
@@ -101,7 +102,7 @@ struct ymmh_struct {
     uint32_t ymmh_space[64];
 } __packed;
 
-/* Shadow stack state, which XSAVE in user mode doesn't store. */
+/* Shadow stack state, which the XSAVE instruction in user mode doesn't store. */
 struct cet_user_state {
     uint64_t cet; /* ARCH_SHSTK_* */
     uint64_t ssp;
@@ -129,7 +130,7 @@ struct xsave_struct_ia32 {
     };
 };
 
-/* Extended state in a frame of 64-bit code. */
+/* Extended state in a signal frame of 64-bit code. */
 typedef struct {
     union {
         struct xsave_struct xsave;
@@ -138,7 +139,7 @@ typedef struct {
     uint8_t has_fpu;
 } fpu_state_64_t;
 
-/* State in the format of FSAVE. */
+/* State of the x87 unit in the format of the FSAVE instruction. */
 struct user_i387_ia32_struct {
     uint32_t cwd;
     uint32_t swd;
@@ -150,7 +151,7 @@ struct user_i387_ia32_struct {
     uint32_t st_space[20]; /* 8 registers of 10 bytes */
 };
 
-/* Extended state in a frame of 32-bit code. */
+/* Extended state in a signal frame of 32-bit code. */
 typedef struct {
     struct {
         struct user_i387_ia32_struct i387_ia32;
@@ -175,7 +176,8 @@ typedef struct {
 
 COMPEL_BEGIN_C
 
-/* Converts x87 registers from the format of FXSAVE to that of FSAVE, which has a full tag for each register. */
+/* Converts x87 registers from the format of FXSAVE to the format of FSAVE, which has a tag of two bits for each
+ * register. */
 extern void compel_convert_from_fxsr(struct user_i387_ia32_struct* to, struct i387_fxsave_struct* from);
 
 COMPEL_END_C

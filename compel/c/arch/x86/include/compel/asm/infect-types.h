@@ -13,10 +13,11 @@
 #define SIGMAX 64
 #define SIGMAX_OLD 31
 
-/* Flag of infect_ctx: reads legacy floating point registers first, for kernels before 4.14. */
+/* Flag of infect_ctx for kernels before 4.14: the library first reads the floating point registers by PTRACE_GETFPREGS.
+ */
 #define INFECT_X86_PTRACE_MXCSR_BUG (1ul << 4)
 
-/* GDT indexes of thread-local storage segments. */
+/* Indexes in the GDT of the segments for thread-local storage. */
 #define ARCH_HAS_PTRACE_GET_THREAD_AREA
 #define GDT_ENTRY_TLS_MIN 12
 #define GDT_ENTRY_TLS_MAX 14
@@ -119,10 +120,10 @@ extern int compel_arch_fetch_thread_area(struct parasite_thread_ctl* tctl);
 extern void compel_arch_get_tls_thread(struct parasite_thread_ctl* tctl, tls_t* out);
 extern void compel_arch_get_tls_task(struct parasite_ctl* ctl, tls_t* out);
 
-/* Returns true if the thread of these registers has a shadow stack. */
+/* Returns true if the thread with these extended registers has a shadow stack. */
 extern bool __compel_shstk_enabled(user_fpregs_struct_t* fpregs);
 #define compel_shstk_enabled __compel_shstk_enabled
-/* Prepares the thread's shadow stack for the sigreturn at a blob's end. */
+/* Prepares the thread's shadow stack for the sigreturn(2) call at the end of a blob. */
 extern int __parasite_setup_shstk(struct parasite_ctl* ctl, user_fpregs_struct_t* fpregs);
 #define parasite_setup_shstk __parasite_setup_shstk
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Frame of sigreturn(2) on x86: registers, signal mask and extended state. */
+/* Signal frame of x86, from which sigreturn(2) restores registers, signal mask and extended state. */
 #ifndef COMPEL_ASM_SIGFRAME_H
 #define COMPEL_ASM_SIGFRAME_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Offset of the stack pointer at sigreturn, which is behind the return address. */
+/* Offset in the frame of the stack pointer at the sigreturn(2) call: it is behind the return address. */
 #define SIGFRAME_MAX_OFFSET 8
 #define RT_SIGFRAME_OFFSET(frame) ((frame)->is_native ? 8 : 4)
 
@@ -143,7 +143,7 @@ static inline void rt_sigframe_erase_sigset(struct rt_sigframe* frame) {
 #define RT_SIGFRAME_FPU(frame) ((frame)->is_native ? &(frame)->native.fpu_state : &(frame)->compat.fpu_state)
 #define RT_SIGFRAME_HAS_FPU(frame) (RT_SIGFRAME_FPU(frame)->has_fpu)
 
-/* Selector of 32-bit code. */
+/* Selector of the segment for 32-bit code (__USER32_CS of Linux). */
 #define USER32_CS 0x23
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Types of the kernel that C libraries define differently or not at all. */
+/* Types of the kernel's system calls that C libraries lack or define differently. */
 #ifndef COMPEL_PLUGINS_STD_ASM_SYSCALL_TYPES_H
 #define COMPEL_PLUGINS_STD_ASM_SYSCALL_TYPES_H
 
@@ -39,7 +39,7 @@ typedef struct __attribute__((__packed__)) {
     k_rtsigset_t rt_sa_mask;
 } rt_sigaction_t_compat;
 
-/* Segment for set_thread_area(2). */
+/* Description of a segment for set_thread_area(2): struct user_desc of the kernel. */
 typedef struct {
     unsigned int entry_number;
     unsigned int base_addr;
