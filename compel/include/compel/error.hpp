@@ -11,48 +11,50 @@
 
 namespace compel {
 
-/// Base class of all errors of libcompel, and of programs that want one base class for everything. It holds the failed
-/// action with its thread or file, errno (0 if no system call failed) and the contexts. The constructor copies the
-/// contexts that live in the calling thread (ErrorContext).
+/// Base class of all errors of libcompel. Programs may use it for their own errors. It contains the failed action, the
+/// errno of the failed system call, and contexts. The constructor copies the contexts of the calling thread
+/// (ErrorContext).
 class Error : public std::exception {
 public:
-    /// Creates an error. `code` is a positive errno, or 0 if no system call failed.
+    /// Creates an error. `code`: positive errno, or 0 if no system call failed. `attempted`: the failed action, with
+    /// its thread or file.
     Error(int code, std::string attempted);
 
     [[nodiscard]] int code() const noexcept { return code_; }
 
-    /// Adds the contexts of the calling thread that the error doesn't have yet. For an error that was created in
-    /// another thread or scope and is thrown again here.
+    /// Adds the contexts of the calling thread that the error doesn't have yet. Use it to throw an error again that was
+    /// created in another thread or scope.
     Error& addLiveContexts();
-    /// Adds advice for the user, shown behind the message.
+    /// Adds advice for the user, which what() shows behind the message.
     Error& addHint(std::string_view hint);
 
-    /// Returns contexts, outermost first, and message: "process 7 (sleep): fd 3: open /x: Permission denied (hint)".
+    /// Returns the contexts from the outermost to the innermost, and the message, for instance "process 7 (sleep): fd
+    /// 3: open /x: Permission denied (hint)".
     [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-    /// Returns the text without contexts. For a new error that quotes this one inside the same contexts.
+    /// Returns the text without contexts, for a new error that quotes this error and gets the same contexts.
     [[nodiscard]] std::string message() const;
 
 private:
     struct Context {
         std::string text;
-        std::uint64_t id;  ///< id of the ErrorContext
+        std::uint64_t id;  ///< id of the LiveContext
     };
     void compose();
 
     int code_;
     std::string attempted_;
     std::string hint_;
-    std::vector<Context> contexts_;  ///< innermost first
+    std::vector<Context> contexts_;  ///< contexts from the innermost to the outermost
     std::string text_;
 };
 
-/// Error for a thread or process that ended while libcompel worked on it.
+/// Error that libcompel throws if a traced thread or process has ended.
 class TraceeGone : public Error {
 public:
     using Error::Error;
 };
 
-/// Base class of ErrorContext without the type of the description: an entry in the thread's chain of contexts.
+/// Base class of all ErrorContext types: an element of the thread's linked list of contexts.
 class LiveContext {
 public:
     LiveContext(const LiveContext&) = delete;
@@ -69,21 +71,21 @@ private:
 
     Describe describe_;
     const LiveContext* outer_;
-    mutable std::uint64_t id_ = 0;  ///< unique in the process; assigned when an error needs it
+    mutable std::uint64_t id_ = 0;  ///< number that is unique in the process; 0 until an error needs it
 };
 
-/// Scope that adds context to errors. Every Error that the thread creates during the scope begins with the result of
-/// `describe`, before the contexts of inner scopes:
+/// Scope that adds context to errors. The text of every Error that the thread creates during the scope begins with the
+/// result of `describe`:
 ///
 ///     const ErrorContext context([&] { return "process " + std::to_string(pid); });
 ///
-/// Without an error it costs two writes. `describe` runs where an error is created, deep inside the scope. All that it
-/// refers to must be valid during the whole scope, and it must not take a lock that the scope holds. If `describe`
+/// Without an error, the scope costs two writes. The constructor of an Error calls `describe`, so all variables in
+/// `describe` must be valid during the whole scope. `describe` must not take a lock that the scope holds. If `describe`
 /// throws, the error doesn't get this context.
 ///
-/// Contexts belong to threads and scopes, not to the path of an exception. A new thread starts without contexts. To
-/// throw an error again in another scope or thread, for instance from a thread pool, use rethrow(). A forked child
-/// starts with the contexts of its parent (NoOuterContexts). Exceptions of other types get no contexts.
+/// A new thread starts without contexts. A forked child starts with the contexts of its parent (NoOuterContexts). To
+/// throw an error again in another scope or thread, for instance an error of a thread pool, use rethrow(). Exceptions
+/// of other types get no contexts.
 template <typename Description>
 class [[nodiscard]] ErrorContext : private LiveContext {
 public:
@@ -98,8 +100,8 @@ private:
     Description description_;
 };
 
-/// Scope in which errors don't get the contexts of outer scopes. For code whose errors another process reports with
-/// contexts of its own, such as a forked child.
+/// Scope in which errors don't get the contexts of outer scopes. Use it for instance in a forked child, if the parent
+/// reports the child's errors with the same contexts.
 class [[nodiscard]] NoOuterContexts {
 public:
     NoOuterContexts() noexcept;
@@ -111,7 +113,8 @@ private:
     const LiveContext* outer_;
 };
 
-/// Throws like std::rethrow_exception(). An Error gets the contexts of the calling thread that it doesn't have yet.
+/// Throws the exception again. If it is an Error, first adds the contexts of the calling thread that it doesn't have
+/// yet.
 [[noreturn]] void rethrow(std::exception_ptr failure);
 
 }  // namespace compel

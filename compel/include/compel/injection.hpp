@@ -15,25 +15,26 @@
 
 namespace compel {
 
-/// Returns the largest size in bytes of a signal frame. A thread whose tracer dies continues through such a frame
-/// (BlobRun).
+/// Returns the maximum size of a signal frame in bytes. If the tracer dies during a BlobRun, the thread continues
+/// through such a frame.
 [[nodiscard]] std::size_t signalFrameRoom() noexcept;
 
 /// Signal by which a blob reports its end.
 struct EndSignal {
     int number;
-    bool isIgnored;                    ///< the process ignores it
-    SignalMask pendingForProcess = 0;  ///< signals that were pending for the process at the choice
+    bool isIgnored;  ///< true if the process ignores the signal
+    /// Signals that were pending for the process when the tracer chose the end signal.
+    SignalMask pendingForProcess = 0;
 };
 
-/// A blob that runs in a thread, from Injection::start() to finish(). During the run only signals of faults and the end
-/// signal reach the thread; all others stay queued. finish() and the destructor restore registers, shadow stack pointer
-/// and signal mask. The destructor stops a blob that still runs. A blob uses no vector registers, so they aren't saved.
-/// It must not make system calls that use the restart block (RemoteSyscalls).
+/// Run of a blob in a thread, from Injection::start() to finish(). During the run, the thread gets only signals of
+/// faults and the end signal; all other signals stay queued. finish() and the destructor restore registers, shadow
+/// stack pointer and signal mask. The destructor stops a blob that still runs. A blob must not use vector registers,
+/// which aren't saved, or system calls that use the restart block (RemoteSyscalls).
 ///
-/// If the tracer dies, the blob runs to its end and restores the thread itself; the mappings of the injection stay. The
-/// thread can't continue if it was seized with `killOnExit` or has a shadow stack. It can't continue either if its
-/// seccomp filters, which are in force again, forbid the blob's system calls.
+/// If the tracer dies, the blob runs to its end and restores the thread itself; the mappings of the injection stay. A
+/// thread that was seized with `killOnExit` is killed then, and a thread with a shadow stack can't continue. The thread
+/// can't continue either if its seccomp filters forbid the blob's system calls.
 class BlobRun {
 public:
     BlobRun(BlobRun&& other) noexcept;
@@ -42,16 +43,17 @@ public:
     BlobRun& operator=(BlobRun&&) = delete;
     ~BlobRun();
 
-    /// Waits for the end and returns the result of blob_entry(). Throws an Error with the address if the blob crashes.
-    /// Restores the thread in any case. Tracee::waitStop() explains `look`.
+    /// Waits for the end of the run and returns the result of blob_entry(). Restores the thread, also after a failure.
+    /// Throws an Error with the address if the blob crashes. `look`: called several times a second, as by
+    /// Tracee::waitStop().
     std::int64_t finish(const std::function<void()>& look = nullptr);
-    /// Checks the thread without waiting. True once the run has ended, so that finish() doesn't wait. If SIGSTOP has
-    /// stopped the thread, ended() resumes it.
+    /// Returns true if the run has ended, so that finish() doesn't wait. Doesn't wait itself. Resumes the thread if
+    /// SIGSTOP has stopped it.
     bool ended();
 
     [[nodiscard]] Tracee& tracee() noexcept { return *tracee_; }
-    /// Returns the registers with which the thread continues. A rseq critical section is already aborted in them
-    /// (rseq.hpp).
+    /// Returns the registers with which the thread continues after the run. If the thread was in an rseq critical
+    /// section, they are at its abort handler (rseq.hpp).
     [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
     [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
 
@@ -77,44 +79,47 @@ private:
     Registers saved_;
     SignalMask savedMask_ = 0;
     std::optional<std::uint64_t> savedShadowStack_;
-    /// Signal of the task that the run has dequeued.
+    /// Signal of the task that the kernel has taken from a queue during the run.
     struct TakenSignal {
         siginfo_t info;
-        bool ofThread;  ///< it was in the queue of the thread, not of the process
+        /// True if the signal was in the queue of the thread; false if it was in the queue of the process.
+        bool ofThread;
     };
 
-    std::vector<siginfo_t> ownFaults_;  ///< signals of faults in the queue of the thread before the run
+    std::vector<siginfo_t> ownFaults_;  ///< signals of faults that were in the thread's queue before the run
     std::vector<TakenSignal> takenSignals_;
-    RemoteAddress lastFault_ = 0;  ///< place of the thread at its last signal of a fault
-    unsigned faultsThere_ = 0;     ///< number of signals without siginfo that it got at this place in a row
+    RemoteAddress lastFault_ = 0;  ///< instruction pointer of the thread at its last signal of a fault
+    unsigned faultsThere_ = 0;     ///< number of consecutive signals without siginfo at the address lastFault_
     std::int64_t result_ = 0;
     bool running_ = false;
     bool ended_ = false;
 };
 
-/// Returns the system call instruction and the restorer inside the blob at `code` (blob_start.S). This saves a search
-/// of the process' memory. Throws Error if the blob contains none.
+/// Returns the addresses of the system call instruction and of the restorer inside the blob at `code` (blob_start.S).
+/// Saves a search of the process' memory. Throws Error if the blob contains none.
 SyscallInstruction syscallInstructionIn(const Blob& blob, RemoteAddress code);
 
-/// A blob and memory for its data that are in a process already, in this order. The tracer owns the whole range.
+/// Addresses of a blob and its data that are already in a process. The data follows the blob, and the tracer owns the
+/// whole range.
 struct InjectedMemory {
     RemoteAddress code = 0;
     RemoteAddress data = 0;
     std::uint64_t dataSize = 0;
 };
 
-/// A blob mapped into a stopped process, with memory for its data, until cure() or destruction. It changes nothing else
-/// in the process. It also works for tasks that deny themselves writable code (PR_SET_MDWE).
+/// Blob that is mapped into a stopped process with memory for its data, until cure() or the destructor unmaps it.
+/// Changes no other memory of the process. Also works for tasks that have forbidden writable code (PR_SET_MDWE).
 ///
 /// The tracees and the blob must outlive the injection and must not move in memory.
 class Injection {
 public:
-    /// Maps the blob. `thread` is any stopped thread of the process; it also unmaps the memory later. `dataSize` is in
-    /// bytes, see RemoteSyscalls::mmapScratch(). `syscallInstruction` is passed to RemoteSyscalls.
+    /// Maps the blob by system calls of `thread`, any stopped thread of the process, which also unmaps it later.
+    /// `dataSize`: number of bytes for data (RemoteSyscalls::mmapScratch()). `syscallInstruction`: argument for
+    /// RemoteSyscalls.
     Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
               std::optional<SyscallInstruction> syscallInstruction = std::nullopt);
-    /// Takes ownership of memory that is mapped already. The instruction pointer of `thread` may be inside this memory.
-    /// The caller must then set other registers before it resumes the thread.
+    /// Takes ownership of memory that is already mapped. If the instruction pointer of `thread` is inside this memory,
+    /// the caller must set other registers before it resumes the thread.
     Injection(Tracee& thread, const Blob& blob, const InjectedMemory& present);
     Injection(const Injection&) = delete;
     Injection& operator=(const Injection&) = delete;
@@ -126,13 +131,13 @@ public:
     [[nodiscard]] std::uint64_t dataSize() const noexcept { return dataSize_; }
     [[nodiscard]] RemoteAddress entry() const noexcept { return code_ + blob_.entryOffset; }
     [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
-    /// Returns an instruction for calls while the blob is in the process: of the process' own code if that has a
-    /// restorer, else the blob's.
+    /// Returns a system call instruction that RemoteSyscalls may use while the blob is in the process. It is in the
+    /// process' own code if that contains a restorer, else in the blob.
     [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction() const noexcept { return blobsInstruction_; }
 
-    /// Starts blob_entry(argument) in a stopped thread of the process. The stack ends at `stackTop`; before the run
-    /// starts, up to signalFrameRoom() bytes of it are used. Many threads may run the blob at the same time, each on
-    /// its own stack.
+    /// Starts blob_entry(argument) in a stopped thread of the process. Many threads may run the blob at the same time,
+    /// each on another stack. `stackTop`: end of the stack, of which the signal frame needs up to signalFrameRoom()
+    /// bytes.
     [[nodiscard]] BlobRun start(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
     std::int64_t run(Tracee& thread, std::uint64_t argument, RemoteAddress stackTop);
 
@@ -145,8 +150,9 @@ private:
     Tracee& thread_;
     const Blob& blob_;
     RemoteMemory memory_;
-    std::optional<SyscallInstruction> syscallInstruction_;  ///< valid also when the blob is unmapped
-    std::optional<SyscallInstruction> blobsInstruction_;    ///< see syscallInstruction()
+    /// System call instruction in the process' own code; valid also when the blob is unmapped.
+    std::optional<SyscallInstruction> syscallInstruction_;
+    std::optional<SyscallInstruction> blobsInstruction_;  ///< result of syscallInstruction()
     EndSignal end_;
     std::uint64_t codeSize_;
     std::uint64_t dataSize_;

@@ -9,23 +9,23 @@
 
 namespace compel {
 
-/// Returns whether a system call has ended with EINTR without a signal handler, and can be made again without an effect
-/// lost. The kernel ends some calls like this whenever their thread is stopped (signal(7), "Interruption of system
+/// Returns true if a stop of the thread has ended its system call with EINTR, and if the thread can safely repeat the
+/// call. The kernel ends some calls in this way, although no signal handler runs (signal(7), "Interruption of system
 /// calls and library functions by stop signals").
 [[nodiscard]] bool endedByInterruption(const Registers& registers) noexcept;
 
-/// Makes the kernel repeat such a call when the thread is resumed. If the thread handles a signal first, the call
-/// returns EINTR. Does nothing for other calls. Must be called at a stop of kind Interrupted or GroupStop, before any
-/// other operation on the thread.
+/// Makes the kernel repeat a call for which endedByInterruption() is true when the thread is resumed. If the thread
+/// handles a signal before, the call returns EINTR. Does nothing for other calls. Call it at a stop of kind Interrupted
+/// or GroupStop, before any other operation on the thread.
 void restartInterruptedCall(Tracee& tracee);
 
-/// Returns the number of the system call that a thread continues by restart_syscall(2). The kernel uses that call for a
-/// thread that was interrupted twice in one futex(2), poll(2), nanosleep(2) or clock_nanosleep(2). The registers hold
-/// the arguments. Returns nothing for other threads, for 32-bit code, or if /proc/PID/wchan doesn't show where the
-/// thread sleeps.
+/// Returns the number of the system call that a thread continues by restart_syscall(2). The kernel uses
+/// restart_syscall(2) for a thread that was interrupted twice in one futex(2), poll(2), nanosleep(2) or
+/// clock_nanosleep(2). The thread's registers contain the arguments of the original call. Returns nothing for other
+/// threads, for 32-bit code, or if /proc/PID/wchan doesn't show where the thread sleeps.
 ///
-/// The thread runs inside that call for a moment and is stopped in it again (Interrupted or GroupStop). It executes no
-/// code of its own. The call may end during that time.
+/// The function lets the thread run inside the call for a moment, and stops it again (Interrupted or GroupStop). The
+/// thread executes no user code, but the call may end during this time.
 [[nodiscard]] std::optional<std::int64_t> findRestartedCall(Tracee& tracee);
 
 }  // namespace compel

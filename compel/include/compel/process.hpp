@@ -16,33 +16,34 @@ namespace compel {
 
 struct FreezeOptions {
     SeizeOptions seize{};
-    /// Timeout for stopping all threads. A thread that is stuck in the kernel (state D), such as a parent in vfork(2),
-    /// makes freeze() throw Error.
+    /// Timeout for stopping all threads. After it, freeze() throws Error, for instance if a thread is blocked in the
+    /// kernel (state D), such as a parent in vfork(2).
     std::chrono::milliseconds patience{10'000};
 };
 
 struct FrozenThread {
     Tracee tracee;
-    /// Signal of the group-stop that the thread was found in; 0 if it was running. Detaching keeps the group-stop.
+    /// Signal of the group-stop in which freeze() found the thread; 0 if it was running. The thread is still in
+    /// group-stop when it is detached.
     int stopSignal = 0;
 
     [[nodiscard]] bool groupStopped() const noexcept { return stopSignal != 0; }
 };
 
-/// All threads of a process, seized and stopped between two of their instructions (StopInfo Interrupted or GroupStop).
-/// Signals in delivery are back in their queues. The destructor detaches all threads, so that the process continues
-/// unchanged.
+/// Process whose threads are all seized and stopped between two instructions (StopInfo Interrupted or GroupStop).
+/// Signals that the kernel was delivering are in their queues again. The destructor detaches all threads, so that the
+/// process continues unchanged.
 ///
-/// A thread that doesn't stop in time can't be detached: the kernel detaches it when the calling thread ends. All
-/// functions must be called by the thread that called freeze().
+/// All functions must be called by the thread that called freeze(). A thread that doesn't stop in time can't be
+/// detached; the kernel detaches it when the calling thread ends.
 class FrozenProcess {
 public:
     static FrozenProcess freeze(pid_t pid, FreezeOptions options = {});
 
-    /// Does the first half of freeze(), for processes that can't run (a frozen cgroup). Seizes every thread and
-    /// requests a stop. Each thread stops as soon as the scheduler runs it.
+    /// Does the first half of freeze(): seizes every thread and requests a stop. For processes in a frozen cgroup,
+    /// whose threads stop only after the cgroup is thawed.
     static FrozenProcess seize(pid_t pid, FreezeOptions options = {});
-    /// Does the second half of freeze(): waits for the stops.
+    /// Does the second half of freeze(): waits until all threads have stopped.
     void stop(FreezeOptions options = {});
 
     FrozenProcess(FrozenProcess&&) noexcept = default;
@@ -52,45 +53,46 @@ public:
     ~FrozenProcess();
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-    /// Returns the threads, the thread-group leader first. Kernel worker threads of the process (io_uring, vhost)
-    /// aren't among them, because they execute no code of the process. They aren't stopped: a stop would make the work
-    /// fail that they wait for. No frozen thread gives them new work.
+    /// Returns the threads, beginning with the thread-group leader. The list doesn't contain kernel worker threads of
+    /// the process (io_uring, vhost). freeze() doesn't stop them: they execute no code of the process, and a stop would
+    /// make their current work fail.
     [[nodiscard]] std::vector<FrozenThread>& threads() noexcept { return threads_; }
     [[nodiscard]] const std::vector<FrozenThread>& threads() const noexcept { return threads_; }
     [[nodiscard]] Tracee& leader() noexcept { return threads_.front().tracee; }
     [[nodiscard]] const RemoteMemory& memory() const noexcept { return memory_; }
 
-    /// Returns the address of a system call instruction in the process, or nothing if it has none. The result of
-    /// findSyscallInstruction() is cached.
+    /// Returns a system call instruction in the process; nothing if it has none. Caches the result of
+    /// findSyscallInstruction().
     [[nodiscard]] std::optional<SyscallInstruction> syscallInstruction();
-    /// True if the process maps an anonymous inode with this name ("anon_inode:[io_uring]"). Uses the same cached read
-    /// of /proc/PID/maps as syscallInstruction().
+    /// Returns true if the process maps an anonymous inode with this name, such as "anon_inode:[io_uring]". Uses the
+    /// same cached content of /proc/PID/maps as syscallInstruction().
     [[nodiscard]] bool maps(std::string_view anonymousInode);
 
-    /// Brings a process that isn't stopped into a group-stop by this signal. Uses SIGSTOP if the kernel ignores the
-    /// signal (SIGTSTP, SIGTTIN and SIGTTOU of an orphaned process group). The process executes no code, and other
-    /// signals stay queued as in any stopped process. Detaching leaves it stopped.
+    /// Stops a process by a signal (group-stop), so that it is still stopped when it is detached. Uses SIGSTOP if the
+    /// kernel ignores the signal (SIGTSTP, SIGTTIN and SIGTTOU of an orphaned process group). The process executes no
+    /// code during the call, and other signals stay queued.
     void stopAsGroup(int signal);
 
-    /// Detaches every thread, the leader last. Tries all threads, then throws the first failure.
+    /// Detaches all threads, and the leader as the last one. After a failure, continues with the other threads, then
+    /// throws the first failure.
     void detach();
     /// Makes the kernel end the process with SIGKILL if the calling thread ends (PTRACE_O_EXITKILL).
     void dieWithTracer();
-    /// Sends SIGKILL, and waits until the process is about to free its memory. It frees the memory when kill() or
-    /// killFirst() is called or this object is destroyed. For a caller that frees memory faster than the process itself
-    /// (process_mrelease(2)). The process executes no more code. False if it has ended.
+    /// Sends SIGKILL, and waits until the process has stopped before it frees its memory. The caller can then free the
+    /// memory by several threads (process_mrelease(2)). The process ends when the caller calls kill() or killFirst(),
+    /// or destroys this object. Returns false if the process has already ended.
     [[nodiscard]] bool killWithMemory();
-    /// Sends SIGKILL and returns at once, so that several processes end at the same time. The caller must call kill()
+    /// Sends SIGKILL and doesn't wait, so that several processes end at the same time. The caller must call kill()
     /// later.
     void beginKill();
-    /// Ends the process with SIGKILL and waits until its threads have ended. Its parent gets the usual zombie.
+    /// Sends SIGKILL and waits until all threads have ended. The process is a zombie then, which its parent can reap.
     void kill();
-    /// Ends the init of a pid namespace with SIGKILL. The kernel ends it only when all other processes of the namespace
-    /// are reaped, and their parents may be outside and not wait for them. False if only that delayed it for
-    /// `patience`. The process ends by itself later, and stays traced until the calling thread ends.
+    /// Kills the init of a pid namespace, which ends only when all other processes of the namespace have been reaped.
+    /// Their parents may be outside of the namespace and not reap them. So waits at most `patience`, and returns false
+    /// after that time. The process then ends later, and stays traced until the calling thread ends.
     [[nodiscard]] bool killFirst(std::chrono::milliseconds patience);
-    /// Makes the kernel end the process with SIGKILL when the calling thread ends, not before. Its threads stay stopped
-    /// until then. For the init of the caller's own pid namespace, which can't be killed from inside.
+    /// Makes the kernel kill the process when the calling thread ends; the process stays stopped until then. For the
+    /// init of the caller's own pid namespace, which processes of this namespace can't kill.
     void killAtExit();
 
 private:
@@ -100,12 +102,13 @@ private:
 
     void seizeLeader(const FreezeOptions& options);
     static FrozenProcess seizeFirst(pid_t pid, const FreezeOptions& options);
-    /// Returns threads that have ended and aren't reaped yet.
+    /// Seizes threads of the process that aren't seized yet. Returns the tids of threads that have ended and aren't
+    /// reaped.
     std::vector<pid_t> seizeNewThreads(const FreezeOptions& options);
     Found seizeListedThreads(const FreezeOptions& options, Deadline deadline);
     void waitForStops(Deadline deadline);
     bool takeStopSignal(int signal);
-    /// Returns the threads whose ends the caller must wait for.
+    /// Sends SIGKILL to the process. Returns the threads for whose end the caller must wait.
     std::vector<Tracee*> sendKill();
     void disown() noexcept;
     void release() noexcept;
@@ -113,10 +116,10 @@ private:
     pid_t pid_;
     RemoteMemory memory_;
     std::vector<FrozenThread> threads_;
-    std::size_t workers_ = 0;  ///< kernel worker threads at the last count
+    std::size_t workers_ = 0;  ///< number of kernel worker threads at the last count
     std::optional<std::optional<SyscallInstruction>> syscallInstruction_;
     std::set<std::string, std::less<>>
-        anonymousInodes_;  ///< mapped anonymous inodes; valid if syscallInstruction_ has a value
+        anonymousInodes_;  ///< names of mapped anonymous inodes; valid if syscallInstruction_ has a value
 };
 
 }  // namespace compel

@@ -13,40 +13,42 @@
 
 namespace compel {
 
-/// Address in another process. It can't be dereferenced here.
+/// Address in the memory of another process.
 using RemoteAddress = std::uint64_t;
 
-/// A system call instruction in executable memory of a process.
+/// Addresses of a system call instruction and of a restorer in executable memory of a process.
 struct SyscallInstruction {
     SyscallInstruction(RemoteAddress at, RemoteAddress returning = 0) noexcept : address(at), restorer(returning) {}
 
     RemoteAddress address;
-    /// Address of code that calls rt_sigreturn(2); 0 if the process has none. If it isn't 0, a return instruction
-    /// follows `address`: a thread whose tracer dies then continues through a signal frame.
+    /// Address of code that calls rt_sigreturn(2); 0 if the process has no such code. If it isn't 0, a return
+    /// instruction follows the one at `address`, so that a thread whose tracer dies continues through a signal frame.
     RemoteAddress restorer;
 };
 
-/// Memory of another process. Uses process_vm_readv(2) and process_vm_writev(2). Where a mapping's protection forbids
-/// these, it uses /proc/PID/mem, which ignores protections for a tracer; writes to private mappings then copy the page.
-/// Where the kernel forbids that, too (proc_mem.force_override), it pokes words. That needs `pid` to be stopped and
-/// traced by the calling thread.
+/// Reads and writes memory of another process by process_vm_readv(2) and process_vm_writev(2). If a mapping's
+/// protection forbids these calls, uses /proc/PID/mem, which ignores protections for a tracer. If the kernel forbids
+/// this as well (proc_mem.force_override), uses PTRACE_POKEDATA; `pid` must then be stopped and traced by the calling
+/// thread.
 ///
-/// Several threads must not use one object at the same time, except for calls that process_vm_* satisfies.
+/// Several threads may use one object at the same time only for memory that process_vm_readv(2) or process_vm_writev(2)
+/// can access.
 class RemoteMemory {
 public:
     explicit RemoteMemory(pid_t pid) noexcept : pid_(pid) {}
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// Reads the whole range. Throws Error with process and address.
+    /// Reads `into.size()` bytes. Throws Error with process and address if a part can't be read.
     void read(RemoteAddress address, std::span<std::byte> into) const;
     void write(RemoteAddress address, std::span<const std::byte> from) const;
 
-    /// Reads the mapped bytes from `address` on and returns their number; 0 if nothing is mapped there.
+    /// Reads bytes from `address` until the first unmapped address, at most `into.size()`. Returns their number; 0 if
+    /// `address` isn't mapped.
     [[nodiscard]] std::size_t readSome(RemoteAddress address, std::span<std::byte> into) const;
 
-    /// Writes from `address` on as far as the mappings' protection allows the process itself. Returns the number of
-    /// bytes.
+    /// Writes bytes from `address` until the first address to which the process itself may not write. Returns their
+    /// number.
     [[nodiscard]] std::size_t writeAllowed(RemoteAddress address, std::span<const std::byte> from) const;
 
     template <typename T>
@@ -63,7 +65,7 @@ public:
         write(address, std::as_bytes(std::span(&value, 1)));
     }
 
-    /// Returns the text up to its terminating zero. Throws Error if there is none within `limit` bytes.
+    /// Returns the text at `address` up to its terminating zero. Throws Error if the text has more than `limit` bytes.
     [[nodiscard]] std::string readString(RemoteAddress address, std::size_t limit = 65536) const;
 
 private:

@@ -15,39 +15,40 @@
 
 namespace compel {
 
-/// Finds a system call instruction. Searches for one with a restorer in the dynamic linker, the C library and other
-/// small mappings; then for any instruction in the vDSO, then elsewhere. Nothing if no readable executable mapping has
-/// one.
+/// Finds a system call instruction in a process. First searches an instruction with a restorer in the dynamic linker,
+/// the C library and other small mappings. Then searches any instruction in the vDSO and in other mappings. Returns
+/// nothing if no readable executable mapping contains one.
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid);
-/// Does the same and passes the name of each mapping to `visit`.
+/// Finds a system call instruction, and calls `visit` with the name of each mapping.
 std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid, const std::function<void(std::string_view)>& visit);
 
-/// True if a raw system call result is an error (-errno).
+/// Returns true if the result of a system call is an error (-errno).
 constexpr bool isSyscallError(std::int64_t result) noexcept {
     return result < 0 && result >= -4095;
 }
 
-/// Makes system calls in a stopped thread, invisibly to the thread. Registers and signal mask are saved, signals stay
-/// queued. The kernel afterwards restarts an interrupted system call of the thread. Calls that use the thread's restart
-/// block (nanosleep, poll, futex with a timeout) are forbidden, because the restart block can't be saved.
+/// Makes system calls in a stopped thread, which the thread doesn't notice. Restores registers and signal mask
+/// afterwards, and signals stay queued. The kernel then restarts an interrupted system call of the thread. Don't make
+/// calls that use the thread's restart block (nanosleep, poll, futex with a timeout), because the restart block can't
+/// be saved.
 ///
-/// If the tracer dies, the thread continues unchanged, provided the instruction has a restorer: while this object
-/// lives, a signal frame lies on the unused part of the thread's stack. No other memory of the process changes. Only if
-/// the process has no system call instruction, one is written into executable memory.
+/// If the tracer dies and the instruction has a restorer, the thread continues unchanged, by a signal frame in the
+/// unused part of its stack. No other memory of the process changes. If the process has no system call instruction,
+/// writes one into executable memory for the time of the calls.
 ///
-/// The thread ends in the kind of stop it began in (Interrupted or GroupStop). The destructor restores the thread;
-/// restore() also reports failures. While this object lives, no other code may resume or change the thread.
+/// Afterwards the thread is in the same kind of stop as before (Interrupted or GroupStop). The destructor restores the
+/// thread; restore() also reports failures. While this object exists, no other code may resume or change the thread.
 class RemoteSyscalls {
 public:
-    /// Prepares the thread. `instruction` is a result of findSyscallInstruction() for this process, which is called if
-    /// it isn't given.
+    /// Prepares the thread. `instruction`: result of findSyscallInstruction() for the process; without it, the
+    /// constructor calls findSyscallInstruction().
     explicit RemoteSyscalls(Tracee& tracee, std::optional<SyscallInstruction> instruction = std::nullopt);
     RemoteSyscalls(const RemoteSyscalls&) = delete;
     RemoteSyscalls& operator=(const RemoteSyscalls&) = delete;
     ~RemoteSyscalls();
 
-    /// Makes a system call. Returns the raw result: a value, or -errno. Throws Error only if the call couldn't be made
-    /// (TraceeGone if the thread died).
+    /// Makes a system call. Returns its result: a value, or -errno. Throws Error if the thread can't make the call, and
+    /// TraceeGone if the thread has ended.
     std::int64_t call(std::int64_t number, const SyscallArguments& arguments);
     template <typename... Arguments>
     std::int64_t call(std::int64_t number, Arguments... arguments) {
@@ -55,25 +56,25 @@ public:
         return call(number, SyscallArguments{static_cast<std::uint64_t>(arguments)...});
     }
 
-    /// Makes a system call. An error result becomes an Error whose text starts with `what`.
+    /// Makes a system call. If it fails, throws an Error whose text starts with `what`.
     std::uint64_t checkedCall(const char* what, std::int64_t number, const SyscallArguments& arguments);
 
-    /// Maps memory in the process. An error names the limit that has been reached.
+    /// Maps memory in the process. If a limit is reached, the Error names the limit.
     RemoteAddress mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd = -1,
                        std::uint64_t offset = 0);
-    /// Maps zeroed memory for the tracer, readable and writable. It is anonymous and private, or shared where
+    /// Maps zeroed, readable and writable memory in the process for the tracer. The memory is private, or shared if
     /// RLIMIT_DATA forbids more private memory.
     RemoteAddress mmapScratch(std::uint64_t size);
     void munmap(RemoteAddress address, std::uint64_t size);
     void mprotect(RemoteAddress address, std::uint64_t size, int protection);
 
     [[nodiscard]] Tracee& tracee() noexcept { return tracee_; }
-    /// Returns the registers with which the thread continues. A rseq critical section is already aborted in them
-    /// (rseq.hpp).
+    /// Returns the registers with which the thread continues afterwards. If the thread was in an rseq critical section,
+    /// they are at its abort handler (rseq.hpp).
     [[nodiscard]] const Registers& savedRegisters() const noexcept { return saved_; }
     [[nodiscard]] SignalMask savedMask() const noexcept { return savedMask_; }
 
-    /// Restores registers, mask and stop. No calls are possible afterwards.
+    /// Restores registers, signal mask and kind of stop. Afterwards, this object can't make calls any more.
     void restore();
 
 private:
@@ -88,17 +89,17 @@ private:
     SignalMask savedMask_ = 0;
     RemoteAddress instruction_ = 0;
     RemoteAddress restorer_ = 0;
-    RemoteAddress frame_ = 0;            ///< 0 means none
-    std::vector<std::byte> belowStack_;  ///< content of the stack that the frame replaced
+    RemoteAddress frame_ = 0;            ///< address of the signal frame on the thread's stack; 0 if there is none
+    std::vector<std::byte> belowStack_;  ///< content of the stack that the frame has replaced
     std::array<std::byte, syscallInstructionBytes.size()> overwritten_{};
     bool poked_ = false;
     bool atEntry_ = false;
-    bool begun_ = false;  ///< the thread has registers other than its original ones
-    bool moved_ = false;  ///< the thread has run with these registers
+    bool begun_ = false;  ///< true if the thread has other registers than its original ones
+    bool moved_ = false;  ///< true if the thread has run with other registers
     bool restored_ = false;
 };
 
-/// Memory mapped in the traced process during the lifetime of this object (mmapScratch()).
+/// Memory in the traced process, which the constructor maps (mmapScratch()) and the destructor unmaps.
 class RemoteBuffer {
 public:
     RemoteBuffer(RemoteSyscalls& syscalls, std::uint64_t size);

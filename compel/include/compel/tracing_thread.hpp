@@ -5,17 +5,17 @@
 
 namespace compel {
 
-/// Runs `work` in a new thread, and passes on its exception. Until `work` returns, the calling thread only makes the
-/// ptrace(2) calls that the new thread needs. All functions of this library may be used in `work`, for threads that
-/// either has seized.
+/// Runs `work` in a new thread, and throws its exception. Until `work` returns, the calling thread makes only the
+/// ptrace(2) calls that the new thread requests. `work` may use all functions of this library, for threads that the
+/// calling thread or the new thread has seized.
 ///
-/// The kernel ties tracing to the seizing thread, and a traced process resumes by itself only when that thread has
-/// ended. A system call that waits for another process may keep even a killed thread from ending. A tracer therefore
-/// makes such calls in another thread.
+/// A tracer should make system calls in `work` that wait for another process. Such a call may prevent even a killed
+/// thread from ending, and the kernel resumes traced tasks only when the seizing thread has ended.
 void workBesideTracer(const std::function<void()>& work);
 
-/// Calls `function` in the tracing thread, for code that makes its own ptrace(2) calls. The tracing thread is the
-/// caller of workBesideTracer(), or the calling thread outside of such work. Throws the exception of `function`.
+/// Calls `function` in the tracing thread, for code that itself makes ptrace(2) calls. Inside workBesideTracer(), the
+/// tracing thread is the caller of workBesideTracer(). Outside, it is the calling thread. Throws the exception of
+/// `function`.
 void inTracingThread(const std::function<void()>& function);
 
 }  // namespace compel

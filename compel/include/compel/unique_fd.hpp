@@ -7,7 +7,7 @@
 
 namespace compel {
 
-/// Sole owner of a file descriptor, which it closes on destruction. -1 means none.
+/// Owner of a descriptor. The destructor closes the descriptor. -1 means no descriptor.
 class UniqueFd {
 public:
     UniqueFd() noexcept = default;
@@ -25,10 +25,10 @@ public:
     [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
     explicit operator bool() const noexcept { return valid(); }
 
-    /// Gives up ownership without closing.
+    /// Returns the descriptor, which the caller then owns.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
-    /// Closes the held descriptor, then owns `fd`. Errors of close(2) are ignored: a writer that needs them calls
+    /// Closes the owned descriptor, then owns `fd`. Ignores errors of close(2), so a writer that must know them calls
     /// fsync(2) or close(2) itself.
     void reset(int fd = -1) noexcept {
         const int old = std::exchange(fd_, fd);
