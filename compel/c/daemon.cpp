@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: LGPL-2.1-only Starts a blob that handles commands, connects to it, and ends it.
+// SPDX-License-Identifier: LGPL-2.1-only
+// Starts a blob that handles commands, connects to it, and ends it.
 #include <compel/infect-util.h>
 #include <compel/plugins/std/syscall-codes.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: LGPL-2.1-only Prepares a process for infection, and maps a blob into it.
+// SPDX-License-Identifier: LGPL-2.1-only
+// Prepares a process for infection, and maps a blob into it.
 #include <compel/plugins/std/syscall-codes.h>
 #include <compel/ptrace.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-# The C interface: libcompel.so.1, the same functions in libcompel.a, and the libraries for blobs in C. It depends on
-# the C library alone, so that C programs can link it.
+# Builds the C interface: libcompel.so.1, libcompel.a with the same functions, and the libraries for blobs in C. They
+# depend only on the C library, so that C programs can link them.
 set(compel_c_includes ${CMAKE_CURRENT_SOURCE_DIR}/c/include ${CMAKE_CURRENT_SOURCE_DIR}/c/arch/${CRIU_ARCH}/include)
 
 add_library(compel_c OBJECT

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: LGPL-2.1-only Runs code and system calls in stopped threads of an infected process.
+// SPDX-License-Identifier: LGPL-2.1-only
+// Runs code and system calls in stopped threads of an infected process.
 #include <compel/plugins/std/syscall-codes.h>
 #include <compel/ptrace.h>
 #include <elf.h>

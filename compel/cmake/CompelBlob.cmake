@@ -1,9 +1,8 @@
 # compel_add_blob(TARGET name NAMESPACE ns SOURCES file... [INCLUDES dir...] [DEFINITIONS macro...])
 #
-# Builds a blob: code that runs inside other processes. The sources are freestanding C++20 with the entry `extern "C"
-# std::int64_t blob_entry(void*)`. They become one run of bytes without relocations. `name` is a library to link with;
-# its header <name>.hpp declares `ns::blob`. Writable globals, undefined symbols and remaining relocations fail the
-# build.
+# Builds a blob: code that runs inside other processes. The sources are C++20 without libc, and define the entry `extern
+# "C" std::int64_t blob_entry(void*)`. Creates a library `name`, whose header <name>.hpp declares `ns::blob`. The build
+# fails if the blob has writable globals, undefined symbols or relocations.
 
 function(compel_add_blob)
   cmake_parse_arguments(ARG "" "TARGET;NAMESPACE" "SOURCES;INCLUDES;DEFINITIONS" ${ARGN})

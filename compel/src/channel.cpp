@@ -26,8 +26,8 @@ namespace {
 using protocol::maximumFds;
 using FdArray = std::array<int, maximumFds>;
 
-/// Raises the process' soft limit of descriptors to its hard limit. A process that has used up its limit can then open
-/// two more.
+/// Scope in which the process' soft limit of open files is its hard limit, so that a process at its soft limit can open
+/// two more descriptors.
 class RoomForFds {
 public:
     RoomForFds(RemoteSyscalls& remote, const RemoteMemory& memory, RemoteAddress scratch)
@@ -47,7 +47,7 @@ public:
                 limit(scratch_, 0);
             }
         } catch (const std::exception&) {
-            return;  // the thread has died
+            return;  // the thread has ended
         }
     }
 
@@ -102,7 +102,7 @@ Channel::Channel(Injection& injection, Tracee& thread, Workspace workspace, std:
         try {
             closeRemote();
         } catch (const std::exception&) {
-            // The first failure is the one that is reported.
+            // Ignores this failure, because the first failure is thrown.
         }
         throw;
     }
@@ -112,13 +112,13 @@ Channel::~Channel() {
     try {
         hangUp();
     } catch (const std::exception&) {
-        // The blob crashed; handleStop() has restored the thread.
+        // The blob has crashed, and handleStop() has restored the thread.
     }
     run_.reset();
     try {
         closeRemote();
     } catch (const std::exception&) {
-        return;  // the thread has died
+        return;  // the thread has ended
     }
 }
 
@@ -150,8 +150,8 @@ void Channel::connect(Workspace workspace) {
 }
 
 void Channel::hangUp() {
-    // The blob sees the closed connection, ends its loop and closes its descriptors. A blob that doesn't end in time is
-    // stopped.
+    // The blob notices the closed connection, ends its loop and closes its descriptors. The destructor of BlobRun stops
+    // a blob that doesn't end in time.
     constexpr auto patience = std::chrono::seconds(1);
     socket_.reset();
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -204,13 +204,13 @@ void Channel::send(std::uint32_t command, std::span<const std::byte> payload, st
     if (sent < 0) {
         const int code = errno;
         if (run_)
-            run_->ended();  // throws if the blob crashed
+            run_->ended();  // throws an Error with the address if the blob has crashed
         failWith(code, "send command ", command, " to the blob in thread ", thread_.tid());
     }
 }
 
 Channel::Reply Channel::receive() {
-    // The socket reports an answer, but no crash or end of the thread.
+    // Polls with a timeout, because the socket doesn't report a crash of the blob or the end of its thread.
     constexpr int lookAfterMilliseconds = 20;
     pollfd ready{socket_.get(), POLLIN, 0};
     for (int count = 0; count <= 0;) {

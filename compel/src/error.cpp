@@ -8,7 +8,7 @@
 namespace compel {
 namespace {
 
-/// Innermost context of this thread.
+/// Innermost context of the calling thread; null without contexts.
 constinit thread_local const LiveContext* innermost = nullptr;
 
 }  // namespace
@@ -27,7 +27,7 @@ Error& Error::addLiveContexts() {
         try {
             contexts_.push_back({context->describe_(*context), id});
         } catch (const std::exception&) {
-            continue;  // the error itself is more important than this context
+            continue;  // the error gets one context less
         }
     }
     compose();

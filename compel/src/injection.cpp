@@ -32,21 +32,22 @@ bool isFault(int signal) noexcept {
     return (faults() & signalBit(signal)) != 0;
 }
 
-// The kernel uses positive codes for faults (SI_KERNEL among them), but not for kill, tgkill and sigqueue.
+// Returns true if a task has sent the signal by kill(2), tgkill(2) or sigqueue(3). Only the kernel's own signals have
+// positive codes, including SI_KERNEL.
 bool sentByATask(const siginfo_t& info) noexcept {
     return info.si_code <= 0;
 }
 
-// A thread that faults is stopped by an interruption of that moment before it gets the fault's signal (get_signal() of
-// Linux), which waits in its queue then. Other tasks may have sent such signals, too.
+// Returns the signals of faults in the thread's queue. If the tracer interrupts a thread at a fault, the thread stops
+// before it gets the fault's signal (get_signal() of Linux). Other tasks may also have sent such signals.
 std::vector<siginfo_t> waitingFaults(const Tracee& tracee) {
     std::vector<siginfo_t> found = tracee.pendingSignals(SignalQueue::Thread);
     std::erase_if(found, [](const siginfo_t& info) { return !isFault(info.si_signo); });
     return found;
 }
 
-/// True for the siginfo that the kernel makes up for a signal that didn't fit its sender's queue (collect_signal() of
-/// Linux).
+/// Returns true for the siginfo that the kernel invents for a signal whose real siginfo didn't fit into the queue
+/// (collect_signal() of Linux).
 bool hasNoSender(const siginfo_t& info) noexcept {
     return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
 }
@@ -55,10 +56,11 @@ bool isSameFault(const siginfo_t& one, const siginfo_t& other) noexcept {
     return one.si_signo == other.si_signo && one.si_code == other.si_code && one.si_addr == other.si_addr;
 }
 
-/// Chooses the end signal of a blob: one that the process ignores, so that the kernel drops it without a tracer. For a
-/// program that handles all of these it chooses SIGURG, which programs treat as harmless.
+/// Chooses the end signal of a blob: a signal that the process ignores, so that the kernel drops it if the tracer has
+/// died. If the process handles all candidates, chooses SIGURG, which programs treat as harmless.
 EndSignal chooseEndSignal(pid_t tid) {
-    // Stop signals and SIGCONT don't qualify: they remove each other from the queues (prepare_signal() of Linux).
+    // Stop signals and SIGCONT aren't candidates, because they remove each other from the queues (prepare_signal() of
+    // Linux).
     constexpr std::array ignoredByDefault{SIGURG, SIGWINCH, SIGCHLD};
     constexpr std::array oftenIgnored{SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGIO};
     const auto status = readThreadStatus(tid);
@@ -123,12 +125,12 @@ BlobRun::~BlobRun() {
 }
 
 SignalMask BlobRun::mask() const noexcept {
-    // Signals of faults stay unblocked: the kernel resets the disposition of a blocked one.
+    // Doesn't block signals of faults: if a blocked signal of a fault occurs, the kernel resets its action.
     return allSignals & ~faults() & ~signalBit(end_.number);
 }
 
-/// While a frame is present, the thread can return from each intermediate state. So other registers are set before the
-/// other mask here, and after the mask in restore().
+/// If the tracer dies between two steps, the thread must be able to return through the signal frame. So go() sets the
+/// registers before the signal mask, and restore() sets the mask before the registers.
 void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     RemoteAddress frame = 0;
     if (!tracee_->options().killOnExit) {
@@ -139,7 +141,7 @@ void BlobRun::go(std::uint64_t argument, RemoteAddress stackTop) {
     }
     Registers registers = saved_;
     registers.setEntry(code_ + blob_->entryOffset, argument, stackTop, end_.number, frame);
-    // From here on the destructor restores the thread.
+    // After this assignment, the destructor restores the thread.
     running_ = true;
     tracee_->setRegisters(registers);
     tracee_->setSignalMask(mask());
@@ -161,7 +163,8 @@ bool BlobRun::handleStop(const StopInfo& stop) {
             break;
     }
     if ((mask() & signalBit(stop.signal)) != 0) {
-        // Only SIGSTOP passes the mask. It causes a group-stop, in which a traced thread can be resumed.
+        // The signal is SIGSTOP, the only one that can't be blocked. It makes a group-stop, in which the tracer can
+        // resume the thread.
         tracee_->cont(stop.signal);
         return false;
     }
@@ -169,8 +172,8 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     const auto registers = tracee_->registers();
     tracee_->swallowSignal();
     if (stop.signal == end_.number && registers.ip() == code_ + blob_->endOffset) {
-        // A pending signal of the task with this number replaces the blob's signal. A signal without siginfo, which a
-        // full queue can't hold, is the blob's.
+        // If a signal of the task with the same number is pending, the thread gets it in place of the blob's signal. A
+        // signal without siginfo counts as the blob's: the siginfo didn't fit into a full queue.
         const bool isBlobs = info.si_code == SI_TKILL && info.si_pid == registers.blobProcess();
         if (!isBlobs && !hasNoSender(info))
             takenSignals_.push_back({info, isOfThread(info)});
@@ -189,8 +192,9 @@ bool BlobRun::handleStop(const StopInfo& stop) {
     return false;
 }
 
-/// Kernels from 5.14 to 6.11 may have no siginfo for a fault in a user namespace, where its limit of queued signals is
-/// reached. Signals that were sent are fewer at one place: a thread and its process have each of them pending once.
+/// Returns true if a signal without siginfo must come from a fault of the blob. Kernels from 5.14 to 6.11 may report a
+/// fault without siginfo if the user namespace has reached its limit of queued signals. Other tasks can have sent only
+/// a few such signals: each signal can be pending once for the thread and once for the process.
 bool BlobRun::isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept {
     constexpr unsigned mostSent = 2 * faultSignals.size();
     if (std::exchange(lastFault_, ip) != ip)
@@ -198,19 +202,19 @@ bool BlobRun::isFaultAgain(const siginfo_t& info, RemoteAddress ip) noexcept {
     return hasNoSender(info) && ++faultsThere_ > mostSent;
 }
 
-/// Tells for a dequeued signal that wasn't in the queue of the thread with siginfo whether it was pending for the
-/// thread. The kernel takes such a signal first, then that of the process (dequeue_signal() of Linux).
+/// Returns true if a signal that the thread got during the run was in the queue of the thread, and not in the queue of
+/// the process. The kernel takes signals of the thread first (dequeue_signal() of Linux).
 bool BlobRun::isOfThread(const siginfo_t& info) const {
     if ((end_.pendingForProcess & signalBit(info.si_signo)) != 0) {
         const auto status = readThreadStatus(tracee_->tid());
         return !status || (status->pendingForProcess & signalBit(info.si_signo)) != 0;
     }
-    // kill(2) and sigqueue(3) send to the process. kill(2) never lacks siginfo.
+    // kill(2) and sigqueue(3) send signals to the process. A signal of kill(2) always has siginfo.
     return hasNoSender(info) || (info.si_code != SI_USER && info.si_code != SI_QUEUE);
 }
 
 void BlobRun::crash(const siginfo_t& info, RemoteAddress ip) {
-    // The blob's own faults without siginfo can't be told from signals that were sent.
+    // Removes signals without siginfo from the list, because they may be faults of the blob.
     if (hasNoSender(info))
         std::erase_if(takenSignals_, [&info](const TakenSignal& taken) {
             return hasNoSender(taken.info) && taken.info.si_signo == info.si_signo;
@@ -244,7 +248,7 @@ std::int64_t BlobRun::finish(const std::function<void()>& look) {
 
 void BlobRun::restore() {
     running_ = false;
-    // If the tracer died, the kernel would deliver the signal of a Signal stop.
+    // Puts the signal of the stop back into its queue, because the kernel would deliver it if the tracer died now.
     if (!ended_ || !end_.isIgnored)
         tracee_->requeueSignal();
     std::exception_ptr failure;
@@ -264,7 +268,8 @@ void BlobRun::restore() {
 void BlobRun::requeueTakenSignals() {
     if (takenSignals_.empty())
         return;
-    // Only the process itself may queue signals in others' names.
+    // The process itself queues the signals again: no other process may send signals with the siginfo of another
+    // sender.
     RemoteSyscalls remote(*tracee_);
     const RemoteBuffer buffer(remote, wholePages(sizeof(siginfo_t)));
     const RemoteMemory memory(tracee_->tid());
@@ -294,7 +299,7 @@ void BlobRun::stopQuietly() noexcept {
         }
         restore();
     } catch (const std::exception&) {
-        // The thread died, or handleStop() has found a crash and restored it.
+        // The thread has ended, or handleStop() has found a crash and restored the thread.
         return;
     }
 }
@@ -323,7 +328,8 @@ Injection::Injection(Tracee& thread, const Blob& blob, std::uint64_t dataSize,
         memory_.write(code_, blob_.bytes);
         blobsInstruction_ = ownRestorer ? syscallInstruction_ : syscallInstructionIn(blob, code_);
         if (dataSize_ != 0 && !ownRestorer) {
-            // The process' own code is used for as few calls as possible, because its tracer must not die in these.
+            // Uses the process' own instruction, which has no restorer, only for the first calls, because the thread
+            // couldn't continue if the tracer died in such a call.
             RemoteSyscalls remote(thread_, blobsInstruction_);
             data_ = remote.mmapScratch(dataSize_);
             remote.restore();
@@ -358,7 +364,7 @@ Injection::~Injection() {
     try {
         unmap();
     } catch (const std::exception&) {
-        // The thread has died, and its memory is freed.
+        // The thread has ended, and the kernel has freed its memory.
         return;
     }
 }

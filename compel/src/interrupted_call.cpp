@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t restartNoHandler = -514;  // -ERESTARTNOHAND of include/linux/errno.h
 constexpr std::int64_t restartByBlock = -516;    // -ERESTART_RESTARTBLOCK
 
-// Calls that return EINTR when they are interrupted before they have an effect. Calls that aren't listed return
-// -ERESTART*, which the kernel restarts, or may have had an effect (close(2), ioctl(2)).
+// System calls that return EINTR when a stop interrupts them before they have an effect. All other calls return
+// -ERESTART*, after which the kernel restarts them, or may already have had an effect (close(2), ioctl(2)).
 constexpr std::int64_t calls[] = {
     SYS_epoll_pwait,
 #ifdef SYS_epoll_pwait2
@@ -34,10 +34,12 @@ constexpr std::int64_t calls[] = {
 #ifdef SYS_io_uring_enter
     SYS_io_uring_enter,
 #endif
-    // Calls with a time limit that the kernel couldn't write back (select(2), fs/select.c).
+    // pselect6(2) and ppoll(2) return EINTR if the kernel couldn't write the remaining time back (select(2),
+    // fs/select.c).
     SYS_pselect6,
     SYS_ppoll,
-    // Calls with the time limit of a socket (SO_RCVTIMEO, SO_SNDTIMEO; sock_intr_errno() in include/net/sock.h).
+    // The following calls return EINTR for a socket with a timeout (SO_RCVTIMEO, SO_SNDTIMEO; sock_intr_errno() in
+    // include/net/sock.h).
     SYS_read,
     SYS_readv,
     SYS_write,
@@ -60,7 +62,8 @@ bool goesOnByRestart(const Registers& registers) {
            registers.syscallResult() == restartByBlock;
 }
 
-/// Tells the two apart by the first argument: a clock for clock_nanosleep(2), an address for nanosleep(2).
+/// Returns the number of the sleeping call: clock_nanosleep(2) if the first argument is a clock, nanosleep(2) if it is
+/// an address.
 std::int64_t sleepOf(const Registers& registers) {
     constexpr std::uint64_t lowestAddress = 4096;
     const std::uint64_t first = registers.syscallArgument(0);
@@ -69,9 +72,9 @@ std::int64_t sleepOf(const Registers& registers) {
     return first < lowestAddress || negative ? SYS_clock_nanosleep : SYS_nanosleep;
 }
 
-/// Identifies the call by the kernel function that /proc/PID/wchan shows. Its name differs between kernels and
-/// processors, so only a part is compared. No other call has a restart block (ERESTART_RESTARTBLOCK in Linux 5.10 to
-/// 6.18).
+/// Returns the system call in which a thread sleeps, by the kernel function that /proc/PID/wchan shows. Compares only a
+/// part of the function's name, because the name differs between kernels and processors. Knows all calls with a restart
+/// block (ERESTART_RESTARTBLOCK in Linux 5.10 to 6.18).
 std::optional<std::int64_t> callOf(const std::string& function, const Registers& registers) {
     const auto has = [&](const char* part) { return function.find(part) != std::string::npos; };
     if (has("futex"))
@@ -81,8 +84,8 @@ std::optional<std::int64_t> callOf(const std::string& function, const Registers&
     return function.empty() ? std::nullopt : std::optional(sleepOf(registers));
 }
 
-/// Runs a thread from the entry of a call until it sleeps inside. Returns the kernel function of the sleep. Empty if
-/// the call has ended or the thread doesn't sleep in time.
+/// Runs a thread from the entry of a system call until it sleeps in the call. Returns the kernel function in which it
+/// sleeps. Returns an empty text if the call has ended, or if the thread doesn't sleep in time.
 std::string sleepIn(Tracee& tracee) {
     constexpr std::chrono::seconds patience(2);
     const auto end = std::chrono::steady_clock::now() + patience;

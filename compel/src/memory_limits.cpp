@@ -23,8 +23,8 @@ std::string raised(std::string_view name, std::uint64_t limit, pid_t pid, std::s
                 "=BYTES raises that");
 }
 
-/// Returns a soft limit by its name in /proc/PID/limits; nothing if it is unlimited. That file needs fewer permissions
-/// than prlimit(2).
+/// Returns the soft limit with this name in /proc/PID/limits; nothing if it is unlimited. The caller reads the file,
+/// because prlimit(2) needs more permissions.
 std::optional<std::uint64_t> softLimit(std::string_view limits, std::string_view name) {
     const auto line = limits.find(name);
     if (line == std::string_view::npos)
@@ -35,12 +35,12 @@ std::optional<std::uint64_t> softLimit(std::string_view limits, std::string_view
     return firstNumber(limits.substr(value));
 }
 
-/// True if a process that uses `used` bytes can't get `size` more.
+/// Returns true if a process that uses `used` bytes would exceed the limit by `size` more bytes.
 bool isReached(const std::optional<std::uint64_t>& limit, std::uint64_t used, std::uint64_t size) {
     return limit && used + size > *limit;
 }
 
-/// Counts lines of /proc/PID/maps, without the vsyscall page that all processes have. The kernel counts the same way.
+/// Returns the number of mappings as the kernel counts them for vm.max_map_count: without the vsyscall page.
 std::uint64_t countMappings(pid_t pid) {
     std::uint64_t count = 0;
     visitMappings(pid, [&](const MemoryRange& range) {
@@ -60,7 +60,7 @@ std::string limitOfMemory(pid_t tid, std::uint64_t size, bool isData, int code) 
     const pid_t pid = status->process;
     const std::string limits = readWholeFile(join("/proc/", pid, "/limits")).value_or("");
     if (code == EAGAIN) {
-        // mlockall(2) with MCL_FUTURE makes the kernel lock new mappings.
+        // EAGAIN: the process has called mlockall(2) with MCL_FUTURE, so the kernel locks new mappings.
         const auto limit = softLimit(limits, "Max locked memory");
         return isReached(limit, status->locked, size)
                    ? raised("limit of locked memory (RLIMIT_MEMLOCK)", *limit, pid, "memlock")

@@ -8,8 +8,8 @@
 
 namespace compel {
 
-/// Returns the limit that made mmap(2) of `size` bytes fail with `code`, and how to raise it. `isData`: the memory is
-/// private and writable. Empty if /proc shows no such limit.
+/// Returns a text with the limit that made mmap(2) of `size` bytes fail with the errno `code`, and how to raise it.
+/// Returns an empty text if /proc shows no such limit. `isData`: true for private writable memory.
 std::string limitOfMemory(pid_t tid, std::uint64_t size, bool isData, int code);
 
 }  // namespace compel

@@ -33,7 +33,7 @@ std::string_view firstWord(std::string_view& line) {
     return word;
 }
 
-/// Returns the value of "Name:\tvalue" in a status file; empty if there is no such line.
+/// Returns the value of the line "NAME:\tVALUE" in a status file; empty without such a line.
 std::string_view statusField(std::string_view text, std::string_view name) {
     for (std::size_t at = 0; at < text.size();) {
         const auto end = std::min(text.find('\n', at), text.size());
@@ -45,7 +45,8 @@ std::string_view statusField(std::string_view text, std::string_view name) {
     return {};
 }
 
-/// Returns a field in kB as bytes; 0 for processes without memory.
+/// Returns the value of a line with a number of kB, in bytes. Returns 0 for processes without memory, which don't have
+/// the line.
 std::uint64_t statusBytes(std::string_view text, std::string_view name) {
     auto value = statusField(text, name);
     value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
@@ -116,11 +117,11 @@ std::optional<ThreadStatus> readThreadStatus(pid_t tid) {
 
 namespace {
 
-/// Returns PF_* of the kernel's <linux/sched.h>; nothing if they can't be read.
+/// Returns the thread's flags, PF_* of the kernel's <linux/sched.h>. Returns nothing if they can't be read.
 std::optional<unsigned> threadFlags(pid_t tid) {
-    constexpr std::size_t flagsField = 6;  // the seventh field behind the name, proc_pid_stat(5)
-    // /proc/TID/stat sums the times of all threads of the process, which takes seconds for thousands of threads. The
-    // file below task/ doesn't.
+    constexpr std::size_t flagsField = 6;  // index of the flags in the fields behind the name (proc_pid_stat(5))
+    // Reads the file below task/: for /proc/TID/stat, the kernel adds the times of all threads, which takes seconds for
+    // thousands of threads.
     const auto text = readWholeFile(join("/proc/", tid, "/task/", tid, "/stat"));
     if (!text)
         return std::nullopt;
@@ -136,8 +137,8 @@ std::optional<unsigned> threadFlags(pid_t tid) {
 }  // namespace
 
 bool isKernelWorker(pid_t tid) {
-    // Nearly every thread of a program has a robust futex list, a kernel worker has none. This call costs much less
-    // than reading a file.
+    // Nearly every thread of a program has a robust futex list, but a kernel worker thread has none. get_robust_list(2)
+    // is much faster than reading a file.
     void* head = nullptr;
     std::size_t size = 0;
     if (::syscall(SYS_get_robust_list, tid, &head, &size) == 0 && head != nullptr)
@@ -151,12 +152,12 @@ bool isEnding(pid_t tid) {
     constexpr unsigned exiting = 0x4;  // PF_EXITING
     if (const auto flags = threadFlags(tid))
         return (*flags & exiting) != 0;
-    // The read may also have failed for lack of descriptors.
+    // Checks whether the thread exists: the read may have failed because this process has no free descriptors.
     return ::syscall(SYS_tkill, tid, 0) < 0 && errno == ESRCH;
 }
 
 bool hasNothingLeft(pid_t tid) {
-    // The kernel releases namespaces last (do_exit() of Linux); the link then has no target.
+    // The kernel releases the namespaces of an ending thread last (do_exit() of Linux). Then the link has no target.
     char target[64];
     const auto path = join("/proc/", tid, "/task/", tid, "/ns/mnt");
     return ::readlink(path.c_str(), target, sizeof(target)) < 0 && (errno == ENOENT || errno == ESRCH);

@@ -12,21 +12,21 @@
 
 namespace compel {
 
-/// Fields of /proc/PID/status that this library needs. Functions return nothing for a thread that doesn't exist.
+/// Values of /proc/PID/status that this library needs.
 struct ThreadStatus {
     char state = '?';
     pid_t process = 0;
     pid_t tracer = 0;
-    /// Number of threads of the process, zombies included.
+    /// Number of threads of the process, including zombie threads.
     std::size_t threads = 0;
     /// True if the thread has seccomp filters or is in strict mode.
     bool seccomp = false;
-    /// Bytes that the process has mapped: in all, private and writable, and locked.
+    /// Bytes of memory that the process has mapped. `data` counts private writable memory, `locked` locked memory.
     std::uint64_t mapped = 0;
     std::uint64_t data = 0;
     std::uint64_t locked = 0;
-    /// Sets of signals, bit n-1 for signal n: pending for it or its process, pending for its process,
-    /// ignored explicitly, and caught.
+    /// Signals that are pending for the thread or its process; bit n-1 is signal n. The following sets have the signals
+    /// that are pending for the process, that the process ignores, and that it handles.
     std::uint64_t pending = 0;
     std::uint64_t pendingForProcess = 0;
     std::uint64_t ignored = 0;
@@ -34,16 +34,18 @@ struct ThreadStatus {
 };
 std::optional<ThreadStatus> readThreadStatus(pid_t tid);
 
-/// True for a kernel worker thread of a process (PF_USER_WORKER): io_uring or vhost.
+/// Returns true for a kernel worker thread of a process (PF_USER_WORKER), which io_uring or vhost has created.
 bool isKernelWorker(pid_t tid);
 
-/// True if a thread is ending (PF_EXITING), has ended or doesn't exist. It executes no more code of the process.
+/// Returns true if a thread is ending (PF_EXITING), has ended or doesn't exist. Such a thread executes no code of the
+/// process any more.
 bool isEnding(pid_t tid);
 
-/// True if an ending thread has released its memory, files and namespaces. It at most waits for other threads.
+/// Returns true if an ending thread has released its memory, files and namespaces. Such a thread at most waits for
+/// other threads.
 bool hasNothingLeft(pid_t tid);
 
-/// Lists the threads. Throws Error if the process doesn't exist.
+/// Returns the tids of a process' threads. Throws Error if the process doesn't exist.
 std::vector<pid_t> listThreads(pid_t pid);
 
 struct MemoryRange {
@@ -54,10 +56,10 @@ struct MemoryRange {
     bool executable;
     std::string_view name;
 };
-/// Calls `visit` for each mapping in the order of addresses until it returns false.
+/// Calls `visit` for each mapping in the order of addresses, until `visit` returns false.
 void visitMappings(pid_t pid, const std::function<bool(const MemoryRange&)>& visit);
 
-/// Returns the whole content of a file of /proc; nothing if it can't be read.
+/// Returns the content of a file in /proc; nothing if it can't be read.
 std::optional<std::string> readWholeFile(const std::string& path);
 
 }  // namespace compel

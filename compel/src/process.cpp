@@ -18,12 +18,12 @@
 namespace compel {
 namespace {
 
-// Threads of a killed process are polled in no fixed order. The last thread of a pid namespace's init waits until the
-// ends of all others are noticed (zap_pid_ns_processes() of Linux). A tracer that waited for that thread first would
-// never return.
+// Pause in microseconds between polls of a killed process' threads. The tracer polls all threads and never waits for a
+// single one. In init of a pid namespace, the last thread waits until the tracer has reaped all others
+// (zap_pid_ns_processes() of Linux), so a tracer that waits for this thread first would never return.
 constexpr useconds_t kBetweenLooks = 200;
 
-/// Resumes a thread until its next stop.
+/// Resumes a thread and waits for its next stop. Returns the kind of this stop.
 StopInfo::Kind nextStop(Tracee& thread, int signal) {
     thread.cont(signal);
     const StopInfo stop = thread.waitStop();
@@ -73,8 +73,8 @@ FrozenProcess FrozenProcess::seizeFirst(pid_t pid, const FreezeOptions& options)
 void FrozenProcess::stop(FreezeOptions options) {
     const auto deadline = std::chrono::steady_clock::now() + options.patience;
     try {
-        // A running thread may create others, and the kernel's list of threads may omit some when others end during the
-        // read. So the thread count decides whether all were found.
+        // Repeats until the number of threads shows that all were found: running threads may create others, and the
+        // kernel's list of threads may omit some if others end during the read.
         while (seizeListedThreads(options, deadline) != Found::All) {
             if (std::chrono::steady_clock::now() >= deadline)
                 failWith(ETIMEDOUT, "freeze process ", pid_, ": it creates threads faster than they can be stopped");
@@ -103,7 +103,8 @@ FrozenProcess::~FrozenProcess() {
 }
 
 void FrozenProcess::release() noexcept {
-    // The leader is last: the kernel reports the end of a killed process' leader after all others.
+    // Releases the leader last: the kernel reports the end of a killed process' leader after the ends of all other
+    // threads.
     while (!threads_.empty())
         threads_.pop_back();
 }
@@ -151,7 +152,7 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
     const auto status = readThreadStatus(pid_);
     if (!status)
         throw TraceeGone(ESRCH, join("process ", pid_));
-    // A zombie thread counts until it is reaped, so the threads that the kernel counted are added.
+    // Adds the zombie threads, because the kernel counts a zombie thread until it is reaped.
     const auto lingering = std::count_if(dead.begin(), dead.end(), [this](pid_t tid) {
         const auto thread = readThreadStatus(tid);
         return thread && thread->process == pid_;
@@ -161,8 +162,8 @@ FrozenProcess::Found FrozenProcess::seizeListedThreads(const FreezeOptions& opti
 }
 
 void FrozenProcess::waitForStops(Deadline deadline) {
-    // Threads of a dying process may end only after others were reaped, in an unknown order. So the loop never waits
-    // for one thread alone; it polls threads that aren't ready again in the next round.
+    // Polls all threads in rounds and never waits for one thread alone: threads of a dying process may end only after
+    // others were reaped, in an unknown order.
     std::vector<std::size_t> waiting;
     for (std::size_t index = threads_.size(); index-- > 0;)
         if (!threads_[index].tracee.stopped())
@@ -175,7 +176,7 @@ void FrozenProcess::waitForStops(Deadline deadline) {
             auto& tracee = threads_[index].tracee;
             std::optional<StopInfo> info;
             try {
-                // Only the first poll of a round waits.
+                // Waits only in the first poll of a round.
                 info = tracee.waitStopFor(std::exchange(looked, true) ? std::chrono::nanoseconds{0} : pause);
             } catch (const TraceeGone&) {
                 info = StopInfo{.kind = StopInfo::Kind::Exited};
@@ -224,13 +225,14 @@ bool FrozenProcess::maps(std::string_view anonymousInode) {
     return anonymousInodes_.contains(anonymousInode);
 }
 
-/// Sends a signal and resumes only the leader, which takes the signal. False if that doesn't stop the process.
+/// Sends a stop signal to the process, and resumes the leader, which takes the signal. Returns false if the signal
+/// doesn't stop the process.
 bool FrozenProcess::takeStopSignal(int signal) {
     if (::kill(pid_, signal) < 0)
         failErrno("stop process ", pid_);
     if (nextStop(leader(), 0) != StopInfo::Kind::Signal)
         return false;
-    // The leader stops before it leaves the kernel in any case.
+    // Requests a stop, so that the leader stops again before it executes code.
     leader().interrupt();
     return nextStop(leader(), signal) == StopInfo::Kind::GroupStop;
 }
@@ -242,7 +244,7 @@ void FrozenProcess::stopAsGroup(int signal) {
         thread.tracee.setSignalMask(allSignals & ~signalBit(signal));
     }
     const bool stops = takeStopSignal(signal) || (signal != SIGSTOP && takeStopSignal(SIGSTOP));
-    // The kernel has requested the group-stop of the other threads; each stops as soon as it is resumed.
+    // Resumes the other threads, which then stop at once, because the kernel has requested their group-stop.
     for (std::size_t i = 1; i < threads_.size() && stops; ++i)
         (void)nextStop(threads_[i].tracee, 0);
     for (std::size_t i = 0; i < threads_.size(); ++i)
@@ -302,7 +304,7 @@ void FrozenProcess::kill() {
         if (!left.empty())
             left.front()->waitEnd();
     } catch (const TraceeGone&) {
-        // The thread has ended.
+        // The thread has already ended.
     }
     release();
 }

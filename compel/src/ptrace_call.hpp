@@ -13,8 +13,8 @@
 
 namespace compel {
 
-/// Makes the raw ptrace(2) system call in the tracing thread. libc's function returns a read word instead of storing
-/// it. Returns -1 with errno on failure.
+/// Makes the ptrace(2) system call in the tracing thread. Returns its result, or -1 with errno after a failure.
+/// Bypasses libc's function, which changes the meaning of the result for requests that read a word.
 inline long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64_t data) noexcept {
     long result = -1;
     int code = 0;
@@ -22,12 +22,12 @@ inline long rawPtrace(long number, pid_t tid, std::uint64_t address, std::uint64
         result = ::syscall(SYS_ptrace, number, static_cast<long>(tid), address, data);
         code = errno;
     };
-    inTracingThread(std::ref(call));  // a reference needs no memory
+    inTracingThread(std::ref(call));  // std::ref() prevents an allocation of memory for the function object
     errno = code;
     return result;
 }
 
-/// Converts a pointer to the type of ptrace(2)'s arguments.
+/// Returns a pointer as a number, for arguments of ptrace(2).
 inline std::uint64_t addressOf(const void* pointer) noexcept {
     return reinterpret_cast<std::uintptr_t>(pointer);
 }

@@ -19,8 +19,8 @@ namespace compel {
 
 namespace {
 
-/// Returns free memory that 32-bit code can reach, in the middle of the largest gap. That is far from heap and stack,
-/// which grow.
+/// Returns the address of free memory below 4 GiB, for 32-bit code. Chooses the middle of the largest gap, which is far
+/// from heap and stack, because these grow.
 RemoteAddress findRoomFor32BitCode(pid_t pid, std::uint64_t size) {
     constexpr RemoteAddress lowest = 0x100000;
     constexpr RemoteAddress limit = 0xffffe000;  // end of a 32-bit process' memory
@@ -66,7 +66,7 @@ RemoteSyscalls::~RemoteSyscalls() {
     try {
         restore();
     } catch (const std::exception&) {
-        // restore() fails only if the thread has died.
+        // restore() fails only if the thread has ended.
         return;
     }
 }
@@ -91,7 +91,8 @@ void RemoteSyscalls::pokeInstruction() {
         fail("thread ", tracee_.tid(), ": its process has no executable memory to run a system call from");
 }
 
-/// Writes the signal frame. A thread with `killOnExit` gets none, because the kernel kills it in any case.
+/// Writes the signal frame to the thread's stack. Does nothing for a thread with `killOnExit`, because the kernel kills
+/// it when the tracer ends.
 void RemoteSyscalls::placeFrame() {
     if (restorer_ == 0 || tracee_.options().killOnExit)
         return;
@@ -103,7 +104,7 @@ void RemoteSyscalls::placeFrame() {
     std::vector<std::byte> covered(bytes.size());
     if (memory_.readSome(at, covered) < covered.size())
         return;
-    // Set before the write, so that restore() also removes a partly written frame.
+    // Sets `frame_` before the write, so that restore() also removes a frame that is only partly written.
     frame_ = at;
     belowStack_ = std::move(covered);
     if (memory_.writeAllowed(at, bytes) < bytes.size())
@@ -127,8 +128,9 @@ void RemoteSyscalls::runToSyscallStop() {
             case StopInfo::Kind::Exited:
                 throw TraceeGone(ESRCH, join("thread ", tracee_.tid(), " in a system call of its tracer"));
             case StopInfo::Kind::Signal:
-                // All other signals are blocked. SIGSTOP causes a group-stop, in which a traced thread can be resumed.
-                // A fault means that the instruction is missing.
+                // The signal is SIGSTOP or a fault, because all other signals are blocked. SIGSTOP makes a group-stop,
+                // in which the tracer can resume the thread. A fault means that another process has removed the
+                // instruction.
                 if (stop.signal != SIGSTOP) {
                     tracee_.swallowSignal();
                     if (stop.signal == SIGSYS)
@@ -151,8 +153,8 @@ void RemoteSyscalls::runToSyscallStop() {
 std::int64_t RemoteSyscalls::call(std::int64_t number, const SyscallArguments& arguments) {
     if (restored_)
         fail("system call in thread ", tracee_.tid(), " whose registers have been restored already");
-    // While a frame is present, the thread can return from each intermediate state. So other registers are set before
-    // the other mask here, and after the mask in restore().
+    // If the tracer dies between two steps, the thread must be able to return through the signal frame. So call() sets
+    // the registers before the signal mask, and restore() sets the mask before the registers.
     const bool isFirst = !std::exchange(begun_, true);
     if (isFirst)
         placeFrame();
@@ -189,7 +191,7 @@ std::uint64_t RemoteSyscalls::checkedCall(const char* what, std::int64_t number,
 RemoteAddress RemoteSyscalls::mmap(RemoteAddress hint, std::uint64_t size, int protection, int flags, int fd,
                                    std::uint64_t offset) {
     if (hint == 0 && !saved_.isNative()) {
-        // The kernel would choose an address for 64-bit code, and then refuse it to a 32-bit process.
+        // Without a hint, the kernel would choose an address for 64-bit code and then refuse it for a 32-bit process.
         hint = findRoomFor32BitCode(tracee_.tid(), size);
         flags |= MAP_FIXED_NOREPLACE;
     }
@@ -230,7 +232,7 @@ void RemoteSyscalls::restore() {
     if (std::exchange(restored_, true) || tracee_.released())
         return;
     if (!tracee_.stopped()) {
-        // The call didn't end in time, because another process has changed the code. So the thread is stopped.
+        // The call hasn't ended in time, because another process has changed the code. Stops the thread.
         constexpr std::chrono::seconds patience(2);
         tracee_.interrupt();
         const auto stop = tracee_.waitStopFor(patience);
@@ -240,14 +242,14 @@ void RemoteSyscalls::restore() {
             atEntry_ = !atEntry_;
     }
     if (atEntry_ && tracee_.stopped()) {
-        // The thread is stopped inside a call. The kernel skips the call when its number is cleared.
+        // The thread is at the entry of a system call. Clears the number of the call, so that the kernel skips it.
         auto registers = tracee_.registers();
         registers.leaveSyscall();
         tracee_.setRegisters(registers);
         runToSyscallStop();
     }
-    // The kernel restarts an interrupted system call only on the way out of signal handling. The thread needs another
-    // stop there, with registers that request the restart.
+    // Makes the thread stop in the kernel's signal handling, with its original registers: only when a thread leaves
+    // signal handling, the kernel restarts its interrupted system call.
     if (moved_)
         tracee_.requeueSignal();
     if (poked_)
@@ -266,7 +268,7 @@ RemoteBuffer::~RemoteBuffer() {
     try {
         syscalls_.munmap(address_, size_);
     } catch (const std::exception&) {
-        // The thread has died, and its memory is freed.
+        // The thread has ended, and the kernel has freed its memory.
         return;
     }
 }

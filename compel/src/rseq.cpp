@@ -7,7 +7,7 @@ namespace compel {
 
 namespace {
 
-// struct rseq_cs
+// Layout of struct rseq_cs of <linux/rseq.h>: a critical section.
 struct CriticalSection {
     std::uint32_t version;
     std::uint32_t flags;
@@ -30,7 +30,7 @@ bool fixRseqIp(const Tracee& tracee, const RemoteMemory& memory, Registers& regi
         return false;
     memory.writeValue(area->address + descriptorPointerOffset, RemoteAddress{0});
     if (registers.inSyscall())
-        return false;  // sequences must not contain system calls
+        return false;  // restartable sequences must not contain system calls
     CriticalSection section{};
     const auto sectionBytes = std::as_writable_bytes(std::span(&section, 1));
     if (memory.readSome(descriptor, sectionBytes) != sizeof(section) || section.version != 0)

@@ -11,19 +11,19 @@
 
 namespace compel {
 
-/// State of a stopped thread in the form of rt_sigreturn(2): registers, signal mask and extended state. A thread whose
-/// tracer dies inside an injected call continues unchanged through this frame. An interrupted system call then starts
-/// from the beginning: rt_sigreturn(2) drops the restart block (restore_sigcontext() of Linux).
+/// Registers, signal mask and extended state of a stopped thread as a signal frame for rt_sigreturn(2). If the tracer
+/// dies during an injected call, the thread continues unchanged through the frame. An interrupted system call then
+/// starts from the beginning, because rt_sigreturn(2) drops the restart block (restore_sigcontext() of Linux).
 class SignalFrame {
 public:
-    /// Creates a frame. Nothing if the kernel wouldn't accept one: for a thread with a shadow stack or without extended
-    /// state.
+    /// Makes a frame. Returns nothing for a thread with a shadow stack or without extended state, because the kernel
+    /// wouldn't accept the frame.
     static std::optional<SignalFrame> of(const Tracee& thread, const Registers& registers, SignalMask mask);
 
-    /// Returns the highest address below `end` at which the frame can lie.
+    /// Returns the highest possible address of a frame that ends at or below `end`.
     [[nodiscard]] RemoteAddress placeBelow(RemoteAddress end) const noexcept;
-    /// Returns the bytes to write at `address`, a result of placeBelow(). `restorer` is the address of code that calls
-    /// rt_sigreturn(2), or 0. A return instruction with the stack pointer at `address` jumps to it.
+    /// Returns the bytes of the frame for the address `address`, a result of placeBelow(). `restorer`: address of code
+    /// that calls rt_sigreturn(2), or 0. A return instruction jumps to the restorer if the stack pointer is `address`.
     [[nodiscard]] std::vector<std::byte> bytes(RemoteAddress address, RemoteAddress restorer) const;
 
 private:

@@ -13,17 +13,18 @@
 namespace compel {
 namespace {
 
-/// Signals that the kernel sends a thread for its own fault. If they are blocked, the kernel doesn't queue them but
-/// ends the process (kernel/signal.c, force_sig_info_to_task()).
+/// Signals that the kernel sends to a thread for a fault of the thread. If such a signal is blocked, the kernel ends
+/// the process (kernel/signal.c, force_sig_info_to_task()).
 constexpr SignalMask kFaults = signalBit(SIGSEGV) | signalBit(SIGBUS) | signalBit(SIGFPE) | signalBit(SIGILL) |
                                signalBit(SIGTRAP) | signalBit(SIGSYS);
 
 constexpr std::chrono::milliseconds kLookEvery{1};
 
-/// Scope in which a thread's seccomp filters and strict mode allow everything.
+/// Scope in which a thread's seccomp filters and strict mode are suspended.
 class SeccompSuspended {
 public:
-    /// Suspends seccomp. Throws Error if that isn't allowed and the thread has filters or strict mode.
+    /// Suspends seccomp. Throws Error if the thread has filters or strict mode, and the kernel doesn't allow the
+    /// suspension.
     explicit SeccompSuspended(Tracee& thread) : thread_(thread), before_(thread.options()) {
         SeizeOptions suspended = before_;
         suspended.suspendSeccomp = true;
@@ -41,7 +42,7 @@ public:
         try {
             thread_.setOptions(before_);
         } catch (const std::exception&) {
-            // The thread has died, or it runs: a call didn't end and the thread couldn't be stopped.
+            // The thread has ended, or it still runs in a call that didn't end in time.
             return;
         }
     }
@@ -53,7 +54,8 @@ private:
     SeizeOptions before_;
 };
 
-/// Returns the address of the instruction by which the thread has entered the call that it returns from.
+/// Returns the address of the system call instruction of the call from which the thread returns. Returns nothing if the
+/// memory doesn't contain this instruction.
 std::optional<RemoteAddress> instructionUsed(const Tracee& thread) {
     const RemoteAddress instruction = thread.registers().ip() - syscallInstructionBytes.size();
     std::array<std::byte, syscallInstructionBytes.size()> there{};
@@ -100,7 +102,7 @@ SingleThreadRun::~SingleThreadRun() {
     try {
         stop();
     } catch (const std::exception&) {
-        // The thread has ended or doesn't stop. The code that detaches the process gets the same error.
+        // The thread has ended or doesn't stop. The code that detaches the process will get the same error.
     }
 }
 
@@ -146,16 +148,16 @@ void SingleThreadRun::dealWithStop() {
     if (info.kind == StopInfo::Kind::Syscall)
         dealWithCall();
     if (info.kind != StopInfo::Kind::Signal) {
-        resume();  // also from a group-stop: the other threads keep the process from running
+        resume();  // also resumes from a group-stop, because only this thread of the process runs
         return;
     }
-    // A positive code is the kernel's. siginfo of signals that processes send has other codes (sigaction(2)).
+    // Only the kernel's signals have a positive code; signals that processes send have other codes (sigaction(2)).
     if ((kFaults & signalBit(info.signal)) != 0 && tracee.signalInfo().si_code > 0) {
-        resume(info.signal);  // calls its handler or ends the process
+        resume(info.signal);  // the thread calls its handler, or the kernel ends the process
         return;
     }
-    // Another process has sent the signal, so it stays queued until the thread is detached. (A fault with this number
-    // would now end the process.)
+    // Another process has sent the signal. Blocks it, so that it stays queued until the thread is detached. A fault
+    // with this number would now end the process.
     tracee.requeueSignal();
     blocked_ |= signalBit(info.signal);
     tracee.setSignalMask(blocked_);
@@ -172,7 +174,7 @@ void SingleThreadRun::dealWithCall() {
         watch_ = nullptr;
 }
 
-/// Ends the observation. An observed thread may stop at a system call before the requested stop.
+/// Ends the observation of system calls. The thread may stop at a system call before the requested stop.
 void SingleThreadRun::leaveCall() {
     watch_ = nullptr;
     Tracee& tracee = thread();
@@ -195,7 +197,7 @@ void SingleThreadRun::stop() {
         leaveCall();
     else if (tracee != nullptr && !tracee->stopped())
         tracee->interrupt();
-    process_.stop(options_);  // the thread, and threads that it has created
+    process_.stop(options_);  // stops the thread, and threads that it has created
     thread().setSignalMask(mask_);
     thread().setOptions(options_.seize);
 }

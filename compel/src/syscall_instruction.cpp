@@ -17,10 +17,10 @@ struct Code {
     RemoteAddress start;
     RemoteAddress end;
     bool isVdso;
-    bool isLibrary;  ///< true if the mapping has the name of a library with a restorer
+    bool isLibrary;  ///< true if the mapping has the name of a library that usually contains a restorer
 };
 
-/// Search results for the code of one process.
+/// Searches system call instructions and a restorer in the code of one process.
 class CodeSearch {
 public:
     explicit CodeSearch(const RemoteMemory& memory) : memory_(memory) {}
@@ -34,7 +34,7 @@ public:
         return any_ != 0 ? std::optional<SyscallInstruction>(any_) : std::nullopt;
     }
 
-    /// True if all addresses are found.
+    /// Searches one mapping. Returns true if all addresses are found.
     bool lookForAll(const Code& code) {
         look(code, [this](RemoteAddress at, std::span<const std::byte> content) {
             note(returning_, at, content, syscallReturnBytes);
@@ -64,7 +64,8 @@ private:
     template <typename Look>
     void look(const Code& code, const Look& enough) {
         constexpr std::size_t blockSize = std::size_t{64} * 1024;
-        // Blocks overlap by the longest pattern less one byte, so that no pattern is missed across a border.
+        // Consecutive blocks overlap by the length of the longest pattern minus one byte, so that the search also finds
+        // patterns at the border of two blocks.
         constexpr std::size_t overlap = restorerBytes.size() - 1;
         std::vector<std::byte> block(std::min<std::size_t>(blockSize, code.end - code.start));
         for (RemoteAddress at = code.start; at + overlap < code.end; at += block.size() - overlap) {
@@ -76,7 +77,8 @@ private:
     }
 
     const RemoteMemory& memory_;
-    // Addresses; 0 means not found.
+    // Address of any system call instruction; 0 if not found. The next members are for an instruction with a return
+    // instruction behind it, and for a restorer.
     RemoteAddress any_ = 0;
     RemoteAddress returning_ = 0;
     RemoteAddress restorer_ = 0;
@@ -117,7 +119,7 @@ std::optional<SyscallInstruction> findSyscallInstruction(pid_t pid,
         if (!code.isVdso && search.lookForAll(code))
             return search.withRestorer();
     }
-    // The vDSO comes first, because other processes can't unmap it.
+    // Searches the vDSO first, because other processes can't unmap it.
     std::stable_partition(all.begin(), all.end(), [](const Code& code) { return code.isVdso; });
     CodeSearch further(memory);
     for (const Code& code : all)

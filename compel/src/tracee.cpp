@@ -23,14 +23,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Values of linux/ptrace.h, which can't be included next to sys/ptrace.h.
+// Constants of linux/ptrace.h, which conflicts with sys/ptrace.h.
 constexpr int eventStop = 128;
 constexpr std::uint64_t optionSuspendSeccomp = 1u << 21;
 constexpr long setUserDispatchNumber = 0x4210;
 constexpr long getUserDispatch = 0x4211;
 constexpr std::size_t seccompInstructionSize = 8;  // struct sock_filter
 
-/// struct ptrace_sud_config of linux/ptrace.h (6.4).
+/// Layout of struct ptrace_sud_config of linux/ptrace.h (Linux 6.4).
 struct UserDispatchConfiguration {
     std::uint64_t mode;
     std::uint64_t selector;
@@ -49,8 +49,8 @@ std::uint64_t optionBits(SeizeOptions options) noexcept {
     return bits;
 }
 
-// Pauses between polls of a thread. A thread that was just interrupted stops within microseconds, so a yield suffices.
-// A thread that doesn't stop is in the kernel for longer, so pauses grow.
+// Makes growing pauses between polls of a thread. An interrupted thread usually stops within microseconds, so the first
+// pauses only yield the processor. A thread that doesn't stop soon is in the kernel for longer.
 class Backoff {
 public:
     void pause() noexcept {
@@ -58,8 +58,8 @@ public:
             ::sched_yield();
             return;
         }
-        // A pause delays the result by half its length on average. So pauses stay short while a busy processor may keep
-        // the thread from running.
+        // Limits the length of the first pauses, because a busy processor may delay the thread, and a pause delays the
+        // result by half its length on average.
         constexpr int kShortNaps = 200;
         delay_ = std::min(delay_ * 2, rounds_ <= kShortNaps ? 100'000L : 2'000'000L);
         const timespec time{0, delay_};
@@ -117,7 +117,8 @@ Tracee::~Tracee() {
 }
 
 void Tracee::releaseQuietly() noexcept {
-    // A thread that is stuck in the kernel isn't waited for; the kernel detaches it when the tracer ends.
+    // Limits the wait for a thread that is blocked in the kernel. The kernel detaches such a thread when the tracer
+    // ends.
     constexpr auto patience = std::chrono::seconds(2);
     if (released())
         return;
@@ -134,7 +135,7 @@ void Tracee::releaseQuietly() noexcept {
     }
 }
 
-// Reaps a killed thread. It and its process remain zombies until the tracer has waited for it.
+// Reaps a killed thread. The thread and its process remain zombies until the tracer has reaped the thread.
 void Tracee::reap(std::chrono::nanoseconds limit) noexcept {
     try {
         do {
@@ -195,7 +196,7 @@ std::optional<StopInfo> Tracee::pollStop(int flags) {
         got = ::waitpid(tid_, &status, __WALL | flags);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
-        // A thread whose id passed to another thread by execve(2) leaves no status.
+        // wait4(2) fails: another thread may have got this thread's tid by execve(2).
         const int code = errno;
         state_ = State::Released;
         stop_.reset();
@@ -209,8 +210,8 @@ std::optional<StopInfo> Tracee::pollStop(int flags) {
 StopInfo Tracee::waitStop(const std::function<void()>& look) {
     if (stop_)
         return *stop_;
-    // Most stops come within microseconds. Sleeping would cost more than polling, above all where an idle processor
-    // must be woken for each.
+    // Polls at first, because most stops come within microseconds. Sleeping would take longer, especially if an idle
+    // processor must wake up for each stop.
     for (int round = 0; round < 100; ++round) {
         if (const auto info = pollStop(WNOHANG))
             return *info;
@@ -222,8 +223,8 @@ StopInfo Tracee::waitStop(const std::function<void()>& look) {
     for (;;) {
         if (const auto info = waitStopFor(limited ? std::min(betweenLooks, options_.longestWait) : betweenLooks))
             return *info;
-        // The killed init of a pid namespace waits until the ends of all other processes there are noticed. The caller
-        // may be the one to notice them (zap_pid_ns_processes() of Linux).
+        // Doesn't wait for an ending thread: init of a pid namespace waits until all other processes of the namespace
+        // have been reaped, perhaps by the caller (zap_pid_ns_processes() of Linux).
         if (isEnding(tid_))
             throw TraceeGone(ESRCH, join("wait for thread ", tid_, ": it was ended"));
         if (look)
@@ -250,7 +251,7 @@ std::optional<StopInfo> Tracee::waitStopFor(std::chrono::nanoseconds limit) {
 int Tracee::waitEnd() {
     for (;;) {
         stop_.reset();
-        // The kernel may take long to free the memory of a large process.
+        // Waits without limit, because the kernel may take long to free the memory of a large process.
         const auto info = pollStop(0).value();
         if (info.kind == StopInfo::Kind::Exited)
             return info.status;
@@ -287,9 +288,9 @@ void Tracee::requeueSignal() {
     };
     if (!stop_ || atRest())
         return;
-    // The kernel returns a reported signal to its queue if it is blocked at resume (kernel/signal.c, ptrace_signal()).
-    // Without a signal it takes no other from a queue before the requested stop (get_signal()). Any stop uses up a
-    // requested interrupt, so each round requests one.
+    // Blocks the reported signal and resumes the thread: the kernel then puts the signal back into its queue
+    // (kernel/signal.c, ptrace_signal()). Each round requests another interrupt, because any stop uses up the requested
+    // one. Without a signal, the kernel takes no other signal from a queue before the requested stop (get_signal()).
     std::optional<SignalMask> mask;
     while (!atRest()) {
         const int signal = stop_->kind == StopInfo::Kind::Signal ? stop_->signal : 0;
@@ -318,7 +319,8 @@ bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
     const SignalMask mask = signalMask();
     if ((mask & signalBit(SIGTRAP)) != 0)
         return false;
-    // A system call may not return, and rt_sigreturn(2) and rt_sigprocmask(2) would change the state that is restored.
+    // Stops before a system call: it may not return, and rt_sigreturn(2) and rt_sigprocmask(2) would change the signal
+    // mask that this function restores.
     const RemoteMemory memory(tid_);
     const auto isBeforeCall = [&] {
         auto instruction = syscallInstructionBytes;
@@ -332,7 +334,7 @@ bool Tracee::leaveCode(std::uint64_t start, std::uint64_t end) {
             if (info.kind == StopInfo::Kind::Exited)
                 throw TraceeGone(ESRCH, join("run thread ", tid_));
             if (info.kind != StopInfo::Kind::Signal || info.signal != SIGTRAP || signalInfo().si_code <= 0)
-                break;  // another process has sent a signal
+                break;  // the signal isn't that of a step, so another process has sent it
             swallowSignal();
             at = registers().ip();
         }
@@ -396,7 +398,7 @@ std::vector<std::byte> Tracee::registerSet(unsigned note) const {
             buffer.resize(window.iov_len);
             return buffer;
         }
-        // The kernel silently cuts to the given length, so a full buffer may be incomplete.
+        // Enlarges a full buffer and repeats the call, because the kernel cuts off data that doesn't fit.
         buffer.resize(buffer.size() * 2);
     }
 }
@@ -440,7 +442,7 @@ std::optional<RseqConfiguration> Tracee::rseq() const {
     if (rawPtrace(PTRACE_GET_RSEQ_CONFIGURATION, tid_, sizeof(found), addressOf(&found)) < 0) {
         const int code = errno;
         if (code == EIO || code == EINVAL)
-            return std::nullopt;  // kernel before 5.13 or without rseq
+            return std::nullopt;  // the kernel is older than 5.13 or doesn't support rseq
         failRequest("PTRACE_GET_RSEQ_CONFIGURATION", code);
     }
     if (found.rseq_abi_pointer == 0)
@@ -483,7 +485,7 @@ std::vector<SeccompFilter> Tracee::seccompFilters() const {
         const long count = rawPtrace(PTRACE_SECCOMP_GET_FILTER, tid_, index, 0);
         if (count < 0) {
             const int code = errno;
-            // EINVAL: the thread isn't in filter mode. ENOENT: there are no more.
+            // EINVAL: the thread has no seccomp filters. ENOENT: the thread has no more filters.
             if (code == ENOENT || code == EINVAL)
                 return filters;
             failRequest("PTRACE_SECCOMP_GET_FILTER", code);
@@ -494,7 +496,7 @@ std::vector<SeccompFilter> Tracee::seccompFilters() const {
         __ptrace_seccomp_metadata about{index, 0};
         if (rawPtrace(PTRACE_SECCOMP_GET_METADATA, tid_, sizeof(about), addressOf(&about)) >= 0)
             filter.flags = about.flags;
-        else if (const int code = errno; code != EIO)  // kernels before 4.16
+        else if (const int code = errno; code != EIO)  // EIO: a kernel before 4.16
             failRequest("PTRACE_SECCOMP_GET_METADATA", code);
         filters.push_back(std::move(filter));
     }

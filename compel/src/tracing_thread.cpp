@@ -12,13 +12,13 @@ namespace compel {
 
 namespace {
 
-/// Queue of one function that the tracing thread calls for the thread of the work.
+/// Passes functions from the thread of workBesideTracer()'s work to the tracing thread, which calls them.
 class Service {
 public:
-    /// False in a process that the thread of the work has forked: that process has no tracing thread.
+    /// Returns false in a process that the thread of the work has forked, because this process has no tracing thread.
     [[nodiscard]] bool isOfThisProcess() const noexcept { return process_ == ::getpid(); }
 
-    /// Runs `function` in the tracing thread. Called by the thread of the work. Throws the exception of `function`.
+    /// Runs `function` in the tracing thread, and throws its exception. Called by the thread of the work.
     void call(const std::function<void()>& function) {
         std::exception_ptr failure;
         std::unique_lock lock(mutex_);
@@ -44,7 +44,7 @@ public:
             changed_.wait(lock, [this] { return wanted_ != nullptr || ended_; });
             if (wanted_ == nullptr)
                 return;
-            // The thread of the work waits, so no other thread needs the lock.
+            // Holds the lock during the call, which is harmless: the thread of the work waits.
             try {
                 (*wanted_)();
             } catch (...) {
@@ -64,7 +64,7 @@ private:
     bool ended_ = false;
 };
 
-/// Service of the calling thread, if it is the thread of work beside a tracer.
+/// Service of the calling thread; null if the thread isn't the thread of workBesideTracer()'s work.
 thread_local Service* service = nullptr;
 
 }  // namespace

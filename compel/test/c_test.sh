@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-only
-# usage: c_test.sh COMPEL CC SOURCE_DIR SHARED_LIBRARY: builds a program and a blob of the C interface like an author
-# outside of the tree. Runs them with the static and the shared library.
+# Usage: c_test.sh COMPEL CC SOURCE_DIR SHARED_LIBRARY. Builds a program and a blob of the C interface without the build
+# system of this tree. Runs them with the static and the shared library.
 compel=$1
 compiler=$2
 sources=$3/test/c

@@ -47,7 +47,7 @@ int waitForEnd(const Child::Talk& talk) {
     return talk.hear() == "end" ? 5 : 1;
 }
 
-/// Frozen child with the blob in it.
+/// Frozen child with the injected blob.
 struct Fixture {
     explicit Fixture(const std::function<int(const Child::Talk&)>& body = waitForEnd)
         : child(body), process((child.hear(), FrozenProcess::freeze(child.pid()))) {}

@@ -11,11 +11,11 @@
 
 namespace compel::test {
 
-/// Forked process that runs `body` and exits with its result. Test and child exchange lines over a socket pair. The
-/// destructor kills and reaps the child.
+/// Forked process that calls `body` and exits with its result. Test and child exchange lines of text by a socket pair.
+/// The destructor kills and reaps the child.
 class Child {
 public:
-    /// The child's side of the socket pair.
+    /// One end of the socket pair, by which the child sends and receives lines.
     class Talk {
     public:
         explicit Talk(int fd) : fd_(fd) {}
@@ -33,12 +33,12 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     void say(const std::string& line) const { talk().say(line); }
-    /// Returns the child's next line. Throws if the child ends or sends nothing for a minute.
+    /// Returns the child's next line. Throws an exception if the child ends or sends nothing for a minute.
     std::string hear() const { return talk().hear(); }
-    /// Returns the exit code, or 128 + the signal that killed the child. Nothing if the child doesn't exit within a
-    /// minute.
+    /// Returns the exit status, or 128 + signal if a signal killed the child. Returns nothing if the child doesn't exit
+    /// within a minute.
     std::optional<int> exitCode();
-    /// Waits until field State of /proc/PID/status is `state`.
+    /// Waits until the child's line State in /proc/PID/status has the value `state`.
     void awaitState(char state) const;
 
 private:
@@ -49,14 +49,14 @@ private:
     std::optional<int> code_;
 };
 
-/// Unregisters the calling thread's restartable-sequence area, which the C library has registered.
+/// Unregisters the calling thread's rseq area, which the C library has registered.
 void leaveRseq();
 
 char stateOf(pid_t tid);
-/// Returns the value of a line of /proc/TID/status; "" if there is none.
+/// Returns the value of a line of /proc/TID/status; "" if the file has no such line.
 std::string statusOf(pid_t tid, const std::string& field);
 std::string mapsOf(pid_t pid);
-/// Polls `done` for up to a minute.
+/// Polls `done` until it returns true, for at most a minute. Returns its last result.
 bool eventually(const std::function<bool()>& done);
 
 }  // namespace compel::test

@@ -57,7 +57,7 @@ void startIdleThreads(int count) {
 
 std::atomic<int> delivered;
 
-/// Makes the kernel start a worker thread for this process. False without io_uring.
+/// Makes the kernel start an io_uring worker thread for this process. Returns false if the kernel has no io_uring.
 bool makeKernelWorker() {
     io_uring_params parameters{};
     const int ring = static_cast<int>(::syscall(SYS_io_uring_setup, 1, &parameters));
@@ -80,8 +80,8 @@ bool makeKernelWorker() {
     return ::syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0) == 1;
 }
 
-/// Starts a child as init of a new pid namespace. Returns when its `prepare` is done; the child then does nothing. 0 if
-/// no pid namespace can be created.
+/// Starts a child as init of a new pid namespace. Returns when the child has called `prepare`; the child then only
+/// sleeps. Returns 0 if no pid namespace can be created.
 template <typename Prepare>
 pid_t startFirst(const Prepare& prepare) {
     int ready[2];
@@ -244,8 +244,8 @@ TEST_CASE("a stopped process stays stopped, and its parent hears of it once") {
         return talk.hear() == "end" ? 5 : 1;
     });
     REQUIRE(child.hear() == "ready");
-    // A process in the group of a session's leader (this program may be one) has no parent in the session that could
-    // continue it. SIGTSTP wouldn't stop it.
+    // Puts the child into its own process group. If this program is a session leader, its process group is orphaned,
+    // and the kernel ignores SIGTSTP in it.
     REQUIRE(::setpgid(child.pid(), child.pid()) == 0);
     const int stopSignal = GENERATE(SIGSTOP, SIGTSTP);
     REQUIRE(::kill(child.pid(), stopSignal) == 0);
@@ -443,7 +443,7 @@ TEST_CASE("what can't be frozen is refused with the reason") {
             return 5;
         });
         REQUIRE(child.hear() == "ready");
-        // Only the end of its tracer detaches a thread that doesn't stop.
+        // A separate tracer, whose end detaches the thread that doesn't stop.
         Child tracer([&](const Child::Talk& talk) {
             try {
                 FrozenProcess::freeze(child.pid(), {.patience = 200ms});
@@ -508,12 +508,12 @@ TEST_CASE("a process that dies while frozen is reported and leaves nothing behin
         auto process = FrozenProcess::freeze(child.pid());
         process.kill();
     }
-    // This process is tracer and parent: both share one status, which is collected already.
+    // This process is tracer and parent, so kill() has already reaped the child.
     CHECK(::waitpid(child.pid(), nullptr, __WALL) == -1);
     CHECK(test::stateOf(child.pid()) == '?');
 }
 
-// The last thread ends when all others have ended and their ends were noticed. Which thread is the last is random.
+// The last thread of init ends when all other threads have ended and were reaped. Which thread is the last is random.
 TEST_CASE("the first process of a pid namespace is killed, whichever thread of it ends last") {
     for (int round = 0; round < 30; ++round) {
         const pid_t pid = startFirst([] { startIdleThreads(8); });
@@ -524,7 +524,8 @@ TEST_CASE("the first process of a pid namespace is killed, whichever thread of i
     }
 }
 
-// The namespace init ends when all other processes there are reaped, by parents that may be outside.
+// Init of a pid namespace ends when all other processes of the namespace have been reaped. Their parents may be outside
+// of the namespace.
 TEST_CASE("the first process of a pid namespace is left to itself if others keep it from ending") {
     const auto pid = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, 0));
     if (pid < 0 && errno == EPERM) {
@@ -566,7 +567,8 @@ TEST_CASE("the first process of a pid namespace ends at once if it has that to i
     CHECK(test::stateOf(pid) == '?');
 }
 
-// The namespace init ends when the ends of all others there are noticed, which is up to their tracer.
+// Init of a pid namespace ends when all other processes of the namespace have been reaped. A traced process must first
+// be reaped by its tracer.
 TEST_CASE("a wait for the init of a pid namespace reports its kill while other processes there are traced") {
     const pid_t pid = startFirst([] {
         if (::fork() == 0)

@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::uint64_t stackSize = 8192;
 
-/// State of a thread that must survive a blob.
+/// State of a thread, which must be equal before and after a blob's run.
 struct State {
     std::vector<std::byte> registers;
     std::vector<std::byte> extended;
@@ -52,7 +52,8 @@ State stateOf(Tracee& tracee) {
                             test::statusOf(tracee.tid(), "SigPnd") + test::statusOf(tracee.tid(), "ShdPnd")};
 }
 
-/// Keeps a pattern in all vector registers until the test ends it. Returns 5 if the pattern is still there.
+/// Keeps a pattern in all vector registers until the test ends the child. Returns 5 if the registers still contain the
+/// pattern.
 int guardVectors(const Child::Talk& talk) {
     static std::atomic<bool> end{false};
     alignas(32) static unsigned char pattern[32];
@@ -80,7 +81,7 @@ int guardVectors(const Child::Talk& talk) {
     return std::memcmp(pattern, found, sizeof(found)) == 0 ? 5 : 1;
 }
 
-/// Receives a fault's signal while it is stopped, and sends the address of the fault to the test.
+/// Waits for a fault's signal, and sends the address of the fault to the test.
 int awaitFault(const Child::Talk& talk) {
     static std::atomic<std::uintptr_t> faulted{0};
     struct sigaction action {};
@@ -149,7 +150,7 @@ TEST_CASE("a fault's signal that waits when the thread is stopped isn't the blob
     auto process = FrozenProcess::freeze(child.pid());
     auto& leader = process.leader();
     {
-        // Simulates an interruption between the thread's fault and its signal.
+        // Queues a signal of a fault, as if the tracer had interrupted the thread between its fault and the signal.
         RemoteSyscalls calls(leader, process.syscallInstruction());
         const RemoteBuffer buffer(calls, sizeof(siginfo_t));
         siginfo_t fault{};
@@ -172,7 +173,7 @@ TEST_CASE("a fault's signal that waits when the thread is stopped isn't the blob
         injection.memory().writeValue(injection.data(), Argument{.task = Task::Identify});
         CHECK(injection.run(leader, injection.data(), injection.data() + injection.dataSize()) == child.pid());
         CHECK(waits());
-        // A fault of the blob must not reach the thread.
+        // Checks that the thread doesn't get the signal of a blob's fault.
         injection.memory().writeValue(injection.data(), Argument{.task = Task::Crash});
         CHECK_THROWS_WITH(injection.run(leader, injection.data(), injection.data() + injection.dataSize()),
                           Catch::Contains("crashed with signal 11 at offset"));

@@ -25,7 +25,7 @@ struct Code {
     std::uint64_t end = 0;
 };
 
-/// Returns the vDSO of this process and of all its forked children.
+/// Returns the addresses of the vDSO in this process and in all its forked children.
 Code vdso() {
     std::istringstream maps(test::mapsOf(::getpid()));
     for (std::string line; std::getline(maps, line);) {
@@ -39,7 +39,7 @@ Code vdso() {
 std::atomic<int> deliveries{0};
 std::atomic<bool> over{false};
 
-/// Reads clocks until the time is over. Returns whether the values are plausible.
+/// Reads clocks until `over` is true. Returns true if all values are plausible.
 bool readClocks() {
     const time_t begin = ::time(nullptr);
     timespec last{};
@@ -54,7 +54,7 @@ bool readClocks() {
     return true;
 }
 
-/// Process with a thread that is in the vDSO most of the time. `blocked` is a signal that the thread blocks.
+/// Child with a thread that is in the vDSO most of the time. `blocked`: signal that the thread blocks.
 int spin(const Child::Talk& talk, int blocked) {
     struct sigaction action {};
     action.sa_handler = [](int) { ++deliveries; };
@@ -93,7 +93,7 @@ TEST_CASE("a thread runs on out of some code, and is stopped and masked as befor
     Child child([](const Child::Talk& talk) { return spin(talk, SIGUSR2); });
     REQUIRE(child.hear() == "ready");
     int found = 0;
-    // A signal that arrives in between is delivered afterwards, exactly once.
+    // Counts the signals that the test sends, because the child must handle each of them exactly once.
     int sent = 0;
     for (int round = 0; round < 300; ++round) {
         auto process = FrozenProcess::freeze(child.pid());

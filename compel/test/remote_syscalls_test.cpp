@@ -28,9 +28,11 @@ using test::Child;
 
 namespace {
 
-/// Unmaps all but the page of its own code, removes all system call instructions from that page, then spins.
+/// Unmaps all memory except the page of its code, removes all system call instructions from this page, then loops
+/// forever.
 [[noreturn]] void liveInOnePage() {
-    // rdi: this page. Unmaps all memory below and above, overwrites its system call instructions, loops.
+    // Code with the address of its page in rdi. It unmaps all memory below and above the page, overwrites its system
+    // call instructions, and loops forever.
     static constexpr unsigned char code[] = {
         0x48, 0x89, 0xfb,                                            // mov %rdi,%rbx
         0x48, 0x89, 0xfe,                                            // mov %rdi,%rsi
@@ -52,7 +54,7 @@ namespace {
     __builtin_unreachable();
 }
 
-/// Spins in a page of 32-bit code.
+/// Loops forever in 32-bit code.
 [[noreturn]] void liveIn32Bit() {
     static constexpr unsigned char code[] = {0xeb, 0xfe};  // jmp .
     void* const page =
@@ -216,7 +218,7 @@ TEST_CASE("memory is read and written whatever its protection") {
 
 namespace {
 
-/// Maps memory in a child that has set a limit. Returns the error, or an empty text.
+/// Maps memory in a child that has called `limit`. Returns the text of the Error; empty without an error.
 std::string mapIn(const std::function<bool()>& limit) {
     Child child([&](const Child::Talk& talk) {
         talk.say(limit() ? "ready" : "failed");
@@ -254,7 +256,8 @@ bool mapAllThatIsAllowed() {
         ::mmap(nullptr, 2 * most * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     for (std::size_t at = 1; room != MAP_FAILED && at < most; ++at)
         if (::mprotect(room + 2 * at * page, page, PROT_READ) != 0) {
-            // The limit leaves room for one mapping: a changed protection counts as two.
+            // mprotect(2) has failed, because it needs two more mappings. So the limit leaves room for one, which is
+            // mapped here.
             (void)::mmap(nullptr, page, PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
             return true;
         }
@@ -273,7 +276,7 @@ TEST_CASE("who can't map memory in a process is told which limit that is") {
     CHECK_THAT(mapIn(mapAllThatIsAllowed), Contains("vm.max_map_count"));
     if (::geteuid() == 0)
         CHECK_THAT(mapIn([] {
-                       // Root may lock any amount.
+                       // Gives up root's uid, because root may lock any amount of memory.
                        return ::mlockall(MCL_FUTURE) == 0 && limitTo(RLIMIT_MEMLOCK, 4096) && ::setuid(65534) == 0;
                    }),
                    Contains("RLIMIT_MEMLOCK"));

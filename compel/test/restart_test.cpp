@@ -53,8 +53,8 @@ void freezeAndUse(pid_t pid) {
     process.detach();
 }
 
-/// Starts a child that sleeps in `blocking`. Freezes and uses it several times; the child must not notice. Returns its
-/// exit code.
+/// Starts a child that sleeps in `blocking`. Freezes the child several times, and makes system calls and runs a blob in
+/// it, which the child must not notice. Returns the child's exit status.
 int childThatSleeps(int (*blocking)(), std::function<void(pid_t)> wake = {}) {
     Child child([&](const Child::Talk& talk) {
         struct sigaction action {};
@@ -74,7 +74,7 @@ int childThatSleeps(int (*blocking)(), std::function<void(pid_t)> wake = {}) {
     return child.exitCode().value_or(-1);
 }
 
-constexpr int kSleep = 300;  // in milliseconds
+constexpr int kSleep = 300;  // duration of a sleep in milliseconds
 constexpr timespec kSleepTime{0, kSleep * 1'000'000L};
 
 int elapsedMilliseconds(const timespec& start) {
@@ -83,8 +83,8 @@ int elapsedMilliseconds(const timespec& start) {
     return static_cast<int>((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1'000'000);
 }
 
-/// Returns how much longer than kSleep a sleep takes, in milliseconds. The result is the child's exit code, so at most
-/// 253.
+/// Returns by how many milliseconds a sleep takes longer than kSleep. Returns at most 253, because the result is the
+/// child's exit status.
 int excessOf(bool (*sleeps)()) {
     timespec start{};
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -94,8 +94,9 @@ int excessOf(bool (*sleeps)()) {
     return took < kSleep ? 254 : std::min(253, took - kSleep);
 }
 
-/// Checks that a sleep continues with the rest of its time. A sleep that restarted after each interruption would take
-/// at least 50 ms longer: the child sleeps 10 ms before each of five. A busy machine delays single sleeps.
+/// Checks that an interrupted sleep continues with its remaining time. A sleep that starts again after each of five
+/// interruptions would take at least 50 ms longer, because the child sleeps 10 ms before each of them. Repeats the
+/// test, because a busy machine may delay single sleeps.
 template <typename Blocking>
 void requireRestOfTime(Blocking blocking) {
     int excess = 0;
@@ -143,7 +144,7 @@ TEST_CASE("an interrupted pipe read goes on") {
 
 namespace {
 
-/// Waits for an event that the test triggers.
+/// Event for which a child waits, and which the test triggers: a pipe.
 struct Event {
     int ends[2] = {-1, -1};
     Event() { REQUIRE(pipe(ends) == 0); }
@@ -230,7 +231,8 @@ TEST_CASE("the call that a thread goes on with by restart_syscall is known") {
         });
         child.hear();
         std::optional<std::int64_t> found;
-        // The first stop leaves the thread in the call itself.
+        // Stops the thread several times: after the first stop, the thread is in the original call and not in
+        // restart_syscall(2).
         for (int stops = 0; stops < 3; ++stops) {
             child.awaitState('S');
             std::this_thread::sleep_for(10ms);

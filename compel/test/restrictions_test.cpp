@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// Restrictions that threads have set on themselves, and their reports to a tracer.
+// Tests how a tracer reads restrictions that threads have set for themselves, such as seccomp filters.
 #include <compel/error.hpp>
 #include <compel/process.hpp>
 #include <compel/remote_syscalls.hpp>
@@ -23,7 +23,8 @@ using test::Child;
 
 namespace {
 
-/// Installs a filter that allows everything; `mark` makes it distinguishable.
+/// Installs a seccomp filter that allows all system calls. `mark`: number in the filter by which the test recognizes
+/// it.
 long installFilter(std::uint32_t mark, unsigned flags) {
     sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_IMM, mark),

@@ -35,17 +35,17 @@ constexpr std::size_t kPage = 4096;
 
 enum class Order { Count, Exit, ExitProcess, Fault, CreateThread };
 
-/// Memory that test and child share.
+/// Content of the memory that test and child share.
 struct Shared {
     std::atomic<long> helperRuns{0};
     std::atomic<long> otherRuns{0};
     std::atomic<long> createdRuns{0};
     std::atomic<pid_t> helper{0};
-    std::atomic<Order> order{Order::Count};  ///< order to the helper thread
-    std::atomic<long> handled{0};            ///< number of handled SIGUSR1
+    std::atomic<Order> order{Order::Count};  ///< next order for the helper thread
+    std::atomic<long> handled{0};            ///< number of SIGUSR1 signals that the helper has handled
     std::atomic<long> faults{0};
-    std::atomic<long> parent{0};  ///< last result of getppid in the helper
-    char* hidden = nullptr;       ///< page that faults once
+    std::atomic<long> parent{0};  ///< last result of getppid(2) in the helper
+    char* hidden = nullptr;       ///< page of the child in which the first access faults
 };
 
 Shared* shared = nullptr;
@@ -99,7 +99,7 @@ int live(const Child::Talk& talk) {
     return talk.hear() == "end" ? 7 : 1;
 }
 
-/// Memory that the test shares with a forked child, and a page of the child that faults.
+/// Maps the memory that the test shares with a forked child, and a page in which the child faults.
 class SharedMemory {
 public:
     SharedMemory() : memory_(::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
@@ -117,7 +117,7 @@ private:
     void* memory_;
 };
 
-/// Process with a helper thread that executes orders, and another thread that counts.
+/// Child with a helper thread that executes orders, and with another thread that counts.
 class Served {
 public:
     explicit Served(const std::function<int(const Child::Talk&)>& body = live) : child_(body) {
@@ -130,7 +130,7 @@ public:
         return FrozenProcess::freeze(pid(), options);
     }
     void awaitState(char state) const { child_.awaitState(state); }
-    /// Ends the process and checks that it ends.
+    /// Makes the child exit, and checks its exit status.
     void requireEnd() {
         child_.say("end");
         CHECK(child_.exitCode() == 7);
@@ -146,7 +146,7 @@ bool goesOn(const std::atomic<long>& count) {
     return test::eventually([&] { return count > before + 1; });
 }
 
-/// Waits until the helper, which runs alone, has made progress.
+/// Waits until the helper thread has made progress.
 void awaitRounds(SingleThreadRun& run) {
     const long wanted = shared->helperRuns + 1000;
     run.await([&] { return shared->helperRuns > wanted; }, 60s);
@@ -183,7 +183,7 @@ TEST_CASE("one thread of a frozen process runs, and stops again") {
         awaitRounds(run);
         CHECK(standsStill(shared->otherRuns));
         if (round == 0)
-            continue;  // the destructor stops the thread
+            continue;  // the destructor of the run stops the thread
         run.stop();
         CHECK(standsStill(shared->helperRuns));
     }
@@ -196,7 +196,8 @@ TEST_CASE("one thread of a frozen process runs, and stops again") {
 
 namespace {
 
-/// Changes the result of getppid(2), after making the thread ask for its thread id in between.
+/// Observer that makes the thread call gettid(2) before its getppid(2) returns, and changes the result of getppid(2).
+/// `calls`: number of system calls after which the observation ends.
 class Liar : public SystemCallWatch {
 public:
     explicit Liar(int calls) : left_(calls) {}
@@ -275,7 +276,7 @@ TEST_CASE("signals wait while one thread runs, but for its own faults") {
         REQUIRE(::kill(served.pid(), SIGUSR1) == 0);
         shared->order = Order::Fault;
         run.await([] { return shared->faults == 1 && shared->order == Order::Count; }, 60s);
-        // A SIGSEGV that another process sends isn't a fault.
+        // Checks that a SIGSEGV of another process doesn't count as a fault.
         REQUIRE(::syscall(SYS_tgkill, served.pid(), shared->helper.load(), SIGSEGV) == 0);
         awaitRounds(run);
         CHECK(shared->handled == 0);
@@ -397,7 +398,7 @@ TEST_CASE("threads that a thread creates while it runs alone are stopped with it
 
 namespace {
 
-/// Installs a filter in the process that handles one system call by `action`.
+/// Installs a seccomp filter in the child with `action` for the system call `call`.
 int liveWithout(const Child::Talk& talk, unsigned call, unsigned action) {
     sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
@@ -411,7 +412,7 @@ int liveWithout(const Child::Talk& talk, unsigned call, unsigned action) {
     return live(talk);
 }
 
-/// Makes the thread make one more system call when its next one returns. Only once.
+/// Observer that makes the thread make one more system call when its next system call returns.
 class Inserting : public SystemCallWatch {
 public:
     Inserting(std::int64_t number, const SyscallArguments& arguments) : number_(number), arguments_(arguments) {}

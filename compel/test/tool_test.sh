@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-only
-# usage: tool_test.sh COMPEL COMPILER SOURCE_DIR: builds blobs outside of the build system, like a user.
+# Usage: tool_test.sh COMPEL COMPILER SOURCE_DIR. Builds blobs like a user, without the build system of this tree.
 compel=$1
 compiler=$2
 export COMPEL_UNINSTALLED_ROOTDIR="$3"

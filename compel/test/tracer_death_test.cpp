@@ -35,9 +35,9 @@ namespace {
 
 std::atomic<bool> ends{false};
 std::atomic<int> wrong{0};
-std::atomic<int> arrived{0};  ///< threads that have left the start code of the C library
+std::atomic<int> arrived{0};  ///< number of threads that have left the start code of the C library
 
-/// Keeps a pattern in registers that rt_sigreturn(2) clears if the frame doesn't contain them.
+/// Keeps a pattern in vector registers, which rt_sigreturn(2) clears if the signal frame doesn't contain them.
 void keepVectors() {
     alignas(32) static unsigned char pattern[32];
     alignas(32) static unsigned char found[32];
@@ -73,7 +73,7 @@ void waitWithLimit(int file) {
         wrong |= 2;
 }
 
-/// Waits in a system call that the kernel enters again.
+/// Waits in a system call that the kernel restarts from its beginning.
 void waitWithoutLimit(int file) {
     char byte = 0;
     ++arrived;
@@ -81,7 +81,8 @@ void waitWithoutLimit(int file) {
         wrong |= 4;
 }
 
-/// Runs three threads of the kinds above, and a leader with an alternate stack.
+/// Child with threads that run keepVectors(), waitWithLimit() and waitWithoutLimit(), and with a leader that has an
+/// alternate signal stack.
 int liveOn(const Child::Talk& talk) {
     alignas(16) static std::array<char, 65536> other;
     stack_t stack{};
@@ -112,7 +113,7 @@ int liveOn(const Child::Talk& talk) {
     return wrong;
 }
 
-/// Makes all changes that the library can make to a process, with all threads at once.
+/// Makes all changes to a process that the library can make, in all threads at the same time.
 void workOn(pid_t pid) {
     constexpr std::uint64_t slot = 32768;
     auto process = FrozenProcess::freeze(pid);
@@ -137,7 +138,7 @@ void workOn(pid_t pid) {
     process.detach();
 }
 
-/// Runs `work` in a process that ends afterwards.
+/// Calls `work` in a child process, which then ends without cleaning up.
 void dieAfter(const std::function<void()>& work) {
     const pid_t worker = ::fork();
     if (worker == 0) {
@@ -164,8 +165,8 @@ void dieAfter(const std::function<void()>& work) {
     __builtin_unreachable();
 }
 
-/// Runs `work` in a process that is killed at stop `number` of PTRACE_SYSCALL, counted from 0. False if the process
-/// ended before that stop.
+/// Calls `work` in a child process, and kills this process at its system call stop `number`, counted from 0. Returns
+/// false if the process ended before this stop.
 bool dieAt(unsigned number, const std::function<void()>& work) {
     const pid_t worker = ::fork();
     if (worker == 0) {
@@ -209,14 +210,14 @@ std::vector<pid_t> threadsOf(pid_t pid) {
     return all;
 }
 
-/// Returns fields of a thread's status that its tracer changes temporarily.
+/// Returns values of a thread's status that a tracer changes temporarily, to compare them later.
 std::string pictureOf(pid_t tid) {
     return test::statusOf(tid, "TracerPid") + ' ' + test::statusOf(tid, "SigBlk") + ' ' +
            test::statusOf(tid, "SigPnd") + ' ' + test::statusOf(tid, "ShdPnd") + ' ' +
            (test::stateOf(tid) == 't' ? "traced" : "");
 }
 
-/// Kills the process of `work` at each of its system calls.
+/// Calls `work` again and again, and kills its process at another system call each time.
 void dieEverywhere(pid_t pid, const std::function<void()>& work) {
     const std::vector<pid_t> threads = threadsOf(pid);
     std::vector<std::string> before;

@@ -18,14 +18,15 @@ struct BlobImage {
     std::vector<std::byte> bytes;
     std::uint64_t entryOffset = 0;
     std::uint64_t endOffset = 0;
-    /// Global symbols with C names, by offset, without start and end of the run.
+    /// Global symbols with C names, sorted by offset. Doesn't contain the symbols of blob_start.S.
     std::vector<Symbol> symbols;
 };
 
-/// True for a blob that was linked with blob.lds, false for any other program. Throws as parseBlob() does.
+/// Returns true for a blob that was linked with blob.lds, and false for another program. Throws Error for malformed
+/// files, like parseBlob().
 bool isBlob(std::span<const std::byte> file);
 
-/// Parses a linked blob. The file isn't trusted: malformed content, relocations and undefined symbols are Errors.
+/// Parses a linked blob, which isn't trusted. Throws Error for malformed content, relocations and undefined symbols.
 BlobImage parseBlob(std::span<const std::byte> file);
 
 }  // namespace compel

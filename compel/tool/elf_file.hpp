@@ -15,8 +15,8 @@
 
 namespace compel {
 
-/// A linked position-independent file, parsed on demand. The file isn't trusted: malformed content is an Error. The
-/// bytes must outlive this object.
+/// Linked position-independent ELF file, which isn't trusted. Functions throw Error for malformed content. `file` must
+/// outlive this object.
 class ElfFile {
 public:
     explicit ElfFile(std::span<const std::byte> file) : file_(file), header_(load<Elf64_Ehdr>(0)) {

@@ -77,7 +77,7 @@ void writeBlob(const HgenOptions& options, const BlobImage& image, const std::st
     writeFile(options.output, header.str());
 }
 
-/// Returns a C header with the names that programs for CRIU 4.2's library expect: PREFIX_sym..., PREFIX_blob,
+/// Returns a C header with the names that programs for CRIU 4.2's libcompel expect: PREFIX_sym..., PREFIX_blob and
 /// PREFIX_setup_c_header().
 std::string parasiteHeader(const ParasiteImage& image, const std::string& prefix, const std::string& origin) {
     constexpr std::size_t perLine = 16;

@@ -7,19 +7,21 @@ namespace compel {
 
 struct HgenOptions {
     std::string input;
-    /// Path of the header. Without `source` the header contains the bytes, too.
+    /// Path of the header. Without `source`, the header also contains the bytes of the blob.
     std::string output;
-    /// Path of the source with the bytes, if the header doesn't contain them. Only for blobs in C++.
+    /// Path of a source file for the bytes of the blob; empty if the header contains the bytes. Only for blobs in C++.
     std::string source;
     /// C++ namespace of the generated names, or prefix of the names in C.
     std::string prefix;
 };
 
-/// Writes the header of a linked blob. For C++: `namespace PREFIX { const compel::Blob blob; }` and PREFIX::symbols,
-/// the offsets of the global symbols. For the C interface: the definitions that compel/infect.h needs. Throws Error.
+/// Writes the header of a linked blob. For a blob in C++, the header has `namespace PREFIX { const compel::Blob blob;
+/// }` and PREFIX::symbols, the offsets of the global symbols. For the C interface, it has the definitions that
+/// compel/infect.h needs. Throws Error.
 void generateHeader(const HgenOptions& options);
 
-/// Derives a prefix from a file's name: "dir/parasite.po" gives "parasite". Empty if the name contains none.
+/// Returns a prefix for the name of a file, for instance "parasite" for "dir/parasite.po". Returns an empty text if the
+/// name contains no valid prefix.
 std::string guessPrefix(const std::string& path);
 
 }  // namespace compel

@@ -144,7 +144,8 @@ void printPlugins(const compel::Paths& paths, const Options& options) {
     for (const auto& name : options.names) {
         if (name != "std" && name != "fds")
             throw UsageError{"there is no plugin '" + name + "'"};
-        // Blobs in C++ pass descriptors by a header, and std is always printed.
+        // Prints the plugin fds only for blobs in C: blobs in C++ pass descriptors by a header. The plugin std is
+        // always printed.
         if (!options.cxx && name == "fds")
             std::cout << paths.plugins << "/fds.lib.a\n";
     }

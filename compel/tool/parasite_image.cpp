@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::uint64_t largestBlob = 64 << 20;
 constexpr std::string_view exportPrefix = "__export_";
-/// Symbols that the library needs in a blob.
+/// Symbols that libcompel requires in a blob.
 constexpr std::string_view neededSymbols[] = {"__export_parasite_head_start", "__export_parasite_service_cmd",
                                               "__export_parasite_service_args_ptr"};
-/// Sections that only a dynamic linker reads.
+/// Sections that only a dynamic linker reads, so that the blob doesn't contain them.
 constexpr std::string_view linkerSections[] = {".rela.dyn", ".dynamic", ".linker"};
 
-/// Copies a section to its offset in the blob; bytes that the file doesn't have are zero.
+/// Copies a section to its offset in the blob. Fills bytes that the file doesn't contain with zeroes.
 void place(const ElfFile& elf, const Elf64_Shdr& section, ParasiteImage& image) {
     if (section.sh_addr > largestBlob || section.sh_size > largestBlob)
         fail("section ", elf.name(section), " is too large");

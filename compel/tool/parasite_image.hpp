@@ -15,20 +15,21 @@ struct ParasiteImage {
         std::string name;
         std::uint64_t offset;
     };
-    /// Eight bytes that are set to the blob's address plus `target`.
+    /// Relocation: libcompel sets the eight bytes at `offset` to the blob's address plus `target`.
     struct Address {
         std::uint64_t offset;
         std::uint64_t target;
     };
     std::vector<std::byte> bytes;
-    /// Offset of the writable part.
+    /// Offset in bytes of the blob's writable part.
     std::uint64_t dataOffset = 0;
-    /// Symbols that begin with __export_.
+    /// Symbols whose names begin with __export_.
     std::vector<Symbol> symbols;
     std::vector<Address> addresses;
 };
 
-/// Parses such a blob. The file isn't trusted: malformed content, and relocations other than addresses, are Errors.
+/// Parses a blob of the C interface, which isn't trusted. Throws Error for malformed content, and for relocations that
+/// aren't addresses.
 ParasiteImage parseParasite(std::span<const std::byte> file);
 
 }  // namespace compel

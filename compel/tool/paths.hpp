@@ -6,11 +6,11 @@
 
 namespace compel {
 
-/// Installation paths that a blob's author needs. If COMPEL_UNINSTALLED_ROOTDIR is set, headers and scripts are in the
-/// source tree that it names, and libraries are next to this program.
+/// Installation paths that a blob's author needs. If the variable COMPEL_UNINSTALLED_ROOTDIR contains the path of a
+/// source tree, headers and scripts are in this tree, and libraries are in the directory of the program compel.
 struct Paths {
-    std::vector<std::string> includes;     ///< C interface
-    std::vector<std::string> cxxIncludes;  ///< C++ interface
+    std::vector<std::string> includes;     ///< include directories of the C interface
+    std::vector<std::string> cxxIncludes;  ///< include directories of the C++ interface
     std::string scripts;
     std::string cxxScripts;
     std::string plugins;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: LGPL-2.1-only Code of a blob that connects to the library (compel/c/daemon.cpp), receives a
-// descriptor for the log, and executes commands. At its end, it continues the process by a signal frame that the
-// library has prepared.
+// SPDX-License-Identifier: LGPL-2.1-only
+// Code of a blob that connects to the library (compel/c/daemon.cpp), receives a descriptor for the log, and executes
+// commands. At its end, it continues the process by a signal frame that the library has prepared.
 #include <compel/asm/sigframe.h>
 #include <compel/plugins/std.h>
 

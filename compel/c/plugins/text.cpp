@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: LGPL-2.1-only Text functions for blobs: formats, numbers and comparisons.
+// SPDX-License-Identifier: LGPL-2.1-only
+// Text functions for blobs: formats, numbers and comparisons.
 #include "compel/c/plugins/text.hpp"
 
 #include <compel/plugins/std.h>

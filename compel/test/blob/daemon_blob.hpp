@@ -7,12 +7,12 @@ namespace daemonblob {
 
 /// Commands that the tests send over a channel.
 enum Command : std::uint32_t {
-    echo,      ///< returns payload and descriptors
-    argument,  ///< returns the channel's argument
-    writeTo,   ///< writes the payload to the passed descriptor
-    makePipe,  ///< returns the descriptors of a pipe made in the process
+    echo,      ///< replies with the payload and the descriptors of the command
+    argument,  ///< replies with the argument of the channel
+    writeTo,   ///< writes the payload to the descriptor of the command
+    makePipe,  ///< makes a pipe in the process and replies with its descriptors
     crash,
-    leave,  ///< ends without an answer
+    leave,  ///< ends the blob without a reply
 };
 
 }  // namespace daemonblob

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// Tasks of the test blob, shared by both sides.
+/// Tasks of the test blob.
 namespace testblob {
 
 enum class Task : std::int32_t { Identify, Sum, Crash, Spin, Block };

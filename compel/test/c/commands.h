@@ -7,11 +7,11 @@
 
 enum {
     COMMAND_ADD = PARASITE_USER_CMDS, /* sum = first + second, and logs it */
-    COMMAND_NAME,                     /* text = one of a table of names, by first */
-    COMMAND_COUNT,                    /* sum = number of calls so far */
+    COMMAND_NAME,                     /* text = element `first` of a table of names */
+    COMMAND_COUNT,                    /* sum = number of COMMAND_COUNT calls */
     COMMAND_SEND,                     /* sends descriptor `first` */
-    COMMAND_RECEIVE,                  /* receives one; sum = its number */
-    COMMAND_THREAD,                   /* sum = id of the thread */
+    COMMAND_RECEIVE,                  /* receives a descriptor; sum = number of the descriptor */
+    COMMAND_THREAD,                   /* sum = tid of the thread that executes the command */
     COMMAND_FAIL                      /* fails with -5 */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Infects processes by the C interface, sends commands to a blob, and checks that the processes don't change.
- * usage: infect; prints failures and ends with 1 after one.
+ * Infects processes by the C interface, sends commands to a blob, and checks that the processes don't change. Usage:
+ * infect. Prints failures, and exits with status 1 after a failure.
  */
 #include "commands.h"
 #include "parasite.h"
@@ -54,7 +54,8 @@ static void* wait_for_ever(void* tid) {
     return NULL;
 }
 
-/* Returns each number that it reads. Ends with 0 at the end of its input, with 3 if a register has changed. */
+/* Writes each number that it has read from `in` to `out`. Exits with status 0 at the end of the input, and with status
+ * 3 if a register has changed. */
 static void live(int in, int out, bool with_thread) {
     const double vector __attribute__((vector_size(16))) = {1.25, -2.5};
     double held __attribute__((vector_size(16))) = vector;
@@ -70,7 +71,7 @@ static void live(int in, int out, bool with_thread) {
         _exit(4);
     for (;;) {
         long result;
-        /* The registers are in use while the kernel waits for input. */
+        /* Waits for input while vector registers contain a value. */
         __asm__ volatile("syscall"
                          : "=a"(result), "+x"(held)
                          : "0"(SYS_read), "D"((long)in), "S"(&value), "d"(sizeof(value))
@@ -118,7 +119,7 @@ static void must_end(struct victim* victim) {
     close(victim->from);
 }
 
-/* Returns the text of a /proc file of a process, for comparison. */
+/* Returns the content of a file below /proc/PID, to compare it later. */
 static char* text_of(pid_t pid, const char* name) {
     char path[64];
     char* text = calloc(1, 65536);
@@ -190,7 +191,7 @@ static void test_commands(unsigned long flags) {
     must_end(&victim);
 }
 
-/* Checks that the kernel restarts an interrupted system call in the end, with and without a blob. */
+/* Checks that the kernel restarts an interrupted system call when the process continues, with and without a blob. */
 static void test_waiting_call(void) {
     struct victim victim = start(false);
     for (int turn = 0; turn < 3; turn++) {
@@ -237,7 +238,7 @@ static void test_stopped(void) {
     struct parasite_ctl* ctl = infect(&victim, &state, 1);
     CHECK(state == COMPEL_TASK_STOPPED);
     CHECK(compel_cure(ctl) == 0 && compel_resume_task(victim.pid, state, state) == 0);
-    bool stopped = false; /* the stop takes effect some time after detaching */
+    bool stopped = false; /* the process stops some time after it was detached */
     for (int turn = 0; turn < 1000 && !stopped; turn++) {
         char* text = text_of(victim.pid, "status");
         stopped = strstr(text, "State:\tT") != NULL;
@@ -271,7 +272,7 @@ static void test_failures(void) {
     victim = start(false);
     state = compel_stop_task(victim.pid);
     ctl = compel_prepare(victim.pid);
-    CHECK(ctl != NULL && compel_infect(ctl, 1, 1) != 0); /* neither blob nor log is set */
+    CHECK(ctl != NULL && compel_infect(ctl, 1, 1) != 0); /* fails, because neither blob nor log is set */
     compel_infect_ctx(ctl)->log_fd = log_pipe[1];
     compel_infect_ctx(ctl)->flags |= INFECT_FAIL_CONNECT;
     parasite_setup_c_header(ctl);
@@ -283,7 +284,7 @@ static void test_failures(void) {
 
 static void test_memory(void) {
     struct victim victim = start(false);
-    static char place[16] = "0123456789abcde"; /* at the same address in the process */
+    static char place[16] = "0123456789abcde"; /* the child has it at the same address, because it was forked */
     char ours[16] = "edcba9876543210";
     const int state = compel_stop_task(victim.pid);
     CHECK(ptrace_swap_area(victim.pid, place, ours, sizeof(ours)) == 0 && strcmp(ours, place) == 0);

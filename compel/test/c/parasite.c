@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
-/* Blob in the manner of programs for libcompel 1.0. */
+/* Blob that is written like blobs for libcompel 1.0. */
 #include "commands.h"
 
 #include <compel/plugins/plugin-fds.h>
 #include <compel/plugins/std.h>
 
-/* Addresses in data, and writable data. */
+/* The blob needs relocations for the addresses in `names`, and writable memory for `counted`. */
 static const char* const names[] = {"zero", "one", "two"};
 static long counted;
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only This code runs in other processes, so it can't use libc or criu's data.
+// SPDX-License-Identifier: GPL-2.0-only
+// This code runs in other processes, so it can't use libc or criu's data.
 #include <sys/syscall.h>
 
 #include <compel/blob/syscall.hpp>

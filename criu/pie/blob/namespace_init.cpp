@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only This code runs in a process without libc and criu's data.
+// SPDX-License-Identifier: GPL-2.0-only
+// This code runs in a process without libc and criu's data.
 #include "criu/pie/namespace_init.hpp"
 
 #include <errno.h>

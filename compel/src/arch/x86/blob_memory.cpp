@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// Functions that the compiler may call for assignments and loops even in freestanding code.
+// Functions for blobs that the compiler may call for assignments and loops, even without libc.
 #include <stddef.h>
 
 extern "C" {

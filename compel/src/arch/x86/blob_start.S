@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /*
- * Start and end of a blob's run. The tracer sets ip to compel_blob_start, and the stack pointer to 16-byte aligned
- * memory. %rdi has the argument, %r13 the end signal, and %r12 a signal frame or 0. To end the run, the thread sends
- * the end signal to itself, and the tracer swallows it. The kernel reports it even if the user's signal queue is full.
- * A thread without a tracer ignores the signal, and continues through the frame by rt_sigreturn(2).
+ * Start and end of a blob's run. The tracer sets the instruction pointer to compel_blob_start, and the stack pointer to
+ * 16-byte aligned memory. %rdi has the argument, %r13 the end signal, and %r12 the address of a signal frame or 0. At
+ * the end of the run, the thread sends the end signal to itself, and the tracer discards the signal. The kernel reports
+ * this signal even if the user's signal queue is full. A thread without a tracer ignores the signal, and continues
+ * through the signal frame by rt_sigreturn(2).
  */
 #include <asm/unistd.h>
 
@@ -34,8 +35,8 @@ compel_blob_end:
 	syscall
 1:	ud2
 /*
- * System calls of the tracer while the blob is in the process. Without a tracer, the return leads to
- * compel_blob_restorer, whose address is in the signal frame (remote_syscalls.cpp).
+ * System call instruction that the tracer uses while the blob is in the process. If the tracer dies in such a call, the
+ * return instruction jumps to compel_blob_restorer, whose address is in the signal frame (remote_syscalls.cpp).
  */
 compel_blob_call:
 	syscall

@@ -15,7 +15,7 @@ namespace compel {
 
 namespace {
 
-/// struct sigcontext_64 of the kernel.
+/// Layout of the kernel's struct sigcontext_64: registers in a signal frame.
 struct Context {
     std::uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
     std::uint64_t rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags;
@@ -25,7 +25,7 @@ struct Context {
     std::uint64_t reserved[8];
 };
 
-/// The part of struct rt_sigframe that the kernel reads.
+/// Start of the kernel's struct rt_sigframe, without siginfo, which rt_sigreturn(2) doesn't read.
 struct Frame {
     std::uint64_t restorer;
     std::uint64_t flags;
@@ -42,7 +42,7 @@ static_assert(sizeof(Frame) == 312);
 /// Flags of struct ucontext: UC_FP_XSTATE, UC_SIGCONTEXT_SS and UC_STRICT_RESTORE_SS (asm/ucontext.h).
 constexpr std::uint64_t frameFlags = 7;
 
-/// struct _fpx_sw_bytes of asm/sigcontext.h.
+/// Layout of struct _fpx_sw_bytes of asm/sigcontext.h: marks of the extended state in a signal frame.
 struct StateMarks {
     std::uint32_t magic;
     std::uint32_t sizeWithMarks;
@@ -51,10 +51,10 @@ struct StateMarks {
     std::uint32_t reserved[7];
 };
 constexpr std::uint32_t firstMark = 0x46505853;  // FP_XSTATE_MAGIC1
-constexpr std::uint32_t lastMark = 0x46505845;   // FP_XSTATE_MAGIC2, behind the state
+constexpr std::uint32_t lastMark = 0x46505845;   // FP_XSTATE_MAGIC2, behind the extended state
 constexpr std::size_t marksOffset = 464;
 
-constexpr std::size_t stateAlignment = 64;  // required by XRSTOR
+constexpr std::size_t stateAlignment = 64;  // alignment that the XRSTOR instruction requires
 constexpr std::size_t stateOffset = (sizeof(Frame) + stateAlignment - 1) & ~(stateAlignment - 1);
 constexpr std::size_t legacySize = 512;
 constexpr std::size_t headerSize = 64;
@@ -74,7 +74,8 @@ CpuidAnswer askStates(unsigned part) noexcept {
     return answer;
 }
 
-/// Ends of the components of the extended state. Read once, because a hypervisor traps each CPUID.
+/// Offsets of the ends of the extended state's components. Read once, because a hypervisor traps each CPUID
+/// instruction.
 struct StateLayout {
     StateLayout() noexcept : enabledSize(askStates(0).ebx) {
         for (unsigned part = firstExtended; part < ends.size(); ++part) {
@@ -89,9 +90,9 @@ struct StateLayout {
     }
 
     static constexpr unsigned firstExtended = 2;
-    std::size_t enabledSize;  ///< size of all components that the kernel has enabled
+    std::size_t enabledSize;  ///< size in bytes of all components that the kernel has enabled
     std::array<std::size_t, 63> ends{};
-    std::array<bool, 63> onRequest{};  ///< components that a process must request (ARCH_REQ_XCOMP_PERM)
+    std::array<bool, 63> onRequest{};  ///< true for components that a process must request (ARCH_REQ_XCOMP_PERM)
 };
 
 const StateLayout& stateLayout() noexcept {
@@ -105,8 +106,8 @@ std::uint64_t wordAt(const std::vector<std::byte>& bytes, std::size_t offset) no
     return word;
 }
 
-/// Returns the end of the state that fits the kernel's buffer of the thread. A component that must be requested counts
-/// only while it is in use.
+/// Returns how many bytes of the state fit into the kernel's buffer for the thread. Components that a process must
+/// request count only while they are in use.
 std::size_t usedSize(const std::vector<std::byte>& state, std::uint64_t features) noexcept {
     const StateLayout& layout = stateLayout();
     const std::uint64_t inUse = wordAt(state, legacySize);
@@ -117,10 +118,10 @@ std::size_t usedSize(const std::vector<std::byte>& state, std::uint64_t features
     return std::min(end, state.size());
 }
 
-/// Cuts the state to its used size and adds the marks of the frame. Without the marks the kernel restores only the
-/// first 512 bytes and clears the rest (check_xstate_in_sigframe() of Linux).
+/// Cuts the state to its used size, and adds the marks of a signal frame. Without the marks, the kernel restores only
+/// the first 512 bytes and clears the rest (check_xstate_in_sigframe() of Linux).
 void markExtended(std::vector<std::byte>& state) {
-    // The kernel stores XCR0 there.
+    // The kernel stores XCR0, the mask of enabled components, at this offset.
     const std::uint64_t features = wordAt(state, marksOffset);
     StateMarks marks{};
     marks.magic = firstMark;
@@ -173,7 +174,7 @@ std::vector<std::byte> SignalFrame::bytes(RemoteAddress address, RemoteAddress r
     Frame frame{};
     frame.restorer = restorer;
     frame.flags = frameFlags;
-    // Invalid flags make the kernel keep the alternate stack unchanged (restore_altstack()).
+    // With invalid flags, the kernel doesn't change the alternate signal stack (restore_altstack()).
     frame.stackFlags = 0x7fff;
     fill(frame.context, registers_.raw);
     frame.context.state = address + stateOffset;

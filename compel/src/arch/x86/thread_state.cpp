@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-// Processor state of a thread, read and written by ptrace(2).
+// Reads and writes processor state of a thread by ptrace(2).
 #include <compel/tracee.hpp>
 
 #include <sys/ptrace.h>
@@ -16,8 +16,8 @@ namespace {
 constexpr long getThreadArea = 25;  // PTRACE_…_THREAD_AREA of asm/ptrace-abi.h
 constexpr long setThreadArea = 26;
 
-// ELF note types of linux/elf.h for PTRACE_GETREGSET: all extended (vector) state, and the shadow stack pointer (Linux
-// 6.6).
+// ELF note types of linux/elf.h for PTRACE_GETREGSET: the whole extended state (NT_X86_XSTATE), and the shadow stack
+// pointer (NT_X86_SHSTK, Linux 6.6).
 constexpr unsigned extendedStateNote = 0x202;
 constexpr unsigned shadowStackNote = 0x204;
 
