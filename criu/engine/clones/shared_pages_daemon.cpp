@@ -32,7 +32,7 @@ bool isFile(int fd) noexcept {
     return fd >= 0 && ::fstat(fd, &state) == 0 && S_ISREG(state.st_mode);
 }
 
-/// Closes all descriptors of the restore except the images, and the log if it is a file.
+/// Closes all descriptors that the daemon has inherited from the restore, except the images and a log file.
 void leaveRestore(SharedPagesStart& start) {
     detachFromCommand();
     start.stop.forget();

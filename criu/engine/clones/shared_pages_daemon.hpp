@@ -18,12 +18,11 @@ struct SharedPagesStart {
 
 /// Runs the shared-pages daemon, which serves the memory of all clones of one dump. The daemon owns the shared-pages
 /// file that clones map. It reads content from the images once, and resolves the first fault on each page. The daemon
-/// ends with the last clone. If it fails or is killed, the clones are killed, too: without it, the kernel would show
-/// pages of the file in memory that a clone has released.
+/// ends with the last clone. If the daemon fails or is killed, its watchdog process kills the clones. Without the
+/// daemon, the kernel would show old pages of the file in memory that a clone has released.
 ///
-/// The daemon consists of two processes, like a lazy-pages daemon. One serves faults. The watchdog process holds the
-/// same descriptors and waits for the end of the first. Call this in a new child of a restore. It keeps the images, and
-/// the log if that is a file.
+/// The daemon consists of two processes. The first serves faults. The watchdog process holds copies of the descriptors,
+/// and waits for the end of the first. Call this function in a new child of a restore.
 [[noreturn]] void runSharedPagesDaemon(SharedPagesStart start);
 
 }  // namespace criu::engine

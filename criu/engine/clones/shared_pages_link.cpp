@@ -18,8 +18,8 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the abstract address of the daemon that serves these images. A new dump changes the inode or the times of
-/// the inventory, so it has another address.
+/// Returns the abstract address of the daemon that serves these images. The address contains inode and times of the
+/// inventory, so the images of a new dump have another address.
 AbstractAddress addressOf(const ImageDir& directory) {
     const auto inventory = directory.openRaw(ImageKind::Inventory, 0, O_RDONLY);
     if (!inventory)
@@ -62,7 +62,8 @@ SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir
                                      Log& log) {
     const ErrorContext context([] { return "shared-pages daemon"; });
     const AbstractAddress address = addressOf(directory);
-    // The daemon may end with its last clone between connect() and the reply. Then the next attempt starts a new one.
+    // Tries again if the daemon ends with its last clone between connect() and the reply. The next attempt then starts
+    // a new daemon.
     constexpr int kAttempts = 50;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         if (auto socket = address.connect()) {
@@ -74,7 +75,7 @@ SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir
             auto started = startDaemon(address, "the shared-pages daemon", [&](UniqueFd listener, UniqueFd client) {
                 runSharedPagesDaemon({std::move(listener), std::move(client), images, directory, stop, log});
             });
-            // A failed bind() means that another restore starts a daemon. The next attempt connects to it.
+            // If bind() fails, another restore is starting a daemon, to which the next attempt connects.
             if (started) {
                 log.info("The shared-pages daemon of these images is started");
                 if (auto clones = takeFile(std::move(*started), stop))

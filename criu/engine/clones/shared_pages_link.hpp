@@ -9,13 +9,13 @@ namespace criu::engine {
 
 /// Connection of a restore with --map-pages to the shared-pages daemon.
 struct SharedPagesLink {
-    LazyLink link;  ///< messages like those to a lazy-pages daemon
-    UniqueFd file;  ///< the file that clones map; see memory/clones/clone_file.hpp
+    LazyLink link;  ///< connection to the daemon, with the messages of a lazy-pages daemon
+    UniqueFd file;  ///< shared-pages file, which clones map
 };
 
-/// Connects to the shared-pages daemon of these images, and starts one if there is none. The name of an abstract socket
-/// identifies the inventory. Both ends check the user of the other. The calling process must have only one thread.
-/// Throws Error.
+/// Connects to the shared-pages daemon of these images, or starts the daemon. The daemon's abstract socket address
+/// depends on the inventory. Both ends pass peer authentication. The calling process must have only one thread. Throws
+/// Error.
 [[nodiscard]] SharedPagesLink connectToSharedPages(const RestoreImages& images, const ImageDir& directory,
                                                    StopRequest& stop, Log& log);
 

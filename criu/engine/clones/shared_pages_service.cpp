@@ -34,10 +34,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = LazyMessage::Kind;
 
-/// Interval of checks for ended processes. Children that clones create have no pidfd here, so nothing reports their
-/// end.
+/// Interval of checks for ended processes. The daemon has no pidfds of children that clones create, so the kernel
+/// doesn't report the end of these children.
 constexpr std::chrono::milliseconds kLook{1000};
-/// Maximum number of threads that read content, so that clones can use the other cores.
+/// Maximum number of threads that read content. Leaves other cores to the clones.
 constexpr unsigned kMostReaders = 4;
 /// Maximum number of connected peers that haven't passed peer authentication.
 constexpr int kMostWaiting = 64;
@@ -71,7 +71,7 @@ public:
     void endClones() noexcept { processes_.end(start_.log); }
 
 private:
-    /// A connected peer that hasn't passed peer authentication.
+    /// Connected peer that hasn't passed peer authentication.
     struct UnauthenticatedPeer {
         UniqueFd socket;
         std::unique_ptr<PeerAuthentication> peerAuth;
@@ -79,7 +79,7 @@ private:
     struct Client {
         LazyLink link;
         UniqueFd memory;                 ///< userfaultfd of the process that the next message names
-        std::vector<LazyProcess> ready;  ///< processes to serve after Begin
+        std::vector<LazyProcess> ready;  ///< processes that the daemon serves after the message Begin
     };
 
     void watch(int fd) {
@@ -125,7 +125,8 @@ private:
         if (!socket)
             return;  // the peer has disconnected
         if (unauthenticated_.size() >= kMostWaiting)
-            unauthenticated_.erase(unauthenticated_.begin());  // closing the only copy also removes it from the epoll
+            // The kernel also removes the socket from epoll, because no process has a copy.
+            unauthenticated_.erase(unauthenticated_.begin());
         const int fd = socket.get();
         try {
             auto peerAuth = std::make_unique<PeerAuthentication>(fd);
@@ -174,7 +175,7 @@ private:
         dropEnded();  // `fd` is a pidfd
     }
 
-    /// Handles one message. Returns false if the restore has disconnected or has nothing more to send.
+    /// Handles one message. Returns false if the restore has disconnected or has sent its last message.
     bool handleMessage(Client& client) {
         UniqueFd fd;
         const auto message = client.link.receive(fd, start_.stop);
@@ -229,7 +230,7 @@ private:
             waiting_.push_back(memory.fd());
     }
 
-    /// Starts threads that read all content. Called after a restore has ended, because the restore needs the cores.
+    /// Starts threads that read all content. Call it after a restore has ended, because the restore needs the cores.
     void startReading() {
         if (readers_)
             return;
@@ -305,9 +306,10 @@ private:
     std::unordered_map<TreePid, std::size_t> numbers_;
     LazyLink watcher_;
     UniqueFd events_;                                     ///< epoll(7)
-    std::map<int, UnauthenticatedPeer> unauthenticated_;  ///< key: descriptor of the socket
+    std::map<int, UnauthenticatedPeer> unauthenticated_;  ///< peers; the key is the descriptor of the socket
     std::unordered_map<int, Client> clients_;
-    std::unordered_map<int, std::unique_ptr<memory::CloneMemory>> memories_;  ///< key: userfaultfd
+    /// Memory of the clones; the key is the userfaultfd.
+    std::unordered_map<int, std::unique_ptr<memory::CloneMemory>> memories_;
     LazyProcesses processes_;
     std::vector<int> ahead_;    ///< userfaultfds whose pages may be mapped before their first fault
     std::vector<int> waiting_;  ///< userfaultfds with faults that can't be resolved yet

@@ -6,9 +6,9 @@
 
 namespace criu::engine {
 
-/// Serves all clones until the last one has ended. `watcher` is a socket to the watchdog process, which gets all
-/// descriptors that are served and kills the clones when this process fails. Returns an exit status; if it isn't 0, the
-/// clones were killed.
+/// Serves all clones until the last one has ended. Returns an exit status; if it isn't 0, all clones were killed.
+/// `watcher`: socket to the watchdog process, which gets copies of all descriptors and kills the clones if this process
+/// fails.
 [[nodiscard]] int serveSharedPages(SharedPagesStart start, UniqueFd watcher);
 
 }  // namespace criu::engine

@@ -31,14 +31,14 @@ UniqueFd makeLazySocket(int type) {
     return UniqueFd(sys(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
-/// Returns 0 or the errno.
+/// Connects to the name in the current directory. Returns 0, or the errno after a failure.
 int connectTo(const UniqueFd& socket) noexcept {
     const sockaddr_un name = address();
     return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0 ? 0 : errno;
 }
 
-/// True if a daemon listens on the name in the current directory. Connects by a datagram socket: the kernel returns
-/// EPROTOTYPE if a packet socket listens there. The daemon would take a packet socket for a restore.
+/// Returns true if a daemon listens on the name in the current directory. Connects by a datagram socket: the kernel
+/// returns EPROTOTYPE if a packet socket listens. The daemon would take a connection of a packet socket for a restore.
 bool isListening() {
     const int code = connectTo(makeLazySocket(SOCK_DGRAM));
     return code == 0 || code == EPROTOTYPE;
@@ -67,9 +67,9 @@ void requireOwnUser(int socket) {
 
 LazyLink LazyLink::connect() {
     UniqueFd socket = makeLazySocket(SOCK_SEQPACKET);
-    // Connects without blocking: a stopped daemon accepts no connection, but keeps its socket.
+    // Connects without blocking, because a stopped daemon doesn't accept the connection.
     sys(::fcntl(socket.get(), F_SETFL, O_NONBLOCK), "have {} not wait", kName);
-    // A new daemon creates the name before it listens.
+    // Tries several times, because a new daemon creates the name some time before it calls listen(2).
     constexpr useconds_t kPause = 20'000;
     int attempts = 25;
     int code = 0;
@@ -117,7 +117,7 @@ LazyListener::LazyListener()
         removeName();
     }
     const sockaddr_un name = address();
-    // bind(2) creates the file with the mode of the socket's inode, without the bits of the umask.
+    // bind(2) creates the socket file with the mode of the socket's inode minus the umask.
     sys(::fchmod(socket_.get(), 0600), "set its mode");
     sys(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)), "bind");
     sys(::fstatat(directory_.get(), kName, &there, AT_SYMLINK_NOFOLLOW), "stat it");

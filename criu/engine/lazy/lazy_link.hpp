@@ -9,28 +9,28 @@
 #include "criu/base/unique_fd.hpp"
 #include "criu/engine/fwd.hpp"
 
-/// Connection between `criu restore --lazy-pages` and `criu lazy-pages`, by a socket in their common work directory. It
-/// is a packet socket, so that the kernel refuses connections with CRIU 4.2. Its stream socket has the same name, but
-/// CRIU 4.2 counts other pages as lazy.
+/// Connection between `criu restore --lazy-pages` and `criu lazy-pages`, by a socket in their common work directory.
+/// The socket is a packet socket, so that the kernel refuses connections with CRIU 4.2. CRIU 4.2 uses a stream socket
+/// with the same name, but counts other pages as lazy.
 namespace criu::engine {
 
-/// One packet.
+/// Message between a restore and a daemon; one packet.
 struct LazyMessage {
     enum class Kind : std::uint32_t {
-        Memory,   ///< with the userfaultfd of a process
-        Process,  ///< with a pidfd of the same process
-        Whole,    ///< with a pidfd of a process that has all its pages; not sent to the shared-pages daemon
-        Begin,    ///< end of the list; answered by Ready when faults are served
-        Ready,    ///< sent by the daemon
-        Done,     ///< the processes run
-        File,     ///< first message of the shared-pages daemon, with the file that clones map
+        Memory,   ///< restore: userfaultfd of a process
+        Process,  ///< restore: pidfd of the same process
+        Whole,    ///< restore: pidfd of a process that has all its pages; not sent to a shared-pages daemon
+        Begin,    ///< restore: all processes were sent; the daemon replies with Ready
+        Ready,    ///< daemon: serves faults now
+        Done,     ///< restore: the processes run
+        File,     ///< shared-pages daemon: first message, with the file that clones map
     };
     Kind kind{};
     std::int32_t inside = 0;   ///< TreePid of the process
     std::int32_t outside = 0;  ///< HostPid of the process
 };
 
-/// Throws Error unless the peer has the same user. The peer receives or sends descriptors of processes.
+/// Throws Error if the peer has another uid, because the peer receives or sends descriptors of processes.
 void requireOwnUser(int socket);
 
 /// One end of the connection.
@@ -43,19 +43,19 @@ public:
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
-    /// Sends a message, with a descriptor unless it is -1. Throws Error.
+    /// Sends a message with the descriptor `fd`; -1 means no descriptor. Throws Error.
     void send(const LazyMessage& message, int fd = -1);
     /// Waits for a message. Returns nothing if the peer has closed the connection. Throws Error, also when `stop` is
     /// requested.
     [[nodiscard]] std::optional<LazyMessage> receive(UniqueFd& fd, StopRequest& stop);
-    /// Waits in the daemon until the restored processes run. Throws Error if the restore ends without that message.
+    /// Waits in the daemon for the message Done. Throws Error if the restore ends without this message.
     void receiveDone(StopRequest& stop);
 
 private:
     UniqueFd socket_;
 };
 
-/// Socket of the daemon. Its name exists as long as the object.
+/// Listening socket of the daemon. The destructor removes the socket's name.
 class LazyListener {
 public:
     /// Listens in the current directory. Throws Error, also if another daemon listens there.
@@ -64,7 +64,7 @@ public:
     LazyListener(LazyListener&&) noexcept = default;
     LazyListener& operator=(LazyListener&&) = delete;
 
-    /// Waits for the one connection of a restore, and removes the name. Throws Error, also when `stop` is requested.
+    /// Waits for the connection of a restore, and removes the name. Throws Error, also when `stop` is requested.
     [[nodiscard]] LazyLink accept(StopRequest& stop);
 
     /// Closes the socket without removing its name, because another process uses it.
@@ -75,7 +75,7 @@ private:
 
     UniqueFd directory_;
     UniqueFd socket_;
-    Inode inode_;  ///< inode of the name
+    Inode inode_;  ///< inode of the socket file, by which removeName() recognizes the file
 };
 
 }  // namespace criu::engine

@@ -21,8 +21,8 @@ namespace {
 using memory::PageCommand;
 using memory::PageMessage;
 
-/// Maximum size of a reply in bytes, as much as CRIU 4.2 requests. A client that requests more gets the first part and
-/// requests the rest again.
+/// Maximum size of a reply in bytes, which CRIU 4.2 never exceeds in its requests. A client that requests more gets the
+/// first part, and must request the rest again.
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
 
 class FrozenPages final : public memory::PageSupplier {

@@ -5,8 +5,8 @@
 
 namespace criu::engine {
 
-/// Answers requests for pages, in the protocol of CRIU 4.2, until the client needs no more. `reused`: the connection is
-/// used afterwards. Throws Error, also if the client closes the connection without a message.
+/// Serves requests for pages in the protocol of CRIU 4.2, until the client sends the last message. Throws Error, also
+/// if the client closes the connection before. `reused`: true if the caller uses the connection afterwards.
 void servePageRequests(memory::PageConnection& client, memory::PageSupplier& pages, bool reused);
 
 /// Serves pages of a frozen tree that its dump (--lazy-pages) has not stored.

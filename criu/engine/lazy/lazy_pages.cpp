@@ -34,7 +34,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the lazy pages of a process, which the restore has not filled.
+/// Returns the lazy page map of a process: all pages that the restore hasn't filled.
 memory::LazyPageMap lazyPagesOf(const model::Task& task, const memory::PageSource& source) {
     memory::LazyPageMap pages;
     const memory::LazyAreas areas = lazyAreasOf(task);
@@ -48,10 +48,10 @@ memory::LazyPageMap lazyPagesOf(const model::Task& task, const memory::PageSourc
     return pages;
 }
 
-/// Report that a process has all its pages. The worker sends it to the watchdog process by one write(2).
+/// Message of the worker to the watchdog process: a process has all its pages.
 struct Completion {
     std::int32_t inside = 0;  ///< TreePid of the process
-    bool forget = false;      ///< true if all its descendants have their pages, too
+    bool forget = false;      ///< true if all descendants of the process also have their pages
 };
 
 /// The worker process, which supplies pages. If it fails, it logs the error and kills the restored processes.
@@ -69,7 +69,7 @@ public:
         LazySupply supply(run_.stop, run_.log);
         for (LazyProcess& process : processes_.all())
             if (process.memory)
-                add(process, content, remote ? &*remote : nullptr, supply);  // the callbacks run in supply.run() only
+                add(process, content, remote ? &*remote : nullptr, supply);  // only supply.run() calls the callbacks
             else
                 complete_.push_back(process.inside);
         if (!remote)
@@ -119,7 +119,7 @@ private:
         report({inside.value, true});
     }
 
-    /// Ignores errors: without a watchdog process, no other process holds the descriptors.
+    /// Sends a Completion to the watchdog process. Ignores errors, which mean that the watchdog process has ended.
     void report(const Completion& done) const noexcept { (void)!::write(watcher_.get(), &done, sizeof(done)); }
 
     Run& run_;
@@ -127,8 +127,8 @@ private:
     LazyLink link_;
     LazyProcesses& processes_;
     const UniqueFd& watcher_;
-    /// Processes that have all their pages while other processes still lack some. The daemon kills them, too, if it
-    /// fails: the dump then resumes its tree, and these processes would be a second copy of it.
+    /// Processes that have all their pages while other processes lack pages. If the daemon fails, it also kills these
+    /// processes, because the dump then resumes the dumped tree.
     std::vector<TreePid> complete_;
 };
 
@@ -146,7 +146,7 @@ private:
     ::_exit(1);
 }
 
-/// Returns false if no more reports will come.
+/// Receives a Completion in the watchdog process. Returns false if the worker has closed the connection.
 bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
     Completion done;
     if (::read(reports.get(), &done, sizeof(done)) != sizeof(done))
@@ -159,8 +159,8 @@ bool takeCompletion(const UniqueFd& reports, LazyProcesses& processes) {
     return true;
 }
 
-/// Waits in the watchdog process for the end of the worker. The watchdog process holds copies of all userfaultfds: the
-/// kernel resolves faults with zeroes when the last descriptor is closed.
+/// Waits in the watchdog process for the end of the worker. The watchdog process holds copies of all userfaultfds: when
+/// the last descriptor of a userfaultfd is closed, the kernel resolves faults with zeroes.
 int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     const kernel::PidFd process(worker);
     bool passedOn = false;
@@ -172,7 +172,7 @@ int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
         if (events[2].revents != 0 && !takeCompletion(reports, processes))
             reports.reset();
         if (events[1].revents != 0) {
-            (void)process.sendSignal(SIGTERM);  // the worker kills the restored processes
+            (void)process.sendSignal(SIGTERM);  // makes the worker kill the restored processes
             passedOn = true;
         }
         int status = 0;
@@ -186,8 +186,9 @@ int watch(Run& run, pid_t worker, UniqueFd reports, LazyProcesses& processes) {
     }
 }
 
-/// Ends a daemon whose processes all have their pages. A dump or page server still waits for a connection. A dump kills
-/// its tree on Close, so Close is sent only when the restored processes run.
+/// Ends a daemon whose processes all have their pages from the beginning. Connects to the waiting dump or page server
+/// and closes the connection. A dump kills its tree on PageCommand::Close, so sends Close only when the restored
+/// processes run.
 void finishWithoutPages(Run& run, LazyLink& link) {
     std::optional<memory::RemotePages> remote;
     if (run.options.pageServer)
@@ -226,7 +227,7 @@ int serve(Run& run, ImageDir& images, LazyListener listener) {
 }  // namespace
 
 int lazyPages(Run& run) {
-    // Verifies the images before the daemon listens. A restore that connects has already created processes.
+    // Verifies the images before the daemon listens, because a restore that connects has already created resources.
     IncomingImages incoming = openIncoming(run);
     LazyListener listener;
     if (!run.options.detached)

@@ -15,7 +15,8 @@
 namespace criu::engine {
 namespace {
 
-/// Adds children that the restored processes have created since. They lack pages like their parents.
+/// Adds the children of `process` to `known`. A restored process may have created children, which lack the same pages
+/// as their parent.
 void addChildren(pid_t process, std::vector<kernel::PidFd>& known) {
     const kernel::ProcPid dir = kernel::ProcDir().open(process);
     kernel::ProcBuffer buffer;

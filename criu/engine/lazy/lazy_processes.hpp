@@ -10,17 +10,17 @@
 
 namespace criu::engine {
 
-/// A restored process.
+/// Restored process of a daemon.
 struct LazyProcess {
-    TreePid inside;   ///< pid in the images
+    TreePid inside;   ///< pid of the process in the images
     UniqueFd memory;  ///< userfaultfd; empty if the process has all its pages
     kernel::PidFd process;
 };
 
-/// All processes of one restore.
+/// All restored processes of one restore.
 class LazyProcesses {
 public:
-    /// Receives all processes from the restore, until it waits for Ready. Throws Error.
+    /// Receives all processes from the restore, up to the message Begin. Throws Error.
     [[nodiscard]] static LazyProcesses receive(LazyLink& link, StopRequest& stop);
 
     [[nodiscard]] std::vector<LazyProcess>& all() noexcept { return processes_; }
@@ -30,13 +30,14 @@ public:
     /// Removes processes that have ended. Throws Error.
     void dropEnded();
 
-    /// Closes the userfaultfd of a process that has all its pages. With it open, the kernel would still report faults.
+    /// Closes the userfaultfd of a process that has all its pages, because the kernel would still report faults to an
+    /// open userfaultfd.
     void closeMemory(TreePid inside) noexcept;
-    /// Removes a process. It and its descendants have all their pages.
+    /// Removes a process. Call it when the process and its descendants have all their pages.
     void forget(TreePid inside) noexcept;
 
-    /// Kills all processes and their descendants, and logs that. Processes that lack pages would read zeroes. The
-    /// others must not run beside the dumped tree, which the dump resumes.
+    /// Kills all processes and their descendants, and logs this. Processes that lack pages would read zeroes. The other
+    /// processes must not run together with the dumped tree, which the dump resumes.
     void end(Log& log) noexcept;
 
 private:

@@ -8,8 +8,8 @@
 namespace criu::engine {
 namespace {
 
-/// Bytes that are read together with a page on which a thread has faulted. Blocks of other pages grow by this number of
-/// bytes while no thread faults.
+/// Number of bytes of a job for a page on which a thread has faulted. Jobs for other pages grow by this number of bytes
+/// while no thread faults.
 constexpr std::uint64_t kStep = std::uint64_t{64} << 10;
 
 }  // namespace

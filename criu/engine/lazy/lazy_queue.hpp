@@ -13,8 +13,9 @@
 
 namespace criu::engine {
 
-/// Queue of pages to supply. Wanted pages, on which a thread has faulted, come first. The others follow, beginning
-/// behind the last fault. Their blocks stay small while faults occur, so that a fault doesn't wait long for one.
+/// Queue of lazy pages that the daemon must supply. Pages on which a thread has faulted come first. Other pages follow,
+/// beginning behind the last fault. Jobs for other pages stay small while faults occur, so that a faulting thread
+/// doesn't wait long.
 class LazyQueue {
 public:
     using Memory = std::shared_ptr<memory::LazyMemory>;
@@ -22,16 +23,16 @@ public:
         Memory memory;
         memory::LazyPageMap::Order order;
     };
-    /// Maximum bytes of a job.
+    /// Maximum number of bytes of a job.
     static constexpr std::uint64_t kMost = std::uint64_t{2} << 20;
 
     /// Adds the memory of a process.
     void add(Memory memory);
     /// Adds a page on which a thread has faulted.
     void want(Memory memory, std::uint64_t address);
-    /// Allows jobs for pages that no thread has faulted on.
+    /// Allows jobs for pages on which no thread has faulted.
     void startOthers();
-    /// Ends the queue: no more jobs are returned.
+    /// Ends the queue: next() then returns no jobs.
     void close() noexcept;
 
     /// Waits for a job and returns it. Returns nothing when the queue is closed.
@@ -48,8 +49,8 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Wanted> wanted_;
-    std::deque<Memory> others_;  ///< the memory with the latest fault comes first
-    std::uint64_t window_ = 0;   ///< bytes of the last block of pages that no thread has faulted on
+    std::deque<Memory> others_;  ///< memory of all processes; the memory with the latest fault comes first
+    std::uint64_t window_ = 0;   ///< number of bytes of the last job for pages without faults
     bool othersToo_ = false;     ///< true after startOthers()
     bool closed_ = false;
 };

@@ -52,7 +52,8 @@ bool isMissingLazy(const PageJob& job) noexcept {
     return job.state == PageJob::State::Lazy;
 }
 
-/// The kernel pins pages of rings as process memory before any userfaultfd is registered.
+/// Returns true if the process has rings. Such a process has no lazy pages: the kernel pins its memory for rings before
+/// the memory is registered with a userfaultfd.
 bool hasIoUring(const model::Task& task) {
     const auto& slots = task.files->slots;
     return std::any_of(slots.begin(), slots.end(),
@@ -70,7 +71,8 @@ memory::EagerMemory touchedBy(const model::Task& task) {
     return touched;
 }
 
-/// Creates a userfaultfd in a frozen process, copies it here, and closes it there.
+/// Makes a frozen process create a userfaultfd, gets a copy of the descriptor, and closes the descriptor in the
+/// process.
 UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory& area) {
     compel::RemoteSyscalls calls(process.leader(), compel::syscallInstructionIn(pie::interpreterBlob(), area.code));
     const int number = static_cast<int>(calls.checkedCall("make a userfaultfd", SYS_userfaultfd,
@@ -81,8 +83,8 @@ UniqueFd makeInside(compel::FrozenProcess& process, const compel::InjectedMemory
     return fd;
 }
 
-/// Throws Error if the kernel denies the processes a userfaultfd in minor mode. Called before a shared-pages daemon is
-/// started, which needs that mode.
+/// Throws Error if the kernel doesn't let the processes create a userfaultfd in minor mode, which a shared-pages daemon
+/// needs. `ownUsers`: the processes are in a private user namespace.
 void requireUffdMinor(bool ownUsers) {
     const int code = ownUsers ? EPERM : kernel::probeUffdMinor();
     if (code == 0)
@@ -175,7 +177,8 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     const bool clones = static_cast<bool>(file_);
     std::vector<Range> late;
     for (const Range& mapping : areas.mappings()) {
-        bool any = clones;  // pages of the file must never be visible without a fault
+        // Clones: registers all areas, because pages of the shared-pages file must never be visible without a fault.
+        bool any = clones;
         pages.forEach(mapping.start, mapping.end, [&](const PageJob& job) {
             areas.forEach(job, [&](const PageJob&, bool isLate) { any = any || isLate; });
         });
@@ -184,7 +187,8 @@ void LazyRestore::handOver(compel::FrozenProcess& process, const compel::Injecte
     }
     LazyMessage message{LazyMessage::Kind::Memory, task.pid.value, process.pid()};
     if (late.empty()) {
-        // The daemon gets a pidfd of this process, too. If pages can't be supplied, the daemon kills the whole tree.
+        // The daemon also gets a pidfd of a process without lazy pages, because it kills the whole tree if it can't
+        // supply pages.
         message.kind = LazyMessage::Kind::Whole;
         if (!clones)
             link_.send(message, kernel::PidFd(process.pid()).fd());

@@ -14,21 +14,21 @@ namespace criu::engine {
 /// reads. Uses only the images, so that restore and daemon agree. Throws Error.
 [[nodiscard]] memory::LazyAreas lazyAreasOf(const model::Task& task);
 
-/// Returns the areas that a clone maps from the shared-pages file (--map-pages). Uses only the images, too. Throws
-/// Error.
+/// Returns the areas that a clone maps from the shared-pages file (--map-pages). Uses only the images, so that restore
+/// and daemon agree. Throws Error.
 [[nodiscard]] memory::LazyAreas cloneAreasOf(const model::Task& task, const memory::PageSource& pages);
 
-/// Restore half of --lazy-pages and --map-pages. Lazy pages aren't filled. When a process is parked, its memory is
-/// registered with a userfaultfd, which the daemon receives. A thread that then touches such a page waits until the
-/// daemon supplies it.
+/// Restore half of --lazy-pages and --map-pages. The restore doesn't fill lazy pages. When a process is parked, criu
+/// registers its memory with a userfaultfd and sends the userfaultfd to the daemon. A thread that accesses a lazy page
+/// then waits until the daemon has supplied the page.
 class LazyRestore {
 public:
-    /// Connects to the lazy-pages daemon before any resource is created. If the kernel denies the processes a
-    /// userfaultfd, warns and restores all pages at once. `ownUsers`: the processes are in a private user namespace.
-    /// Throws Error, also if the images then lack pages.
+    /// Connects to the lazy-pages daemon. If the kernel doesn't let the processes create a userfaultfd, warns, and the
+    /// restore fills all pages. Throws Error, also if the images then lack pages. Call it before any resource is
+    /// created. `ownUsers`: the processes are in a private user namespace.
     LazyRestore(const RestoreImages& images, bool ownUsers, StopRequest& stop, Log& log);
     /// Connects to the shared-pages daemon of these images, or starts it (--map-pages). Throws Error, also if the
-    /// kernel denies the processes a userfaultfd in minor mode.
+    /// kernel doesn't let the processes create a userfaultfd in minor mode.
     LazyRestore(const RestoreImages& images, const ImageDir& directory, bool ownUsers, StopRequest& stop, Log& log);
     LazyRestore(const LazyRestore&) = delete;
     LazyRestore& operator=(const LazyRestore&) = delete;
@@ -37,19 +37,19 @@ public:
     [[nodiscard]] std::size_t descriptors() const noexcept;
     /// Makes the shared-pages file an inherited descriptor. Throws Error.
     void share(kernel::FdStore& store);
-    /// Returns the parts of the shared-pages file that a process maps; nothing without --map-pages. Any process may
-    /// call it. Throws Error.
+    /// Returns the parts of the shared-pages file that a process maps; nothing without --map-pages. Any restored
+    /// process may call this. Throws Error.
     [[nodiscard]] std::optional<memory::CloneFile> fileOf(const model::Task& task) const;
 
-    /// Returns the areas that stay empty when a process is filled. Any process may call it. Throws Error.
+    /// Returns the areas that the restore doesn't fill. Any restored process may call this. Throws Error.
     [[nodiscard]] memory::LazyAreas areasOf(const model::Task& task) const;
 
     /// Registers the memory of a parked process, which must still have all privileges of criu, and sends the
     /// userfaultfd to the daemon. Throws Error.
     void handOver(compel::FrozenProcess& process, const compel::InjectedMemory& area, const model::Task& task);
-    /// Tells the daemon that all processes were sent. Returns when the daemon serves faults. Throws Error.
+    /// Reports to the daemon that all processes were sent. Returns when the daemon serves faults. Throws Error.
     void begin();
-    /// Tells the daemon that the processes run. Throws Error.
+    /// Reports to the daemon that the processes run. Throws Error.
     void done();
 
 private:
@@ -63,7 +63,7 @@ private:
     UniqueFd file_;  ///< shared-pages file; empty without --map-pages
 };
 
-/// Throws Error if any process lacks pages that only --lazy-pages can supply.
+/// Throws Error if the images lack pages of a process, which only --lazy-pages can supply.
 void requireAllPages(const RestoreImages& images);
 
 }  // namespace criu::engine

@@ -19,8 +19,8 @@
 namespace criu::engine {
 namespace {
 
-/// Maximum number of threads that put pages into one process. With large pieces, 16 cores needed two thirds of the time
-/// of 8 cores. With pieces of 256 KiB they needed nine tenths.
+/// Maximum number of threads that put pages into one process. With jobs of 2 MiB, 16 cores needed two thirds of the
+/// time of 8 cores; with jobs of 256 KiB, they needed nine tenths.
 constexpr unsigned kMostSupplyThreads = 16;
 
 }  // namespace
@@ -71,7 +71,7 @@ void LazySupply::run(LazyLink& link) {
         pool.submit([this] { work(); });
     while (!failed_ && (!restored_ || !memories_.empty())) {
         std::array<epoll_event, 64> events{};
-        constexpr int kSoon = 1;  // in milliseconds
+        constexpr int kSoon = 1;  // timeout in milliseconds
         const int count = ::epoll_wait(events_.get(), events.data(), events.size(), again_ ? kSoon : -1);
         if (count < 0 && errno != EINTR)
             failErrno("wait for events of memory");
@@ -84,10 +84,10 @@ void LazySupply::run(LazyLink& link) {
         dropComplete();
     }
     queue_.close();
-    pool.wait();  // throws the error of a thread
+    pool.wait();  // throws the exception of a thread
 }
 
-/// Supplies pages in each thread of the pool until the queue is closed.
+/// Supplies pages until the queue is closed. Each thread of the pool runs this function.
 void LazySupply::work() {
     try {
         const Mapping buffer = Mapping::anonymous(LazyQueue::kMost);
@@ -141,7 +141,8 @@ void LazySupply::dropComplete() {
             return false;
         log_.info("{}: all is there, {} KiB came late", supplied.memory->name(),
                   supplied.memory->suppliedBytes() >> 10);
-        // The descriptor closes when no thread uses it any more. Then the kernel resolves faults without the daemon.
+        // The userfaultfd is closed when no thread uses it any more. The kernel then resolves faults without the
+        // daemon.
         (void)::epoll_ctl(events_.get(), EPOLL_CTL_DEL, entry.first, nullptr);
         if (supplied.complete)
             supplied.complete();

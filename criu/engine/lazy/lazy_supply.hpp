@@ -12,21 +12,21 @@
 
 namespace criu::engine {
 
-/// Supplies processes with lazy pages. One thread reads userfaultfd events. Several threads read content and copy it
-/// into the processes.
+/// Supplies processes with lazy pages. One thread reads userfaultfd events. Other threads read content and copy it into
+/// the processes.
 class LazySupply {
 public:
     LazySupply(StopRequest& stop, Log& log);
     LazySupply(const LazySupply&) = delete;
     LazySupply& operator=(const LazySupply&) = delete;
 
-    /// Adds a process. Calls `complete` when it has all pages and its descriptor isn't used any more. Calls
-    /// `allComplete` when its later children have all pages, too. Throws Error.
+    /// Adds a process. Throws Error. `complete`: called when the process has all its pages and no thread uses its
+    /// userfaultfd. `allComplete`: called when all later children of the process also have all their pages.
     void add(std::unique_ptr<memory::LazyMemory> memory, std::function<void()> complete,
              std::function<void()> allComplete);
 
-    /// Returns when all processes have all pages or have ended. Serves faults from the beginning. `link` reports the
-    /// end of the restore. Throws Error.
+    /// Serves faults until all processes have all their pages or have ended. Throws Error. `link`: connection by which
+    /// the restore reports its end.
     void run(LazyLink& link);
 
 private:
@@ -37,7 +37,8 @@ private:
     struct Supplied {
         LazyQueue::Memory memory;
         std::function<void()> complete;
-        std::shared_ptr<const std::function<void()>> allComplete;  ///< shared by a process and its children
+        /// Function that a process and its children share; called when the last of them is complete.
+        std::shared_ptr<const std::function<void()>> allComplete;
     };
     void addSupplied(Supplied supplied);
     void takeEvents(const Supplied& supplied);
@@ -46,13 +47,13 @@ private:
 
     StopRequest& stop_;
     Log& log_;
-    UniqueFd events_;                             ///< epoll(7)
-    UniqueFd wake_;                               ///< eventfd(2): a process may be complete, or a thread has failed
-    std::unordered_map<int, Supplied> memories_;  ///< by descriptor
+    UniqueFd events_;  ///< epoll(7)
+    UniqueFd wake_;    ///< eventfd(2), readable when a process may be complete or a thread has failed
+    std::unordered_map<int, Supplied> memories_;  ///< memory of the processes; the key is the userfaultfd
     LazyQueue queue_;
     std::atomic<bool> failed_{false};
     bool restored_ = false;  ///< true when the restored processes run
-    bool again_ = false;     ///< true if an event of a process must be handled again soon
+    bool again_ = false;     ///< true if run() must soon handle an event again
 };
 
 }  // namespace criu::engine

@@ -45,9 +45,9 @@ FirstProcesses makeRoot(PreparedRestore& prepared) {
     return {root, init ? init : root};
 }
 
-/// Refreshes `pids`. Throws Error if a process that the images show as alive was created and has ended.
+/// Refreshes `pids`. Throws Error if a created process has ended that isn't a zombie in the images.
 void checkAlive(const model::ProcessTree& tree, const RestoreControl& control, PidMap& pids) {
-    // The list is copied before the refresh. So the refreshed map has every process of the list that is alive.
+    // Copies the list before the refresh, so that the refreshed map has all living processes of the list.
     const std::vector<TreePid> created = control.created();
     pids.refresh();
     kernel::ProcBuffer buffer;

@@ -13,8 +13,8 @@
 namespace criu::engine {
 
 /// Third phase of a restore. The root exists, the coordinator has filled the namespaces, and the root creates the other
-/// processes. If the constructor fails (Error), or the object is destroyed before the processes are released, all of
-/// them are killed and reaped.
+/// processes. After a failure of the constructor (Error), and in the destructor if the processes weren't released, criu
+/// kills and reaps all of them.
 class BornRestore {
 public:
     explicit BornRestore(PreparedRestore& preparation);
@@ -35,7 +35,7 @@ public:
 private:
     void fillNamespaces();
 
-    /// Threads of device subsystems that fill device memory while processes are restored. They end with this phase,
+    /// Threads of device subsystems that fill device memory while criu restores processes. They end with this phase,
     /// because they use objects of earlier phases.
     std::unique_ptr<device::DeviceWork> deviceWork_;
 };

@@ -10,12 +10,12 @@
 
 namespace criu::engine {
 
-/// Shows progress of filled memory and device contents, until the returned object is destroyed.
+/// Shows the progress of filling memory and device contents, until the caller destroys the returned object.
 [[nodiscard]] std::unique_ptr<Progress> showProgress(const BornRestore& born);
 
-/// Fourth phase of a restore. Every process has run its program and is parked, then seized. The coordinator has done
-/// the steps that need a tracer. No code of the tree has run yet. The constructor waits for the processes. It throws
-/// Error if one of them fails, or the user stops criu.
+/// Fourth phase of a restore: every process is parked and seized, and the coordinator has done the steps that need a
+/// tracer. No code of the tree has run yet. The constructor waits for the processes. It throws Error if a process
+/// fails, or if the user stops criu.
 class ParkedRestore {
 public:
     explicit ParkedRestore(BornRestore& birth);

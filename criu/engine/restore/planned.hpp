@@ -27,7 +27,7 @@ namespace criu::engine {
 /// First phase of a restore: reads and checks all small images, and plans the work. Nothing exists yet, so a failure
 /// (Error) has no effect.
 ///
-/// It owns the objects that later phases work with. Each phase is destroyed before the phase that it was made from, so
+/// The object owns data that all later phases use. Each phase is destroyed before the phase before it, so the
 /// destructors revert a failed restore in reverse order.
 class PlannedRestore {
 public:
@@ -38,13 +38,13 @@ public:
     [[nodiscard]] const model::ProcessTree& tree() const noexcept { return content.tree; }
     [[nodiscard]] const model::Options& options() const noexcept { return run.options; }
     [[nodiscard]] Log& log() const noexcept { return run.log; }
-    /// Moves the descriptors of the images to numbers that no restored process uses, and tells listeners.
+    /// Moves the descriptors of the images to numbers that no restored process uses, and notifies listeners.
     void moveImages(const std::function<UniqueFd(UniqueFd)>& mover);
-    /// Ends the use of images. With --stream, the image streamer may exit then.
+    /// Ends the use of images. With --stream, the image streamer may then exit.
     void dismissStreamer() noexcept { incoming_.dismiss(); }
-    /// Counts the processes that run after the restore.
+    /// Returns the number of processes that run after the restore.
     [[nodiscard]] std::size_t countAlive() const;
-    /// Returns the number of the process' cgroup set in the images; 0 for helpers and zombies.
+    /// Returns the id of the process' cgroup set in the images; 0 for helpers and zombies.
     [[nodiscard]] std::uint32_t cgroupSetOf(TreePid pid) const;
 
     const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
@@ -53,7 +53,7 @@ public:
     const std::function<void()> checkStop;
 
 private:
-    /// Throws Error if the images lack a cgroup set of a thread, or if a control group may not have so many tasks.
+    /// Throws Error if the images lack a cgroup set of a thread, or if a cgroup's limit of tasks (pids.max) is too low.
     void requireGroups();
 
     IncomingImages incoming_;

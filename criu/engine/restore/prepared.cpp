@@ -33,7 +33,7 @@
 namespace criu::engine {
 namespace {
 
-constexpr std::size_t kText = 4096;  // maximum length of the child's error message
+constexpr std::size_t kText = 4096;  // maximum length in bytes of the child's error message
 
 /// Waits for the end of a child and returns its wait status. If the user stops criu, kills the child and throws Error.
 int awaitEnd(pid_t child, StopRequest& stop) {
@@ -61,7 +61,7 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
     if (child == 0) {
         int code = 1;
         try {
-            const NoOuterContexts noContexts;  // the parent adds its own contexts
+            const NoOuterContexts noContexts;  // the parent adds its contexts to the error
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (::getppid() == parent) {
                 if (set != 0)
@@ -82,7 +82,8 @@ void runInGroupsOf(PlannedRestore& planned, TreePid pid, const std::function<voi
     fail("in the control groups of process {}: {}", pid, said.as<char>());
 }
 
-/// Returns the maximum number of service descriptors. `more`: number of descriptors that are not restored files.
+/// Returns the maximum number of service descriptors that the restore needs. `more`: number of descriptors that aren't
+/// restored files.
 std::size_t maxServiceFds(const PlannedRestore& planned, std::size_t more) {
     const RestoredFiles& files = planned.files;
     std::size_t shared = planned.options().inheritFds.size() + files.remaps().count();
@@ -91,8 +92,8 @@ std::size_t maxServiceFds(const PlannedRestore& planned, std::size_t more) {
     return kServiceRoom + shared + files.inFlight() + more + planned.content.files.size() / 8;
 }
 
-/// Chooses a range of descriptor numbers that no process of the tree uses. Prefers numbers above all of the tree, and
-/// raises the limit of open files (RLIMIT_NOFILE) for them if criu may.
+/// Chooses a range of descriptor numbers that no process of the tree uses. Prefers numbers above all numbers of the
+/// tree, and raises the limit of open files (RLIMIT_NOFILE) for these if criu may.
 ServiceFds chooseServiceFds(const PlannedRestore& planned, std::size_t more, ScopedRlimits& limits) {
     std::set<int> used;
     for (const auto& [id, table] : planned.tree().fdTables)
@@ -207,7 +208,7 @@ void PreparedRestore::makeShared() {
     planned.cgroups.create(store);
     if (nsContext.ids.isOwnNamespace())
         planned.cgroups.openCgroupProcs(store);
-    // All cgroups of the tree exist now. Device subsystems examine which devices each group permits.
+    // Lets device subsystems examine which devices each cgroup permits, because all cgroups of the tree exist now.
     planned.devices.visitGroups(
         {[this](TreePid pid) { return planned.cgroupSetOf(pid); },
          [this](TreePid pid, const std::function<void()>& work) { runInGroupsOf(planned, pid, work); }});

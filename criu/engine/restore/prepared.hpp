@@ -10,9 +10,9 @@
 
 namespace criu::engine {
 
-/// Second phase of a restore: creates the resources that processes need at birth. Criu's own descriptors are in the
-/// service range. Ghost files, shared memory and cgroups exist; processes don't. If the constructor fails (Error), or
-/// the object is destroyed before commit(), all of them are removed.
+/// Second phase of a restore: ghost files, shared memory and cgroups exist, but no processes. criu's descriptors are in
+/// the service range. After a failure of the constructor (Error), and in the destructor without commit(), criu removes
+/// all created resources.
 class PreparedRestore {
 public:
     explicit PreparedRestore(PlannedRestore& plan);
@@ -20,11 +20,11 @@ public:
     PreparedRestore(const PreparedRestore&) = delete;
     PreparedRestore& operator=(const PreparedRestore&) = delete;
 
-    /// Keeps the created resources, because the restore has succeeded.
+    /// Keeps the created resources. Call it when the restore has succeeded.
     void commit() noexcept;
 
     PlannedRestore& planned;
-    /// Connection to the lazy-pages or shared-pages daemon. It comes before any resource is created. Null without
+    /// Connection to the lazy-pages or shared-pages daemon, which criu makes before it creates resources. Null without
     /// --lazy-pages and --map-pages.
     std::shared_ptr<LazyRestore> lazy;
     ScopedRlimits limits;

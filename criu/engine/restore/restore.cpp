@@ -16,7 +16,7 @@ namespace criu::engine {
 
 namespace {
 
-/// True if criu stays until the restored root has ended.
+/// Returns true if criu waits until the restored root has ended.
 bool waits(const model::Options& options) noexcept {
     return !options.detached && options.execCommand.empty() && options.finalState != model::FinalState::Stopped;
 }

@@ -70,7 +70,8 @@ bool RestoreControl::coordinatorLives() const noexcept {
     return ::poll(&event, 1, 0) == 0;
 }
 
-/// Sleeps until the word changes. Ends the process if the coordinator is gone.
+/// Sleeps until the futex `word` has another value than `seen`, or for a second. Ends the process if the coordinator
+/// has ended.
 void RestoreControl::sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept {
     const timespec look{1, 0};
     sleepFor(word, seen, &look);
@@ -126,7 +127,7 @@ void RestoreControl::noteCreated(TreePid pid) const noexcept {
         __atomic_store_n(&createdSlots()[slot].pid.value, pid.value, __ATOMIC_RELEASE);
 }
 
-/// Polls: few processes wait here, and noteCreated() then needs no futex wakeup.
+/// Polls, because few processes wait here, and noteCreated() then needs no futex wakeup.
 void RestoreControl::awaitCreated(TreePid pid) const noexcept {
     constexpr useconds_t kPause = 500;
     const auto isNoted = [&] {
@@ -192,7 +193,7 @@ RestoreControl::Outcome RestoreControl::awaitRootStarted(unsigned milliseconds) 
     return awaitWord(page().rootStarted, 1, milliseconds);
 }
 
-/// Every change of the word also increments `events`.
+/// Waits until `word` is at least `wanted`. Sleeps on the futex `events`, which every change of the word increments.
 RestoreControl::Outcome RestoreControl::awaitWord(const std::uint32_t& word, std::uint32_t wanted,
                                                   unsigned milliseconds) const noexcept {
     ControlPage& shared = page();
@@ -212,7 +213,7 @@ RestoreControl::Outcome RestoreControl::awaitWord(const std::uint32_t& word, std
 
 pie::Failure RestoreControl::failure() const {
     const pie::Failure& shared = page().failure;
-    // The failed process sets `claimed` before it writes the text, and `complete` after it. Waits for `complete`.
+    // Waits for `complete`, which the failed process sets when it has written all fields.
     for (int i = 0; i < 1000 && __atomic_load_n(&shared.complete, __ATOMIC_ACQUIRE) == 0; ++i)
         ::usleep(100);
     return shared;

@@ -18,59 +18,63 @@
 
 namespace criu::engine {
 
-/// Points that all processes of a restore wait for, in this order. The log contains their names.
+/// Barriers that all processes of a restore wait for, in this order. The log contains the names of barriers.
 enum class Barrier : std::uint32_t {
     Born,       ///< every process of the tree exists
     Placed,     ///< every process is in its process group, and has its descriptors at their numbers
-    Completed,  ///< no process needs another one; helpers and zombies may end
+    Completed,  ///< no process needs another process any more; helpers and zombies may end
     Count,
 };
 
-/// Memory shared by the coordinator and all restored processes.
+/// Control page: memory that the coordinator and all restored processes share.
 struct ControlPage {
     pie::Failure failure;
-    std::uint32_t events = 0;  ///< futex: incremented when the coordinator has to check the page
+    std::uint32_t events = 0;  ///< futex that a process increments when the coordinator has to check the page
     std::uint32_t arrived[static_cast<std::size_t>(Barrier::Count)] = {};
-    std::uint32_t parked = 0;  ///< processes whose program has ended without an error
+    std::uint32_t parked = 0;  ///< number of processes that are parked
     std::uint64_t restoredPages = 0;
     std::uint64_t comparedPages = 0;
     std::uint64_t sharedPages = 0;
-    /// Bytes to fill, as far as known, and bytes filled. They are for display only.
+    /// Bytes of memory to fill, as far as known. Only for the display of progress, like filledBytes, the bytes that are
+    /// filled.
     std::atomic<std::uint64_t> wantedBytes{0};
     std::atomic<std::uint64_t> filledBytes{0};
-    std::uint32_t reparenting = 0;  ///< futex: progress of reparenting, two steps for each subreaper turn
+    /// Futex with the number of finished steps of reparenting; each subreaper turn has two steps.
+    std::uint32_t reparenting = 0;
     std::uint32_t createdCount = 0;
     std::uint32_t areaCount = 0;
-    std::uint32_t rootStarted = 0;  ///< 1 when the root has reached the gate
-    std::uint32_t gate = 0;         ///< futex: 1 when the namespaces of the tree are ready
+    std::uint32_t rootStarted = 0;  ///< 1 if the root has reached the gate
+    std::uint32_t gate = 0;         ///< futex; 1 if the namespaces of the tree are ready
 };
 
-/// A process that this restore has created.
+/// Process that this restore has created.
 struct CreatedSlot {
     TreePid pid;
 };
 
-/// Address of the restorer in a parked process, for its removal: the interpreter first, the data of its programs last.
+/// Addresses of the restorer in a parked process, by which the coordinator removes the restorer. The interpreter is at
+/// `start`.
 struct AreaSlot {
     TreePid pid;
     std::uint64_t start = 0;
-    std::uint64_t data = 0;  ///< address of the programs' data
+    std::uint64_t data = 0;  ///< address of the data of the restorer's programs
     std::uint64_t end = 0;
 };
 
-/// Owner of the control page. The coordinator has it, and by fork every restored process until its memory is replaced.
+/// Access to the control page. Restored processes inherit this object from the coordinator by fork, and use it until
+/// they have unmapped criu's memory.
 class RestoreControl {
 public:
     explicit RestoreControl(std::uint32_t participants);
 
     [[nodiscard]] ControlPage& page() const noexcept { return *mapping_.as<ControlPage>(); }
     [[nodiscard]] std::size_t size() const noexcept { return mapping_.size(); }
-    /// Returns the memfd of the page, so that it can be mapped at any address.
+    /// Returns the memfd of the control page, by which a process can map the page at any address.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     /// Moves the descriptors to the service range.
     void inherit(kernel::FdStore& store);
 
-    /// True if the coordinator, without which no process may continue, is alive.
+    /// Returns true if the coordinator hasn't ended. Restored processes must end with the coordinator.
     [[nodiscard]] bool coordinatorLives() const noexcept;
 
     /// Reports that the root has reached the gate, where it waits for its namespaces. The coordinator opens the gate
@@ -79,20 +83,20 @@ public:
     void awaitGate() const noexcept;
     void openGate() const noexcept;
 
-    /// Waits in a restored process until all processes have reached the barrier. Ends the process if the coordinator is
-    /// gone.
+    /// Waits in a restored process until all processes have reached the barrier. Ends the process if the coordinator
+    /// has ended.
     void pass(Barrier barrier) const noexcept;
 
-    /// Waits until reparenting has reached a step. continueReparenting() begins the next step.
+    /// Waits until `step` steps of reparenting are finished. continueReparenting() finishes a step.
     void awaitReparenting(std::size_t step) const noexcept;
     void continueReparenting() const noexcept;
 
     /// Records that a process exists. Its creator calls it.
     void noteCreated(TreePid pid) const noexcept;
-    /// Waits in a restored process until `pid` is recorded. Ends the process if the coordinator is gone.
+    /// Waits in a restored process until `pid` is recorded. Ends the process if the coordinator has ended.
     void awaitCreated(TreePid pid) const noexcept;
 
-    /// Records where a process has its restorer. The process calls it before it enters the restorer.
+    /// Records the address of a process' restorer. The process calls this before it enters the restorer.
     void noteArea(const AreaSlot& area) const noexcept;
 
     /// Returns the processes recorded so far. The coordinator calls it.
@@ -100,17 +104,18 @@ public:
     /// Returns a copy of all recorded areas. The caller must check the values, because restored processes wrote them.
     [[nodiscard]] std::vector<AreaSlot> areas() const;
 
-    /// Returns a watch that counts filled memory and adds it to the trace as `what`. Any process may call it.
+    /// Returns an object that counts filled memory and adds it to the trace as `what`. Any process may call this.
     [[nodiscard]] memory::ReadWatch watchReading(const Log& log, std::string_view what = "read pages") const;
 
     /// Reports to the coordinator why the process `self` failed. `code`: the errno, or 0. Only the first report counts.
     void reportFailure(TreePid self, std::string_view text, int code) const noexcept;
 
     enum class Outcome { Reached, Failed, Idle };
-    /// Waits in the coordinator until `parked` processes are parked or one has failed. Returns Idle after
-    /// `milliseconds` without any event.
+    /// Waits in the coordinator until `parked` processes are parked, or until a process has failed. Returns Idle after
+    /// `milliseconds` without an event.
     [[nodiscard]] Outcome await(std::uint32_t parked, unsigned milliseconds) const noexcept;
-    /// Waits like await(), but for the root to reach the gate.
+    /// Waits in the coordinator until the root has reached the gate, or until a process has failed. Returns Idle after
+    /// `milliseconds` without an event.
     [[nodiscard]] Outcome awaitRootStarted(unsigned milliseconds) const noexcept;
 
     /// Returns the failure as text. The coordinator calls it.
@@ -128,9 +133,9 @@ private:
                                     unsigned milliseconds) const noexcept;
     void sleepOn(std::uint32_t& word, std::uint32_t seen) const noexcept;
 
-    std::uint32_t participants_;  ///< all processes, with helpers and zombies
+    std::uint32_t participants_;  ///< number of all processes, including helpers and zombies
     UniqueFd fd_;
-    UniqueFd coordinator_;  ///< pidfd of the coordinator; its pid differs in other pid namespaces
+    UniqueFd coordinator_;  ///< pidfd of the coordinator, because its pid differs in other pid namespaces
     Mapping mapping_;
 };
 

@@ -39,7 +39,7 @@ using model::ProcessTree;
 using model::Task;
 using model::TaskState;
 
-/// Number of threads in one process from which several threads of criu read their images.
+/// If a process has at least this number of threads, several threads of criu read its core images.
 constexpr std::size_t kManyThreads = 256;
 
 void readInventory(ImageDir& images, RestoreImages& out) {
@@ -70,7 +70,7 @@ void readInventory(ImageDir& images, RestoreImages& out) {
     }
     if (inventory.has_fdinfo_per_id == 0 || inventory.fdinfo_per_id == 0)
         fail("the images in {} are too old: descriptor tables aren't kept by id", images.name());
-    // The inventory is untrusted: its run id becomes part of nft commands, and its lock method selects a program.
+    // Checks the run id, which becomes part of nft commands, and the lock method, because the images aren't trusted.
     const std::string name = imageName(ImageKind::Inventory);
     if (inventory.dump_criu_run_id != nullptr && !isRunId(inventory.dump_criu_run_id))
         fail("{}: dump_criu_run_id \"{}\" is no id of a dump", name, inventory.dump_criu_run_id);
@@ -102,14 +102,14 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
         task->sid = TreePid(static_cast<pid_t>(in.sid));
         for (std::size_t i = 0; i < in.n_threads; ++i)
             task->threads.push_back({TreePid(static_cast<pid_t>(in.threads[i])), std::nullopt});
-        // Usually the leader comes first, but an image may list threads in any order.
+        // Moves the leader to the start of the list, because an image may list threads in any order.
         const auto leader = std::find_if(task->threads.begin(), task->threads.end(),
                                          [&](const model::Thread& thread) { return thread.tid == task->pid; });
         if (task->pid <= TreePid())
             fail("{}: {} is no pid", reader.name(), in.pid);
         if (leader != task->threads.end()) {
             std::iter_swap(task->threads.begin(), leader);
-        } else {  // zombies have no threads
+        } else {  // a zombie has no threads
             task->threads.clear();
             task->threads.push_back({task->pid, std::nullopt});
             task->state = TaskState::Dead;
@@ -133,7 +133,7 @@ void readTree(const ImageDir& images, ProcessTree& tree) {
         fail("{} holds no process", reader.name());
 }
 
-/// Requires credentials of a thread. Without them the thread would keep criu's credentials.
+/// Throws Error if the image of a thread has no credentials, because the thread would keep criu's credentials.
 void requireThreadPart(const model::Thread& thread) {
     const ThreadCoreEntry* const own = (*thread.core)->thread_core;
     if (own == nullptr)
@@ -208,8 +208,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         task::requireOwnRseq(*(*thread.core)->thread_core, **task.mm);
     }
-    // A task without private pages has a pagemap image, too. If the image were optional, a missing one would restore
-    // all memory of the task as zeroes.
+    // Requires a pagemap image for every task, even for one without private pages. If the image were optional, criu
+    // would restore memory as zeroes if it is missing.
     out.pages.emplace(task.pid, std::make_unique<const memory::PageSource>(
                                     pages.openRequired(memory::MemoryObject::process(task.pid))));
 
@@ -221,8 +221,8 @@ void readTask(const ImageDir& images, const memory::PageSources& pages, RestoreI
     task.files = table;
 }
 
-/// Joins the two entries that a tun device has under one id. The first has the path, the second all other fields.
-/// Stores the path in the second entry.
+/// Joins the two entries that a tun device has with one id, and returns true. Stores the path of the first entry in the
+/// second entry, which has all other fields.
 bool joinTun(RestoreImages& out, FileId id, Record<FileEntry>& entry) {
     const auto known = out.files.find(id);
     if (known == out.files.end())

@@ -17,33 +17,34 @@
 
 namespace criu::engine {
 
-/// All small images of a checkpoint. They are read and checked before anything is created.
+/// Content of all small images of a checkpoint. criu reads and checks them before it creates anything.
 struct RestoreImages {
     RestoreImages();
     ~RestoreImages();
     RestoreImages(RestoreImages&&) noexcept;
     RestoreImages& operator=(RestoreImages&&) = delete;
 
-    /// Returns the inventory's `lsmtype`: the security module that the threads' labels are of.
+    /// Returns the field `lsmtype` of the inventory: the security module of the threads' labels.
     [[nodiscard]] std::uint32_t lsmType() const;
 
     std::optional<Record<InventoryEntry>> inventory;
     model::ProcessTree tree;
     std::unordered_map<TreePid, std::unique_ptr<const memory::PageSource>>
-        pages;  ///< private memory of all processes that are alive
+        pages;  ///< pages of the private memory of all processes that aren't zombies
     std::unordered_map<FileId, Record<FileEntry>> files;
     std::optional<Record<SeccompEntry>> seccompFilters;
-    std::unordered_map<TreePid, std::vector<task::SeccompPlan>> seccomp;  ///< only processes that have filters
+    /// Filters of each process; processes without filters have no entry.
+    std::unordered_map<TreePid, std::vector<task::SeccompPlan>> seccomp;
 };
 
 /// Returns the id of the file's network namespace; nothing for a file that has none.
 [[nodiscard]] std::optional<std::uint32_t> networkOf(const FileEntry& file);
 
-/// True if the images describe an IPC namespace that the restore creates. Queue names then refer to that namespace.
+/// Returns true if the restore creates an IPC namespace, to which names of POSIX message queues then refer.
 [[nodiscard]] bool makesIpcNamespace(const RestoreImages& content, const model::Options& options);
 
-/// Throws Error with the image's name if something is missing or inconsistent. Sets the image version of the directory.
-/// Opens its parents before it uses `pages`, which reads the same checkpoint.
+/// Reads and checks all small images. Throws Error with the image's name if an image is missing or inconsistent. Sets
+/// the image version of the directory, and opens its parent images. `pages`: reads pages of the same images.
 RestoreImages readImages(ImageDir& images, const memory::PageSources& pages, Log& log);
 
 }  // namespace criu::engine

@@ -23,9 +23,9 @@ struct RestoreRun {
     RestoreControl& control;
     ServiceFds service;
     const RestoreStart& start;
-    const memory::RangeSet& mappings;  ///< mappings of the coordinator, which all processes are born with
-    LazyRestore* lazy;                 ///< null without --lazy-pages and --map-pages
-    std::size_t allowedMappings;       ///< kernel::allowedMappings()
+    const memory::RangeSet& mappings;  ///< mappings of the coordinator, which all restored processes have at birth
+    LazyRestore* lazy;                 ///< connection to a daemon; null without --lazy-pages and --map-pages
+    std::size_t allowedMappings;       ///< maximum number of mappings of a process (kernel::allowedMappings())
 };
 
 }  // namespace criu::engine

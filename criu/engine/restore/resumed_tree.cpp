@@ -117,8 +117,8 @@ ResumedTree::ResumedTree(const RestoreRun& run, const PidMap& pids) {
         }
     };
     forEach([&run](compel::FrozenProcess& process, const Member& member) { releaseFiles(run, process, member); });
-    // The userfaultfd must exist before a thread touches a lazy area. Only now do the processes have the privilege to
-    // create it.
+    // Registers lazy areas before a thread can access them, and while the processes still have the privilege to create
+    // a userfaultfd.
     if (run.lazy != nullptr) {
         forEach([&run](compel::FrozenProcess& process, const Member& member) {
             run.lazy->handOver(process, member.area, *member.task);
@@ -234,7 +234,8 @@ void ResumedTree::setThreads(const model::Task& task, const Threads& threads) {
 }
 
 void ResumedTree::resumeTasks(const RestoreRun& run, bool stopAll) {
-    // A process that ends here was killed from outside of the tree. criu resumes the other processes.
+    // If a process ends during these steps, a process outside of the tree has killed it. criu resumes the other
+    // processes.
     std::vector<HostPid> stopping;
     for (std::size_t i = 0; i < processes_.size(); ++i) {
         const model::Task& task = *members_[i].task;

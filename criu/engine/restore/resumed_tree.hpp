@@ -10,11 +10,11 @@
 
 namespace criu::engine {
 
-/// A restored tree after all processes have parked. All threads are seized and the restorer's memory is unmapped.
-/// Credentials, registers, signal masks and POSIX locks are set as in the images.
+/// Restored tree whose threads are all seized. The constructor seizes the parked processes, unmaps the restorer, and
+/// sets the dumped credentials, registers, signal masks and POSIX locks.
 ///
-/// No code of the tree has run, and no unprivileged process can trace one of the processes. The destructor kills the
-/// processes unless resumeTasks() was called. A failing constructor kills them, too.
+/// No code of the tree has run, and no unprivileged process can trace one of the processes. Without resumeTasks(), the
+/// destructor kills the processes, as does a failing constructor.
 class ResumedTree {
 public:
     ResumedTree(const RestoreRun& run, const PidMap& pids);
@@ -25,11 +25,11 @@ public:
     /// Calls `work` for each process, with its TreePid.
     void forEach(const std::function<void(compel::FrozenProcess& process, TreePid pid)>& work);
 
-    /// Throws Error unless /proc shows the credentials of every thread, and the parent of every process, as in the
-    /// images. So an earlier mistake can't give a process more privileges than it had.
+    /// Throws Error if the credentials of a thread or the parent of a process in /proc differ from the images. This
+    /// prevents that a mistake of criu gives a process more privileges than it had.
     void requireRights(const RestoreRun& run, const PidMap& pids) const;
 
-    /// Resumes all processes. Processes stopped in the images (or all, with `stopAll`) stop at once.
+    /// Resumes all processes. A process that is stopped in the images stops at once; with `stopAll`, all processes do.
     void resumeTasks(const RestoreRun& run, bool stopAll);
 
 private:
@@ -44,8 +44,9 @@ private:
     static void moveThreads(const model::Task& task, const Threads& threads, cgroup::CgroupRestore& cgroups);
     static void setThreads(const model::Task& task, const Threads& threads);
 
-    std::vector<Member> members_;  ///< indices as in processes_
-    /// Scope that kills the processes of a failed restore before their tracing ends. The kernel would resume them then.
+    std::vector<Member> members_;  ///< data of the processes, with the indices of `processes_`
+    /// Scope that kills the processes of a failed restore before their tracing ends, because the kernel would then
+    /// resume them.
     class KillOnFailure {
     public:
         explicit KillOnFailure(std::vector<compel::FrozenProcess>& processes) noexcept : processes_(processes) {}

@@ -35,7 +35,7 @@ std::vector<namespaces::ParkedProcess> processesOf(const BornRestore& born) {
     return processes;
 }
 
-/// Executes a step. Logs its error as a warning, because the restore can't be reverted any more.
+/// Executes a step. Only logs its error as a warning, because the restore can't be reverted any more.
 template <typename Step>
 void orWarn(Log& log, Step&& step) noexcept {
     try {
@@ -45,8 +45,8 @@ void orWarn(Log& log, Step&& step) noexcept {
     }
 }
 
-/// Lets device subsystems restore the devices of all processes. They wait until all device contents are loaded. Shows
-/// progress. Throws Error.
+/// Makes device subsystems restore the devices of all processes, and shows progress. Returns when all device contents
+/// are loaded. Throws Error.
 void resumeDevices(ParkedRestore& parked) {
     const std::unique_ptr<Progress> progress = showProgress(parked.born);
     std::vector<device::ResumedProcess> resumed;
@@ -79,7 +79,9 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     resumeDevices(parking);
     planned.log().stage("resume");
     cgroup::FrozenGroups frozen =
-        planned.cgroups.freeze();  // thawed first on a failure, because frozen processes can't end
+        // Declared here, so that a failure thaws the cgroups before the processes are killed: frozen processes can't
+        // end.
+        planned.cgroups.freeze();
     std::optional<PidFile> pidFile;
     if (planned.options().pidFile)
         pidFile.emplace(*planned.options().pidFile, born.processes.root());
@@ -88,13 +90,14 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     for (const auto& kind : planned.namespaces)
         kind->clean(processes);
     parking.tree.requireRights(prepared.run, born.pids);
-    // This is the last step that may fail. A peer must not get packets of a tree that criu then kills.
+    // Opens the network after the last step that may fail, so that no peer gets packets of a tree that criu then kills.
     openNetwork(born);
     orWarn(planned.log(), [&] { planned.run.listeners.notify(Stage::PreResume); });
 
     // The following steps only log errors: a resumed process can't be reverted.
     planned.devices.finish();
-    planned.store.closeQueue();  // criu may stay, but must not keep descriptors that the processes close
+    // Closes the queue: criu may run as long as the tree, but must not keep descriptors that the processes close.
+    planned.store.closeQueue();
     orWarn(planned.log(),
            [&] { planned.nsContext.withPathsOf(born.processes.root(), [&] { planned.files.removeLinks(); }); });
     parking.tree.resumeTasks(prepared.run, planned.options().finalState == model::FinalState::Stopped);
@@ -127,7 +130,7 @@ void RunningRestore::reportDone() const {
 
 int RunningRestore::awaitRoot() const {
     const PlannedRestore& planned = parked_.planned;
-    // The init that criu creates for --new-pidns exits when the root does, with the same status.
+    // Waits for criu's child, which with --new-pidns is the init: it exits when the root exits, with the same status.
     const pid_t root = parked_.born.processes.init().value;
     int status = 0;
     for (;;) {

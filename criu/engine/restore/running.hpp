@@ -5,16 +5,16 @@
 
 namespace criu::engine {
 
-/// Last phase of a restore: the processes run, and all resources created for them stay. The constructor throws Error
-/// only before any process has run.
+/// Last phase of a restore: the processes run, and criu keeps all resources that it has created. The constructor throws
+/// Error only before any process has run.
 class RunningRestore {
 public:
     explicit RunningRestore(ParkedRestore& parking);
     RunningRestore(const RunningRestore&) = delete;
     RunningRestore& operator=(const RunningRestore&) = delete;
 
-    /// Waits for the end of the root, or until the user stops criu. A stop doesn't end the root. Returns criu's exit
-    /// status: 0 whatever the root's status is, as CRIU 4.2 does; 1 after a stop.
+    /// Waits for the end of the root, or until the user stops criu, which doesn't end the root. Returns criu's exit
+    /// status: 1 after a stop, else 0, even if the root has failed, like CRIU 4.2.
     [[nodiscard]] int awaitRoot() const;
 
 private:

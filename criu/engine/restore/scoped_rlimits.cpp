@@ -31,8 +31,8 @@ void raise(const model::ProcessTree& tree, const kernel::ResourceLimits& before)
                       before[i].rlim_max, wanted[i].rlim_max);
 }
 
-/// Raises limits of objects that the kernel counts for a user, in each user namespace (enum rlimit_type in
-/// <linux/user_namespace.h>). A new namespace is given the soft limits of its creator for all of its users
+/// Raises the limits of objects that the kernel counts for each user of a user namespace (enum rlimit_type in
+/// <linux/user_namespace.h>). In a new user namespace, the soft limits of its creator apply to all users
 /// (create_user_ns()).
 void raiseLimitsOfUser() {
     for (const auto resource : {RLIMIT_NPROC, RLIMIT_MSGQUEUE, RLIMIT_SIGPENDING, RLIMIT_MEMLOCK}) {
@@ -46,10 +46,10 @@ void raiseLimitsOfUser() {
     }
 }
 
-/// Numbers of signals and timers that the kernel counts in the signal queue of a user (RLIMIT_SIGPENDING).
+/// Number of signals and timers of the tree that the kernel counts for RLIMIT_SIGPENDING.
 struct QueueNeeds {
     std::uint64_t all = 0;
-    std::uint64_t limited = 0;  ///< entries that the kernel refuses when the queue is full
+    std::uint64_t limited = 0;  ///< number of entries that the kernel refuses when the queue is full
 
     void add(const SignalQueueEntry* queue) {
         for (std::size_t i = 0; queue != nullptr && i < queue->n_signals; ++i) {
@@ -105,7 +105,7 @@ ScopedRlimits::ScopedRlimits(const model::ProcessTree& tree, bool raiseAll) : Sc
 }
 
 int ScopedRlimits::makeRoomForFiles(std::size_t count) noexcept {
-    // Descriptor numbers are of type int, which also limits fs.nr_open.
+    // Descriptor numbers have type int, which also limits fs.nr_open.
     constexpr std::size_t kMost = std::numeric_limits<int>::max();
     if (count > static_cast<std::size_t>(files_) && count <= kMost && kernel::makeRoomForFiles(count))
         files_ = static_cast<int>(count);

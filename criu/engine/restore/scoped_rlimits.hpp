@@ -8,14 +8,15 @@
 
 namespace criu::engine {
 
-/// Scope with raised resource limits of criu during a restore. Restored processes inherit the limits, and criu needs
-/// many descriptors. Limits that the kernel counts per user are raised as far as criu may. The destructor sets the
-/// previous limits.
+/// Scope in which criu has raised resource limits during a restore: criu needs many descriptors, and restored processes
+/// inherit the limits. Raises the limits that the kernel counts for each user as far as criu may. The destructor sets
+/// the previous limits.
 class ScopedRlimits {
 public:
-    /// `raiseAll`: the processes can't raise their limits themselves, so they inherit the highest limits of the tree.
-    /// The limit of locked memory becomes unlimited if criu may do that, else the hard limit. Throws Error if criu may
-    /// not raise a limit, or if its user has no room for the queued signals and POSIX timers of the tree.
+    /// Throws Error if criu may not raise a limit, or if criu's user can't have as many queued signals and POSIX timers
+    /// as the tree. The limit of locked memory becomes unlimited, or the hard limit if criu may not raise it.
+    /// `raiseAll`: also raises the other limits to the highest limits of the tree, because the processes may not raise
+    /// their limits themselves.
     ScopedRlimits(const model::ProcessTree& tree, bool raiseAll);
     ~ScopedRlimits() { putBack(); }
     ScopedRlimits(const ScopedRlimits&) = delete;
@@ -27,7 +28,8 @@ public:
 
     [[nodiscard]] const kernel::ResourceLimits& before() const noexcept { return before_; }
 
-    /// Sets the previous limits. Called before criu executes the command of --exec-cmd, or only waits.
+    /// Sets the previous limits. Call it before criu executes the command of --exec-cmd, or before it waits for the
+    /// root.
     void putBack() const noexcept;
 
 private:

@@ -19,7 +19,8 @@
 namespace criu::engine {
 namespace {
 
-/// Size of the thread's stack: the usual size of a main thread, because forked children continue on a copy of it.
+/// Size of the thread's stack in bytes. It equals the usual stack size of a main thread, because forked children run on
+/// a copy of this stack.
 constexpr std::size_t kStack = std::size_t{8} << 20;
 
 void wake(std::uint32_t& word) noexcept {
@@ -86,7 +87,7 @@ void EarlyThread::serve(std::uint64_t self) noexcept {
         }
         me.setState(Wait);
     }
-    // The leader uses libc and the shared thread-local storage from now on, so this thread makes only raw system calls.
+    // Makes only raw system calls: the leader now uses libc and the shared thread-local storage.
     const std::uint64_t all = ~std::uint64_t{0};
     (void)pie::rawCall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<std::uint64_t>(&all), 0, sizeof(all));
     pie::enter(me.entry_, me.program_, me.programStack_);

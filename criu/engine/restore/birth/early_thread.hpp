@@ -16,11 +16,11 @@
 
 namespace criu::engine {
 
-/// A thread of a restored process that exists while the process is built. It creates its own children, because the
-/// kernel takes the thread that calls clone(2) as their parent.
+/// Thread of a restored process that criu creates early, before the restorer runs, because the thread must create
+/// children. The kernel takes the thread that calls clone(2) as the parent of a child.
 ///
-/// It shares the thread-local storage of its creator, because libc doesn't know the thread. So only one of the two may
-/// use libc at a time: the early thread during run(), the creator at all other times.
+/// The early thread shares the thread-local storage of its creator, because libc hasn't created it. So only the early
+/// thread may use libc during run(), and only the creator at all other times.
 class EarlyThread {
 public:
     /// `numbers`: tids of the thread in the pid namespaces of the process. Throws Error.
@@ -28,12 +28,12 @@ public:
     EarlyThread(const EarlyThread&) = delete;
     EarlyThread& operator=(const EarlyThread&) = delete;
 
-    /// Lets the thread execute `work`, waits for its end, and rethrows its exception. A process that `work` forks must
+    /// Makes the thread execute `work`, waits for its end, and throws its exception. A process that `work` forks must
     /// not return from `work`.
     void run(const std::function<void()>& work);
 
-    /// Lets the thread block all signals and enter the interpreter at `entry` with a program and a stack
-    /// (pie::enter()). The thread then uses no code or data of criu any more.
+    /// Makes the thread block all signals and jump to the interpreter at `entry` with a program and a stack
+    /// (pie::enter()). The thread then uses no code or data of criu.
     void enter(std::uint64_t entry, std::uint64_t program, std::uint64_t stackTop) noexcept;
 
 private:
@@ -43,7 +43,7 @@ private:
     void setState(State state) noexcept;
 
     Mapping stack_;
-    std::uint32_t state_ = Wait;  ///< futex
+    std::uint32_t state_ = Wait;  ///< futex with the State
     const std::function<void()>* work_ = nullptr;
     std::exception_ptr failure_;
     std::uint64_t entry_ = 0;

@@ -11,8 +11,8 @@ namespace criu::engine {
 /// Returns the part of the network lock's table name that identifies the dump.
 [[nodiscard]] std::string networkLockName(const RestoreImages& content);
 
-/// Creates the restore halves of the namespace kinds that the images need. `plan` outlives the result, and its member
-/// `namespaces` isn't used. Throws Error if a namespace can't be restored.
+/// Makes the restore halves of the namespace kinds that the images need. Throws Error if a namespace can't be restored.
+/// Doesn't use plan.namespaces, which isn't initialized yet. `plan` must outlive the result.
 [[nodiscard]] namespaces::NamespaceRestores planNamespaces(PlannedRestore& plan);
 
 }  // namespace criu::engine

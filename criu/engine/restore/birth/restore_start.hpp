@@ -24,13 +24,14 @@ struct RestoreStart {
     task::Dumpable dumpable;
     std::unique_ptr<const task::LabelRestore> labels;
     task::Scheduling scheduling;
-    kernel::ResourceLimits limits;        ///< present limits of criu, some of them raised
-    kernel::ResourceLimits limitsBefore;  ///< limits of criu before it raised them; used if images have no limits
+    kernel::ResourceLimits limits;        ///< current limits of criu, some of them raised
+    kernel::ResourceLimits limitsBefore;  ///< limits of criu before it raised them, for images without limits
     bool timerIdsSettable = false;
     std::unique_ptr<const memory::RangeSet>
-        mappings;  ///< mappings of the coordinator (memory::ownMappings()), which all restored processes are born with
-    std::unique_ptr<const memory::VdsoLayout> vdso;        ///< vDSO of the coordinator and of all restored processes
-    std::unique_ptr<const memory::CompatVdso> compatVdso;  ///< null if the tree has no 32-bit tasks
+        mappings;  ///< mappings of the coordinator (memory::ownMappings()), which all restored processes have at birth
+    /// Addresses of the vDSO in the coordinator and in all restored processes.
+    std::unique_ptr<const memory::VdsoLayout> vdso;
+    std::unique_ptr<const memory::CompatVdso> compatVdso;  ///< vDSO for 32-bit tasks; null if the tree has none
 };
 
 }  // namespace criu::engine

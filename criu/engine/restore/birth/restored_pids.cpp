@@ -24,7 +24,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns the process that has this pid; nothing if there is none.
+/// Returns the stat of the process with this pid; nothing if no process has the pid.
 std::optional<kernel::TaskStat> holderOf(HostPid pid) {
     try {
         kernel::ProcBuffer buffer;
@@ -34,7 +34,7 @@ std::optional<kernel::TaskStat> holderOf(HostPid pid) {
     }
 }
 
-/// True if the process is a zombie or dead. criu can't reap a zombie that is a child of another process
+/// Returns true for a zombie, which criu perhaps can't reap, because it is a child of another process
 /// (--restore-sibling).
 bool hasEnded(const kernel::TaskStat& task) noexcept {
     return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead;
@@ -73,15 +73,16 @@ private:
         return false;
     }
 
-    /// Reads /proc after it has opened a pidfd. If the pid was reused before, /proc shows another process. If it is
-    /// reused later, the signal by the pidfd reaches no process.
+    /// Kills the process if it belongs to this restore. Returns true if it hasn't ended yet. Opens a pidfd before it
+    /// reads /proc, so that a reused pid can't be killed: either /proc shows the other process, or the pidfd refers to
+    /// the ended process.
     [[nodiscard]] bool kill(HostPid pid) const {
         try {
             const kernel::PidFd process(pid.value);
             const auto holder = holderOf(pid);
             return holder && has(HostPid(holder->ppid)) && process.sendSignal(SIGKILL) && !hasEnded(*holder);
         } catch (const Error&) {
-            return false;  // the process is gone
+            return false;  // the process has ended
         }
     }
 
@@ -89,7 +90,7 @@ private:
     std::unordered_map<HostPid, HostPid> parents_;
 };
 
-/// Opens a pidfd. Kills the process on failure, because no object would own it.
+/// Opens a pidfd. After a failure, kills the process, because no object would own it.
 kernel::PidFd handleOf(HostPid pid) {
     try {
         return kernel::PidFd(pid.value);
@@ -99,7 +100,7 @@ kernel::PidFd handleOf(HostPid pid) {
     }
 }
 
-/// Returns the pid namespace of a process. Kills the process on failure.
+/// Returns the id of a process' pid namespace. After a failure, kills the process.
 std::uint32_t spaceOf(HostPid pid) {
     try {
         return kernel::readNamespaceId(kernel::ProcDir().open(pid.value), kernel::NamespaceKind::Pid).value_or(0);
@@ -109,8 +110,8 @@ std::uint32_t spaceOf(HostPid pid) {
     }
 }
 
-/// Returns the processes of another pid namespace. `space`: id of that namespace. `numbers`: pids in that namespace to
-/// select; null selects all processes.
+/// Returns the processes of a pid namespace that isn't criu's. `space`: id of the namespace. `numbers`: pids in the
+/// namespace of the wanted processes; null for all processes.
 std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* numbers) {
     const kernel::ProcDir proc;
     kernel::ProcBuffer buffer;
@@ -133,14 +134,14 @@ std::vector<HostPid> membersOf(std::uint32_t space, const std::vector<TreePid>* 
     return found;
 }
 
-/// Wait for the end of killed processes. It gives up on processes that use no processor time, because they are blocked.
-/// Processes that free memory use processor time.
+/// Decides how long criu waits for the end of killed processes. It gives up on processes that use no processor time,
+/// because they are blocked. Processes that free memory use processor time.
 class KilledProcessWait {
 public:
     explicit KilledProcessWait(std::chrono::milliseconds patience) : patience_(patience) {}
 
-    /// True if the processes have used no processor time for the patience. Calls `living` at most every 200 ms, because
-    /// it reads all of /proc.
+    /// Returns true if the processes have used no processor time for `patience_`. Calls `living` at most every 200 ms,
+    /// because `living` reads all of /proc.
     [[nodiscard]] bool isOver(const std::function<std::vector<HostPid>()>& living) {
         constexpr std::chrono::milliseconds kBetweenLooks{200};
         const auto now = Clock::now();
@@ -243,7 +244,7 @@ void RestoredPids::killAll() noexcept {
     const auto deadline = std::chrono::steady_clock::now() + kLongest;
     KilledProcessWait end(patience_);
     std::vector<HostPid> left;
-    // Processes may create others while criu kills them. So criu repeats this until a round finds no process.
+    // Repeats until a round finds no process, because processes may create others while criu kills them.
     for (; std::chrono::steady_clock::now() < deadline; ::usleep(1000)) {
         bool again = false;
         try {
@@ -251,7 +252,7 @@ void RestoredPids::killAll() noexcept {
             if (end.isOver([&] { return allOf(left); }))
                 break;
         } catch (const std::exception&) {
-            again = true;  // out of memory or descriptors; the next round may succeed
+            again = true;  // no memory or descriptors; the next round may succeed
         }
         while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0)
             again = true;

@@ -15,26 +15,26 @@ namespace criu::engine {
 /// Pid namespace of a restored tree.
 enum class TreePidNs {
     OfCriu,    ///< criu's pid namespace
-    OfTree,    ///< new: it ends with the root, or with the init that criu created
-    OfOthers,  ///< external: the user passed it by --inherit-fd
+    OfTree,    ///< new pid namespace, which ends with the root, or with the init that criu created
+    OfOthers,  ///< external pid namespace, which the user passed by --inherit-fd
 };
 
 /// First processes of a restore.
 struct FirstProcesses {
     HostPid root;
-    /// Process whose end ends the tree's pid namespace: the root, or the init that criu created.
+    /// Process with whose end the tree's pid namespace ends: the root, or the init that criu created.
     HostPid init;
 };
 
-/// All processes that this restore creates. The destructor kills and reaps them, unless they were released. It waits
-/// while they free memory. It gives up on killed processes that are blocked, for instance by a hung FUSE server or a
-/// debugger. The log then lists them.
+/// All processes that this restore creates. Without release(), the destructor kills and reaps them. It waits while they
+/// free memory. It gives up on killed processes that are blocked, for instance by a hung FUSE server or a debugger, and
+/// lists them in the log.
 class RestoredPids {
 public:
     static constexpr std::chrono::milliseconds kPatience{5000};
 
-    /// `createRoot` creates the root, in this pid namespace or in another one. `patience`: time that killed processes
-    /// may use no processor time before the destructor gives up.
+    /// Calls `createRoot`, which creates the root. `patience`: the destructor gives up on killed processes that have
+    /// used no processor time for this time.
     RestoredPids(const RestoreControl& control, TreePidNs space, Log& log,
                  const std::function<FirstProcesses()>& createRoot, std::chrono::milliseconds patience = kPatience);
     ~RestoredPids();
@@ -43,14 +43,14 @@ public:
 
     /// Returns the root of the tree.
     [[nodiscard]] HostPid root() const noexcept { return first_.root; }
-    /// Returns the child of criu: the root, or the init that created it.
+    /// Returns the child of criu: the root, or the init that created the root.
     [[nodiscard]] HostPid init() const noexcept { return first_.init; }
 
-    /// Keeps the processes. Their orphans then are reparented to init.
+    /// Keeps the processes. criu isn't a subreaper any more, so the kernel reparents their orphans to init.
     void release() noexcept;
 
 private:
-    /// Makes criu the subreaper, so that it can reap processes whose parents are killed first (PR_SET_CHILD_SUBREAPER).
+    /// Makes criu a subreaper (PR_SET_CHILD_SUBREAPER), so that it can reap processes whose parents are killed first.
     class Subreaper {
     public:
         Subreaper() noexcept;
@@ -60,12 +60,12 @@ private:
         static void end() noexcept;
     };
 
-    /// Returns the HostPids of created processes. Not for OfTree, whose processes end with the init.
+    /// Returns the HostPids of all created processes. Don't call it for OfTree, whose processes end with the init.
     [[nodiscard]] std::vector<HostPid> createdHere() const;
     void killAll() noexcept;
     /// Kills all processes once. Returns the processes that haven't ended; for OfTree only the init.
     std::vector<HostPid> killRound();
-    /// Returns `left`; for OfTree all processes of the pid namespace.
+    /// Returns `left`; for OfTree returns all processes of the pid namespace.
     [[nodiscard]] std::vector<HostPid> allOf(const std::vector<HostPid>& left) const;
 
     const RestoreControl& control_;

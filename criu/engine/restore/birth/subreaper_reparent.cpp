@@ -16,8 +16,8 @@ void becomeSubreaper(bool on) {
     sys(::prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0, 0, 0, 0), "{} child subreaper", on ? "become" : "cease to be");
 }
 
-/// Waits until the child `pid` of the process `self` is reparented to it. `number`: pid of the child in the namespace
-/// of `self`.
+/// Waits until the kernel has reparented `pid` to the calling process `self`. `number`: pid of the child in the pid
+/// namespace of `self`.
 void awaitChild(TreePid pid, pid_t number, TreePid self) {
     constexpr auto kPatience = std::chrono::seconds(10);
     constexpr auto kPause = std::chrono::microseconds(200);
@@ -36,8 +36,8 @@ void awaitChild(TreePid pid, pid_t number, TreePid self) {
 
 }  // namespace
 
-// Each turn has two steps. In the first, the process becomes the only subreaper. At the end of the second, its children
-// are reparented to it.
+// Each subreaper turn has two steps. In the first step, the process becomes the only subreaper. At the end of the
+// second step, the kernel has reparented the children to the process.
 
 void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
                     const RestoreControl& control) {

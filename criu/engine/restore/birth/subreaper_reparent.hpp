@@ -5,19 +5,21 @@
 #include "criu/model/birth_plan.hpp"
 #include "criu/model/nested_pids.hpp"
 
-/// Processes whose parent isn't their creator are reparented. A helper creates them and ends, and the kernel reparents
-/// them to the nearest subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)). Future parents take turns as the only subreaper.
+/// Reparenting gives a process another parent than its creator. A helper creates the process and ends, and the kernel
+/// reparents the process to the nearest subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)). The future parents are the only
+/// subreaper one after the other.
 namespace criu::engine {
 
-/// Executes the subreaper turn of this process if it has one, and waits for its new children. All restored processes
-/// call it except zombies and helpers. Throws Error if a child isn't reparented in time.
+/// Executes the subreaper turn of the calling process if it has one, and waits for its new children. All restored
+/// processes except zombies and helpers call this. Throws Error if a child isn't reparented in time.
 void reparentInTurn(const model::BirthPlan& births, const model::Birth& self, const model::NestedPids& nested,
                     const RestoreControl& control);
 
-/// Makes the process a subreaper again, if it was one in the images. Waits for the end of all turns.
+/// Waits for the end of all subreaper turns, then makes the calling process a subreaper. Call it for processes that are
+/// subreapers in the images.
 void restoreSubreaper(const model::BirthPlan& births, const RestoreControl& control);
 
-/// Waits in a helper for the turn in which its children are reparented. The helper ends afterwards.
+/// Waits in a helper until it may end: until the turn in which the helper's children are reparented.
 void awaitReparentTurn(const model::BirthPlan& births, const model::Birth& self, const RestoreControl& control);
 
 }  // namespace criu::engine

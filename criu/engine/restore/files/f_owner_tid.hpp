@@ -4,17 +4,19 @@
 #include "criu/base/ids.hpp"
 #include "criu/engine/fwd.hpp"
 
-/// A thread may own an open file description (F_OWNER_TID). Processes complete their files before they create threads.
-/// So the coordinator sets owners that aren't leaders, when all threads exist.
+/// Owner thread ids: a thread may own an open file description (F_OWNER_TID). Processes complete their files before
+/// they create threads, so the coordinator sets owners that are threads when all threads exist.
 namespace criu::engine {
 
-/// True if the owner of a description is a thread that isn't a leader.
+/// Returns true if the owner of an open file description is a thread that isn't a leader.
 [[nodiscard]] bool isOwnedByTid(const RestoredFiles& files, FileId id);
 
-/// Throws Error for a description with an owner thread id that is only in flight. criu could not set its owner.
+/// Throws Error for an open file description with an owner thread id that is only in flight, because criu couldn't set
+/// its owner.
 void requireReachableOwnerTids(const RestoredFiles& files);
 
-/// Sets the owners of all such descriptions. `ids`: of the tree's user namespace. Throws Error.
+/// Sets the owners of all open file descriptions with owner thread ids. Throws Error. `ids`: id map of the tree's user
+/// namespace.
 void setOwnerTids(const RestoredFiles& files, files::RestoredTree& tree, const PidMap& pids, const model::IdMap& ids);
 
 }  // namespace criu::engine

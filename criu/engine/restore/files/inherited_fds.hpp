@@ -11,21 +11,21 @@
 
 namespace criu::engine {
 
-/// Descriptors of --inherit-fd, by their names.
+/// Descriptors that the user passed by --inherit-fd, with their names.
 class InheritedFds {
 public:
-    /// `options` outlives this object.
+    /// `options` must outlive this object.
     explicit InheritedFds(const model::Options& options) : options_(options) {}
 
-    /// Copies the descriptors to the service range. Throws Error.
+    /// Copies the descriptors to numbers of the service range. Throws Error.
     void take(kernel::FdStore& store);
-    /// Returns the copy of a descriptor; -1 for an unknown name.
+    /// Returns the copy of the descriptor with this name; -1 for an unknown name.
     [[nodiscard]] int find(std::string_view name) const;
 
     /// Records that an object that isn't a file, such as a namespace, uses a name.
     void noteUsedName(std::string_view name) { usedNames_.emplace(name); }
-    /// Warns about names that match nothing in the images. Objects that aren't files must have been recorded by
-    /// noteUsedName().
+    /// Warns of names that don't match an object of the images. Call noteUsedName() before for all objects that aren't
+    /// files.
     void warnOfUnknownNames(const RestoreImages& content, Log& log) const;
 
 private:

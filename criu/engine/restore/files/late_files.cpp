@@ -18,7 +18,7 @@ void LateFiles::share() {
 }
 
 void LateFiles::announce(FileId id, const FileHolder& holder) const {
-    board_.as<FileHolder>()[slots_.at(id)] = holder;  // other processes read it after the next barrier
+    board_.as<FileHolder>()[slots_.at(id)] = holder;  // other processes read this after the next barrier
 }
 
 std::optional<FileHolder> LateFiles::find(FileId id) const {

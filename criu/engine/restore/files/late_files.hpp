@@ -10,17 +10,17 @@
 
 namespace criu::engine {
 
-/// A process, and its descriptor of an open file description.
+/// Process that has an open file description, and its descriptor.
 struct FileHolder {
     TreePid pid;
     int fd = -1;
 };
 
-/// Late files. Children can't inherit them, so their opener announces its descriptor here for other processes. The
-/// object is made before the root, and the announcements are in shared memory.
+/// Late files, which children can't inherit by fork. The opener of a late file announces its descriptor in shared
+/// memory, from which other processes read it. The object is made before the root exists.
 class LateFiles {
 public:
-    /// Adds a late file. Called before share().
+    /// Adds a late file. Call it before share().
     void add(FileId id);
     /// Allocates the shared memory for all added files.
     void share();

@@ -35,7 +35,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns true if a path without a file lies in a cgroup hierarchy. The restore creates the tree's groups before it
+/// Returns true if a missing path is in a cgroup hierarchy, because the restore creates the tree's cgroups before it
 /// opens files.
 bool isMadeByRestore(std::string path) {
     struct statfs system {};
@@ -48,7 +48,7 @@ bool isMadeByRestore(std::string path) {
     return system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/// Returns true if a directory of the path is a symbolic link. The last component may be one.
+/// Returns true if a component of the path except the last one is a symbolic link.
 bool hasLinkOnTheWay(const std::string& path) {
     open_how how{};
     how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
@@ -72,8 +72,8 @@ std::vector<std::string> mountPointsOfServers() {
 
 class Search {
 public:
-    /// The search sends no request to FUSE servers: not even SIGKILL would end the wait for a reply. A restore may not
-    /// need those file systems at all.
+    /// Prepares a search that sends no request to FUSE servers, because not even SIGKILL would end a wait for their
+    /// reply.
     Search(const PlannedRestore& planned, const std::string& root)
         : planned_(planned), root_(root), servers_(mountPointsOfServers()) {}
 
@@ -120,7 +120,7 @@ private:
             return;
         const auto found = planned_.content.files.find(FileId{id});
         if (found == planned_.content.files.end() || found->second->reg == nullptr)
-            return;  // the restore reports this when it opens the file
+            return;  // the restore reports this error when it opens the file
         const files::PathRemaps& remaps = planned_.files.remaps();
         if (const std::string* const link = remaps.linkOf(FileId{id}); link != nullptr) {
             look(*link, use(), true);
@@ -178,11 +178,11 @@ std::string describe(const MissingFile& file) {
 
 void requireFiles(const PlannedRestore& planned) {
     if (planned.nsContext.ownPaths && !planned.nsContext.sameFiles)
-        return;  // paths can only be checked when the tree's mounts exist
+        return;  // criu can't check the paths before it has created the tree's mounts
     const std::vector<MissingFile> missing = findMissingFiles(planned, "");
     if (missing.empty())
         return;
-    // Limits the length of the message. The next attempt names the rest.
+    // Limits the length of the message. The next attempt of the user shows the other files.
     constexpr std::size_t kMost = 20;
     std::vector<std::string> shown;
     for (const MissingFile& file : missing)

@@ -12,24 +12,26 @@
 
 namespace criu::engine {
 
-/// Credentials to open paths of the images with: those of the processes that the files are for.
+/// Path rights: credentials with which criu opens paths of the images. They are those of the processes that use the
+/// files.
 class PathRights {
 public:
     PathRights() = default;
     explicit PathRights(const model::ProcessTree& tree);
 
-    /// Returns the credentials of all processes that have one of these descriptions. Contains one entry for each set of
-    /// credentials that isn't root-equivalent; empty if all are. For descriptions in flight it returns all such sets,
-    /// because any process may receive them.
+    /// Returns the credentials of all processes that have one of these open file descriptions. The list has one entry
+    /// for each set of credentials that isn't equivalent to root. For descriptions in flight, returns the credentials
+    /// of all processes, because any process may receive them.
     [[nodiscard]] std::vector<kernel::FileRights> of(std::span<const FileId> files) const;
     /// Returns the credentials for paths of one process: its mappings, directories and program.
     [[nodiscard]] std::vector<kernel::FileRights> of(TreePid process) const;
 
 private:
-    std::vector<kernel::FileRights> limited_;             ///< different credentials that aren't root-equivalent
-    std::unordered_map<TreePid, std::size_t> ofProcess_;  ///< indices into limited_
+    std::vector<kernel::FileRights> limited_;             ///< distinct credentials that aren't equivalent to root
+    std::unordered_map<TreePid, std::size_t> ofProcess_;  ///< index in `limited_` of each process
     std::unordered_map<FileId, std::set<std::size_t>> ofFile_;
-    std::set<FileId> held_;  ///< descriptions that a process has as a descriptor; empty if limited_ is empty
+    /// Open file descriptions for which a process has a descriptor; empty if `limited_` is empty.
+    std::set<FileId> held_;
 };
 
 }  // namespace criu::engine

@@ -146,14 +146,15 @@ void RestoredFiles::collect(FileId id) {
 void RestoredFiles::collectAll() {
     for (const auto& task : in_.content.tree.tasks) {
         if (!task->files || task->files->users.front() != task->pid)
-            continue;  // zombie, or uses the table of another process
+            continue;  // a zombie, or a process that uses the table of another process
         for (const model::FdSlot& slot : task->files->slots) {
             const ErrorContext context([&] { return fmt::format("pid {}: fd {}", task->pid, slot.fd); });
             collect(slot.file);
             holders_.emplace(slot.file, FileHolder{task->pid, slot.fd});
         }
     }
-    // The loop appends to the list: a collected socket may have files in flight, and one of these may be a socket, too.
+    // The loop also visits elements that it appends: a collected socket may have files in flight, and one of these may
+    // be another socket.
     const std::size_t held = indices_.size();
     for (std::size_t at = 0; at < collected_.size(); ++at)
         for (const FileId id : collected_[at].file->needs())

@@ -25,18 +25,18 @@
 
 namespace criu::engine {
 
-/// One object that processes open, with one or several descriptions.
+/// Object that processes open, with one or several open file descriptions.
 struct CollectedFile {
     std::shared_ptr<files::RestoredFile> file;
-    std::vector<FileId> ids;       ///< descriptions of the object that a process has or another file needs
-    std::uint32_t network = 0;     ///< network namespace to open the object in; 0: any
-    std::uint32_t names = 0;       ///< mount namespace that has the object's names; 0: any
-    bool severalNetworks = false;  ///< each description changes the network namespace by itself
-    bool severalNames = false;     ///< each description changes the mount namespace by itself
+    std::vector<FileId> ids;    ///< open file descriptions of the object that a process has or that another file needs
+    std::uint32_t network = 0;  ///< id of the network namespace in which the object is opened; 0 for any
+    std::uint32_t names = 0;    ///< id of the mount namespace that has the object's names; 0 for any
+    bool severalNetworks = false;  ///< true if open() itself enters the network namespaces
+    bool severalNames = false;     ///< true if open() itself enters the mount namespaces
 };
 
-/// All files of a restore. Fd kinds collect them from the images, and model::FilePlan assigns them to processes before
-/// any process exists. Restored processes and the coordinator use this object to carry out the plan.
+/// All files of a restore. Fd kinds collect the files from the images. model::FilePlan assigns them to processes before
+/// any process exists. Restored processes and the coordinator execute this plan.
 class RestoredFiles final : public files::FileRestore, private files::RestoredTree {
 public:
     struct Inputs {
@@ -49,15 +49,15 @@ public:
         sockets::NetworkLock& network;
         device::RestoreDevices& devices;
     };
-    /// Creates the fd kinds, which collect nothing yet. All inputs outlive this object.
+    /// Makes the fd kinds. make() then collects the files. All inputs must outlive this object.
     explicit RestoredFiles(const Inputs& inputs);
     ~RestoredFiles() override;
 
     /// Collects and plans all files. Throws Error if the images are inconsistent, or if no process can open a file.
     void make();
 
-    /// Chooses the mount namespace for names of Unix sockets. `spaceOf` returns the id of the mount namespace that has
-    /// a mount; 0 if none has it. Throws Error for a Unix group with names in several mount namespaces.
+    /// Chooses the mount namespaces for names of Unix sockets. Throws Error for a Unix group with names in several
+    /// mount namespaces. `spaceOf`: returns the id of the mount namespace that has a mount; 0 if none has it.
     void planNames(const std::function<std::uint32_t(int mount)>& spaceOf);
 
     [[nodiscard]] InheritedFds& inheritedFds() noexcept { return inherited_; }
@@ -71,30 +71,31 @@ public:
     [[nodiscard]] const RestoreImages& content() const noexcept { return in_.content; }
 
     [[nodiscard]] const model::FilePlan& plan() const noexcept { return plan_; }
-    /// Returns the number of descriptions that no process has as a descriptor.
+    /// Returns the number of open file descriptions in flight, for which no process has a descriptor.
     [[nodiscard]] std::size_t inFlight() const noexcept { return inFlight_; }
     /// Returns the file with this index in the plan.
     [[nodiscard]] const CollectedFile& at(std::size_t file) const { return collected_[file]; }
     [[nodiscard]] std::size_t count() const noexcept { return collected_.size(); }
-    /// Returns the index of the object that has this description; nothing for an unknown id.
+    /// Returns the index of the object with this open file description; nothing for an unknown id.
     [[nodiscard]] std::optional<std::size_t> indexOf(FileId id) const;
-    /// Returns the first process that maps the file; otherwise the first one that has a descriptor of it.
+    /// Returns the first process that maps the file. If none maps it, returns the first process that has a descriptor
+    /// of it.
     [[nodiscard]] TreePid mapperOf(FileId id) const;
-    /// Returns the first descriptor of an id. It is valid once the file is placed; for a late file, once its opener has
-    /// opened it.
+    /// Returns the first process that has this open file description, and its descriptor. Valid when all files are at
+    /// their numbers; for a late file, when its opener has opened it.
     [[nodiscard]] std::optional<FileHolder> holderOf(FileId id) const;
 
-    /// Sets the usernsd that helps restored processes in a private user namespace.
+    /// Sets the usernsd, which makes calls for restored processes in a private user namespace.
     void setUsernsd(const kernel::Usernsd& usernsd) noexcept { usernsd_ = &usernsd; }
     [[nodiscard]] const kernel::Usernsd* usernsd() const noexcept { return usernsd_; }
 
-    /// Begins the work of the fd kinds. The plan is complete, and the root waits at the gate if it has private
-    /// namespaces.
+    /// Begins the work of the fd kinds. Call it when the plan is complete and the root waits at the gate.
     void begin();
-    /// Sets owner thread ids, and completes the fd kinds. Called when all processes are parked. `ids`: of the tree's
-    /// user namespace.
+    /// Sets owner thread ids, and completes the work of the fd kinds. Call it when all processes are parked. `ids`: id
+    /// map of the tree's user namespace.
     void finish(const PidMap& pids, const model::IdMap& ids);
-    /// See files::PathRemaps::noteLinks(), create(), setMounts() and removeLinks().
+    /// Calls files::PathRemaps::noteLinks(). The next functions call create(), setMounts() and removeLinks() of
+    /// PathRemaps.
     void noteLinks() { remaps_.noteLinks(*this); }
     void createDeleted(const model::IdMap& ids, kernel::FdStore& store) { remaps_.create(*this, ids, store); }
     void setMounts(files::HiddenMounts hidden, files::MountLinker linker) {
@@ -126,7 +127,7 @@ private:
     [[nodiscard]] std::vector<model::FileFacts> facts() const;
     [[nodiscard]] std::vector<model::FileUser> processes() const;
 
-    /// Restore half of an fd kind, and the kind's type in images.
+    /// Restore half of an fd kind, and the kind's file type in images.
     struct Kind {
         FdTypes type = FD_TYPES__UND;
         std::unique_ptr<files::FileKindRestore> half;
@@ -142,14 +143,15 @@ private:
     std::unordered_map<FileId, std::shared_ptr<files::RestoredFile>> files_;
     std::vector<CollectedFile> collected_;
     std::unordered_map<FileId, std::size_t> indices_;
-    std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< indices into collected_
+    std::unordered_map<const files::RestoredFile*, std::size_t> objects_;  ///< index in `collected_` of each object
     std::unordered_map<FileId, FileHolder> holders_;
     std::size_t inFlight_ = 0;
     model::FilePlan plan_;
     LateFiles late_;
     PathRights rights_;
     const PidMap* pids_ = nullptr;
-    std::optional<kernel::PidFd> fetchFrom_;  ///< process that fetch() used last, during finish()
+    /// Pidfd of the process from which fetch() has last fetched a descriptor, during finish().
+    std::optional<kernel::PidFd> fetchFrom_;
     const kernel::Usernsd* usernsd_ = nullptr;
 };
 

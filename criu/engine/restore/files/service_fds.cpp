@@ -15,7 +15,8 @@
 namespace criu::engine {
 namespace {
 
-/// The kernel doesn't allow a limit of open files above fs.nr_open (do_prlimit() in kernel/sys.c).
+/// Returns the highest possible limit of open files. The kernel allows no limit above fs.nr_open (do_prlimit() in
+/// kernel/sys.c).
 int highestFileLimit() {
     rlimit limit{};
     sys(::getrlimit(RLIMIT_NOFILE, &limit), "read the limit of open files");

@@ -10,12 +10,12 @@
 
 namespace criu::engine {
 
-/// Number of service descriptors that every restore needs: the log, directories, open images. Descriptions that
-/// processes share come on top.
+/// Number of service descriptors that every restore needs, for instance for the log, directories and open images. Files
+/// that processes share need additional descriptors.
 inline constexpr int kServiceRoom = 64;
 
-/// Range of descriptor numbers that no restored process uses. It holds criu's descriptors while processes are built, so
-/// all other numbers are free for restored files.
+/// Service range: descriptor numbers that no restored process uses. criu's descriptors have these numbers during a
+/// restore, so that all other numbers are free for restored files.
 struct ServiceFds {
     int first = 0;
     int last = 0;
@@ -35,7 +35,8 @@ struct ServiceFds {
 /// Returns the widest range of numbers below `limit` that are not `used`.
 [[nodiscard]] ServiceFds widestRange(const std::set<int>& used, int limit);
 
-/// Throws Error, in a dump, if a restore with the limits of this process would have no room for service descriptors.
+/// Checks a process of a dump. Throws Error if a restore with the limits of this criu would have too few numbers for
+/// service descriptors. `used`: descriptors of the process.
 void requireServiceRange(const std::set<int>& used);
 
 }  // namespace criu::engine

@@ -28,7 +28,7 @@
 namespace criu::engine {
 namespace {
 
-/// Number of tries to open postponed files, and pause in microseconds: 10 seconds in all.
+/// Number of attempts to open postponed files. With the pause kPostponedPause (microseconds), they take 10 seconds.
 constexpr int kPostponedTries = 10'000;
 constexpr useconds_t kPostponedPause = 1000;
 
@@ -129,7 +129,7 @@ void TaskFiles::onMount(int mount, const std::function<void()>& work) {
         nsContext_.mountSpaceOf(mount), [this](UniqueFd fd) { return toServiceRange(std::move(fd)); }, work);
 }
 
-/// Tries to open postponed files. Returns true if at least one succeeded.
+/// Tries to open all postponed files. Returns true if at least one was opened.
 bool TaskFiles::openPostponed() {
     const std::vector<std::size_t> waiting = std::exchange(pending_, {});
     for (const std::size_t file : waiting)
@@ -187,7 +187,7 @@ void TaskFiles::place() {
 void TaskFiles::openLate() {
     if (!leadsTable())
         return;
-    // A postponed file depends on files that other processes open at this time.
+    // Tries again, because a postponed file may depend on files that other processes are opening.
     for (int tries = 0; !pending_.empty(); ++tries) {
         if (tries == kPostponedTries)
             fail("{} can't be opened: what it needs isn't there", all_.at(pending_.front()).file->describe());
@@ -220,7 +220,7 @@ void TaskFiles::provide(FileId id, UniqueFd fd) {
 
 void TaskFiles::putAll(FileId id, UniqueFd fd) {
     const auto [first, last] = slots_.equal_range(id);
-    if (first == last) {  // in flight only
+    if (first == last) {  // the description is only in flight
         shared_[id] = service_.moveIn(std::move(fd)).release();
         return;
     }
@@ -236,7 +236,7 @@ void TaskFiles::putAll(FileId id, UniqueFd fd) {
         else
             sys(::fcntl(slot.fd, F_SETFD, FD_CLOEXEC), "set close-on-exec of fd {}", slot.fd);
     }
-    // A descriptor that has one of its final numbers must stay open, so it is released from the object.
+    // Releases a descriptor that already has one of its final numbers, so that the destructor of `fd` doesn't close it.
     if (std::any_of(first, last, [&](const auto& at) { return at.second->fd == fd.get(); }))
         (void)fd.release();
 }
@@ -260,7 +260,7 @@ int TaskFiles::find(FileId id) const {
 int TaskFiles::descriptorOf(FileId id) const {
     if (const int fd = find(id); fd >= 0)
         return fd;
-    // The process shares its descriptor table with another process, which has filled the table.
+    // If the process shares its descriptor table, another process has filled the table.
     const auto& slots = task_->files->slots;
     const auto slot = std::find_if(slots.begin(), slots.end(), [id](const model::FdSlot& at) { return at.file == id; });
     return slot == slots.end() ? -1 : slot->fd;
@@ -273,8 +273,8 @@ void TaskFiles::addMemorySteps(pie::StepList& steps, pie::RemoteData& data) cons
             registrar->addMemorySteps(descriptorOf(registrar->registrar()), steps, data);
 }
 
-/// Returns the owner with its pid in the namespace of this process. Returns nothing for an owner thread id, which the
-/// coordinator sets.
+/// Returns the owner of an open file description, with the pid in this process' pid namespace. Returns nothing for an
+/// owner thread id, which the coordinator sets.
 std::optional<FownEntry> TaskFiles::ownerOf(FileId id) const {
     const auto file = all_.indexOf(id);
     const FownEntry* const owner = file ? all_.at(*file).file->owner(id) : nullptr;

@@ -15,7 +15,7 @@
 
 namespace criu::engine {
 
-/// The descriptors of one process during its restore.
+/// Opens and places the descriptors of one process during its restore.
 class TaskFiles final : public files::FileOpener, public files::PlacedFiles, public memory::MappedFiles {
 public:
     /// `task`: null for helpers. `space`: nested pid namespace of the process; null if it is in the root's.
@@ -24,21 +24,23 @@ public:
     /// Takes over the descriptors that the creator passed by fork.
     void inheritFrom(const TaskFiles& creator);
 
-    /// Opens the files that children inherit. Called before any child is created.
+    /// Opens the files that children inherit. Call it before the process creates children.
     void openShared();
-    /// Makes the terminals of the new session controlling terminals. Called after setsid(2).
+    /// Makes the terminals of the new session its controlling terminals. Call it after setsid(2).
     void beginSession();
-    /// Sets the foreground process groups of these terminals. Called when all processes are in their groups.
+    /// Sets the foreground process groups of the session's terminals. Call it when all processes are in their groups.
     void groupsJoined();
-    /// Opens the other files and moves all descriptors to their numbers. Called after all children are created.
+    /// Opens all other files, and moves all descriptors to their numbers. Call it when the process has created all its
+    /// children.
     void place();
-    /// Opens late files that the plan assigns to this process. Called when all processes exist.
+    /// Opens the late files that the plan assigns to this process. Call it when all processes exist.
     void openLate();
-    /// Fetches late files that other processes have opened. Called after their openLate().
+    /// Fetches late files that other processes have opened by openLate().
     void fetchLate();
-    /// Completes files and sets locks. Called when all processes have their descriptors at their numbers.
+    /// Completes files and sets locks. Call it when all processes have their descriptors at their numbers.
     void complete();
-    /// Adds steps for files that the kernel registers process memory with. They run when the memory is in place.
+    /// Adds steps that register memory of the process with the kernel for some files. The steps run when the memory is
+    /// complete.
     void addMemorySteps(pie::StepList& steps, pie::RemoteData& data) const;
 
     // files::FileOpener and files::PlacedFiles
@@ -88,12 +90,12 @@ private:
     TreePid pid_;
     const model::NestedPidNs* space_;
     Log& log_;
-    /// Decides what provide() does with a description: keep it in the service range for children, or move it to its
-    /// numbers.
+    /// Phase of the work, which decides what provide() does with a descriptor: keeps it in the service range for
+    /// children, or moves it to its numbers.
     enum class Phase { Sharing, Placing, Late };
     Phase phase_ = Phase::Sharing;
     std::map<FileId, int> shared_;  ///< descriptors in the service range
-    std::map<FileId, int> placed_;  ///< one final descriptor number for each id
+    std::map<FileId, int> placed_;  ///< one of the final descriptor numbers of each open file description
     std::multimap<FileId, const model::FdSlot*> slots_;
     std::vector<std::size_t> pending_;  ///< postponed files
     bool postponed_ = false;

@@ -24,7 +24,7 @@ void addControlUnmapping(const compel::InjectedMemory& restorer, pie::StepList& 
     steps.call(pie::Subject::UnmapOld, code, SYS_munmap, code, restorer.data - code);
 }
 
-/// Maximum size of programs that threads execute at once.
+/// Maximum number of bytes of the programs that threads execute at the same time.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 }  // namespace

@@ -16,14 +16,14 @@
 
 namespace criu::engine {
 
-/// Last steps of a restored process, after which it has the privileges of the images. The tracer executes them while
-/// the process is seized. So criu needn't trust the process once other processes of its user can access it. By then no
-/// process with the same descriptor table may have descriptors of criu open.
+/// Privilege drop: last steps of a restored process, after which it has the dumped privileges. The tracer makes the
+/// seized process execute them, so criu needn't trust the process when other processes of its user can access it.
+/// Before, all descriptors of criu in the process must be closed.
 ///
-/// The interpreter in `restorer` executes the program and is unmapped at the end. The first step unmaps the control
-/// page, because processes with other credentials share it.
+/// The interpreter executes the programs, and is unmapped at the end. The first step unmaps the control page, because
+/// processes with other credentials share it.
 ///
-/// Each thread executes one program, the leader last, in this order:
+/// Each thread executes one program; the leader is the last. A program sets the following state, in this order:
 /// - seccomp filters: installing them needs CAP_SYS_ADMIN (seccomp(2)), which the thread may lose with its credentials.
 ///   The tracer suspends the filters, so they don't block the other steps (PTRACE_O_SUSPEND_SECCOMP).
 /// - user namespace and credentials.
@@ -46,15 +46,15 @@ public:
         task::LimitsAtBirth limits;
     };
 
-    /// All arguments outlive this object. `seccomp`: null for a process without filters. `users`: the process'
-    /// descriptor of the user namespace to enter; -1 if it stays in its namespace.
+    /// All arguments must outlive this object. `seccomp`: null for a process without filters. `users`: descriptor in
+    /// the process of the user namespace that it enters; -1 if it stays in its namespace.
     PrivilegeDrop(compel::FrozenProcess& process, const Threads& threads, const model::Task& task,
                   const std::vector<task::SeccompPlan>* seccomp, const Common& common, int users);
 
-    /// Executes all programs. Throws Error with the thread and the step; the process must not be resumed then.
+    /// Executes all programs. Throws Error with the thread and the step; the caller must then kill the process.
     void run(const compel::InjectedMemory& restorer);
 
-    /// True if a thread of the process gets credentials that differ from `now`.
+    /// Returns true if a thread of the process gets credentials that differ from `now`.
     [[nodiscard]] static bool changesCredentials(const model::Task& task, const task::Credentials& now);
 
 private:

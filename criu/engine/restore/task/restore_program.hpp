@@ -13,9 +13,9 @@
 
 namespace criu::engine {
 
-/// Last program of criu in a restored process. It unmaps criu's memory, completes the task's memory, sets attributes
-/// that only the task can set, and creates its threads. Then it parks, still with all privileges of criu. The
-/// coordinator does the remaining steps (drop_privileges.hpp).
+/// Last program of criu that a restored process executes itself. It unmaps criu's memory, completes the task's memory,
+/// sets attributes that only the task can set, and creates the threads. Then the process is parked, still with all
+/// privileges of criu. The coordinator does the remaining steps (drop_privileges.hpp).
 class RestoreProgram {
 public:
     struct Inputs {
@@ -25,14 +25,14 @@ public:
         TaskFiles& files;
     };
 
-    /// Opens files that the program needs, and finds addresses for it.
+    /// Opens files that the program needs, and finds free addresses for the restorer.
     explicit RestoreProgram(const Inputs& inputs);
     ~RestoreProgram();
     RestoreProgram(const RestoreProgram&) = delete;
     RestoreProgram& operator=(const RestoreProgram&) = delete;
 
-    /// Composes the program and jumps into it. Throws only before the jump. `early`: threads that exist already, and
-    /// get their programs.
+    /// Composes the program and jumps into the interpreter. Throws Error only before the jump. `early`: existing early
+    /// threads, which also get programs.
     [[noreturn]] void run(const ThreadDirectories& directories, const EarlyThreads& early);
 
 private:
@@ -43,7 +43,7 @@ private:
     Inputs in_;
     std::unique_ptr<memory::VdsoMove> vdso_;
     UniqueFd exe_;
-    memory::Range area_;  ///< memory of the restorer: code, control page, parking room, data
+    memory::Range area_;  ///< addresses of the restorer: code, control page, parking room and data
     std::uint64_t controlAt_ = 0;
     std::uint64_t parkingAt_ = 0;
     pie::RemoteData data_{0};

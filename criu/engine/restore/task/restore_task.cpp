@@ -43,17 +43,17 @@
 namespace criu::engine {
 namespace {
 
-/// Scope in which children of this process are born into a nested pid namespace (setns(2), CLONE_NEWPID).
+/// Scope in which the calling process creates children in a nested pid namespace (setns(2), CLONE_NEWPID).
 class PidNsForChildren {
 public:
-    /// `own`: pid namespace of this process; null if that is the root's. Waits until the first process of `space`
-    /// exists, because its pidfd refers to the namespace. Throws Error.
+    /// Waits until the first process of the nested pid namespace `space` exists, and enters the namespace by its pidfd.
+    /// Throws Error. `own`: pid namespace of the calling process; null for the root's namespace.
     PidNsForChildren(const RestoreControl& control, const model::NestedPidNs& space, const model::NestedPidNs* own);
     ~PidNsForChildren();
     PidNsForChildren(const PidNsForChildren&) = delete;
     PidNsForChildren& operator=(const PidNsForChildren&) = delete;
 
-    /// Disables the switch back. Called in a child that stays in the nested namespace.
+    /// Makes the destructor do nothing. Called in a child, which stays in the nested namespace.
     void forget() noexcept { home_.reset(); }
 
 private:
@@ -70,7 +70,7 @@ PidNsForChildren::PidNsForChildren(const RestoreControl& control, const model::N
 }
 
 PidNsForChildren::~PidNsForChildren() {
-    ::setns(home_.get(), CLONE_NEWPID);  // always allowed for the process' own namespace
+    ::setns(home_.get(), CLONE_NEWPID);  // a process may always select its own pid namespace
 }
 
 using model::Birth;
@@ -98,7 +98,7 @@ public:
                                          : fmt::format("restore process {} ({})", pid_, task_->core().tc->comm));
         run_.log.beginProcess(task_ == nullptr ? "helper" : task_->core().tc->comm);
         run_.log.stage("nsContext");
-        const NoOuterContexts own;  // contexts of the creator don't belong to errors of this process
+        const NoOuterContexts own;  // errors of this process don't include the error contexts of its creator
         try {
             begin();
             if (task_ == nullptr || !task_->alive())
@@ -111,7 +111,7 @@ public:
         } catch (const std::exception& error) {
             run_.control.reportFailure(pid_, error.what(), 0);
         }
-        // The coordinator kills all restored processes. This process waits for that.
+        // Waits until the coordinator kills all restored processes.
         for (;;)
             ::pause();
     }
@@ -126,8 +126,8 @@ private:
             setDeathSignal();
         if (isRoot())
             cleanProcess();
-        // Only the root opens its log in a private mount or user namespace. Later the path could lead to a file of the
-        // tree.
+        // In a private mount or user namespace, only the root opens its own log: later the path could lead to a file of
+        // the tree.
         const bool reachesLog = isRoot() || (!run_.nsContext.ownPaths && !run_.nsContext.ids.isOwnNamespace());
         if (run_.options.logPid && !run_.options.logFile.empty() && reachesLog)
             openOwnLog();
@@ -174,7 +174,7 @@ private:
         run_.log.stage("late files");
         joinGroup();
         if (sharesTable)
-            files_.place();  // no other user of the table opens files after this barrier
+            files_.place();  // after this barrier, no other process opens files in the shared table
         files_.openLate();
         run_.control.pass(Barrier::Placed);
         files_.groupsJoined();
@@ -190,7 +190,7 @@ private:
         memory_.build(run_, *task_, files_, forChildren);
     }
 
-    /// Lets the kernel kill this process when its creator ends, so that nothing stays if criu is killed.
+    /// Makes the kernel kill this process when its creator ends, so that no process stays if criu is killed.
     void setDeathSignal() const {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (isRoot() && !run_.control.coordinatorLives())
@@ -206,14 +206,14 @@ private:
         const auto elapsed = run_.log.elapsed();
         for (const auto& kind : run_.namespaces)
             kind->enterFirst({*task_, cgroupSet_});
-        run_.log.setElapsed(elapsed);  // another time namespace has other clocks
+        run_.log.setElapsed(elapsed);  // adapts log times, because a time namespace has other clocks
     }
 
     void enterNamespaces() {
         const auto elapsed = run_.log.elapsed();
         for (const auto& kind : run_.namespaces)
             kind->enter(*task_);
-        run_.log.setElapsed(elapsed);  // another time namespace has other clocks
+        run_.log.setElapsed(elapsed);  // adapts log times, because a time namespace has other clocks
     }
 
     void buildNamespaces() {
@@ -223,13 +223,13 @@ private:
         }
     }
 
-    /// Drops resources of the coordinator that restored processes must not have.
+    /// Closes descriptors and resets signal handlers of the coordinator, which restored processes must not have.
     void cleanProcess() {
         run_.stop.forget();
         if (run_.service.first > 0)
             ::close_range(0, static_cast<unsigned>(run_.service.first - 1), 0);
         ::close_range(static_cast<unsigned>(run_.service.last + 1), ~0U, 0);
-        // SIGCHLD stays unblocked, so that the end of helpers and zombies leaves no pending signal.
+        // Doesn't block SIGCHLD, so that no signal of ended helpers and zombies stays pending.
         resetSignalActions();
         blockSignals(~maskOf(SIGCHLD));
     }
@@ -249,7 +249,8 @@ private:
     void joinGroup() {
         if (!birth_.pgid || ::getpgid(0) == own(birth_.pgid))
             return;
-        // A process joins a group outside of its pid namespace, shown as 0 here, only by being born into it.
+        // Own pid 0: the process group is outside of the process' pid namespace, so the process can't join it by
+        // setpgid(2).
         if (own(birth_.pgid) == 0)
             fail("process {} isn't in process group {}, which its pid namespace doesn't see", pid_, birth_.pgid);
         sys(::setpgid(0, own(birth_.pgid)), "join process group {}", birth_.pgid);
@@ -286,7 +287,8 @@ private:
         if (number == 0) {
             if (space && (flags & CLONE_FILES) == 0)
                 space->forget();
-            auto* const heir = new TaskRestore(run_, child, this);  // lives until the process' old memory is unmapped
+            // Never deleted; exists until the process unmaps criu's memory.
+            auto* const heir = new TaskRestore(run_, child, this);
             heir->live();
         }
         run_.control.noteCreated(spare ? TreePid(number) : child.pid);
@@ -294,9 +296,9 @@ private:
             helpers_.push_back(number);
     }
 
-    /// Returns the children sorted by the depth of their pid namespaces, the deepest last. The creator of a child in a
-    /// nested namespace waits for the init of that namespace. So no process
-    /// that this init depends on waits for the creator.
+    /// Returns the children in the order of the depth of their pid namespaces, the deepest last. The creator of a child
+    /// in a nested namespace waits for the init of that namespace, so it must first create all processes on which this
+    /// init depends.
     [[nodiscard]] std::vector<TreePid> inOrderOfSpaces(std::vector<TreePid> pids) const {
         const model::NestedPids& nested = run_.content.tree.nested();
         const auto depth = [&](TreePid pid) {
@@ -308,12 +310,12 @@ private:
         return pids;
     }
 
-    /// Ends a helper or zombie.
+    /// Ends the calling process, which is a helper or a zombie of the images.
     [[noreturn]] void end() {
         awaitReparentTurn(run_.births, birth_, run_.control);
         reapHelpers();
         if (task_ != nullptr) {
-            ::prctl(PR_SET_NAME, task_->core().tc->comm);  // shown by ps(1)
+            ::prctl(PR_SET_NAME, task_->core().tc->comm);  // ps(1) shows this name of a zombie
             exitWithStatus(static_cast<int>(task_->core().tc->exit_code));
         }
         ::_exit(0);
@@ -359,7 +361,8 @@ private:
         program.run(ofThreads, early_);
     }
 
-    /// Repeats in an early thread the changes of its leader that other threads inherit at birth.
+    /// Makes the changes in an early thread that its leader has made in itself, and that later threads inherit at
+    /// birth.
     void followLeader() const {
         for (const auto& kind : run_.namespaces)
             kind->completeThread(*task_);
@@ -376,18 +379,18 @@ private:
 
     RestoreRun& run_;
     const Birth& birth_;
-    const model::NestedPids::Space* space_;  ///< pid namespace of the process; null if it is the root's
+    const model::NestedPids::Space* space_;  ///< pid namespace of the process; null for the root's namespace
     TreePid pid_;
     const Task* task_;
-    std::uint32_t cgroupSet_;  ///< cgroup set that the process is in
+    std::uint32_t cgroupSet_;  ///< id of the cgroup set that the process is in
     TaskFiles files_;
     TaskMemory memory_;
-    std::vector<pid_t> helpers_;  ///< pids in the process' own pid namespace
+    std::vector<pid_t> helpers_;  ///< pids of the process' helpers in its own pid namespace
     EarlyThreads early_;
 };
 
-/// Calls `create`, which creates the root, in a thread that has the groups of the root's birth. Those are the image's
-/// groups if the user namespace denies setgroups(2), else criu's groups. Throws Error.
+/// Calls `create`, which creates the root, with the supplementary groups that the root must have at birth. If the
+/// tree's user namespace denies setgroups(2), these are the dumped groups; else they are criu's groups. Throws Error.
 void withBirthGroups(const RestoreRun& run, const std::function<void()>& create) {
     const model::IdMap& ids = run.nsContext.ids;
     if (ids.deniesSetgroups())

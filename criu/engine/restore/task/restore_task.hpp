@@ -6,8 +6,9 @@
 
 namespace criu::engine {
 
-/// Creates the root in new namespaces. The root waits for RestoreControl::openGate(), then creates its children, which
-/// create theirs. Returns only in the coordinator. `asSibling`: the root becomes a child of the coordinator's parent.
+/// Creates the root in new namespaces. The root waits at the gate, and then creates its children, which create their
+/// children. Returns only in the coordinator. `asSibling`: the root becomes a child of the coordinator's parent
+/// (--restore-sibling).
 HostPid createRoot(RestoreRun& run, bool asSibling);
 
 }  // namespace criu::engine

@@ -15,11 +15,11 @@ namespace criu::engine {
 /// Addresses of the restorer in all parked processes.
 class RestorerAreas {
 public:
-    /// Copies the slots of the control page, so later writes of processes have no effect.
+    /// Copies the addresses from the control page, so that later writes of processes have no effect.
     explicit RestorerAreas(const RestoreControl& control);
 
-    /// Returns the area of one process. Throws Error if the process has recorded none, or an impossible one. The area
-    /// must hold the restorer and must not overlap mappings of the images.
+    /// Returns the restorer's area of one process. Throws Error if the process hasn't recorded an area, or if the area
+    /// is too small or overlaps mappings of the images.
     [[nodiscard]] compel::InjectedMemory of(const model::Task& task) const;
 
 private:
@@ -27,8 +27,8 @@ private:
     std::unordered_map<TreePid, AreaSlot> slots_;
 };
 
-/// Throws Error unless every thread of a seized process is in its area's interpreter, where it sleeps until the
-/// coordinator continues. A thread elsewhere still executes code of criu.
+/// Throws Error if a thread of a seized process isn't in the interpreter at `area`, in which parked threads sleep. A
+/// thread at another address still executes code of criu.
 void requireParked(const compel::FrozenProcess& process, const compel::InjectedMemory& area);
 
 }  // namespace criu::engine

@@ -25,7 +25,7 @@ void RightsCheck::requireThreads(const Wanted& wanted, std::size_t first, std::s
         const ErrorContext context([&] { return fmt::format("thread {}", thread.tid); });
         const pid_t tid = wanted.threads.at(thread.tid)->tracee.tid();
         const kernel::TaskStatus status = kernel::readThreadStatus(wanted.directory, tid, buffer);
-        // The root has no expected parent: the kernel gives orphans to the nearest subreaper or init.
+        // Doesn't check the parent of the root, because the kernel may have reparented it to a subreaper or init.
         if (wanted.parent && HostPid(status.ppid) != *wanted.parent)
             fail("is a child of {} instead of {}", status.ppid, *wanted.parent);
         const CredsEntry& creds = *(*thread.core)->thread_core->creds;
@@ -41,7 +41,7 @@ void RightsCheck::require(const compel::FrozenProcess& process, const PrivilegeD
                           std::optional<HostPid> parent) const {
     const kernel::ProcPid dir = kernel::ProcDir().open(process.pid());
     const Wanted wanted{dir, threads, task, seccomp, parent};
-    // Several threads read /proc in parallel, because a process may have thousands of threads.
+    // Lets several threads of criu read /proc in parallel if the process has many threads.
     constexpr std::size_t kAtOnce = 256;
     const std::size_t count = task.threads.size();
     if (count <= kAtOnce)

@@ -14,12 +14,12 @@
 
 namespace criu::engine {
 
-/// Compares the credentials that the kernel shows for restored processes with the images: ids, groups, capabilities,
-/// no_new_privs, seccomp filters and labels of every thread. It reads only /proc, so no action of the processes can
-/// falsify the result.
+/// Rights check: compares the credentials of restored processes in /proc with the images. Checks ids, groups,
+/// capabilities, no_new_privs, seccomp filters and labels of every thread. Reads only /proc, so no action of the
+/// processes can falsify the result.
 class RightsCheck {
 public:
-    /// Both arguments outlive this object. Throws Error.
+    /// Both arguments must outlive this object. Throws Error.
     RightsCheck(const model::IdMap& ids, const task::LabelRestore& labels);
 
     /// Throws Error with the thread and the first difference. `seccomp`: null for a process without filters. `parent`:

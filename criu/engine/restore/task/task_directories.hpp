@@ -13,25 +13,24 @@
 
 namespace criu::engine {
 
-/// Directories of threads with a private fs struct (CLONE_FS). The service descriptors stay open until the threads
-/// exist and enter the directories.
+/// Directories of threads that don't share their directories with the leader (CLONE_FS). Holds service descriptors of
+/// the directories until the threads exist and enter them.
 class ThreadDirectories {
 public:
-    /// Opens the directories by paths in criu's mount namespace and root, so it must come before enterDirectories().
-    /// Throws Error.
+    /// Opens the directories. Call it before enterDirectories(), which changes the root for paths. Throws Error.
     ThreadDirectories(const model::Task& task, const RestoredFiles& plan, const ServiceFds& service, TaskFiles& files);
 
-    /// Adds the steps that set directories and umask of the thread at `index`. They run after the thread has unshared
-    /// its fs struct, and before that it has those of the leader.
+    /// Adds the steps that set directories and umask of the thread at `index`. The thread must execute them after
+    /// unshare(CLONE_FS).
     void addSteps(std::size_t index, pie::StepList& steps, pie::RemoteData& data) const;
 
-    /// Returns the maximum number of descriptors that one table of the tree needs for this.
+    /// Returns the maximum number of descriptors that one descriptor table of the tree needs for these directories.
     [[nodiscard]] static std::size_t descriptors(const model::ProcessTree& tree);
 
 private:
     struct Own {
         const FsEntry* entry = nullptr;
-        UniqueFd root;  ///< empty if the root is the leader's
+        UniqueFd root;  ///< root directory; empty if the thread has the leader's root
         UniqueFd cwd;
     };
 
@@ -40,8 +39,8 @@ private:
     std::map<std::uint32_t, Own> byNumber_;
 };
 
-/// Sets root directory, working directory and umask of the calling process. Later paths are relative to the process'
-/// root, so every file with a path of criu must have been opened.
+/// Sets root directory, working directory and umask of the calling process. The kernel then looks up paths in the
+/// process' root, so call it when all files with paths of criu are open.
 void enterDirectories(const model::Task& task, const RestoredFiles& plan, const ServiceFds& service, TaskFiles& files);
 
 }  // namespace criu::engine

@@ -31,13 +31,14 @@ TaskMemory::~TaskMemory() = default;
 bool TaskMemory::sharesWithChildren(const RestoreRun& run, const model::Birth& birth, const Task& task) {
     const auto mayShare = [&](TreePid pid) {
         if (pid < TreePid() || run.births.of(pid).helper)
-            return true;  // the children of a helper may share pages
+            return true;  // the children of a helper may share pages with this process
         const Task& child = *run.content.tree.byPid.at(pid);
         if (!child.alive())
             return false;
         const MmEntry& mine = **task.mm;
         const MmEntry& other = **child.mm;
-        // exec(2) gives a process new addresses, at least of its stack, even if it executes the same program.
+        // Compares addresses: a process that has called execve(2) has other addresses, at least of its stack, so it
+        // shares no pages.
         return mine.mm_start_stack == other.mm_start_stack && mine.mm_start_code == other.mm_start_code;
     };
     return std::any_of(birth.beforeSession.begin(), birth.beforeSession.end(), mayShare) ||

@@ -7,7 +7,7 @@
 
 namespace criu::engine {
 
-/// Memory of one process during its restore.
+/// Builds the memory of one process during its restore.
 class TaskMemory {
 public:
     /// `creator`: memory of the process that created this one; null for the root. It must stay valid until build()
@@ -17,26 +17,27 @@ public:
     TaskMemory(const TaskMemory&) = delete;
     TaskMemory& operator=(const TaskMemory&) = delete;
 
-    /// True if a child of this process may share pages with it (copy on write). Then build() must run before any child
-    /// is created, so that the child inherits the pages by fork.
+    /// Returns true if children of this process may share pages with it (copy on write). The process must then call
+    /// build() before it creates children, so that these inherit the pages by fork.
     [[nodiscard]] static bool sharesWithChildren(const RestoreRun& run, const model::Birth& birth,
                                                  const model::Task& task);
 
-    /// Creates the mappings beside those of criu, and fills them. `forChildren`: fills only pages that children may
-    /// share.
+    /// Creates the mappings of the process, in addition to those of criu, and fills them. `forChildren`: fills only
+    /// pages that children may share.
     void build(const RestoreRun& run, const model::Task& task, TaskFiles& files, bool forChildren);
 
-    /// Fills the pages that build() has left out.
+    /// Fills the pages that build() hasn't filled.
     void complete(const RestoreRun& run, const model::Task& task);
 
-    /// Maps device memory: see memory::AddressSpace::mapDevices().
+    /// Maps device memory (memory::AddressSpace::mapDevices()).
     void mapDevices(const RestoreRun& run, const model::Task& task, TaskFiles& files);
 
-    /// Creates the contexts of asynchronous I/O. Called when all children exist, because fork(2) doesn't copy the
-    /// contexts.
+    /// Creates the contexts of asynchronous I/O (io_setup(2)). Call it when all children exist, because a child doesn't
+    /// inherit the contexts.
     void createAioRings(const RestoreRun& run, const model::Task& task);
 
-    /// Maps memory of sockets, and sets the final protection of all mappings. The content can't be changed afterwards.
+    /// Maps memory of sockets, and sets the final protection of all mappings. Afterwards criu can't change the content
+    /// any more.
     void seal(TaskFiles& files);
 
     [[nodiscard]] memory::AddressSpace& space() noexcept { return *space_; }
@@ -45,8 +46,8 @@ private:
     void fill(const RestoreRun& run, const model::Task& task, bool forChildren);
 
     std::unique_ptr<memory::AddressSpace> space_;
-    const TaskMemory* creator_;                      ///< null after build()
-    std::unique_ptr<const memory::LazyAreas> late_;  ///< null before build()
+    const TaskMemory* creator_;                      ///< memory of the creator; null after build()
+    std::unique_ptr<const memory::LazyAreas> late_;  ///< areas that stay empty (lazy areas); null before build()
 };
 
 }  // namespace criu::engine

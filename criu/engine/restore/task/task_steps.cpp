@@ -50,7 +50,7 @@ TaskSteps::TaskSteps(const RestoreRun& run, const model::Task& task, const Threa
             early_.insert(i);
 }
 
-/// Returns a pid or tid of the process in its own pid namespace.
+/// Returns a pid or tid in the pid namespace of the process.
 pid_t TaskSteps::numberOf(TreePid who) const {
     return model::NestedPids::numberIn(run_.content.tree.nested().of(task_.pid), who);
 }
@@ -60,16 +60,17 @@ void TaskSteps::composeThread(const model::Thread& thread, pie::StepList& steps)
     const ThreadCoreEntry& own = *core.thread_core;
     task::restoreThreadState(core, steps, data_);
     task::restoreThreadControls(own, steps, data_);
-    // A thread has the personality of the one that creates it.
+    // Sets the personality, because a new thread inherits it from its creator.
     if (personalities_)
         task::restorePersonality(own.has_personality != 0 ? own.personality : task_.core().tc->personality, steps);
     task::restoreSignalStack(own, steps, data_);
-    if (!run_.nsContext.ids.isOwnNamespace())  // else the coordinator sets it, because the process may not
+    // In a private user namespace, the coordinator sets the scheduling, because the process may not.
+    if (!run_.nsContext.ids.isOwnNamespace())
         task::restoreScheduling(own, run_.start.scheduling, steps, data_);
     task::restoreSignalQueue(own.signals_p, false, numberOf(task_.pid), numberOf(thread.tid), steps, data_);
 }
 
-/// Unshares objects that the thread got from its creator. The kernel copies them, so the creator keeps its own.
+/// Adds a step that unshares the thread's copies of objects from its creator (unshare(2)).
 void TaskSteps::composeUnsharing(const model::ThreadBirth& birth, pie::StepList& steps) {
     const int flags = (birth.unsharesFs ? CLONE_FS : 0) | (birth.unsharesSysvsem ? CLONE_SYSVSEM : 0);
     if (flags != 0)
@@ -85,7 +86,7 @@ void TaskSteps::composeSpawning(std::span<const pie::ThreadStart> starts, pie::S
                   starts.size());
 }
 
-/// Completes the steps of a thread, and places its program. `spawned`: threads that it creates.
+/// Completes the steps of a thread, and places its program in the data. `spawned`: threads that this thread creates.
 std::uint64_t TaskSteps::placeThread(const model::ThreadBirth& birth, std::span<const pie::ThreadStart> spawned,
                                      pie::StepList& steps) {
     composeUnsharing(birth, steps);
@@ -132,7 +133,8 @@ void TaskSteps::composeThreads(pie::StepList& steps) {
     const std::vector<model::ThreadBirth> births = model::planThreads(model::objectsOf(task_), early_);
     if (births.empty())
         return;
-    // The program of a thread must be placed before that of its creator, so this loop goes backwards.
+    // Goes backwards: the program of a thread must be placed before the program of its creator, which contains its
+    // address.
     std::vector<std::vector<pie::ThreadStart>> spawnedBy(task_.threads.size());
     const auto takeSpawned = [&](std::size_t creator) {
         std::vector<pie::ThreadStart> spawned = std::move(spawnedBy[creator]);
@@ -157,7 +159,8 @@ void TaskSteps::enterEarly(const EarlyThreads& threads, std::uint64_t entry) con
         threads.at(own.thread)->enter(entry, own.program, own.stackTop);
 }
 
-/// Closes all descriptors of criu except that of the user namespace, which the process enters later.
+/// Adds steps that close all descriptors of criu, except the descriptor of the user namespace that the process enters
+/// later.
 void TaskSteps::composeClosing(pie::StepList& steps) const {
     const auto close = [&steps](int first, int last) {
         if (first <= last)
@@ -178,8 +181,8 @@ void TaskSteps::compose(pie::StepList& steps) {
     task::restoreAttributes(core, **task_.mm, steps);
     task::restoreSignalActions(core, steps, data_);
     composeThreads(steps);
-    // All threads have entered their directories, so criu's descriptors aren't needed any more. If several processes
-    // share the table, the coordinator closes the descriptors when all of these processes are parked.
+    // Closes criu's descriptors, because all threads have entered their directories. If several processes share the
+    // descriptor table, the coordinator closes them when all these processes are parked.
     if (task_.files->users.size() == 1)
         composeClosing(steps);
     composeThread(leader, steps);
@@ -187,9 +190,11 @@ void TaskSteps::compose(pie::StepList& steps) {
     task::restoreTimers(
         core.timers, task_.pid, [this](TreePid who) { return numberOf(who); }, run_.start.timerIdsSettable, steps,
         data_);
-    // The kernel compares each new timer and queued signal with RLIMIT_SIGPENDING, so limits are set after them.
-    std::uint32_t later = 1U << RLIMIT_NPROC;  // set by PrivilegeDrop
-    if (run_.lazy != nullptr)                  // a process gets one more descriptor, and then this limit from outside
+    // Sets the limits after timers and queued signals, because the kernel compares each of these with
+    // RLIMIT_SIGPENDING.
+    std::uint32_t later = 1U << RLIMIT_NPROC;  // limits that other code sets later; PrivilegeDrop sets RLIMIT_NPROC
+    // The process still needs a descriptor for a userfaultfd; ResumedTree then sets RLIMIT_NOFILE.
+    if (run_.lazy != nullptr)
         later |= 1U << RLIMIT_NOFILE;
     task::restoreLimits(core, {run_.start.limits, run_.start.limitsBefore}, later, steps, data_);
 }

@@ -15,26 +15,27 @@
 
 namespace criu::engine {
 
-/// Addresses of control page members in the process, for reports of its program.
+/// Addresses in the process of the control page members `failure` and `events`, by which a program reports a failure.
 struct StepReports {
     std::uint64_t failureAt = 0;
     std::uint64_t eventsAt = 0;
 };
 
-/// Part of a restorer's program that runs when the memory of the process is complete. It closes criu's descriptors,
-/// sets attributes that only the process and its threads can set, and creates all other threads.
+/// Part of the restorer's program that runs when the memory of the process is complete. Its steps close criu's
+/// descriptors, set attributes that only the process and its threads can set, and create all other threads.
 class TaskSteps {
 public:
-    /// All arguments but `reports` outlive this object. Data of steps is placed in `data`.
+    /// All arguments except `reports` must outlive this object. `data`: gets the data of the steps.
     TaskSteps(const RestoreRun& run, const model::Task& task, const ThreadDirectories& directories,
               const StepReports& reports, pie::RemoteData& data);
 
-    /// Adds a step that waits until `count` early threads have begun their programs. After it, their old stacks may be
-    /// unmapped.
+    /// Adds a step that waits until `count` early threads have begun their programs. After this step, their old stacks
+    /// may be unmapped.
     void awaitEarlyThreads(std::size_t count, pie::StepList& steps);
     /// Adds the steps of the leader, which create all other threads.
     void compose(pie::StepList& steps);
-    /// Sends the early threads into their programs, when all programs are in place. `entry`: of the interpreter.
+    /// Makes the early threads jump to the interpreter with their programs. Call it when all programs are in place.
+    /// `entry`: address of the interpreter's entry.
     void enterEarly(const EarlyThreads& threads, std::uint64_t entry) const;
 
 private:
@@ -60,9 +61,10 @@ private:
     const ThreadDirectories& directories_;
     StepReports reports_;
     pie::RemoteData& data_;
-    std::uint64_t threadsReady_;   ///< futex word in the data: number of threads whose programs are done
-    std::uint64_t earlyBegun_;     ///< futex word: number of early threads that have begun
-    std::uint64_t earlyGo_;        ///< futex word: 1 when early threads may continue
+    std::uint64_t threadsReady_;  ///< address of a futex in the data: number of threads whose programs have ended
+    /// Address of a futex in the data: number of early threads that have begun their programs.
+    std::uint64_t earlyBegun_;
+    std::uint64_t earlyGo_;        ///< address of a futex in the data: 1 when early threads may continue
     std::set<std::size_t> early_;  ///< indices of early threads
     bool personalities_ = false;   ///< true if not all threads have the leader's personality
     std::vector<EarlyProgram> earlyPrograms_;
