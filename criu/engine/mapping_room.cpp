@@ -27,8 +27,8 @@ public:
     /// Returns true if the process has so few mappings that they surely fit.
     [[nodiscard]] bool isFew(const MmEntry& mm) const noexcept { return mm.n_vmas < allowed_ / 2; }
 
-    /// Throws Error if the process has too many mappings. `saved`: number of mappings that the restore makes only when
-    /// criu's mappings are gone.
+    /// Throws Error if the process has too many mappings. `saved`: number of mappings that the restore makes only after
+    /// it unmapped criu's mappings.
     void require(const MmEntry& mm, std::size_t saved) {
         if (fits(mm, saved))
             return;

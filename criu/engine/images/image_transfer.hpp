@@ -79,7 +79,7 @@ struct IncomingImages {
     /// Moves all descriptors of the images to other numbers by `mover`.
     void move(const std::function<UniqueFd(UniqueFd)>& mover);
     /// Closes the connection to the image streamer, and empties spools. With lazy pages, criu may run as long as the
-    /// restored processes, and would otherwise hold the memory of the spools.
+    /// restored processes, and full spools would occupy memory for that time.
     void dismiss() noexcept;
     /// Returns the descriptor of the images directory that the user named.
     [[nodiscard]] int placeFd() const noexcept { return place ? place->fd() : images.fd(); }

@@ -78,10 +78,9 @@ RunningRestore::RunningRestore(ParkedRestore& parking) : parked_(parking) {
     planned.log().stage("devices");
     resumeDevices(parking);
     planned.log().stage("resume");
-    cgroup::FrozenGroups frozen =
-        // Declared here, so that a failure thaws the cgroups before the processes are killed: frozen processes can't
-        // end.
-        planned.cgroups.freeze();
+    // Destroyed before the phases of the restore, so that a failure thaws the cgroups before criu kills the processes:
+    // frozen processes can't end.
+    cgroup::FrozenGroups frozen = planned.cgroups.freeze();
     std::optional<PidFile> pidFile;
     if (planned.options().pidFile)
         pidFile.emplace(*planned.options().pidFile, born.processes.root());

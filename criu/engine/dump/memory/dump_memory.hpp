@@ -61,7 +61,7 @@ public:
     [[nodiscard]] memory::PageSinks& pages() noexcept;
     /// Returns memory::PageSinks::extensions().
     [[nodiscard]] std::vector<std::string> extensions() const;
-    /// Returns the dump of segments, which descriptors use as well.
+    /// Returns the dump of segments. The dump of descriptors also uses it.
     [[nodiscard]] memory::SegmentsDump& segments() noexcept;
     /// Calls memory::SegmentsDump::reserve().
     void reserve(std::uint32_t shmid);
