@@ -118,10 +118,10 @@ def background_stopped(subject, _task):
     dump = Begun(subject, "clone-killed", SlowServer())
     os.kill(dump.clones[0], signal.SIGKILL)
     dump.end()
-    # criu had written some of its pages, or had not begun to search them.
     log = processes.text(os.path.join(dump.images, "dump.log")) or ""
-    if not re.search(r"the clone of process|No such process", log):
-        raise Failed(f"the dump didn't notice that its clone was killed, see {dump.images}/dump.log")
+    if not re.search(r"the clone of process \d+ was killed", log):
+        errors = [line.strip() for line in log.splitlines() if "Error" in line]
+        raise Failed(f"the dump didn't notice that its clone was killed: {' | '.join(errors)}")
     server = SlowServer()
     run = subject.ours.dump(subject.root, subject.images("too-much"),
                             [*subject.dump_options, *OPTIONS, *server.options, "--background-memory", "2M"])

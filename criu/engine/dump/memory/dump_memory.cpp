@@ -17,6 +17,7 @@
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/memory/dump_lazy_pages.hpp"
 #include "criu/engine/dump/memory/memory_layout.hpp"
+#include "criu/engine/dump/memory/memory_clone.hpp"
 #include "criu/engine/dump/memory/memory_snapshots.hpp"
 #include "criu/engine/dump/memory/memory_tracking.hpp"
 #include "criu/engine/dump/memory/step_out_of_vdso.hpp"
@@ -93,6 +94,7 @@ private:
     [[nodiscard]] std::uint64_t expectedBytes() const;
     static bool isSmall(const Item& item);
     [[nodiscard]] memory::Drainer::Options howToMove(Amounts& amounts, StopRequest& stop) const;
+    static void requireClone(const Item& item, std::string_view reason);
     void dumpPages(Item& item, Mover& mover);
     void takeOver(Item& item, const memory::EarlyDump& written, Mover& mover, Amounts& amounts);
     void writeMm(Item& item, const memory::PageDumpResult& result, Mover& mover);
@@ -169,6 +171,14 @@ bool DumpMemory::Work::isSmall(const Item& item) {
     return bytes < memory::kWorthThreads;
 }
 
+/// Throws Error if a process has killed the item's clone: the kernel doesn't report the removed pages as missing.
+/// `reason`: text of the failure that the end of the clone has caused; empty if there was none.
+void DumpMemory::Work::requireClone(const Item& item, std::string_view reason) {
+    if (!item.clone || item.clone->isStopped())
+        return;
+    fail("the clone of process {} was killed{}{}", item.pid, reason.empty() ? "" : ": ", reason);
+}
+
 void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     const ErrorContext context([&] { return fmt::format("process {}", item.pid); });
     memory::PageDumpTask task{item.pid, item.imageId, item.clone ? filesOf(*item.clone).directory : item.task->dir};
@@ -184,7 +194,15 @@ void DumpMemory::Work::dumpPages(Item& item, Mover& mover) {
     }
     const memory::PageDumpResult result = [&] {
         const TracedWork dumping(inputs_.log, "dump pages");
-        return memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
+        try {
+            const memory::PageDumpResult moved =
+                memory::dumpPages(task, item.memory, pages, mover.drainer, mover.arena);
+            requireClone(item, "");
+            return moved;
+        } catch (const Error& error) {
+            requireClone(item, error.what());
+            throw;
+        }
     }();
     mover.statistics.memoryWrite += result.moving;
     if (item.writes != nullptr && inputs_.tracking.continues())

@@ -13,12 +13,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <exception>
 #include <vector>
 
 #include "criu/base/error.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/tasks/stopped_clone.hpp"
 #include "criu/engine/dump/tasks/suspend_syscall_dispatch.hpp"
+#include "criu/kernel/proc/stat.hpp"
 #include "criu/kernel/proc/tasks.hpp"
 
 namespace criu::engine {
@@ -66,6 +68,15 @@ std::uint64_t MemoryClone::ownBytes() const {
         kilobytes += value;
     }
     return kilobytes * 1024;
+}
+
+bool MemoryClone::isStopped() const noexcept {
+    try {
+        kernel::ProcBuffer buffer;
+        return kernel::readStat(dir_, buffer).state == kernel::TaskState::Tracing;
+    } catch (const std::exception&) {
+        return false;  // the kernel has removed the clone's directory of /proc
+    }
 }
 
 bool ReparentCheck::isSubreaper(FrozenTask& task) {

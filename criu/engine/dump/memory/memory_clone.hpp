@@ -37,6 +37,9 @@ public:
     /// Returns the bytes of memory that only the clone uses, because the process has written to its own copy. Any
     /// thread may call this function. Throws Error.
     [[nodiscard]] std::uint64_t ownBytes() const;
+    /// Returns true if the clone is in its ptrace stop. The kernel ends that stop as soon as a process sends SIGKILL,
+    /// and then removes the clone's memory. Any thread may call this function.
+    [[nodiscard]] bool isStopped() const noexcept;
 
 private:
     static std::unique_ptr<StoppedClone> make(FrozenTask& task, TreePid pid);
