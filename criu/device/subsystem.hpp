@@ -254,6 +254,7 @@ public:
 /// A feature of `criu check --feature`. Names NAME_… are parts of NAME and shown with it.
 struct Feature {
     std::string name;
+    std::string purpose;         ///< use of the feature in a few words, for `criu check --feature list`
     std::function<bool()> test;  ///< may throw Error with the reason
     /// True if `criu check --extra` tests it, because the device exists. May throw Error if it doesn't.
     std::function<bool()> matters;

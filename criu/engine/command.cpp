@@ -109,7 +109,7 @@ Outcome checkSystem(const model::Options& options, const device::Subsystems& dev
     auto probes = featureProbes(features);
     for (const auto& device : devices)
         for (device::Feature& feature : device->features())
-            probes.push_back({feature.name, FeatureCategory::Device, std::move(feature.test),
+            probes.push_back({feature.name, feature.purpose, FeatureCategory::Device, std::move(feature.test),
                               std::move(feature.matters), std::move(feature.details)});
     Outcome outcome;
     outcome.status = check(options, basicChecks(), probes, log, outcome.answer);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "criu/base/error.hpp"
 #include "criu/kernel/proc/pid_limit.hpp"
@@ -116,14 +117,16 @@ std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
 
 }  // namespace
 
-pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
+pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags, Log& log) {
     const pid_t wanted = numbers.back();
     using Clock = std::chrono::steady_clock;
     constexpr auto kMoments = std::chrono::seconds(2);
     constexpr auto kPatience = std::chrono::seconds(20);
+    constexpr auto kSilence = std::chrono::seconds(1);
     constexpr auto kPause = std::chrono::milliseconds(1);
     constexpr auto kLongPause = std::chrono::milliseconds(20);
     const auto begin = Clock::now();
+    bool warned = false;
     for (;;) {
         const pid_t pid = clonePid(numbers, flags);
         if (pid >= 0)
@@ -146,6 +149,9 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags) {
         if (!moments && !holder)
             holder = memberOf(wanted);
         if (waited < kPatience && (!holder || isEnding(*holder))) {  // no holder: it has just ended
+            if (waited >= kSilence && holder && !std::exchange(warned, true))
+                log.warn("Waiting for pid {}, at most {} s: the pid is taken by {}", wanted, kPatience.count(),
+                         describeHolder(*holder, wanted));
             std::this_thread::sleep_for(moments ? kPause : kLongPause);
             continue;
         }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "criu/base/log.hpp"
 #include "criu/model/process_tree.hpp"
 
 /// Creates processes with chosen pids: clone3(2) with set_tid (Linux 5.5), which needs CAP_CHECKPOINT_RESTORE (Linux
@@ -15,8 +16,8 @@ namespace criu::engine {
 
 /// `numbers`: pids in the new process' pid namespace and those above it; that of the root's pid namespace comes last.
 /// Waits while the holder of a pid is ending: usually moments, but a parent that reaps hundreds of processes needs
-/// seconds. Throws Error that names the holder.
-pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags);
+/// seconds. Logs a warning after a second. Throws Error that names the holder.
+pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags, Log& log);
 
 /// Creates a helper with any pid that no process, thread, group or session of the tree has. `depth`: levels of the
 /// caller's pid namespace below the root's.

@@ -67,20 +67,23 @@ std::vector<device::Feature> features(Kernel& kernel) {
     };
     constexpr std::uint32_t kOtherHandle = 1000;
     return {
-        {"amdgpu", [&kernel] { return canCompute(kernel); }, matters},
-        {"amdgpu_list_handles", tried([](const Trial& trial) { return trial.drm().canList(); }), matters},
-        {"amdgpu_mapping_info", tried([](const Trial& trial) { return trial.drm().mappings(trial.handle()).empty(); }),
-         matters},
-        {"amdgpu_change_handle", tried([](const Trial& trial) {
+        {"amdgpu", "GPUs of AMD: the compute driver dumps and restores processes",
+         [&kernel] { return canCompute(kernel); }, matters},
+        {"amdgpu_list_handles", "buffers of a render node are listed",
+         tried([](const Trial& trial) { return trial.drm().canList(); }), matters},
+        {"amdgpu_mapping_info", "mappings of a buffer on a GPU can be read",
+         tried([](const Trial& trial) { return trial.drm().mappings(trial.handle()).empty(); }), matters},
+        {"amdgpu_change_handle", "a buffer gets its handle back", tried([](const Trial& trial) {
              trial.drm().changeHandle(trial.handle(), kOtherHandle);
              return true;
          }),
          matters},
-        {"amdgpu_dmabuf", tried([](const Trial& trial) {
+        {"amdgpu_dmabuf", "buffers are shared by DMA-BUF", tried([](const Trial& trial) {
              return trial.drm().importBuffer(trial.drm().exportBuffer(trial.handle()).get()) == trial.handle();
          }),
          matters},
-        {"amdgpu_svm", [&kernel] { return hasSvm(kernel); }, matters},
+        {"amdgpu_svm", "shared virtual memory of a GPU is dumped and restored", [&kernel] { return hasSvm(kernel); },
+         matters},
     };
 }
 

@@ -37,7 +37,7 @@ public:
         return std::make_unique<CudaRestore>(*driver_, context);
     }
     [[nodiscard]] std::vector<device::Feature> features() const override {
-        return {{"cuda",
+        return {{"cuda", "GPUs of NVIDIA: the CUDA driver checkpoints processes",
                  [this] {
                      // Queries criu itself, which has no CUDA state. This loads the library, and fails if it lacks the
                      // checkpoint calls.
@@ -45,14 +45,14 @@ public:
                      return true;
                  },
                  [this] { return driver_->isPresent(); }, [this] { return describe(); }},
-                {"cuda_gpu_map",
+                {"cuda_gpu_map", "contents are restored on other GPUs (--cuda-device-map)",
                  [this] {
                      if (driver_->apiVersion() < kMovesSince)
                          fail("contents can be put on other GPUs since CUDA 13.0 (driver 580)");
                      return true;
                  },
                  [] { return false; }},
-                {"cuda_storage",
+                {"cuda_storage", "contents go directly between GPUs and images",
                  [this] {
                      if (driver_->apiVersion() < kStorageSince)
                          fail("contents can go straight into images since CUDA 13.4 (driver 615)");

@@ -45,7 +45,7 @@ GitID: *
 Implementation: *"
 has "$err" ""
 run 0 check --feature list
-has "$out" "*uffd *"
+has "$out" "*uffd * userfaultfd serves missing pages*cuda_storage * directly between GPUs and images*"
 run 0 -V --images-dir /nowhere
 run 0 -h
 has "$out" "usage: criu*--tree PID*"

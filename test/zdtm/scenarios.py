@@ -9,7 +9,6 @@ import signal
 import stat
 import subprocess
 import sys
-import threading
 import time
 
 from harness import criu as criu_runs
@@ -36,15 +35,22 @@ def pid_taken(subject, _task):
 
 
 def pid_ending(subject, _task):
-    """Requires a restore to wait for a process that has a needed pid and has already ended."""
+    """Requires a restore to wait for a process that has a needed pid and has already ended, and to say so."""
     wanted = max(subject.state)
     subject.dump(subject.ours, "images")
     script = f"echo {wanted - 1} > /proc/sys/kernel/ns_last_pid; sleep 0.1 & exec sleep 1000"
     parent = subject.init.start(["/bin/sh", "-c", script], "/", os.devnull)
     subject.init.until(lambda: (processes.status(wanted) or {}).get("State", "")[:1] == "Z", processes.PATIENCE,
                        "a zombie in the way")
-    threading.Timer(0.5, os.kill, (parent, signal.SIGKILL)).start()
-    subject.restore(subject.ours, "images")
+    begun = subject.ours.start("restore", subject.images("images"), "restore.log", ["-d", *subject.restore_options])
+    log = os.path.join(subject.images("images"), "restore.log")
+    waits = rf"Warn .*Waiting for pid {wanted}, .* taken by .*not waited for by process {parent}"
+    subject.init.until(lambda: re.search(waits, processes.text(log) or "") or begun in subject.init.ended,
+                       processes.PATIENCE, "the restore's warning")
+    os.kill(parent, signal.SIGKILL)
+    code = subject.init.wait(begun, processes.PATIENCE, "end of the restore").code
+    if code != 0 or not re.search(waits, processes.text(log)):
+        raise Failed(f"the restore ended with {code}, or didn't say that it waits, see {log}")
     subject.check()
 
 

@@ -77,17 +77,18 @@ std::string answer(std::string_view name, const std::optional<std::string>& lack
     return fmt::format("{} is not supported\n{}", name, lack->empty() ? "" : fmt::format("  {}\n", *lack));
 }
 
-/// Adds a line for each feature to `output`: whether the system has the feature, and why it is missing.
+/// Adds a line for each feature to `output`: whether the system has the feature, and its use. A second line says why
+/// the feature is missing.
 int listAll(std::span<const FeatureProbe> features, std::string& output) {
     std::size_t width = 0;
     for (const FeatureProbe& feature : features)
         width = std::max(width, feature.name.size());
     for (const FeatureProbe& feature : features) {
         const auto lack = lackOf(feature);
-        output += fmt::format("{:<{}}  {}\n", feature.name, width,
-                              !lack           ? "supported"
-                              : lack->empty() ? "missing"
-                                              : "missing: " + *lack);
+        output +=
+            fmt::format("{:<{}}  {:<9}  {}\n", feature.name, width, lack ? "missing" : "supported", feature.purpose);
+        if (lack && !lack->empty())
+            output += fmt::format("{:<{}}    {}\n", "", width, *lack);
     }
     return 0;
 }
@@ -129,7 +130,7 @@ std::vector<FeatureProbe> featureProbes(kernel::Features& features) {
             features.require(feature);
             return true;
         };
-        probes.push_back({std::string(info.name), *category, test});
+        probes.push_back({std::string(info.name), std::string(info.purpose), *category, test});
     }
     return probes;
 }

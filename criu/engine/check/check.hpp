@@ -25,6 +25,7 @@ enum class FeatureCategory {
 /// Test of a kernel feature that --feature can name.
 struct FeatureProbe {
     std::string name;
+    std::string purpose;  ///< use of the feature in a few words, for `--feature list`
     FeatureCategory category{};
     /// Returns true if the system has the feature; may throw Error with the reason why it is missing.
     std::function<bool()> supported;

@@ -93,6 +93,8 @@ struct FeatureInfo {
     bool (*probe)();
     /// Effect of a missing feature, for messages.
     std::string_view lack;
+    /// Use of the feature, for `check --feature list`; empty for Internal.
+    std::string_view purpose = {};
 };
 
 /// Returns all features, in the order of the enumeration.

@@ -15,18 +15,19 @@ const BasicCheck kFine{"walking", [] {}};
 const BasicCheck kLame{"flying", [] { failWith(ENOSYS, "flap"); }};
 
 const std::vector<FeatureProbe> kProbes{
-    {"there", FeatureCategory::Extra, [] { return true; }},
-    {"missing", FeatureCategory::Extra, [] { return false; }},
-    {"wild", FeatureCategory::Experimental, []() -> bool { failWith(EPERM, "tame it"); }},
-    {"asked", FeatureCategory::OnRequest, [] { return false; }},
-    {"absent", FeatureCategory::Device, [] { return false; }, []() -> bool { failWith(ENOENT, "open it"); }},
-    {"absent_part", FeatureCategory::Device, [] { return false; }, [] { return false; }},
+    {"there", "use of there", FeatureCategory::Extra, [] { return true; }},
+    {"missing", "use of missing", FeatureCategory::Extra, [] { return false; }},
+    {"wild", "use of wild", FeatureCategory::Experimental, []() -> bool { failWith(EPERM, "tame it"); }},
+    {"asked", "use of asked", FeatureCategory::OnRequest, [] { return false; }},
+    {"absent", "use of absent", FeatureCategory::Device, [] { return false; },
+     []() -> bool { failWith(ENOENT, "open it"); }},
+    {"absent_part", "use of absent_part", FeatureCategory::Device, [] { return false; }, [] { return false; }},
 };
 
 const std::vector<FeatureProbe> kDevice{
-    {"device", FeatureCategory::Device, [] { return true; }, [] { return true; }},
-    {"device_shiny", FeatureCategory::Device, [] { return false; }, [] { return true; }},
-    {"device_dull", FeatureCategory::Device, [] { return true; }, [] { return true; }},
+    {"device", "use of device", FeatureCategory::Device, [] { return true; }, [] { return true; }},
+    {"device_shiny", "use of device_shiny", FeatureCategory::Device, [] { return false; }, [] { return true; }},
+    {"device_dull", "use of device_dull", FeatureCategory::Device, [] { return true; }, [] { return true; }},
 };
 
 struct CheckOutcome {
@@ -148,7 +149,16 @@ TEST_CASE("every feature name of CRIU 4.2 is known, in the same category") {
                                         [name = name](const FeatureProbe& probe) { return probe.name == name; });
         REQUIRE(found != probes.end());
         CHECK(found->category == category);
+        CHECK(!found->purpose.empty());
     }
+}
+
+TEST_CASE("check --feature list: each feature has its use, and the reason if it is missing") {
+    model::Options options;
+    options.feature = "list";
+    const std::string output = run(options, {kFine}, kProbes).output;
+    CHECK_THAT(output, Contains("supported  use of there\n") && Contains("missing    use of wild\n"));
+    CHECK_THAT(output, Contains("tame it"));
 }
 
 TEST_CASE("check: a device's features are asked for only where it is") {

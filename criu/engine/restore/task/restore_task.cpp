@@ -283,7 +283,7 @@ private:
         if (tree.nested().isPutInside(run_.births, child))
             space.emplace(run_.control, *tree.nested().of(child.pid), space_);
         const pid_t number = spare ? createHelperProcess(tree, space_ == nullptr ? 0 : space_->depth, flags)
-                                   : createWithPid(tree.nested().numbersOf(child.pid), flags);
+                                   : createWithPid(tree.nested().numbersOf(child.pid), flags, run_.log);
         if (number == 0) {
             if (space && (flags & CLONE_FILES) == 0)
                 space->forget();
@@ -408,7 +408,7 @@ HostPid createRoot(RestoreRun& run, bool asSibling) {
         flags |= kind->birthFlags(run.content.tree.root());
     HostPid pid;
     withBirthGroups(run, [&] {
-        pid = HostPid(createWithPid({root.pid.value}, flags));
+        pid = HostPid(createWithPid({root.pid.value}, flags, run.log));
         if (!pid) {
             auto* const first = new TaskRestore(run, root, nullptr);
             first->live();
