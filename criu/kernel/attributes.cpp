@@ -19,7 +19,7 @@ Number readNumber(const ProcPid& task, const std::string& name, int base = 10) {
 template <typename Number>
 std::optional<Number> tryReadNumber(const ProcPid& task, const std::string& name, int base = 10) {
     const auto text = task.tryReadFile(name);
-    // The kernel shows an empty coredump_filter for a task without memory.
+    // For a task without memory, the kernel shows an empty coredump_filter.
     if (!text || text->empty())
         return std::nullopt;
     const ErrorContext context([&] { return task.path() + '/' + name; });
@@ -90,7 +90,7 @@ std::vector<CgroupLine> parseCgroups(std::string_view text) {
         Scanner scan(line);
         scan.needNumber(group.hierarchy, "a hierarchy's id");
         scan.need(':', "a colon");
-        // Names contain neither colons nor commas: the kernel limits a hierarchy's name to letters, digits and "._-".
+        // Hierarchy and controller names contain no colons or commas: the kernel allows only letters, digits and "._-".
         Scanner names(scan.until(':'));
         scan.need(':', "a second colon");
         while (!names.done()) {

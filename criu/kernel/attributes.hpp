@@ -11,23 +11,24 @@
 
 #include "criu/kernel/proc/procdir.hpp"
 
-/// Readers of the small files of /proc/PID. Where a kernel may lack a file, its reader returns nullopt.
+/// Readers of the small files of /proc/PID. A reader that returns std::optional returns nullopt if the file doesn't
+/// exist.
 namespace criu::kernel {
 
-/// Returns pairs of AT_… type and value up to and with AT_NULL, as the kernel stores them (proc_pid_auxv(5)).
+/// Returns AT_… types and their values in turn, up to and including AT_NULL (proc_pid_auxv(5)).
 [[nodiscard]] std::vector<std::uint64_t> parseAuxv(std::string_view bytes);
 [[nodiscard]] std::vector<std::uint64_t> readAuxv(const ProcPid& process);
 
 /// Returns the login uid of the audit subsystem; 0xffffffff if it was never set.
 [[nodiscard]] std::optional<std::uint32_t> readLoginUid(const ProcPid& process);
 
-/// Returns a value from -1000 to 1000.
+/// Returns the OOM score adjustment, from -1000 to 1000.
 [[nodiscard]] int readOomScoreAdj(const ProcPid& process);
 
 /// Returns the value of personality(2).
 [[nodiscard]] std::uint32_t readPersonality(const ProcPid& task);
 
-/// Returns the bits of core(5); nullopt also for tasks without memory.
+/// Returns the mask of mapping types in core dumps (core(5)); nullopt also for tasks without memory.
 [[nodiscard]] std::optional<std::uint32_t> readCoredumpFilter(const ProcPid& process);
 
 struct Autogroup {
@@ -43,7 +44,7 @@ struct CgroupLine {
     std::uint32_t hierarchy = 0;
     /// Controller names, or "name=…" for a hierarchy without controllers. Empty in the unified hierarchy.
     std::vector<std::string> controllers;
-    /// Path relative to the root of the reader's cgroup namespace. May begin with "/.." and end in " (deleted)".
+    /// Path relative to the root of the reader's cgroup namespace. It may begin with "/.." and end with " (deleted)".
     std::string path;
 };
 [[nodiscard]] std::vector<CgroupLine> parseCgroups(std::string_view text);

@@ -14,7 +14,7 @@
 namespace criu::kernel {
 namespace {
 
-/// Argument of the device's ioctls: struct autofs_dev_ioctl. C++ can't compile <linux/auto_dev-ioctl.h>.
+/// Argument of the ioctls of /dev/autofs: struct autofs_dev_ioctl. C++ can't compile <linux/auto_dev-ioctl.h>.
 struct Order {
     std::uint32_t major = 1;
     std::uint32_t minor = 0;
@@ -33,7 +33,7 @@ constexpr unsigned long kSetPipe = _IOWR(AUTOFS_IOCTL, 0x78, Order);  // AUTOFS_
 constexpr unsigned long kCatatonic = _IOWR(AUTOFS_IOCTL, 0x79, Order);
 constexpr unsigned long kTimeout = _IOWR(AUTOFS_IOCTL, 0x7a, Order);
 
-/// Returns true if the word is a known option.
+/// Stores an option that has no value. Returns true if the option is known.
 bool takeWord(std::string_view word, AutofsOptions& options) {
     if (word == "direct")
         options.type = AutofsType::Direct;

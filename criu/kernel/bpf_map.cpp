@@ -19,7 +19,8 @@ int call(bpf_cmd command, bpf_attr& attributes) {
     return static_cast<int>(::syscall(SYS_bpf, command, &attributes, sizeof(attributes)));
 }
 
-/// Returns zeroed arguments. The kernel refuses nonzero unused bytes, including padding between union members.
+/// Returns zeroed arguments. The kernel refuses an argument whose unused bytes aren't zero, including the padding
+/// between union members.
 bpf_attr emptyAttributes() {
     bpf_attr attributes;
     std::memset(&attributes, 0, sizeof(attributes));
@@ -65,7 +66,8 @@ BpfMapNames readBpfMapNames(int map) {
 
 BpfMapContent readBpfMap(int map, const BpfMapAttributes& attributes) {
     BpfMapContent content;
-    // Cursor of the batch. It has the size of a key, but hash maps store a 32-bit bucket number in it.
+    // Position at which the next batch begins. It needs the size of a key, but at least 4 bytes, because hash maps
+    // store a 32-bit bucket number in it.
     std::vector<std::byte> cursor(std::max<std::size_t>(attributes.keySize, sizeof(std::uint64_t)));
     std::uint32_t room = std::min(attributes.maxEntries, kBatch);
     for (bool first = true;;) {
@@ -82,7 +84,7 @@ BpfMapContent readBpfMap(int map, const BpfMapAttributes& attributes) {
         args.batch.map_fd = static_cast<std::uint32_t>(map);
         const int result = call(BPF_MAP_LOOKUP_BATCH, args);
         const int code = result < 0 ? errno : 0;
-        const bool tooSmall = code == ENOSPC;  // a bucket of a hash map has more elements than the buffer holds
+        const bool tooSmall = code == ENOSPC;  // one bucket of a hash map has more elements than the buffer can hold
         const std::uint32_t got = tooSmall ? 0 : args.batch.count;
         if (code != 0 && code != ENOENT && !tooSmall)
             failWith(code, "read the elements of a BPF map");

@@ -9,7 +9,7 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// BPF maps by bpf(2). Calls need CAP_BPF or CAP_SYS_ADMIN where unprivileged BPF is off.
+/// Functions for BPF maps, by bpf(2). The calls need CAP_BPF or CAP_SYS_ADMIN if unprivileged BPF is disabled.
 namespace criu::kernel {
 
 /// Arguments of BPF_MAP_CREATE. Sizes are in bytes.
@@ -19,12 +19,12 @@ struct BpfMapAttributes {
     std::uint32_t valueSize = 0;
     std::uint32_t maxEntries = 0;
     std::uint32_t flags = 0;
-    std::uint64_t extra = 0;    ///< map_extra, Linux 5.16
-    std::uint32_t ifindex = 0;  ///< network device of an offloaded map
+    std::uint64_t extra = 0;    ///< map_extra of struct bpf_attr (Linux 5.16)
+    std::uint32_t ifindex = 0;  ///< index of the network device of an offloaded map; 0 for other maps
     std::string name;           ///< at most 15 characters
 };
 
-/// Elements of a map; keys and values are packed separately.
+/// Elements of a map. `keys` contains all keys without gaps, and `values` all values in the same order.
 struct BpfMapContent {
     std::uint32_t count = 0;
     std::vector<std::byte> keys;
@@ -33,10 +33,10 @@ struct BpfMapContent {
 
 [[nodiscard]] UniqueFd createBpfMap(const BpfMapAttributes& attributes);
 
-/// Opens another open file description of a map. `flags`: 0, BPF_F_RDONLY or BPF_F_WRONLY. Needs CAP_SYS_ADMIN.
+/// Opens a second open file description of a map. `flags` is 0, BPF_F_RDONLY or BPF_F_WRONLY. Needs CAP_SYS_ADMIN.
 [[nodiscard]] UniqueFd openBpfMap(std::uint32_t mapId, std::uint32_t flags = 0);
 
-/// Attributes that BPF_OBJ_GET_INFO_BY_FD reports and fdinfo lacks.
+/// Attributes that BPF_OBJ_GET_INFO_BY_FD reports and that /proc/PID/fdinfo doesn't show.
 struct BpfMapNames {
     std::uint32_t id = 0;
     std::uint32_t ifindex = 0;
@@ -50,7 +50,7 @@ struct BpfMapNames {
 
 void fillBpfMap(int map, std::uint32_t count, std::span<const std::byte> keys, std::span<const std::byte> values);
 
-/// Forbids further changes from user space (BPF_MAP_FREEZE, Linux 5.2).
+/// Makes the kernel refuse later changes of the map from user space (BPF_MAP_FREEZE, Linux 5.2).
 void freezeBpfMap(int map);
 
 }  // namespace criu::kernel

@@ -4,18 +4,18 @@
 #include <cstdint>
 #include <string>
 
-/// Capabilities (capabilities(7)) by libcap, which knows their names and the number that the running kernel has. Sets
-/// are masks: bit N stands for capability N.
+/// Functions for capabilities (capabilities(7)), by libcap. A set of capabilities is a mask in which bit N stands for
+/// capability N.
 namespace criu::kernel {
 
-/// Returns a name such as "CAP_SYS_ADMIN", or "capability 57" for one that libcap doesn't know.
+/// Returns a name such as "CAP_SYS_ADMIN"; "capability 57" if libcap doesn't know capability 57.
 [[nodiscard]] std::string capabilityName(unsigned capability);
 
-/// Returns all capabilities that this kernel knows.
+/// Returns the mask of all capabilities that this kernel knows.
 [[nodiscard]] std::uint64_t knownCapabilities();
 
-/// Returns true if the calling thread has the capability (CAP_… of <linux/capability.h>) in its effective set. Throws
-/// Error.
+/// Returns true if the effective set of the calling thread contains the capability (CAP_… of <linux/capability.h>).
+/// Throws Error.
 [[nodiscard]] bool hasCapability(unsigned capability);
 
 }  // namespace criu::kernel

@@ -14,7 +14,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// Returns a file system context that selects the hierarchy.
+/// Returns a file system context (fsopen(2)) that selects a cgroup hierarchy by its controllers.
 UniqueFd chooseHierarchy(const std::string& controllers) {
     const bool unified = controllers.empty();
     UniqueFd context(sys(::fsopen(unified ? "cgroup2" : "cgroup", FSOPEN_CLOEXEC), "open it"));
@@ -56,7 +56,7 @@ UniqueFd openHierarchy(const std::string& controllers) {
         try {
             return openOnce(controllers);
         } catch (const Error& error) {
-            // The kernel may still be removing the last mount of this hierarchy; then it returns EBUSY.
+            // The kernel returns EBUSY while it still removes the last mount of this hierarchy.
             if (error.code() != EBUSY || tries == kTries)
                 throw;
         }
@@ -66,7 +66,8 @@ UniqueFd openHierarchy(const std::string& controllers) {
 
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process) {
     std::vector<CgroupLine> groups;
-    // The kernel shows paths relative to the cgroup namespace of the reading thread. Each thread has its own.
+    // The kernel shows paths relative to the cgroup namespace of the reading thread. So a new thread enters the
+    // namespace and reads.
     runInThread([&] {
         const UniqueFd space = process.open("ns/cgroup", O_RDONLY);
         sys(::setns(space.get(), CLONE_NEWCGROUP), "enter the cgroup namespace of {}", process.path());

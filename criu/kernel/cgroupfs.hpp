@@ -9,13 +9,13 @@
 
 namespace criu::kernel {
 
-/// Opens the root directory of a cgroup hierarchy, even if it isn't mounted. The descriptor holds a private mount
-/// (fsopen(2), Linux 5.2; needs CAP_SYS_ADMIN).
-/// `controllers` is the name in /proc/PID/cgroup: "cpu,cpuacct", "name=systemd", "" for the unified hierarchy. The
-/// kernel creates a missing version 1 hierarchy if its controllers are free.
+/// Opens the root directory of a cgroup hierarchy, even if the hierarchy isn't mounted. The descriptor holds a private
+/// mount (fsopen(2), Linux 5.2; needs CAP_SYS_ADMIN).
+/// `controllers` is the name in /proc/PID/cgroup, such as "cpu,cpuacct" or "name=systemd", or "" for the unified
+/// hierarchy. The kernel creates a missing version 1 hierarchy if no other hierarchy uses its controllers.
 UniqueFd openHierarchy(const std::string& controllers);
 
-/// Reads /proc/PID/cgroup from the cgroup namespace of the process. Paths are relative to the roots of that
+/// Reads /proc/PID/cgroup from the cgroup namespace of the process. The paths are relative to the cgroup roots of that
 /// namespace.
 std::vector<CgroupLine> readCgroupsInside(const ProcPid& process);
 

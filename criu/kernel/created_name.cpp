@@ -17,7 +17,7 @@ namespace criu::kernel {
 namespace {
 
 std::string lastComponent(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+    return path.substr(path.rfind('/') + 1);  // rfind() returns npos if there is no slash, and npos + 1 is 0
 }
 
 }  // namespace
@@ -77,7 +77,8 @@ UniqueFd CreatedName::createSymbolicLink(const std::string& target) {
     return claim(S_IFLNK, 0);
 }
 
-/// Opens the new file. No other user can have created a file that belongs to the caller and has no second name.
+/// Opens the new file. Throws Error if another process has replaced the file. A file of criu's user with only one name
+/// is the created file.
 UniqueFd CreatedName::claim(mode_t type, dev_t device) {
     UniqueFd made(sys(::openat(directory(), name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", name_));
     struct stat status {};
@@ -91,7 +92,7 @@ UniqueFd CreatedName::claim(mode_t type, dev_t device) {
 }
 
 int CreatedName::link(int file) noexcept {
-    // Links the file through /proc. The alternative, AT_EMPTY_PATH, needs CAP_DAC_READ_SEARCH.
+    // Links the file by its path in /proc, because linkat(2) with AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH.
     constexpr std::size_t kRoom = 32;
     char self[kRoom];
     ::snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
@@ -100,7 +101,8 @@ int CreatedName::link(int file) noexcept {
         return errno;
     inode_ = Inode::of(status);
     created_ = true;
-    // A FUSE server may give each name of a file an inode number of its own (libfuse without use_ino).
+    // A FUSE server may give each name of a file a different inode number (libfuse without use_ino). So criu records
+    // the inode of the new name.
     struct stat made {};
     struct statfs system {};
     if (::fstatfs(file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC &&
@@ -126,8 +128,8 @@ int CreatedName::moveTo(CreatedName& to) noexcept {
     if (::renameat2(directory(), name(), to.directory(), to.name(), RENAME_NOREPLACE) != 0) {
         if (errno != EINVAL)
             return errno;
-        // The file system doesn't support rename flags. Another process could still take the name between the two
-        // calls.
+        // The file system doesn't support the flags of renameat2(2). In this case, another process can create the name
+        // between the next two calls.
         struct stat there {};
         if (::fstatat(to.directory(), to.name(), &there, AT_SYMLINK_NOFOLLOW) == 0)
             return EEXIST;

@@ -7,52 +7,53 @@
 #include "criu/base/names.hpp"
 #include "criu/base/unique_fd.hpp"
 
-/// Names in file systems that criu creates and removes. Paths come from images, and a damaged image may name a
-/// foreign file. So criu removes a name only while it leads to the inode that criu created.
+/// Functions for names in file systems that criu creates and removes. Paths come from images, and a damaged image may
+/// name a file that criu didn't create. So criu removes a name only while it refers to the inode that criu created.
 namespace criu::kernel {
 
-/// Name for a new file: relative to an open directory, created by a call that fails if the name exists. The
-/// destructor removes the created file.
+/// Name of a new file, as an open directory and the last component of a path. A function creates the file and fails if
+/// the name exists. The destructor removes the created file.
 class CreatedName {
 public:
     CreatedName() = default;
-    /// Opens the directory of the last component of `path`, as openDirectory() does. `base`: start of a relative
-    /// path. Throws Error.
+    /// Opens the directory that contains the last component of `path`, by openDirectory(). `base` is the directory at
+    /// which a relative path begins. Throws Error.
     explicit CreatedName(const std::string& path, int base = kCurrentDirectory);
-    /// Returns the name for a path below a directory that contains no symbolic link (openBelow()).
+    /// Makes the object for a path below a directory. The path must contain no symbolic link (openBelow()).
     static CreatedName below(int directory, const std::string& path);
     ~CreatedName() { remove(); }
     CreatedName(CreatedName&& other) noexcept;
     CreatedName& operator=(CreatedName&& other) noexcept;
 
     [[nodiscard]] int directory() const noexcept { return directory_.get(); }
-    /// Returns the last component.
+    /// Returns the last component of the path.
     [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
     [[nodiscard]] bool exists() const noexcept { return created_; }
 
-    /// Creates a regular file, mode 0600, open for `access` (O_WRONLY or O_RDWR). Throws Error.
+    /// Creates a regular file with mode 0600, and opens it for `access` (O_WRONLY or O_RDWR). Throws Error.
     UniqueFd createFile(int access);
-    /// Creates a directory, mode 0700. All create functions throw Error, also if another process has replaced the new
-    /// file. They return an O_PATH descriptor of it, for instance for changeOwner(): the file belongs to the
-    /// effective user.
+    /// Creates a directory with mode 0700. The file belongs to the effective user, so the function returns an O_PATH
+    /// descriptor, for instance for changeOwner().
+    /// All create functions throw Error, also if another process has replaced the new file.
     UniqueFd createDirectory();
-    UniqueFd createNode(mode_t type, dev_t device = 0);  ///< S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK; mode 0600
+    /// Creates a FIFO, socket or device with mode 0600. `type` is S_IFIFO, S_IFSOCK, S_IFCHR or S_IFBLK.
+    UniqueFd createNode(mode_t type, dev_t device = 0);
     UniqueFd createSymbolicLink(const std::string& target);
     /// Makes this name a hard link to an open file; an O_PATH descriptor suffices. Returns 0 or the errno.
     int link(int file) noexcept;
-    /// Records that the caller created the file by a call that returns no descriptor. No other user may write to the
-    /// directory.
+    /// Records that the caller created the file by a call that returns no descriptor. No other user may have write
+    /// permission on the directory.
     void noteCreated() noexcept;
     /// Records that the caller made this name a hard link to the open file `file`.
     void noteCreated(int file) noexcept;
-    /// Renames the file to `to`, which then owns it. Returns 0 or the errno: EEXIST if the name `to` exists.
+    /// Renames the file to `to`, and makes `to` its owner. Returns 0 or the errno: EEXIST if the name `to` exists.
     int moveTo(CreatedName& to) noexcept;
 
-    /// Opens the file by this name (O_PATH). Throws Error if another file has the name now.
+    /// Opens the file by this name (O_PATH). Throws Error if the name now refers to another file.
     [[nodiscard]] UniqueFd open() const;
-    /// Removes the file now. Returns the result of removeIfSame(), or 0 if no file was created.
+    /// Removes the file. Returns the result of removeIfSame(), or 0 if no file was created.
     int remove() noexcept;
-    /// Keeps the file: the destructor no longer removes it.
+    /// Keeps the file: the destructor doesn't remove it.
     void release() noexcept { created_ = false; }
 
 private:
@@ -74,8 +75,8 @@ public:
     CreatedDirectories(CreatedDirectories&&) noexcept = default;
     CreatedDirectories& operator=(CreatedDirectories&&) = delete;
 
-    /// Creates `directory` and its missing parents, mode 0700. Throws Error; directories created until then remain
-    /// owned by this object.
+    /// Creates `directory` and its missing parents with mode 0700. Throws Error; the destructor then also removes the
+    /// directories that were created before the error.
     void make(const std::string& directory);
     /// Removes the directories, innermost first.
     void remove() noexcept;

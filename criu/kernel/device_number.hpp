@@ -6,11 +6,12 @@
 
 #include <cstdint>
 
-/// The two 32-bit encodings of device numbers in the kernel and in images (<linux/kdev_t.h>). Both differ from dev_t.
+/// Conversions from and to the two 32-bit encodings of device numbers that the kernel and images use
+/// (<linux/kdev_t.h>). libc's dev_t has a third encoding.
 namespace criu::kernel {
 
-/// Converts from the encoding of system calls, /proc/PID/stat and device nodes in images: minor in bits 31-20 and
-/// 7-0, major in 19-8.
+/// Decodes a device number of system calls, of /proc/PID/stat, or of device nodes in images. The minor number is in
+/// bits 31-20 and 7-0, the major number in bits 19-8.
 [[nodiscard]] inline dev_t decodeDevice(std::uint32_t number) noexcept {
     return makedev(number >> 8 & 0xfffU, (number & 0xffU) | (number >> 12 & 0xfff00U));
 }
@@ -19,8 +20,8 @@ namespace criu::kernel {
     return (second & 0xffU) | static_cast<std::uint32_t>(major(device)) << 8 | (second & 0xfff00U) << 12;
 }
 
-/// Size of the minor number in the kernel's internal encoding: minor in the low 20 bits, major above. Used by fdinfo,
-/// sock_diag and file systems in images.
+/// Number of bits of the minor number in the kernel's internal encoding. The minor number is in the low 20 bits, the
+/// major number above. fdinfo, sock_diag and the file systems in images use this encoding.
 inline constexpr unsigned kMinorBits = 20;
 [[nodiscard]] inline dev_t deviceOf(std::uint32_t kernelForm) noexcept {
     return makedev(kernelForm >> kMinorBits, kernelForm & ((1U << kMinorBits) - 1));

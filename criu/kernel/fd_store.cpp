@@ -23,8 +23,8 @@ constexpr std::array<const char*, kFdKeys> kKeyNames = {
     "images",        "log",          "control",   "namespaces", "mounts",  "control groups", "shared memory",
     "deleted files", "--inherit-fd", "terminals", "devices",    "usernsd", "store"};
 
-/// Lock on a robust mutex. If its owner dies, the next process locks it regardless. The protected state stays
-/// consistent: each protected change is one system call.
+/// Lock on a robust mutex. If a process dies while it holds the lock, the next process gets the lock. The protected
+/// state stays consistent, because each change of it is one system call.
 class Locked {
 public:
     explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) {
@@ -42,16 +42,18 @@ private:
     pthread_mutex_t& mutex_;
 };
 
-/// Enlarges the send buffer: each stored message occupies it for the whole life of the queue.
+/// Enlarges the send buffer. A stored message counts against the send buffer until the queue is closed.
 void makeRoom(int socket) {
-    constexpr int kMost = std::numeric_limits<int>::max() / 2;  // the kernel doubles it
+    // half of the largest int, because the kernel doubles the value
+    constexpr int kMost = std::numeric_limits<int>::max() / 2;
     if (::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &kMost, sizeof(kMost)) != 0)
-        ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kMost, sizeof(kMost));  // limited by wmem_max
+        // without CAP_NET_ADMIN, the kernel limits the size to wmem_max
+        ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kMost, sizeof(kMost));
 }
 
 }  // namespace
 
-/// State in memory that all processes share.
+/// State in memory that criu and all restored processes share.
 struct FdStore::Shared {
     pthread_mutex_t mutex;
     std::uint32_t count;  ///< number of stored descriptors
@@ -74,7 +76,8 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
     UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_));
     if (!moved) {
         Error error(errno, fmt::format("move fd {} to the numbers from {} on", fd.get(), first_));
-        if (error.code() == EMFILE || error.code() == EINVAL)  // the limit of open files is below or at the range
+        // the limit of open files is below the first number of the range, or within the range
+        if (error.code() == EMFILE || error.code() == EINVAL)
             error.addHint("raise the hard limit of open files: ulimit -Hn");
         throw error;
     }
@@ -92,7 +95,8 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
 void FdStore::openQueue() {
     if (queue_)
         return;
-    // Two sockets connected to each other have no limit on the number of messages, only on their total size.
+    // Uses two sockets that are connected to each other: the kernel limits only the total size of their messages, not
+    // the number of messages.
     int ends[2] = {-1, -1};
     sys(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
         "make sockets to store descriptors in");
@@ -120,7 +124,7 @@ void FdStore::closeQueue() noexcept {
 FdStore::Id FdStore::add(int fd) const {
     if (!queue_)
         fail("descriptors can't be stored: the store isn't open");
-    // Each message has one byte, so the peek offset of the socket is the id.
+    // Each message has one byte, so the peek offset of a message is equal to its id.
     constexpr std::byte kNothing{};
     Shared& shared = *shared_.as<Shared>();
     const Locked lock(shared.mutex);
@@ -138,8 +142,7 @@ UniqueFd FdStore::get(Id id) const {
     const Locked lock(shared.mutex);
     if (id.value >= shared.count)
         fail("descriptor {} was never stored", id.value);
-    // The peek offset belongs to the socket, which all processes share, so reads need the lock (socket(7),
-    // SO_PEEK_OFF).
+    // All processes share the socket and its peek offset (socket(7), SO_PEEK_OFF). So the lock is also needed to read.
     const int offset = static_cast<int>(id.value);
     sys(::setsockopt(queue_.get(), SOL_SOCKET, SO_PEEK_OFF, &offset, sizeof(offset)), "look for stored descriptor {}",
         id.value);

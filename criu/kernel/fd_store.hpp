@@ -15,27 +15,27 @@ namespace criu::kernel {
 
 /// Purpose of an inherited descriptor.
 enum class FdKey : std::uint8_t {
-    Images,        ///< the images directory
+    Images,        ///< images directory
     Log,           ///< criu's log file
-    Control,       ///< control page that the coordinator and all restored processes share
-    Namespace,     ///< namespace that processes enter or report
-    Mount,         ///< a mount or a root directory
-    Cgroup,        ///< directory of a cgroup, or the file that a process enters it by
+    Control,       ///< control page, which the coordinator and all restored processes share
+    Namespace,     ///< namespace that a process enters, or whose id it reports
+    Mount,         ///< mount or root directory
+    Cgroup,        ///< directory of a cgroup, or the file by which a process enters the cgroup
     SharedMemory,  ///< segment or memfd that several processes map
-    DeletedFile,   ///< ghost file, open until all processes have it
-    Given,         ///< passed by --inherit-fd
-    Terminal,      ///< terminal of criu, or a socket pair to pass one
+    DeletedFile,   ///< ghost file, which stays open until all processes have opened it
+    Given,         ///< descriptor that the user passed by --inherit-fd
+    Terminal,      ///< terminal of criu, or a socket pair that passes a terminal
     Device,        ///< descriptor of a device subsystem
-    Usernsd,       ///< socket to usernsd
-    Store,         ///< socket of FdStore itself
+    Usernsd,       ///< socket by which processes send requests to usernsd
+    Store,         ///< one of the two sockets of FdStore's queue
 };
 inline constexpr std::size_t kFdKeys = static_cast<std::size_t>(FdKey::Store) + 1;
 
-/// Descriptors that the coordinator passes to all restored processes.
-/// *Inherited* descriptors lie in a range of numbers that no restored file has, equal in all processes. Processes
-/// close the whole range at once.
-/// *Stored* descriptors lie in the queue of a Unix socket that all processes inherit, and use no number. Any process
-/// may add a descriptor, and get copies of it by the id that add() returned.
+/// Store of the descriptors that the coordinator passes to all restored processes. There are two kinds:
+/// *Inherited* descriptors have the same number in all processes. Their numbers are in a range that no restored file
+/// uses, so that a process can close all of them by one call.
+/// *Stored* descriptors are in the queue of a Unix socket that all processes inherit, and use no numbers. Any process
+/// can add a descriptor, and gets copies of it by the id that add() returned.
 class FdStore {
 public:
     /// Id of a stored descriptor, counted from 0.
@@ -46,19 +46,21 @@ public:
 
     FdStore() = default;
 
-    /// Sets the range of numbers for inherited descriptors, `first` to `last`.
+    /// Sets the range of numbers for inherited descriptors: `first` to `last`, both included.
     void reserve(int first, int last);
-    /// Moves a descriptor into the range (close-on-exec) unless it is in it. Throws Error if the range is full.
-    /// Requires reserve().
+    /// Moves a descriptor into the range and sets close-on-exec. Does nothing if the descriptor is in the range. Throws
+    /// Error if the range is full. The caller must have called reserve().
     [[nodiscard]] UniqueFd inherit(FdKey key, UniqueFd fd);
     /// Returns the first number of the range; -1 before reserve().
     [[nodiscard]] int first() const noexcept { return first_; }
 
-    /// Creates the queue unless it exists. Must run before the processes that use it are created.
+    /// Creates the queue unless it exists. The coordinator must call it before it creates the processes that use the
+    /// queue.
     void openQueue();
-    /// Closes the queue in this process. The kernel keeps stored descriptors open while any process has the queue.
+    /// Closes the queue in this process. The kernel keeps stored descriptors open as long as any process has the queue
+    /// open.
     void closeQueue() noexcept;
-    /// Adds a copy of a descriptor, which the caller keeps, to the queue. Throws Error.
+    /// Adds a copy of a descriptor to the queue. The caller keeps `fd`. Throws Error.
     Id add(int fd) const;
     /// Returns a copy of a stored descriptor (close-on-exec). Throws Error if no descriptor has this id.
     [[nodiscard]] UniqueFd get(Id id) const;
@@ -68,7 +70,7 @@ private:
 
     int first_ = -1;
     int last_ = -1;
-    std::array<unsigned, kFdKeys> counts_{};  ///< inherited descriptors by key, for messages
+    std::array<unsigned, kFdKeys> counts_{};  ///< number of inherited descriptors by key, for messages
     UniqueFd sending_;
     UniqueFd queue_;
     Mapping shared_;

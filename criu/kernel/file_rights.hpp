@@ -11,27 +11,27 @@
 /// capabilities(7)).
 namespace criu::kernel {
 
-/// File rights. Ids are those of the caller's user namespace.
+/// File rights of one process. Ids are numbers of the caller's user namespace.
 struct FileRights {
-    uid_t user = 0;             ///< fsuid, which the kernel checks file accesses with
+    uid_t user = 0;             ///< fsuid, which the kernel uses to check file accesses
     gid_t group = 0;            ///< fsgid
     std::vector<gid_t> groups;  ///< supplementary groups
-    std::vector<uid_t> users;   ///< uids that the process can switch to: real, effective, saved
-    bool ignoresModes = false;  ///< CAP_DAC_OVERRIDE
-    bool readsAll = false;      ///< CAP_DAC_READ_SEARCH
+    std::vector<uid_t> users;   ///< real, effective and saved uid, to which the process can switch
+    bool ignoresModes = false;  ///< the process has CAP_DAC_OVERRIDE
+    bool readsAll = false;      ///< the process has CAP_DAC_READ_SEARCH
 
-    /// Returns true if these rights open every file that root may open.
+    /// Returns true if these rights allow the process to open every file that root may open.
     [[nodiscard]] bool areAll() const noexcept { return user == 0 && ignoresModes && readsAll; }
-    /// Returns true if the process owns files of this owner, and may change their mode.
+    /// Returns true if the process counts as the owner of files of the user `owner`, and may change their mode.
     [[nodiscard]] bool own(uid_t owner) const noexcept;
     friend bool operator==(const FileRights&, const FileRights&) = default;
 };
 
-/// Scope in which the calling thread, running as root, follows paths and opens files with `rights` only. Costs about
+/// Scope in which the calling thread, which runs as root, resolves paths and opens files with `rights`. It costs about
 /// ten system calls.
 class FileRightsScope {
 public:
-    /// `others`: mask of the capabilities unrelated to files that stay in effect. Throws Error.
+    /// `others` is the mask of capabilities unrelated to files that stay in effect. Throws Error.
     explicit FileRightsScope(const FileRights& rights, std::uint64_t others = ~std::uint64_t{0});
     ~FileRightsScope();
     FileRightsScope(const FileRightsScope&) = delete;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kUnchanged = static_cast<uid_t>(-1);
 
-/// Scope with other effective ids of the thread. The kernel's credentials belong to a thread; libc's setresuid()
+/// Scope in which the calling thread has other effective ids. It calls the kernel directly, because libc's setresuid()
 /// would change all threads of the process (nptl(7)).
 class EffectiveIdScope {
 public:
@@ -20,7 +20,8 @@ public:
         set(SYS_setresgid, group);
         set(SYS_setresuid, user);
     }
-    // Restoring can't fail: the effective id may become the real or saved id, and both are unchanged.
+    // Restores the ids. Neither call can fail: a process may always set its effective id to its real or saved id.
+    // changed.
     ~EffectiveIdScope() {
         ::syscall(SYS_setresuid, kUnchanged, user_, kUnchanged);
         ::syscall(SYS_setresgid, kUnchanged, group_, kUnchanged);
@@ -46,8 +47,8 @@ Identity currentIdentity() {
     return now;
 }
 
-/// Calls the kernel directly, which changes one thread only. Ignores EPERM: a user namespace that denies setgroups(2)
-/// has the same groups everywhere.
+/// Calls the kernel directly, which changes only the calling thread. Ignores EPERM: if a user namespace denies
+/// setgroups(2), all its processes have equal groups.
 void setEffectiveGroups(const std::vector<gid_t>& groups) {
     if (::syscall(SYS_setgroups, groups.size(), groups.data()) < 0 && errno != EPERM)
         failErrno("take {} groups for a moment", groups.size());
@@ -61,7 +62,7 @@ public:
                 setEffectiveGroups(taken.groups);
             EffectiveIdScope::set(SYS_setresgid, taken.group);
             EffectiveIdScope::set(SYS_setresuid, taken.user);
-            // Returns the previous id in all cases.
+            // Ignores the results: setfsuid(2) and setfsgid(2) report no errors, and return the previous id.
             ::syscall(SYS_setfsuid, now.user);
             ::syscall(SYS_setfsgid, now.group);
         } catch (const Error&) {
@@ -93,7 +94,7 @@ PrctlStateScope::PrctlStateScope() {
 
 PrctlStateScope::~PrctlStateScope() {
     ::prctl(PR_SET_PDEATHSIG, deathSignal_, 0, 0, 0);
-    if (dumpable_ == 0 || dumpable_ == 1)  // only the kernel may set 2
+    if (dumpable_ == 0 || dumpable_ == 1)  // only the kernel may set the value 2
         ::prctl(PR_SET_DUMPABLE, dumpable_, 0, 0, 0);
 }
 

@@ -22,8 +22,8 @@ private:
     int dumpable_ = 0;
 };
 
-/// Runs `work` with another effective user and group, for objects whose creator the kernel records permanently.
-/// Changes and restores only the calling thread, which must be root's. Throws Error.
+/// Runs `work` with another effective user and group. It is for objects whose creator the kernel records permanently.
+/// Changes and restores only the calling thread, which must run as root. Throws Error.
 void withEffectiveIds(uid_t user, gid_t group, const std::function<void()>& work);
 
 /// Credentials that the kernel records as the creator of an object.
@@ -34,9 +34,10 @@ struct Identity {
     friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-/// Runs `work` with another identity, supplementary groups included, but with the thread's own file system ids
-/// (setfsuid(2)). Changes and restores only the calling thread, which must be root's; uses PrctlStateScope. Changes
-/// nothing if the identity is the same. Throws Error.
+/// Runs `work` with other effective ids and supplementary groups. The file system ids of the thread (setfsuid(2)) stay
+/// unchanged. Does nothing but the call if `identity` is the current one.
+/// Changes only the calling thread, which must run as root, and restores it afterwards with PrctlStateScope. Throws
+/// Error.
 void withIdentity(const Identity& identity, const std::function<void()>& work);
 
 }  // namespace criu::kernel

@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-/// Takes the slot number of a list entry such as "    3: text".
+/// Removes the slot number from the front of a list entry such as "    3: text", and returns it.
 std::optional<std::uint32_t> takeSlot(std::string_view& line) {
     Scanner scan(trimmed(line));
     std::uint32_t slot = 0;
@@ -40,7 +40,7 @@ std::optional<std::uint32_t> takeSlot(std::string_view& line) {
 
 void addBuffer(std::uint32_t slot, std::string_view text, IoUringInfo& info) {
     if (text.starts_with('<'))
-        return;  // line says "<none>"
+        return;  // the kernel shows "<none>" for an empty slot
     Scanner scan(text);
     IoUringBuffer buffer;
     buffer.slot = slot;
@@ -52,7 +52,7 @@ void addBuffer(std::uint32_t slot, std::string_view text, IoUringInfo& info) {
         info.buffers.push_back(buffer);
 }
 
-/// Parser of fdinfo lines: "Key:\tvalue", some followed by indented list entries.
+/// Parser of the fdinfo of a ring. Its lines are "Key:\tvalue"; indented list entries follow some of them.
 class InfoParser {
 public:
     void line(std::string_view text) {

@@ -14,7 +14,7 @@
 #include "criu/base/mapping.hpp"
 #include "criu/base/unique_fd.hpp"
 
-/// Rings of io_uring(7), as other programs than their users see them.
+/// Functions with which criu reads and creates rings of io_uring(7).
 namespace criu::kernel {
 
 struct IoUringBuffer {
@@ -25,31 +25,31 @@ struct IoUringBuffer {
 
 struct IoUringFile {
     std::uint32_t slot = 0;
-    std::string path;  ///< the kernel escapes blanks, newlines and backslashes in octal
+    std::string path;  ///< path in which the kernel escapes blanks, newlines and backslashes in octal
 };
 
-/// State of a ring from /proc/PID/fdinfo (io_uring/fdinfo.c). Counters never wrap to the ring size; counter & mask is
-/// the index.
+/// State of a ring from /proc/PID/fdinfo (io_uring/fdinfo.c). Head and tail counters aren't reduced to the ring size:
+/// counter & mask is the index in the ring.
 struct IoUringInfo {
     std::uint32_t sqMask = 0;
     std::uint32_t sqTail = 0;
-    std::uint32_t sqTaken = 0;  ///< requests submitted so far (CachedSqHead)
+    std::uint32_t sqTaken = 0;  ///< total number of requests that the kernel has taken from the ring (CachedSqHead)
     std::uint32_t cqMask = 0;
     std::uint32_t cqHead = 0;
-    std::uint32_t cqPosted = 0;      ///< completions posted so far (CachedCqTail)
-    bool polledByKernel = false;     ///< a kernel thread submits (IORING_SETUP_SQPOLL)
+    std::uint32_t cqPosted = 0;      ///< total number of completions that the kernel has posted (CachedCqTail)
+    bool polledByKernel = false;     ///< a kernel thread submits requests (IORING_SETUP_SQPOLL)
     std::uint32_t fileSlots = 0;     ///< size of the registered file table, empty slots included
     std::uint32_t bufferSlots = 0;   ///< size of the registered buffer table, empty slots included
-    std::vector<IoUringFile> files;  ///< non-empty slots
+    std::vector<IoUringFile> files;  ///< registered files in non-empty slots
     std::vector<IoUringBuffer> buffers;
-    std::uint32_t waiting = 0;     ///< requests that wait until a file is ready
-    std::uint32_t overflowed = 0;  ///< completions that didn't fit into the ring
-    bool personalities = false;    ///< the program has registered credentials
-    bool busyPolling = false;      ///< NAPI busy polling is on
-    std::uint32_t sqShown = 0;     ///< lines about requests that are not submitted yet
-    bool sqLarge = false;          ///< shown requests have 128 bytes each (IORING_SETUP_SQE128)
-    std::uint32_t cqShown = 0;     ///< lines about completions that the program hasn't taken
-    bool cqLarge = false;          ///< shown completions have 32 bytes each (IORING_SETUP_CQE32)
+    std::uint32_t waiting = 0;     ///< number of requests that wait until a file is ready
+    std::uint32_t overflowed = 0;  ///< number of completions that didn't fit into the ring
+    bool personalities = false;    ///< true if the program has registered credentials
+    bool busyPolling = false;      ///< true if NAPI busy polling is enabled
+    std::uint32_t sqShown = 0;     ///< number of lines about requests that the program hasn't submitted yet
+    bool sqLarge = false;          ///< true if the shown requests have 128 bytes each (IORING_SETUP_SQE128)
+    std::uint32_t cqShown = 0;     ///< number of lines about completions that the program hasn't read yet
+    bool cqLarge = false;          ///< true if the shown completions have 32 bytes each (IORING_SETUP_CQE32)
 };
 
 /// Parses fdinfo. Throws Error if the text lacks lines that Linux 6.1 and later show.
@@ -58,11 +58,11 @@ struct IoUringInfo {
 /// Calls io_uring_setup(2).
 [[nodiscard]] UniqueFd createIoUring(std::uint32_t entries, io_uring_params& parameters);
 
-/// Calls io_uring_register(2). Returns 0 or more, or -errno.
+/// Calls io_uring_register(2). Returns the non-negative result, or -errno.
 [[nodiscard]] int registerIoUring(int ring, unsigned request, const void* argument, unsigned count) noexcept;
 
-/// Memory that a ring shares with its program, mapped in criu. `parameters`: those of this ring, or of a ring with
-/// equal setup.
+/// Mapping, in criu, of the memory that a ring shares with its program. `parameters` come from the setup of this ring,
+/// or of a ring with equal setup.
 class IoUringMemory {
 public:
     IoUringMemory(int ring, const io_uring_params& parameters);
@@ -75,12 +75,12 @@ public:
     [[nodiscard]] std::uint32_t dropped() const { return word(parameters_.sq_off.dropped); }
     [[nodiscard]] std::uint32_t overflowed() const { return word(parameters_.cq_off.overflow); }
 
-    /// Returns indices of requests by position; empty for a ring with IORING_SETUP_NO_SQARRAY.
+    /// Returns the array of request indices, by position; empty for a ring with IORING_SETUP_NO_SQARRAY.
     [[nodiscard]] std::span<std::uint32_t> sqArray() const;
     [[nodiscard]] std::span<std::byte> requests() const;
     [[nodiscard]] std::span<std::byte> completions() const;
 
-    /// Return the size in bytes of the memory of both rings, of one request and of one completion.
+    /// Returns the size in bytes of the memory that contains both rings.
     [[nodiscard]] static std::size_t ringSize(const io_uring_params& parameters) noexcept;
     [[nodiscard]] static std::size_t requestSize(const io_uring_params& parameters) noexcept;
     [[nodiscard]] static std::size_t completionSize(const io_uring_params& parameters) noexcept;
@@ -94,11 +94,13 @@ private:
 };
 
 // Constants that the headers of Debian 12 lack.
-inline constexpr std::uint32_t kIoUringNoArray = 1U << 16;     // IORING_SETUP_NO_SQARRAY (6.6)
-inline constexpr unsigned kIoUringBufferGroup = 26;            // IORING_REGISTER_PBUF_STATUS (6.8)
-inline constexpr unsigned kIoUringNapi = 27;                   // IORING_REGISTER_NAPI (6.9)
-inline constexpr unsigned kIoUringMemoryRegion = 34;           // IORING_REGISTER_MEM_REGION (6.13)
-inline constexpr std::uint64_t kIoUringAlsoRings = 0x8000000;  // IORING_OFF_CQ_RING
-inline constexpr std::uint64_t kIoUringRequests = 0x10000000;  // IORING_OFF_SQES
+inline constexpr std::uint32_t kIoUringNoArray = 1U << 16;  // IORING_SETUP_NO_SQARRAY (6.6)
+inline constexpr unsigned kIoUringBufferGroup = 26;         // IORING_REGISTER_PBUF_STATUS (6.8)
+inline constexpr unsigned kIoUringNapi = 27;                // IORING_REGISTER_NAPI (6.9)
+inline constexpr unsigned kIoUringMemoryRegion = 34;        // IORING_REGISTER_MEM_REGION (6.13)
+// IORING_OFF_CQ_RING: offset at which mmap(2) maps both rings
+inline constexpr std::uint64_t kIoUringAlsoRings = 0x8000000;
+// IORING_OFF_SQES: offset at which mmap(2) maps the requests
+inline constexpr std::uint64_t kIoUringRequests = 0x10000000;
 
 }  // namespace criu::kernel

@@ -10,7 +10,7 @@
 namespace criu::kernel {
 
 void joinNewSessionKeyring() {
-    // Ignores EPERM: only a seccomp filter can return it. Restored tasks have such a filter too, so they can't use
+    // Ignores EPERM, which only a seccomp filter can return. Restored tasks inherit this filter, so they can't use
     // keys.
     if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS && errno != EPERM)
         failErrno("leave the session keyring of criu");

@@ -3,9 +3,9 @@
 
 namespace criu::kernel {
 
-/// Gives the calling thread and its later children a new, empty session keyring (session-keyring(7)). With the
-/// inherited keyring, a restored task could use its keys after any change of user. Does nothing if the kernel lacks
-/// keyrings or denies them to criu. Throws Error.
+/// Gives the calling thread and its later children a new, empty session keyring (session-keyring(7)). With criu's
+/// session keyring, a restored task could use criu's keys after any change of user.
+/// Does nothing if the kernel lacks keyrings or denies them to criu. Throws Error.
 void joinNewSessionKeyring();
 
 }  // namespace criu::kernel

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-/// Landlock properties (landlock(7)) that criu finds out by trying.
+/// Landlock features (landlock(7)) that criu detects by system calls.
 namespace criu::kernel {
 
-/// Returns true if the kernel has Landlock and it is enabled.
+/// Returns true if the kernel has Landlock and Landlock is enabled.
 [[nodiscard]] bool hasLandlock() noexcept;
 
 }  // namespace criu::kernel

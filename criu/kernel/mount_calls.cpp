@@ -24,7 +24,8 @@ constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
 
 constexpr unsigned kStatxMountId = 0x1000;  // STATX_MNT_ID
 
-/// Returns the messages in the kernel's fs_context log: lines "e text", "w text", "i text".
+/// Returns the error messages in the log of a file system context. The lines of the log are "e text", "w text" or "i
+/// text".
 std::string reasonOf(int context) {
     std::string reason;
     std::array<char, 1024> line{};
@@ -62,7 +63,7 @@ void setOption(int context, std::string_view option, const std::string& type) {
         failContext(errno, context, fmt::format("set option {} of a {}", option, type));
 }
 
-/// Parses options, in which a backslash escapes a comma of a value.
+/// Parses and sets options separated by commas. A backslash escapes a comma within a value.
 void setOptions(int context, std::string_view options, const std::string& type) {
     std::string option;
     const auto finish = [&] {
@@ -167,8 +168,8 @@ void setMountFlags(int mount, std::uint64_t flags) {
 }
 
 bool canRestoreMountNamespaces() noexcept {
-    // Asks with invalid descriptors: a kernel that knows the flag returns EBADF. Older kernels return EINVAL for the
-    // flag, or lack the call.
+    // Calls move_mount(2) with invalid descriptors. A kernel that supports MOVE_MOUNT_SET_GROUP returns EBADF. Older
+    // kernels return EINVAL or ENOSYS.
     return ::move_mount(-1, "", -1, "", MOVE_MOUNT_SET_GROUP | MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) !=
                0 &&
            errno == EBADF;

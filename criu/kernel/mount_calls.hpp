@@ -12,75 +12,76 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Mounts as descriptors: open_tree(2), fsopen(2) and related calls (Linux 5.2; mount_setattr(2): 5.12). A new mount
-/// is attached nowhere, and vanishes with its descriptor unless attachMount() attaches it.
+/// Functions for mounts as descriptors: open_tree(2), fsopen(2) and related calls (Linux 5.2; mount_setattr(2): 5.12).
+/// A new mount is attached nowhere. The kernel removes it with its descriptor unless attachMount() attaches it.
 namespace criu::kernel {
 
 /// Clones the mount of a descriptor, without submounts; an O_PATH descriptor suffices. The descriptor's file or
-/// directory becomes the root. A clone of a shared mount joins its peer group.
+/// directory becomes the root of the clone. A clone of a shared mount joins the peer group of that mount.
 [[nodiscard]] UniqueFd cloneMount(int fd);
 
 /// Clones the mount of a path below a directory, without submounts. Follows no symbolic links and never leaves the
 /// directory (openBelow()).
 [[nodiscard]] UniqueFd cloneMountBelow(int directory, const std::string& path);
 
-/// Clones the mount of a path below a directory with all submounts.
+/// Clones the mount of a path below a directory, with all submounts.
 [[nodiscard]] UniqueFd cloneMountsBelow(int directory, const std::string& path);
 
-/// Clones the mount of a path that the user of criu has given. Follows symbolic links.
+/// Clones the mount of a path that the user of criu has passed. Follows symbolic links.
 [[nodiscard]] UniqueFd cloneMountAt(const std::string& path);
 
 /// Arguments of a new file system.
 struct FileSystemParts {
     std::string type;
-    std::string source;            ///< empty: no source
-    std::string options;           ///< options of the file system itself, separated by commas
-    std::uint64_t superFlags = 0;  ///< MS_RDONLY, MS_SYNCHRONOUS, MS_DIRSYNC, MS_LAZYTIME of the superblock
-    /// Options whose value is a descriptor. The caller keeps these open.
+    std::string source;            ///< source of the mount; empty if it has none
+    std::string options;           ///< options that the file system itself parses, separated by commas
+    std::uint64_t superFlags = 0;  ///< MS_RDONLY, MS_SYNCHRONOUS, MS_DIRSYNC and MS_LAZYTIME of the superblock
+    /// Options whose value is a descriptor, with this descriptor. The caller keeps the descriptors open.
     std::vector<std::pair<std::string, int>> descriptors = {};
 };
 
-/// Mounts a new file system, or the existing instance of a single-instance type. Throws Error with the kernel's
+/// Mounts a new file system, or the existing instance if the type has only one instance. Throws Error with the kernel's
 /// messages.
 [[nodiscard]] UniqueFd mountFileSystem(const FileSystemParts& parts);
 
 /// Makes the superblock of a mount read-only.
 void makeFileSystemReadOnly(int mount);
 
-/// Attaches a mount to the directory or file of a descriptor.
+/// Attaches a mount to the directory or file that the descriptor `place` refers to.
 void attachMount(int mount, int place);
 
 /// Attaches a mount to a path below a directory. The path must contain no symbolic link (openBelow()).
 void attachMountBelow(int mount, int directory, const std::string& path);
 
-/// First kernel with all calls that restore a mount namespace. The newest is MOVE_MOUNT_SET_GROUP of move_mount(2);
-/// see joinPropagation().
+/// First kernel with all calls that restore a mount namespace. The newest call is move_mount(2) with
+/// MOVE_MOUNT_SET_GROUP; joinPropagation() uses it.
 inline constexpr std::string_view kMountNamespacesSince = "Linux 5.15";
 
-/// Returns true if this kernel has these calls. The calling thread needs CAP_SYS_ADMIN, as for a restore.
+/// Returns true if this kernel can restore mount namespaces (kMountNamespacesSince). The calling thread needs
+/// CAP_SYS_ADMIN.
 [[nodiscard]] bool canRestoreMountNamespaces() noexcept;
 
 /// Sets MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW and the access time flags of a mount to `flags`.
 void setMountFlags(int mount, std::uint64_t flags);
 
-/// Sets the propagation: MS_SHARED, MS_SLAVE, MS_PRIVATE or MS_UNBINDABLE.
+/// Sets the propagation type: MS_SHARED, MS_SLAVE, MS_PRIVATE or MS_UNBINDABLE.
 void setPropagation(int mount, std::uint64_t kind);
 
 /// Makes a mount and all submounts private.
 void makePrivateBelow(int mount);
 
-/// Adds `to`, a private mount, to the peer group and master mount of `from`. `to` shows the same file system or a
-/// part of it (Linux 5.15).
+/// Adds the private mount `to` to the peer group of `from`, and gives it the master mount of `from`. `to` must show the
+/// file system of `from` or a part of it (Linux 5.15).
 void joinPropagation(int from, int to);
 
 /// Returns the kernel's id of the mount that a descriptor was opened through; nullopt before Linux 5.8.
 [[nodiscard]] std::optional<int> mountIdOf(int fd);
 
-/// Returns true if a descriptor refers to the root of a mount. False before Linux 5.8, which doesn't report it.
+/// Returns true if a descriptor refers to the root of a mount. Returns false before Linux 5.8, which doesn't report it.
 [[nodiscard]] bool isMountRoot(int fd);
 
-/// Runs `work` in a thread in another mount namespace, whose root becomes root and current directory. Rethrows
-/// exceptions of `work`.
+/// Runs `work` in a new thread in the mount namespace `target`. The root of this namespace becomes the root and current
+/// directory of the thread. Rethrows exceptions of `work`.
 void runInMountNamespace(int target, const std::function<void()>& work);
 
 }  // namespace criu::kernel

@@ -29,11 +29,11 @@
 namespace criu::kernel {
 namespace {
 
-/// Scope whose end enters the namespace `target` again.
+/// Scope whose destructor enters the namespace `target` again.
 class Return {
 public:
     Return(int target, int flag) : target_(target), flag_(flag) {}
-    // The call can't fail: it succeeded before with the same credentials.
+    // The call can't fail: it succeeded earlier with the same credentials.
     ~Return() { ::setns(target_, flag_); }
     Return(const Return&) = delete;
     Return& operator=(const Return&) = delete;
@@ -48,7 +48,7 @@ private:
 UniqueFd openOwnNamespace(NamespaceKind kind) {
     const std::string path = fmt::format("/proc/thread-self/ns/{}", namespaceName(kind));
     if (kind == NamespaceKind::Net && ::access(path.c_str(), F_OK) != 0) {
-        // A task may have no /proc during its restore.
+        // During a restore, a task may have no /proc.
         const UniqueFd socket(sys(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "create a socket"));
         return UniqueFd(sys(::ioctl(socket.get(), SIOCGSKNS), "open the network namespace of a socket"));
     }
@@ -100,7 +100,7 @@ UniqueFd foreignOwnerUserns(int space) {
 
 namespace {
 
-/// Message of openInNamespaces(): a descriptor with its number, or the text of an error.
+/// Message from the child of openInNamespaces(): a descriptor with its number, or the text of an error.
 struct Found {
     std::int32_t number = 0;
     std::int32_t failed = 0;
@@ -111,11 +111,10 @@ std::span<const std::byte> bytesOf(const Found& found) {
     return std::as_bytes(std::span(&found, 1));
 }
 
-/// Makes this process undumpable. Tasks in the entered user namespace may have CAP_SYS_PTRACE there, and some aren't
-/// frozen.
-/// Only a task with CAP_SYS_PTRACE in the user namespace of its exec(2), or in an ancestor, can trace an undumpable
-/// process (__ptrace_may_access(), kernel/ptrace.c).
-/// Also closes all descriptors that the process doesn't need.
+/// Makes this process undumpable, and closes all descriptors that it doesn't need. Tasks in the entered user namespace
+/// may have CAP_SYS_PTRACE there, and some aren't frozen.
+/// A task can trace an undumpable process only if it has CAP_SYS_PTRACE in the user namespace in which that process
+/// called exec(2) (__ptrace_may_access(), kernel/ptrace.c).
 void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, int channel) {
     sys(::prctl(PR_SET_DUMPABLE, 0), "keep others from tracing a process that enters namespaces");
     std::vector<int> spared(spaces.begin(), spaces.end());
@@ -124,8 +123,8 @@ void clearOwnDumpable(std::span<const int> spaces, std::span<const int> needed, 
     closeAllExcept(std::move(spared));
 }
 
-/// Continues in a child: setns(2) moves only later children into a pid namespace. The child ends with the caller, and
-/// the caller ends with its status.
+/// Creates a child and returns only in the child, because setns(2) moves only later children into a pid namespace. The
+/// kernel kills the child when the caller ends. The caller exits with the child's status.
 void continueInChild() {
     const pid_t child = sys(::fork(), "create a process in a pid namespace");
     if (child == 0) {
@@ -140,7 +139,7 @@ void continueInChild() {
 
 [[noreturn]] void openAndSend(std::span<const int> spaces, std::span<const int> needed,
                               const std::function<std::map<int, UniqueFd>()>& work, int channel) {
-    const NoOuterContexts reported;  // the parent prints these contexts
+    const NoOuterContexts reported;  // the parent adds the same contexts to the message
     setProcessTitle("open in namespaces");
     Found message;
     try {

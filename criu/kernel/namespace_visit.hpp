@@ -16,13 +16,13 @@ namespace criu::kernel {
 /// Scope in which the calling thread is in another namespace. The same thread must destroy it.
 class NamespaceVisit {
 public:
-    /// `target`: descriptor of the namespace. Throws Error.
+    /// `target` is a descriptor of the namespace. Throws Error.
     NamespaceVisit(int target, NamespaceKind kind);
     ~NamespaceVisit();
     NamespaceVisit(const NamespaceVisit&) = delete;
     NamespaceVisit& operator=(const NamespaceVisit&) = delete;
 
-    /// Runs `work` in the original namespace. Returns to `target` even if `work` throws.
+    /// Runs `work` in the original namespace, and then returns to `target`, even if `work` throws.
     void inOriginalNamespace(const std::function<void()>& work) const;
 
 private:
@@ -31,30 +31,32 @@ private:
     UniqueFd target_;
 };
 
-/// Runs `work` in a new thread, whose changes of namespace don't affect the caller. Rethrows exceptions of `work`.
+/// Runs `work` in a new thread, so that changes of namespace don't affect the caller. Rethrows exceptions of `work`.
 void runInThread(const std::function<void()>& work);
 
-/// Opens the user namespace that owns the namespace; invalid if it is the caller's. Throws Error.
+/// Opens the user namespace that owns the namespace `space`. Returns an invalid descriptor if it is the caller's user
+/// namespace. Throws Error.
 [[nodiscard]] UniqueFd foreignOwnerUserns(int space);
 
-/// Timeout for helper processes, which tasks in the entered namespaces could stop.
+/// Timeout for processes that criu creates in other namespaces. A task of such a namespace could stop the process.
 inline constexpr std::chrono::seconds kHelperTimeout{60};
 
-/// Waits until a channel to a child process is readable or closed at the other end. After the timeout it kills the
-/// child and returns false.
+/// Waits until the channel to a child process is readable, or closed at the other end. After the timeout `patience`, it
+/// kills the child and returns false.
 [[nodiscard]] bool waitForHelper(int channel, pid_t child, std::chrono::milliseconds patience = kHelperTimeout);
 
-/// Runs `work` in a child process that has entered the namespaces `spaces` in order, and returns the descriptors it
-/// opens.
-/// The child is needed because a multithreaded process can't enter a user namespace. Only a second child can be in a
-/// pid namespace. It has only the descriptors of `spaces` and `needed`, and tasks in these namespaces can't trace it.
-/// Rethrows exceptions of `work` as text. Throws Error and kills the child if it doesn't answer within `patience`: a
-/// privileged task there may have stopped it.
+/// Runs `work` in a child process that has entered the namespaces `spaces` in this order. Returns the descriptors that
+/// `work` opened.
+/// A child is necessary, because a multithreaded process can't enter a user namespace, and because only a new child can
+/// be in another pid namespace. The child keeps only the descriptors `spaces` and `needed`. Tasks in the entered
+/// namespaces can't trace the child.
+/// Rethrows exceptions of `work` as text. Kills the child and throws Error if the child doesn't reply within
+/// `patience`, because a privileged task in the namespaces may have stopped it.
 [[nodiscard]] std::map<int, UniqueFd> openInNamespaces(std::span<const int> spaces, std::span<const int> needed,
                                                        const std::function<std::map<int, UniqueFd>()>& work,
                                                        std::chrono::milliseconds patience = kHelperTimeout);
 
-/// Opens the namespace of the calling thread.
+/// Opens the namespace of kind `kind` that the calling thread is in.
 [[nodiscard]] UniqueFd openOwnNamespace(NamespaceKind kind);
 
 }  // namespace criu::kernel

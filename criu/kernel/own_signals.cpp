@@ -17,7 +17,7 @@ void blockSignals(std::uint64_t mask) {
 
 void resetSignalActions() noexcept {
     constexpr int kSignals = 64;
-    const std::uint64_t none[4] = {};  // struct kernel_sigaction: SIG_DFL without flags and mask
+    const std::uint64_t none[4] = {};  // struct kernel_sigaction with SIG_DFL, no flags and an empty mask
     for (int signal = 1; signal <= kSignals; ++signal)
         ::syscall(SYS_rt_sigaction, signal, none, nullptr, sizeof(std::uint64_t));
 }

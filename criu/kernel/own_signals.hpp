@@ -3,21 +3,22 @@
 
 #include <cstdint>
 
-/// Signals of the calling process by direct system calls. libc's functions never touch signals 32 and 33, which its
-/// threads use, and add a restorer to actions. Restored tasks must have neither effect.
+/// Functions that set signals of the calling process by direct system calls. libc's functions can't change signals 32
+/// and 33, which libc's threads use, and they add a restorer to each action. Restored tasks must have neither effect.
 namespace criu::engine {
 
 constexpr std::uint64_t maskOf(int signal) {
     return std::uint64_t{1} << (signal - 1);
 }
 
-/// Blocks exactly the signals of `mask`. Throws Error.
+/// Sets the signal mask of the calling thread to `mask`. Throws Error.
 void blockSignals(std::uint64_t mask);
 
 /// Gives all signals their default action.
 void resetSignalActions() noexcept;
 
-/// Ends the process with a wait(2) status. If a signal caused it, no core dump is written.
+/// Ends the process with a status of waitpid(2). If a signal caused the status, the process dies of the same signal
+/// without a core dump.
 [[noreturn]] void exitWithStatus(int status);
 
 }  // namespace criu::engine

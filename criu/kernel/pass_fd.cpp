@@ -12,7 +12,7 @@
 namespace criu::kernel {
 namespace {
 
-/// Message header with room for one descriptor.
+/// Message header with space for one descriptor.
 struct Envelope {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     iovec content{};
@@ -67,7 +67,7 @@ void sendMessage(int socket, std::span<const std::byte> bytes, int fd) {
     }
     constexpr useconds_t kPause = 1000;
     while (::sendmsg(socket, &envelope.header, MSG_NOSIGNAL) < 0) {
-        // ETOOMANYREFS: too many descriptors are in flight. criu retries until the receiver has taken some.
+        // ETOOMANYREFS: too many descriptors are in flight. criu retries until the receiver has received some of them.
         if (errno != EINTR && errno != ETOOMANYREFS)
             failErrno("hand over fd {}", fd);
         ::usleep(kPause);

@@ -6,20 +6,21 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Messages with descriptors between processes, over a pair of Unix sockets that preserves message boundaries
-/// (unix(7), SCM_RIGHTS).
+/// Functions that send messages with descriptors between processes, over a pair of Unix sockets that preserves message
+/// boundaries (unix(7), SCM_RIGHTS).
 namespace criu::kernel {
 
-/// Sends bytes, and a descriptor unless `fd` is -1. Throws Error.
+/// Sends bytes, and the descriptor `fd` unless it is -1. Throws Error.
 void sendMessage(int socket, std::span<const std::byte> bytes, int fd);
 
 struct ReceivedMessage {
-    std::size_t size = 0;  ///< 0: the queue is empty (O_NONBLOCK socket), or the other end is closed
+    std::size_t size = 0;  ///< size in bytes; 0 if an O_NONBLOCK socket has no message, or if the other end is closed
     UniqueFd fd;           ///< invalid if the message had no descriptor
-    bool lost = false;     ///< the message had a descriptor, but too many files were open to receive it
+    /// true if the message had a descriptor that the kernel dropped, because this process has too many open files
+    bool lost = false;
 };
 
-/// Receives the next message; its descriptor is close-on-exec. Throws Error.
+/// Receives the next message. A received descriptor is close-on-exec. Throws Error.
 [[nodiscard]] ReceivedMessage receiveMessage(int socket, std::span<std::byte> bytes);
 /// Receives a copy of the next message, which stays in the queue.
 [[nodiscard]] ReceivedMessage peekMessage(int socket, std::span<std::byte> bytes);

@@ -17,10 +17,10 @@
 namespace criu::engine {
 namespace {
 
-/// Packet of the protocol.
+/// Message of the peer authentication.
 struct AuthMessage {
-    std::uint64_t place = 0;  ///< address of the sender's secret
-    Proof proof{};            ///< the receiver's secret
+    std::uint64_t place = 0;  ///< address of the secret in the memory of the sender
+    Proof proof{};            ///< secret that the sender has read from the memory of the receiver
 };
 
 Proof makeAuthSecret() {
@@ -36,8 +36,8 @@ ucred peerCredentialsOf(int socket) {
     return peer;
 }
 
-/// Reads the secret from the memory of the peer whose pid the kernel reports (SO_PEERCRED). Never trusts a pid from a
-/// message.
+/// Reads the secret from the memory of the peer process. Uses the pid that the kernel reports (SO_PEERCRED), because a
+/// message could contain a false pid.
 Proof proofAt(int socket, std::uint64_t place) {
     Proof proof{};
     kernel::readMemory(peerCredentialsOf(socket).pid, place, proof);
@@ -83,7 +83,7 @@ bool PeerAuthentication::take() {
 }
 
 void listenAsCurrentProcess(int listener, int backlog) {
-    // listen(2) records the credentials of its caller (unix_listen() in net/unix/af_unix.c).
+    // listen(2) makes the kernel record the credentials of its caller (unix_listen() in net/unix/af_unix.c).
     sys(::listen(listener, backlog), "listen");
 }
 

@@ -5,22 +5,25 @@
 #include <cstddef>
 
 /// Peer authentication between two criu processes that connect through an abstract socket. Any process of the network
-/// namespace may bind its name or connect, and root of a container may have the same uid.
-/// So each process proves that it can read a random secret in the memory of the other. The kernel allows this to
-/// processes that may trace the other (ptrace(2)). A process that may trace criu may trace the tree anyway.
+/// namespace can bind or connect to such a socket, and root of a container may have the same uid.
+/// So each process proves that it can read a random secret in the memory of the other process. The kernel allows this
+/// read only to processes that may trace the other process (ptrace(2)). A process that may trace criu may also trace
+/// the tree, so it gains nothing.
 namespace criu::engine {
 
 /// Random secret in the memory of one process.
 using Proof = std::array<std::byte, 16>;
 
-/// Listener's half for one connection. Each connection has its own object, so that none waits for another.
+/// Listener's half of the authentication of one connection. Each connection needs one object, so that no connection
+/// waits for another one.
 class PeerAuthentication {
 public:
     /// Throws Error if the peer has another uid.
     explicit PeerAuthentication(int socket);
 
-    /// Receives the peer's message. Returns true when the peer is authenticated. Throws Error if authentication
-    /// failed or the peer has closed. The peer reads the memory of this object, so the object must not move.
+    /// Receives the next message of the peer. Returns true when the peer is authenticated. Throws Error if the
+    /// authentication failed or the peer closed the connection. The object must not move, because the peer reads its
+    /// memory.
     bool take();
 
 private:
@@ -34,12 +37,12 @@ void listenAsCurrentProcess(int listener, int backlog);
 
 enum class PeerAuthResult {
     Believed,
-    UnauthenticatedPeer,  ///< process of another user, or one that can't read this process' memory
+    UnauthenticatedPeer,  ///< the peer belongs to another user, or can't read the memory of this process
     Gone,                 ///< the peer has closed the connection
 };
 
-/// Connecting half; the peer must have used listenAsCurrentProcess(). Waits ten seconds at most, and leaves this
-/// receive timeout on the socket. Throws Error, also if this process can't read the peer's memory.
+/// Authenticates this process to a listener that called listenAsCurrentProcess(). Waits at most ten seconds, and leaves
+/// this receive timeout set on the socket. Throws Error, also if this process can't read the memory of the peer.
 [[nodiscard]] PeerAuthResult authenticateTo(int socket);
 
 }  // namespace criu::engine

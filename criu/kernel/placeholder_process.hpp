@@ -5,12 +5,12 @@
 
 namespace criu::kernel {
 
-/// Child that does nothing and exists only to be referred to. It lives as long as this object, and its end sends no
-/// SIGCHLD.
+/// Child process that does nothing, and exists only so that another object can refer to it. The destructor ends it; its
+/// end sends no SIGCHLD.
 class PlaceholderProcess {
 public:
-    /// `pid`: pid of the child (needs CAP_CHECKPOINT_RESTORE), or 0 for any. Throws Error: EEXIST if the pid is in
-    /// use.
+    /// `pid` is the pid of the new child (needs CAP_CHECKPOINT_RESTORE); with 0, the kernel chooses the pid. Throws
+    /// Error with EEXIST if the pid is in use.
     explicit PlaceholderProcess(pid_t pid = 0);
     ~PlaceholderProcess();
     PlaceholderProcess(const PlaceholderProcess&) = delete;

@@ -15,7 +15,7 @@
 namespace criu::kernel {
 namespace {
 
-constexpr auto kMagic = 0x19800202;  // MQUEUE_MAGIC of the kernel's ipc/mqueue.c
+constexpr auto kMagic = 0x19800202;  // MQUEUE_MAGIC in the kernel's ipc/mqueue.c
 
 /// Reads "NAME:NUMBER" and the blanks after it.
 template <typename Number>
@@ -52,13 +52,13 @@ PosixQueueState readPosixQueueState(int queue) {
     state.messageSize = attributes.mq_msgsize;
     state.waiting = attributes.mq_curmsgs;
 
-    // The file of a queue has one line: "QSIZE:129 NOTIFY:2 SIGNO:0 NOTIFY_PID:8260", with blanks that fill columns.
+    // The file of a queue contains one line: "QSIZE:129 NOTIFY:2 SIGNO:0 NOTIFY_PID:8260". Blanks fill the columns.
     std::array<char, 128> text{};
     const auto length = sys(::pread(queue, text.data(), text.size(), 0), "read what a POSIX message queue holds");
     Scanner scan(std::string_view(text.data(), static_cast<std::size_t>(length)));
     state.bytes = field<std::uint64_t>(scan, "QSIZE");
-    // All three are 0 if no process waits. A process of an unseen pid namespace has pid 0, but a nonzero NOTIFY;
-    // SIGEV_SIGNAL is 0 and has a nonzero SIGNO instead.
+    // All three numbers are 0 if no process is registered. NOTIFY_PID is 0 if criu's pid namespace doesn't contain the
+    // process. NOTIFY is 0 for SIGEV_SIGNAL, but SIGNO isn't.
     const int how = field<int>(scan, "NOTIFY");
     const int signal = field<int>(scan, "SIGNO");
     const int process = field<int>(scan, "NOTIFY_PID");

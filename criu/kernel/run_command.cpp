@@ -21,7 +21,7 @@
 namespace criu::kernel {
 namespace {
 
-/// Folders in which criu looks for programs, also the $PATH that these programs get.
+/// Folders in which criu searches for programs, and the $PATH of the programs that criu runs.
 constexpr std::string_view kProgramFolders = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin";
 
 UniqueFd memoryFile(std::string_view content) {
@@ -51,7 +51,7 @@ public:
     Actions& operator=(const Actions&) = delete;
 
     void put(const UniqueFd& file, int at) { ::posix_spawn_file_actions_adddup2(&actions_, file.get(), at); }
-    /// Closes all other descriptors: criu may have inherited some.
+    /// Closes all other descriptors in the program, because criu may have inherited some that aren't close-on-exec.
     void closeOthers() { ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1); }
     [[nodiscard]] const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
 
@@ -63,8 +63,8 @@ class Attributes {
 public:
     Attributes() {
         ::posix_spawnattr_init(&attributes_);
-        // Gives the program its own process group, so that signals to criu's group don't end a program that reverts
-        // changes. Signals stay blocked.
+        // Runs the program in a new process group, so that a signal to criu's group doesn't end a program that reverts
+        // changes. Blocked signals stay blocked.
         ::posix_spawnattr_setpgroup(&attributes_, 0);
         ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
     }
@@ -95,7 +95,7 @@ void watch(pid_t pid, const std::string& program, StopRequest& stop) {
             failErrno("wait for {}", program);
         if (events[1].revents == 0)
             continue;
-        ::kill(-pid, SIGKILL);  // the program leads a process group, see Attributes
+        ::kill(-pid, SIGKILL);  // the program leads its process group (Attributes), so this kills its children too
         (void)awaitEnd(pid, program);
         stop.throwIfRequested();
         return;
@@ -105,7 +105,7 @@ void watch(pid_t pid, const std::string& program, StopRequest& stop) {
 }  // namespace
 
 std::string findProgram(const std::string& name) {
-    // Appends $PATH last: it belongs to the caller, and may lack the administrators' folders.
+    // Searches $PATH last, because its value comes from the caller and may lack the administrators' folders.
     std::string folders(kProgramFolders);
     if (const char* const path = ::secure_getenv("PATH"))
         folders.append(":").append(path);
@@ -133,7 +133,8 @@ std::string runProgram(const std::string& program, std::vector<std::string> argu
     const ArgumentVector words(std::move(arguments));
     pid_t pid = 0;
     const Attributes attributes;
-    // Passes a minimal environment: XTABLES_LIBDIR and similar variables load code, and locales change the output.
+    // Passes a minimal environment: variables such as XTABLES_LIBDIR make programs load code, and locales change their
+    // output.
     std::string path = fmt::format("PATH={}", kProgramFolders);
     std::string locale = "LC_ALL=C";
     char* const environment[] = {path.data(), locale.data(), nullptr};

@@ -7,15 +7,18 @@
 
 #include "criu/base/stop_request.hpp"
 
-/// External programs that read or write kernel state. They run in the namespaces of the calling thread.
+/// Functions that run external programs, which read or write kernel state. The programs run in the namespaces of the
+/// calling thread.
 namespace criu::kernel {
 
-/// Returns the absolute path of a program, from the usual folders of administrators and $PATH; empty if not found.
+/// Returns the absolute path of a program; empty if no folder has it. Searches the usual folders of administrators and
+/// $PATH.
 [[nodiscard]] std::string findProgram(const std::string& name);
 
-/// Runs a program with `input` and returns its output. Throws Error with the first line of its messages if it fails.
-/// A request to `stop` kills the program and throws Error. Callers that revert changes pass none, so that the program
-/// completes.
+/// Runs a program, writes `input` to its standard input, and returns its output. If the program fails, throws Error
+/// with the first line of its messages.
+/// A request to `stop` kills the program and throws Error. A caller that reverts changes passes nullptr, so that the
+/// program completes.
 std::string runProgram(const std::string& program, std::vector<std::string> arguments, std::string_view input,
                        StopRequest* stop = nullptr);
 

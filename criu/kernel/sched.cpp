@@ -19,13 +19,15 @@ SchedAttributes schedAttributes(pid_t tid) {
 }
 
 int niceValue(pid_t tid) {
-    // The system call returns 20 minus nice, so that no result is negative; glibc's wrapper reverses this.
+    // The system call returns 20 minus the nice value, so that no result is negative. glibc's wrapper would subtract it
+    // again.
     const long raw = sys(::syscall(SYS_getpriority, PRIO_PROCESS, tid), "get nice value of {}", tid);
     return static_cast<int>(20 - raw);
 }
 
 std::vector<std::uint64_t> cpuAffinity(pid_t tid) {
-    // The kernel requires room for all CPUs that it was built for, and returns the number of bytes written.
+    // The kernel requires a buffer for all CPUs that its configuration allows, and returns the number of bytes that it
+    // wrote.
     constexpr std::size_t mostWords = 1024;
     for (std::size_t words = 16; words <= mostWords; words *= 4) {
         std::vector<std::uint64_t> mask(words);

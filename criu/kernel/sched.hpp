@@ -14,24 +14,25 @@ namespace criu::kernel {
 
 /// Attributes of a thread from sched_getattr(2).
 struct SchedAttributes {
-    /// SCHED_….
+    /// Scheduling policy: SCHED_OTHER, SCHED_FIFO and others.
     std::uint32_t policy = 0;
-    /// SCHED_FLAG_….
+    /// Mask of SCHED_FLAG_… bits.
     std::uint64_t flags = 0;
-    /// Nice value, for SCHED_OTHER and SCHED_BATCH.
+    /// Nice value from -20 to 19, for SCHED_OTHER and SCHED_BATCH.
     std::int32_t nice = 0;
-    /// Priority, for SCHED_FIFO and SCHED_RR.
+    /// Real-time priority from 1 to 99, for SCHED_FIFO and SCHED_RR.
     std::uint32_t priority = 0;
-    /// Nanoseconds, for SCHED_DEADLINE. `runtime` is also the custom slice of SCHED_OTHER (Linux 6.12).
+    /// Times of SCHED_DEADLINE in nanoseconds. For SCHED_OTHER, `runtime` is the custom slice (Linux 6.12).
     std::uint64_t runtime = 0;
     std::uint64_t deadline = 0;
     std::uint64_t period = 0;
-    /// Utilization clamps. `utilMax` is 0 if the kernel has none (CONFIG_UCLAMP_TASK).
+    /// Limits of the utilization clamp, from 0 to 1024. `utilMax` is 0 if the kernel lacks CONFIG_UCLAMP_TASK.
     std::uint32_t utilMin = 0;
     std::uint32_t utilMax = 0;
 };
 
-/// struct sched_attr of sched_setattr(2). <linux/sched/types.h> can't be included together with <sched.h>.
+/// struct sched_attr of sched_setattr(2). A file can't include both <linux/sched/types.h>, which defines it, and
+/// <sched.h>.
 struct KernelSchedAttributes {
     std::uint32_t size;
     std::uint32_t policy;
@@ -48,20 +49,19 @@ static_assert(sizeof(KernelSchedAttributes) == 56);
 
 [[nodiscard]] SchedAttributes schedAttributes(pid_t tid);
 
-/// Returns the nice value of a thread of any policy, from -20 (most favoured) to 19.
+/// Returns the nice value, from -20 (highest priority) to 19. It exists for all scheduling policies.
 [[nodiscard]] int niceValue(pid_t tid);
 
-/// Returns the CPU mask: bit n%64 of word n/64 stands for CPU n. Offline CPUs are never set.
+/// Returns the CPU affinity mask: bit n%64 of word n/64 stands for CPU n. Bits of offline CPUs are never set.
 [[nodiscard]] std::vector<std::uint64_t> cpuAffinity(pid_t tid);
 
-/// Returns the number of online CPUs of the machine, regardless of the caller's affinity. Nullopt if sysfs isn't
+/// Returns the number of online CPUs of the machine, independent of the caller's affinity; nullopt if sysfs isn't
 /// mounted.
 [[nodiscard]] std::optional<std::size_t> onlineCpus();
 /// Counts the CPUs in the text of /sys/devices/system/cpu/online, such as "0-3,6\n". Throws Error.
 [[nodiscard]] std::size_t countCpus(std::string_view list);
 
-/// Robust futex list of a thread. `head` is an address in its process; 0 if none is registered. Reading needs ptrace
-/// access, and the thread should be stopped.
+/// Robust futex list of a thread. criu needs ptrace access to read it, and the thread should be stopped.
 struct RobustList {
     std::uint64_t head = 0;
     std::size_t length = 0;

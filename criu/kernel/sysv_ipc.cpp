@@ -22,7 +22,7 @@ union SemaphoreArgument {
     seminfo* info;
 };
 
-/// Returns the highest index in use; -1 or 0 if no object exists.
+/// Returns the highest index in use; -1 or 0 if no object of this kind exists.
 int highestIndex(IpcKind kind) {
     switch (kind) {
         case IpcKind::Messages: {
@@ -84,7 +84,7 @@ std::vector<int> listIpcIds(IpcKind kind) {
         const int id = idAt(kind, index);
         if (id >= 0)
             ids.push_back(id);
-        else if (errno != EINVAL && errno != EIDRM)  // no object has this index
+        else if (errno != EINVAL && errno != EIDRM)  // EINVAL and EIDRM mean that no object has this index
             failErrno("look at System V object {} ({})", index, ipcName(kind));
     }
     return ids;

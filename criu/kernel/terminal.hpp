@@ -10,8 +10,8 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Terminal ioctls: ioctl_tty(2), pty(7). Descriptors are borrowed. On a pseudoterminal master, calls for line
-/// settings or window size act on the slave.
+/// Terminal ioctls (ioctl_tty(2), pty(7)). All functions leave their descriptors open. With the master of a
+/// pseudoterminal, calls for line settings or window size act on the slave.
 namespace criu::kernel {
 
 inline constexpr std::size_t kControlCharacters = 19;  // NCCS of the kernel's <asm/termbits.h>
@@ -24,7 +24,8 @@ struct LineSettings {
     std::uint32_t local = 0;
     std::uint8_t discipline = 0;
     std::array<std::uint8_t, kControlCharacters> characters{};
-    /// Baud rate. Valid if `control` has BOTHER; otherwise the CBAUD bits of `control` decide.
+    /// Baud rates. They are valid if `control` has BOTHER. Without BOTHER, the CBAUD bits of `control` contain the
+    /// speed.
     std::uint32_t inputSpeed = 0;
     std::uint32_t outputSpeed = 0;
 
@@ -40,25 +41,26 @@ struct WindowSize {
     friend bool operator==(const WindowSize&, const WindowSize&) = default;
 };
 
-/// Returns nullopt for a hung up terminal, which returns EIO for all calls.
+/// Reads the line settings; nullopt for a hung up terminal, which returns EIO for all calls.
 [[nodiscard]] std::optional<LineSettings> readLineSettings(int fd);
 void writeLineSettings(int fd, const LineSettings& settings);
 
-/// Reads the bits that writeLineSettings() can't change. Setting them needs CAP_SYS_ADMIN.
+/// Reads the mask of setting bits that writeLineSettings() can't change (TIOCGLCKTRMIOS). writeLockedSettings() needs
+/// CAP_SYS_ADMIN.
 [[nodiscard]] LineSettings readLockedSettings(int fd);
 void writeLockedSettings(int fd, const LineSettings& settings);
 
 [[nodiscard]] WindowSize readWindowSize(int fd);
 void writeWindowSize(int fd, const WindowSize& size);
 
-/// Returns the terminal's device as /proc/PID/stat shows controlling terminals (TIOCGDEV). For a master it is the
-/// slave's; for /dev/tty and /dev/console the underlying terminal's.
+/// Returns the device number that /proc/PID/stat shows for this controlling terminal (TIOCGDEV). For a master, this is
+/// the device of the slave. For /dev/tty and /dev/console, it is the device of the underlying terminal.
 [[nodiscard]] dev_t terminalDevice(int fd);
 
-/// Returns the number of a master's pseudoterminal.
+/// Returns the number N of the pseudoterminal /dev/pts/N that the master belongs to.
 [[nodiscard]] unsigned ptyNumber(int master);
 
-/// Returns true if slaves can't be opened yet (unlockpt(3)).
+/// Returns true if the pseudoterminal is locked, so that its slave can't be opened (unlockpt(3)).
 [[nodiscard]] bool isPtyLocked(int master);
 void setPtyLocked(int master, bool locked);
 
@@ -68,27 +70,27 @@ void setPacketMode(int master, bool on);
 [[nodiscard]] bool isExclusive(int fd);
 void makeExclusive(int fd);
 
-/// Return session and foreground group of the slave, queried through the master; nullopt if it controls no session.
+/// Returns the session that the slave of `master` controls; nullopt if it controls none.
 [[nodiscard]] std::optional<pid_t> sessionOfPty(int master);
 [[nodiscard]] std::optional<pid_t> foregroundOfPty(int master);
 
-/// Returns the number of readable bytes; in canonical mode only those of complete lines.
+/// Returns the number of readable bytes. In canonical mode, only bytes of complete lines count.
 [[nodiscard]] std::size_t waitingBytes(int fd);
 
-/// Makes it the controlling terminal of the calling process, a session leader without a terminal. Returns false if
-/// the terminal controls another session.
+/// Makes the terminal the controlling terminal of the calling process, which must be a session leader without a
+/// terminal. Returns false if the terminal controls another session.
 [[nodiscard]] bool controlOwnSession(int fd);
 
-/// Makes a group of the calling process' session the foreground group of the session's terminal. Returns false and
-/// sets errno on failure.
+/// Makes `group` the foreground group of the terminal. `group` belongs to the session of the calling process, and the
+/// terminal controls this session. Returns false and sets errno on failure.
 [[nodiscard]] bool setForeground(int fd, pid_t group);
 
-/// Opens the session's controlling pseudoterminal by a path that other processes can open too. Returns an invalid
-/// descriptor if none exists.
+/// Opens the controlling pseudoterminal of the caller's session by a path that other processes can also open. Returns
+/// an invalid descriptor if the session has none.
 [[nodiscard]] UniqueFd openControllingTerminal();
 
-/// Opens the slave of a master without its path (Linux 4.13). `flags` of open(2). Returns a descriptor, or -1 with
-/// errno.
+/// Opens the slave of a master without the path of the slave (TIOCGPTPEER, Linux 4.13). `flags` are those of open(2).
+/// Returns a descriptor, or -1 and sets errno.
 [[nodiscard]] int openSlaveOf(int master, int flags);
 
 }  // namespace criu::kernel

@@ -5,10 +5,10 @@
 
 namespace criu::kernel {
 
-/// Throws Error (EPERM) if any user except root and the user of criu can change an open file or directory. Files that
-/// control criu, such as configuration and plugins, must pass.
-/// A criu with privileges of its file (getauxval(AT_SECURE): set-user-id, file capabilities) trusts root alone: it
-/// has privileges that its user lacks. `path` names the file in messages.
+/// Throws Error (EPERM) if a user other than root and the user of criu can change an open file or directory. criu
+/// checks all files that control it, such as configuration files and plugins. `path` names the file in messages.
+/// If criu has privileges that its user lacks (set-user-id or file capabilities, getauxval(AT_SECURE)), it trusts only
+/// root.
 void requireTrusted(int fd, std::string_view path);
 
 }  // namespace criu::kernel

@@ -22,18 +22,18 @@ namespace {
 
 enum class Wish : std::uint32_t { OpenBelow, OpenAgain, OpenByHandle, SocketOption, PipeSize };
 
-/// Request to the thread, sent with one end of a socket pair for the answer. A message with the object follows on
-/// that pair.
+/// Request to the thread of usernsd. The message also passes one end of a socket pair. The caller then sends the object
+/// of the call through this pair, and receives the answer from it.
 struct Request {
     Wish wish{};
     std::int32_t first = 0;
     std::int32_t second = 0;
-    std::uint32_t size = 0;  ///< used bytes of `bytes`
+    std::uint32_t size = 0;  ///< number of used bytes in `bytes`
     alignas(8) std::array<std::byte, 4096> bytes{};
 };
 
 struct Answer {
-    std::int32_t code = 0;  ///< errno
+    std::int32_t code = 0;  ///< errno of the call; 0 if it succeeded
 };
 
 std::pair<UniqueFd, UniqueFd> makePair() {
@@ -51,8 +51,8 @@ UniqueFd asFd(long result) {
     return UniqueFd(static_cast<int>(result));
 }
 
-/// Does the requested call. Returns nullopt and sets errno on failure; an invalid descriptor if the call returns
-/// none.
+/// Makes the requested system call. Returns the new descriptor, or an invalid descriptor if the call returns none.
+/// Returns nullopt and sets errno if the call fails.
 std::optional<UniqueFd> fulfil(const Request& request, int object) {
     const auto opened = [](UniqueFd fd) { return fd ? std::optional(std::move(fd)) : std::nullopt; };
     const auto done = [](int result) { return result >= 0 ? std::optional<UniqueFd>(UniqueFd()) : std::nullopt; };
@@ -61,7 +61,7 @@ std::optional<UniqueFd> fulfil(const Request& request, int object) {
         case Wish::OpenBelow: {
             open_how how{};
             how.flags = static_cast<std::uint32_t>(request.first) | O_CLOEXEC;
-            if ((how.flags & O_PATH) != 0)  // openat2(2) allows few flags with O_PATH
+            if ((how.flags & O_PATH) != 0)  // openat2(2) refuses most flags together with O_PATH
                 how.flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
             how.resolve = RESOLVE_IN_ROOT;
             bytes.back() = std::byte{0};
@@ -113,7 +113,8 @@ void serveAll(int channel) {
             if (received.size == sizeof(request) && received.fd)
                 answerOne(request, received.fd.get());
         } catch (const std::exception&) {
-            // Ignores failures: the requesting process has ended, or reads the end of its channel.
+            // Ignores the failure: if the caller has ended, no answer is needed. If it waits, it finds its channel
+            // closed.
             if (received.size == 0) {
                 ::shutdown(channel, SHUT_RDWR);
                 return;
@@ -122,7 +123,7 @@ void serveAll(int channel) {
     }
 }
 
-/// Returns the result as descriptor and errno.
+/// Sends a request, and returns the new descriptor. Sets errno to the result of the call.
 UniqueFd ask(int channel, const Request& request, int object) {
     auto [here, there] = makePair();
     sendMessage(channel, bytesOf(request), there.get());
@@ -174,7 +175,7 @@ void Usernsd::inherit(FdStore& store) {
 }
 
 void Usernsd::serve() {
-    const SignalsBlocked blocked;  // signals are for the main thread
+    const SignalsBlocked blocked;  // signals are blocked in the new thread, so that the main thread handles them
     server_ = std::thread([channel = ours_.get()] { serveAll(channel); });
 }
 

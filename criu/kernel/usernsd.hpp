@@ -11,9 +11,9 @@
 
 namespace criu::kernel {
 
-/// Calls for processes in a user namespace that the kernel allows only in the initial user namespace. criu creates
-/// the object and runs serve(); restored processes inherit it. Any of these processes, and several threads at once,
-/// may make the calls.
+/// Caller, for processes in a user namespace, of system calls that the kernel allows only in the initial user
+/// namespace. criu creates the object and runs serve(). Restored processes inherit the object. All these processes may
+/// send requests, also from several threads at once.
 class Usernsd {
 public:
     Usernsd();
@@ -21,23 +21,23 @@ public:
     Usernsd(const Usernsd&) = delete;
     Usernsd& operator=(const Usernsd&) = delete;
 
-    /// Moves the inherited socket into the range of service descriptors.
+    /// Moves the inherited socket into the range of inherited descriptors.
     void inherit(FdStore& store);
 
-    /// Answers requests, in criu itself, until stop() or the destructor.
+    /// Starts a thread of criu that answers requests until stop() or the destructor.
     void serve();
     void stop() noexcept;
 
-    /// Calls open(2) for a path below a directory, which acts as the root. Returns an invalid descriptor and sets
-    /// errno on failure.
+    /// Calls open(2) for a path below `directory`, which acts as the root directory. Returns an invalid descriptor and
+    /// sets errno on failure.
     [[nodiscard]] UniqueFd openBelow(int directory, const std::string& path, int flags) const;
-    /// Opens the file of a descriptor again.
+    /// Opens the file of the descriptor `fd` again, with `flags`.
     [[nodiscard]] UniqueFd openAgain(int fd, int flags) const;
-    /// Calls open_by_handle_at(2); `handle` is a complete struct file_handle.
+    /// Calls open_by_handle_at(2). `handle` contains a complete struct file_handle.
     [[nodiscard]] UniqueFd openByHandle(int mount, std::span<const std::byte> handle, int flags) const;
-    /// Sets an integer option of level SOL_SOCKET. Returns 0 or errno.
+    /// Sets an integer option of level SOL_SOCKET. Returns 0 or the errno.
     [[nodiscard]] int setSocketOption(int socket, int option, int value) const;
-    /// Sets the capacity of a pipe in bytes. Returns 0 or errno.
+    /// Sets the capacity of a pipe in bytes. Returns 0 or the errno.
     [[nodiscard]] int setPipeSize(int pipe, int bytes) const;
 
 private:

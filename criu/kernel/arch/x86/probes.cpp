@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Probes of features of this processor.
+// Probes for kernel features that exist only on x86.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -20,21 +20,21 @@ namespace criu::kernel::probe {
 
 namespace {
 
-constexpr int kMapVdso32 = 0x2002;  // ARCH_MAP_VDSO_… of <asm/prctl.h>
+constexpr int kMapVdso32 = 0x2002;  // ARCH_MAP_VDSO_32 and ARCH_MAP_VDSO_64 of <asm/prctl.h>
 constexpr int kMapVdso64 = 0x2003;
 
-/// Returns true if the kernel knows the request: EEXIST, because a process can have only one vDSO. Other kernels
-/// return EINVAL.
+/// Returns true if the kernel supports an ARCH_MAP_VDSO_… request. Such a kernel returns EEXIST, because the calling
+/// process already has a vDSO. Other kernels return EINVAL.
 bool knowsVdsoRequest(int request) {
     return ::syscall(SYS_arch_prctl, request, 0) < 0 && errno == EEXIST;
 }
 
-/// Calls mmap2 as a 32-bit program does. A kernel without 32-bit emulation kills the process.
+/// Calls mmap2 through the 32-bit entry of the kernel (int 0x80). A kernel without 32-bit emulation kills the process.
 std::uint64_t mapBy32BitCall(std::uint32_t size) {
     constexpr std::uint64_t mmap2 = 192;
     std::uint64_t result = mmap2;
-    // The compiler uses the red zone below rsp. So the code skips it before it saves rbp, which holds the sixth
-    // argument.
+    // The code saves rbp on the stack, because rbp holds the sixth argument. It first skips the red zone below rsp,
+    // which the compiler may use.
     asm volatile(
         "lea -128(%%rsp), %%rsp\n\t"
         "push %%rbp\n\t"
@@ -67,18 +67,18 @@ bool mapVdso() {
 bool compatTasks() {
     if (!knowsVdsoRequest(kMapVdso32))
         return false;
-    // Kernels before 4.12 choose an address that a 32-bit program can't reach.
+    // Kernels before 4.12 return an address above 4 GiB, which a 32-bit program can't reach.
     return inChild([] {
         const std::uint64_t address = mapBy32BitCall(machinePageSize());
-        constexpr std::uint64_t errorsFrom = 0xfffff000;  // errors of 32-bit calls begin here
+        constexpr std::uint64_t errorsFrom = 0xfffff000;  // 32-bit error codes are at or above this value
         return address != 0 && address < errorsFrom &&
                ::munmap(reinterpret_cast<void*>(address), machinePageSize()) == 0;
     });
 }
 
 bool shadowStack() {
-    // Enables and disables the shadow stack without a return in between, because the new shadow stack has no return
-    // address.
+    // Disables the shadow stack within the same assembler block that enables it. A return instruction between the two
+    // calls would fail, because the new shadow stack contains no return address.
     return inChild([] {
         constexpr std::int64_t enable = 0x5001;  // ARCH_SHSTK_… of <asm/prctl.h>, Linux 6.6
         constexpr std::int64_t disable = 0x5002;
@@ -101,7 +101,7 @@ bool shadowStack() {
 
 bool breakpoints() {
     TracedChild child([] { breakHere(); });
-    constexpr std::uint64_t executeAtFirst = 1;  // DR7: address 0 enabled, type "execute", length 1
+    constexpr std::uint64_t executeAtFirst = 1;  // DR7: enables address 0, type "execute", length 1
     return setDebugRegister(child.pid(), 0, reinterpret_cast<std::uint64_t>(&breakHere)) &&
            setDebugRegister(child.pid(), 7, executeAtFirst) && child.resumeUntilStop() == SIGTRAP;
 }
