@@ -17,7 +17,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// Mnemonics in the order of VmFlag.
+/// Mnemonics of the kernel for each VmFlag, in the order of the enumeration.
 constexpr std::string_view kMnemonics =
     "rd wr ex sh mr mw me ms gd pf dw lo io sr rr dc de lf ac nr ht sf nl ar wf dd sd mm hg nh mg mt um uw ui ss sl dp "
     "bt gu";
@@ -29,7 +29,8 @@ constexpr std::size_t indexOf(char first, char second) noexcept {
     return static_cast<std::size_t>(first - 'a') * kLetters + static_cast<std::size_t>(second - 'a');
 }
 
-/// Returns a table from two letters to the flag, because smaps has a dozen flags per mapping.
+/// Returns a table that contains the flag for each pair of letters. A table is fast: smaps shows a dozen flags for each
+/// mapping.
 consteval std::array<VmFlag, kLetters * kLetters> flagsByLetters() {
     std::array<VmFlag, kLetters * kLetters> flags{};
     flags.fill(VmFlag::Unknown);
@@ -54,7 +55,7 @@ VmFlags parseFlags(std::string_view text) noexcept {
     return flags;
 }
 
-/// Returns the field for a size line of smaps, or null for unused lines.
+/// Returns the field of Vma for a size line of smaps; nullptr for lines that criu doesn't use.
 std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
     if (key == "Rss")
         return &Vma::rss;
@@ -71,8 +72,8 @@ std::uint64_t Vma::*sizeField(std::string_view key) noexcept {
     return nullptr;
 }
 
-/// Parses the file in large pieces of whole lines, so that smaps of many mappings is never in memory as a whole.
-/// `pieceSize`: bytes parsed at once; one read returns about a page.
+/// Reads and parses maps or smaps in pieces of whole lines, because smaps of many mappings is large. `pieceSize` is the
+/// size of the read buffer in bytes; one read(2) returns about a page.
 std::vector<Vma> readThrough(const ProcPid& process, const std::string& name, std::size_t pieceSize) {
     const UniqueFd file = process.open(name, O_RDONLY);
     const ErrorContext context([&] { return process.path() + '/' + name; });
@@ -91,7 +92,8 @@ std::vector<Vma> readThrough(const ProcPid& process, const std::string& name, st
             parser.feed(text);
             return parser.take();
         }
-        const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
+        // rfind() returns npos if there is no newline, and npos + 1 is 0
+        const std::size_t whole = text.rfind('\n') + 1;
         parser.feed(text.substr(0, whole));
         used -= whole;
         std::memmove(piece.get(), piece.get() + whole, used);
@@ -104,7 +106,7 @@ void MapsParser::feed(std::string_view text) {
     Scanner lines(text);
     std::string_view line;
     while (lines.line(line)) {
-        // Headers start with an address in lower-case hex, fields with an upper-case letter.
+        // A header line begins with an address in lower-case hex, a field line with an upper-case letter.
         const char first = line.empty() ? '\0' : line.front();
         if ((first >= '0' && first <= '9') || (first >= 'a' && first <= 'f'))
             header(line);
@@ -165,14 +167,14 @@ std::vector<MappedFileSystem> parseMappedFileSystems(std::string_view text) {
         scan.needNumber(mapped.start, "start address", 16);
         scan.need('-', "a dash");
         scan.needNumber(mapped.end, "end address", 16);
-        scan.word();  // permissions
-        scan.word();  // offset
+        scan.word();  // skips the permissions
+        scan.word();  // skips the offset
         scan.needNumber(major, "major device number", 16);
         scan.need(':', "a colon");
         scan.needNumber(minor, "minor device number", 16);
         mapped.device = makedev(major, minor);
         const auto same = [&](const MappedFileSystem& other) { return other.device == mapped.device; };
-        // Searches backwards: mappings of one file usually follow each other.
+        // Searches backwards, because the mappings of one file are usually adjacent.
         if (mapped.device != 0 && std::none_of(found.rbegin(), found.rend(), same))
             found.push_back(mapped);
     }
@@ -186,8 +188,8 @@ std::vector<Vma> parseMaps(std::string_view text) {
 }
 
 std::vector<Vma> readMaps(const ProcPid& process) {
-    // The buffer holds the longest line: a page of path, each byte escaped to four. malloc() would mmap a larger
-    // buffer for each call.
+    // The buffer is large enough for the longest line: a path of one page, in which each byte is escaped to four. For a
+    // larger buffer, malloc() would call mmap(2) each time.
     return readThrough(process, "maps", std::size_t{32} << 10);
 }
 

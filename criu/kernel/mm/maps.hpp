@@ -26,9 +26,9 @@ enum class VmFlag : std::uint8_t {
     MayShare,          // ms
     GrowsDown,         // gd  stack segment
     PfnMap,            // pf  page frames without struct page
-    DenyWrite,         // dw  (before 6.x)
+    DenyWrite,         // dw  removed in Linux 6
     Locked,            // lo
-    Io,                // io  memory-mapped device
+    Io,                // io  memory-mapped device registers
     SequentialRead,    // sr  MADV_SEQUENTIAL
     RandomRead,        // rr  MADV_RANDOM
     DontCopy,          // dc  MADV_DONTFORK
@@ -38,25 +38,25 @@ enum class VmFlag : std::uint8_t {
     NoReserve,         // nr
     HugeTlb,           // ht
     Sync,              // sf  MAP_SYNC
-    NonLinear,         // nl  (before 4.0)
+    NonLinear,         // nl  removed in Linux 4.0
     ArchSpecific,      // ar
     WipeOnFork,        // wf  MADV_WIPEONFORK
     DontDump,          // dd  MADV_DONTDUMP
     SoftDirty,         // sd
-    MixedMap,          // mm
+    MixedMap,          // mm  both pages with and without struct page
     HugePage,          // hg  MADV_HUGEPAGE
     NoHugePage,        // nh  MADV_NOHUGEPAGE
     Mergeable,         // mg  MADV_MERGEABLE
     MemoryTagging,     // mt  arm64
-    UffdMissing,       // um
-    UffdWriteProtect,  // uw
-    UffdMinor,         // ui
+    UffdMissing,       // um  userfaultfd missing mode
+    UffdWriteProtect,  // uw  userfaultfd WP mode
+    UffdMinor,         // ui  userfaultfd minor mode
     ShadowStack,       // ss
     Sealed,            // sl  mseal(2)
     Droppable,         // dp  MAP_DROPPABLE
     GuardedControl,    // bt  arm64 BTI guarded page
-    MayHaveGuard,      // gu  guard regions were installed (6.19)
-    Unknown,           // mnemonic that this list lacks
+    MayHaveGuard,      // gu  guard regions were installed (Linux 6.19)
+    Unknown,           // any mnemonic that this enumeration lacks
 };
 
 /// Set of VmFlag.
@@ -78,30 +78,33 @@ private:
     std::uint64_t bits_ = 0;
 };
 
-/// Mapping as /proc/PID/maps shows it (proc_pid_maps(5)), with more fields if smaps was read.
+/// Mapping as a line of /proc/PID/maps shows it (proc_pid_maps(5)). Some fields have values only if criu has read
+/// smaps.
 struct Vma {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     /// PROT_READ | PROT_WRITE | PROT_EXEC.
     int prot = 0;
     bool shared = false;
-    /// True if `name` ends in " (deleted)". The name of an existing file may also end so.
+    /// True if `name` ends with " (deleted)". The name of an existing file may also end so.
     bool deleted = false;
     /// File offset in bytes.
     std::uint64_t pgoff = 0;
-    /// Device of the superblock, which differs from stat(2) on btrfs and overlayfs. 0:0 with inode 0 means no file.
+    /// Device of the superblock. On btrfs and overlayfs, it differs from the device of stat(2). Device 0:0 with inode 0
+    /// means that the mapping has no file.
     std::uint32_t devMajor = 0;
     std::uint32_t devMinor = 0;
     std::uint64_t inode = 0;
-    /// Path, or a name in brackets ("[heap]", "[anon:…]"); empty for none. Newlines are decoded, " (deleted)" is
-    /// kept. The kernel doesn't escape backslashes here, so a name that contains the four characters \012 is misread.
+    /// Path of the file, or a name in brackets ("[heap]", "[anon:…]"); empty if the kernel shows no name. criu decodes
+    /// escaped newlines and keeps " (deleted)". The kernel doesn't escape backslashes here, so criu misreads a path
+    /// that contains the four characters \012.
     std::string name;
 
-    /// Fields from smaps only. All but kernelPageSize are bytes of memory.
+    /// Fields of smaps. All sizes are in bytes.
     VmFlags flags;
     std::uint64_t kernelPageSize = 0;
     std::uint64_t rss = 0;
-    std::uint64_t inCommon = 0;  ///< part of rss that other mappings share
+    std::uint64_t inCommon = 0;  ///< part of `rss` that at least one other mapping shares
     std::uint64_t anonymous = 0;
     std::uint64_t swap = 0;
     std::uint64_t locked = 0;
@@ -109,13 +112,13 @@ struct Vma {
     [[nodiscard]] std::uint64_t size() const noexcept { return end - start; }
 };
 
-/// Returns true if a mapping is private, has no file and isn't a kernel area such as the vDSO.
+/// Returns true if the mapping is private, has no file, and isn't a kernel area such as the vDSO.
 [[nodiscard]] bool isAnonymous(const Vma& vma) noexcept;
 
-/// Incremental parser of maps or smaps.
+/// Parser of maps or smaps, which gets the text in pieces.
 class MapsParser {
 public:
-    /// `text` must end at a line's end, except the last piece. Throws Error on a malformed line.
+    /// Parses the next piece. Each piece except the last must end with a newline. Throws Error on a malformed line.
     void feed(std::string_view text);
     [[nodiscard]] std::vector<Vma> take() noexcept { return std::move(vmas_); }
 
@@ -126,25 +129,26 @@ private:
     std::vector<Vma> vmas_;
 };
 
-/// File system of a mapped file, with the range of one such mapping.
+/// File system of a mapped file, and the address range of one mapping of this file.
 struct MappedFileSystem {
     dev_t device = 0;
     std::uint64_t start = 0;
     std::uint64_t end = 0;
 };
 
-/// Returns each file system once, from the text of maps; faster than parseMaps(). Throws Error on a malformed line.
+/// Returns each file system that has a mapped file once. `text` is that of maps. It is faster than parseMaps(). Throws
+/// Error on a malformed line.
 [[nodiscard]] std::vector<MappedFileSystem> parseMappedFileSystems(std::string_view text);
 
 /// Parses maps or smaps.
 [[nodiscard]] std::vector<Vma> parseMaps(std::string_view text);
 
-/// Costs measured on Linux 6.18 (Firecracker guest, warm):
-/// - maps doesn't read page tables: 0.45 us per mapping.
-/// - smaps alone has VmFlags. It prints 1 KiB per mapping and walks all page tables: 2.8 us per mapping plus 8 ms per
-/// GiB of present 4 KiB pages (33 ms for 4 GiB; PAGEMAP_SCAN takes as long).
-/// - ioctl(PROCMAP_QUERY) (Linux 6.11) takes 0.6 us per mapping and lacks VmFlags, so it can't replace either file.
-/// A dump reads smaps once, because it needs VmFlags (madvise state, locked, device memory). Other code reads maps.
+/// Reads maps or smaps. Costs on Linux 6.18 (Firecracker guest, warm caches):
+/// - maps takes 0.45 us per mapping, because the kernel doesn't read page tables for it.
+/// - smaps takes 2.8 us per mapping, plus 8 ms per GiB of present 4 KiB pages, because the kernel walks all page
+/// tables. PAGEMAP_SCAN takes as long.
+/// - ioctl(PROCMAP_QUERY) (Linux 6.11) takes 0.6 us per mapping and lacks VmFlags, so it can replace neither file.
+/// Only smaps contains VmFlags, so a dump reads smaps once. All other code reads maps.
 [[nodiscard]] std::vector<Vma> readMaps(const ProcPid& process);
 [[nodiscard]] std::vector<Vma> readSmaps(const ProcPid& process);
 

@@ -22,7 +22,7 @@ MemoryPolicy MemoryPolicy::preferring(unsigned node) {
 }
 
 bool hasSeveralNodes() {
-    // The file contains a list such as "0-1" or "0,2". It doesn't exist without CONFIG_NUMA.
+    // The file contains a list such as "0-1" or "0,2". A kernel without CONFIG_NUMA doesn't have the file.
     std::string nodes;
     std::getline(std::ifstream("/sys/devices/system/node/possible"), nodes);
     return nodes.find_first_of(",-") != std::string::npos;

@@ -11,18 +11,18 @@
 
 namespace criu::kernel {
 
-/// PAGE_IS_… of <linux/fs.h> (Linux 6.7; the headers of Debian 12 lack them).
+/// Page categories: PAGE_IS_… of <linux/fs.h> (Linux 6.7; the headers of Debian 12 lack them).
 enum class PageIs : std::uint64_t {
     None = 0,
-    WpAllowed = 1 << 0,  ///< page of an asynchronous userfaultfd write protection
-    Written = 1 << 1,    ///< written since the last write protection
-    File = 1 << 2,       ///< page of a file or shared memory, not a private copy
+    WpAllowed = 1 << 0,  ///< page of memory with asynchronous userfaultfd write protection
+    Written = 1 << 1,    ///< page that was written since its last write protection
+    File = 1 << 2,       ///< page of a file or shared memory, not a private copy of such a page
     Present = 1 << 3,
     Swapped = 1 << 4,
-    PfnZero = 1 << 5,  ///< the kernel's zero page
-    Huge = 1 << 6,     ///< mapped as a huge page
+    PfnZero = 1 << 5,  ///< zero page of the kernel
+    Huge = 1 << 6,     ///< page that is mapped as a part of a huge page
     SoftDirty = 1 << 7,
-    Guard = 1 << 8,  ///< MADV_GUARD_INSTALL (6.15)
+    Guard = 1 << 8,  ///< guard region (MADV_GUARD_INSTALL; reported since Linux 6.15)
 };
 constexpr PageIs operator|(PageIs one, PageIs other) noexcept {
     return static_cast<PageIs>(static_cast<std::uint64_t>(one) | static_cast<std::uint64_t>(other));
@@ -37,7 +37,7 @@ constexpr bool any(PageIs categories) noexcept {
     return categories != PageIs::None;
 }
 
-/// Run of pages with equal reported categories. The layout is the kernel's struct page_region.
+/// Run of pages whose reported categories are equal. The layout is that of the kernel's struct page_region.
 struct PageRange {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
@@ -45,66 +45,70 @@ struct PageRange {
     friend bool operator==(const PageRange&, const PageRange&) = default;
 };
 
-/// Selection of pages that have all of `all`, none of `none`, and one of `any` unless `any` is None. Runs are split
-/// where categories of `report` change, so `report` should contain only used categories.
+/// Selection of pages. A page matches if it has all categories of `all`, none of `none`, and at least one of `any` (if
+/// `any` isn't None). A run ends where the categories of `report` change, so `report` should contain only categories
+/// that the caller uses.
 struct PageQuery {
     PageIs all = PageIs::None;
     PageIs none = PageIs::None;
     PageIs any = PageIs::None;
     PageIs report = PageIs::None;
-    /// Write-protects the found pages atomically. Needs PAGEMAP_SCAN and memory registered with userfaultfd.
+    /// Write-protects the matching pages in the same step. Needs PAGEMAP_SCAN and memory registered with userfaultfd.
     bool writeProtect = false;
-    /// Maximal pages per visited run (PAGEMAP_SCAN only), so that work can start before the scan ends. 0: whole runs.
+    /// Maximal number of pages per visited run, so that the caller can start work before the scan ends. 0 means no
+    /// limit. Mode::Entries ignores it.
     std::uint64_t portion = 0;
 };
 
-/// Pages with private content: present or swapped, but no file pages, zero pages or guard regions. Also right for
-/// huge pages.
+/// Selection of pages with private content: present or swapped, but no file pages, zero pages or guard regions. It is
+/// correct for huge pages too.
 inline constexpr PageQuery kPrivatePages{.none = PageIs::File | PageIs::PfnZero | PageIs::Guard,
                                          .any = PageIs::Present | PageIs::Swapped};
 
-/// Selection for a mapping that isAnonymous(), which has no file pages. Without the File category the kernel reads no
-/// struct page: 1.5 ms instead of 11 ms for 131,072 pages (pagemap_page_category() in fs/proc/task_mmu.c).
+/// Selection of pages with content in an anonymous mapping (isAnonymous()), which has no file pages. Without the File
+/// category, the kernel reads no struct page: 1.5 ms instead of 11 ms for 131,072 pages (pagemap_page_category() in
+/// fs/proc/task_mmu.c).
 inline constexpr PageQuery kAnonymousPages{.none = PageIs::PfnZero | PageIs::Guard, .any = kPrivatePages.any};
 
-/// Pages of shared memory that this process has mapped. Other pages of the segment may have content too: other
-/// processes wrote them, or they were swapped out, which leaves page tables empty. lseek(SEEK_DATA) on the file finds
-/// those.
+/// Selection of the pages of shared memory that this process has in its page tables. The segment may contain more
+/// pages: pages that other processes wrote, or that were swapped out, which clears page table entries. lseek(SEEK_DATA)
+/// on the file finds these pages.
 inline constexpr PageQuery kSharedPages{.none = PageIs::Guard, .any = PageIs::Present | PageIs::Swapped};
 
 inline constexpr PageQuery kGuardPages{.all = PageIs::Guard};
 
-/// Finds pages by the categories of /proc/PID/pagemap. Several threads may call const functions at once.
+/// Finder of pages by the categories of /proc/PID/pagemap. Several threads may call const functions at once.
 class PagemapScanner {
 public:
     enum class Mode : std::uint8_t {
-        Auto,     ///< Scan if the kernel has PAGEMAP_SCAN, else Entries
-        Scan,     ///< ioctl(PAGEMAP_SCAN): skips unmapped page tables, terabytes in microseconds
-        Entries,  ///< reads 8 bytes per page: slow on large sparse ranges; callers should skip ranges that smaps
-                  ///< shows as untouched
+        Auto,  ///< Scan if the kernel has PAGEMAP_SCAN; Entries if it lacks PAGEMAP_SCAN
+        Scan,  ///< uses ioctl(PAGEMAP_SCAN), which skips unmapped page tables: terabytes in microseconds
+        /// reads 8 bytes for each page, which is slow on large sparse ranges; callers should skip ranges that smaps
+        /// shows as empty
+        Entries,
     };
 
-    /// Throws Error in Mode::Scan if the kernel lacks PAGEMAP_SCAN.
+    /// Chooses the mode. Throws Error for Mode::Scan if the kernel lacks PAGEMAP_SCAN.
     explicit PagemapScanner(UniqueFd pagemap, Mode mode = Mode::Auto);
     explicit PagemapScanner(const ProcPid& process, Mode mode = Mode::Auto);
 
-    /// Returns Scan or Entries.
+    /// Returns the mode in use: Scan or Entries, never Auto.
     [[nodiscard]] Mode mode() const noexcept { return mode_; }
-    /// Returns true if the kernel reports guard pages. Linux 6.13 and 6.14 have guard pages but report them as
-    /// swapped; reading these fails with EFAULT.
+    /// Returns true if the kernel reports guard pages. Linux 6.13 and 6.14 have guard pages, but report them as
+    /// swapped; a read of such a page fails with EFAULT.
     [[nodiscard]] bool seesGuards() const noexcept { return guards_; }
-    /// Returns true if zero pages are recognized; Entries needs CAP_SYS_ADMIN for this.
+    /// Returns true if the scanner recognizes zero pages. Mode::Entries needs CAP_SYS_ADMIN for this.
     [[nodiscard]] bool seesZeroPage() const noexcept { return mode_ == Mode::Scan || zeroPfn_.has_value(); }
 
     using Visitor = std::function<void(const PageRange&)>;
 
-    /// Calls `visit` with each run inside [start, end), ascending. Adjacent runs differ in reported categories. Both
-    /// addresses are page-aligned. Entries can't report WpAllowed or Huge.
+    /// Calls `visit` with each run inside [start, end), in ascending order. Adjacent runs differ in their reported
+    /// categories. Both addresses must be page-aligned. Mode::Entries can't report WpAllowed or Huge.
     void scan(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const;
     [[nodiscard]] std::vector<PageRange> scan(std::uint64_t start, std::uint64_t end, const PageQuery& query) const;
 
-    /// Scans as scan() does, with several threads for the page tables of a large range. Calls `visit` in the calling
-    /// thread after all threads have ended. For scans of frozen processes: one thread takes 40 ms for four million
+    /// Scans like scan(), but several threads read the page tables of a large range. Calls `visit` in the calling
+    /// thread after all threads have ended. It is meant for frozen processes: one thread takes 40 ms for four million
     /// small pages.
     void scanAtOnce(std::uint64_t start, std::uint64_t end, const PageQuery& query, const Visitor& visit) const;
 
@@ -118,7 +122,8 @@ private:
     std::optional<std::uint64_t> zeroPfn_;
 };
 
-/// Returns the categories of an entry of the pagemap file (Documentation/admin-guide/mm/pagemap.rst).
+/// Returns the categories of one entry of the pagemap file (Documentation/admin-guide/mm/pagemap.rst). `zeroPfn` is the
+/// frame number of the zero page; nullopt if unknown.
 [[nodiscard]] PageIs categoriesOfEntry(std::uint64_t entry, std::optional<std::uint64_t> zeroPfn) noexcept;
 
 }  // namespace criu::kernel

@@ -12,14 +12,14 @@ namespace {
 
 using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
 
-/// Maximal bytes per call: the kernel silently truncates longer ones (MAX_RW_COUNT on 4 KiB pages).
+/// Maximal number of bytes per call: the kernel silently truncates longer transfers (MAX_RW_COUNT with 4 KiB pages).
 constexpr std::size_t kCallLimit = 0x7ffff000;
 
 VmTransfer transfer(Call call, pid_t pid, std::span<const RemoteRange> ranges, std::byte* local,
                     std::size_t localSize) noexcept {
     std::array<iovec, IOV_MAX> remote;
     VmTransfer done;
-    std::uint64_t into = 0;  // bytes of the first range already transferred
+    std::uint64_t into = 0;  // number of bytes of the first remaining range that are already transferred
     while (!ranges.empty()) {
         std::size_t count = 0;
         std::size_t wanted = 0;
@@ -41,7 +41,7 @@ VmTransfer transfer(Call call, pid_t pid, std::span<const RemoteRange> ranges, s
             done.bytes += static_cast<std::size_t>(got);
             into += static_cast<std::uint64_t>(got);
         } else if (count == 0) {
-            // `local` is full, but ranges remain.
+            // `local` is full, but ranges remain, so `local` is too small.
             done.code = EINVAL;
             return done;
         }
@@ -53,7 +53,7 @@ VmTransfer transfer(Call call, pid_t pid, std::span<const RemoteRange> ranges, s
     return done;
 }
 
-/// Returns the address of byte number `offset` of the ranges.
+/// Returns the address of the byte at `offset` in the concatenated ranges.
 std::uint64_t addressAt(std::span<const RemoteRange> ranges, std::size_t offset) noexcept {
     for (const RemoteRange& range : ranges) {
         if (offset < range.size)
@@ -70,7 +70,7 @@ VmTransfer readMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::s
 }
 
 VmTransfer writeMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local) noexcept {
-    // process_vm_writev() only reads its local iovec, whose type lacks const.
+    // process_vm_writev() only reads from the local iovec, but the type of iov_base lacks const.
     return transfer(::process_vm_writev, pid, ranges, const_cast<std::byte*>(local.data()), local.size());
 }
 

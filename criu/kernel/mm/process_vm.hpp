@@ -12,28 +12,28 @@
 
 namespace criu::kernel {
 
-/// Range of another process' memory.
+/// Address range in the memory of another process.
 struct RemoteRange {
     std::uint64_t start = 0;
     std::uint64_t size = 0;
 };
 
-/// Result of a transfer. `code` is 0 if it is complete, else errno. EFAULT: the first byte not transferred is
-/// unmapped or unreadable.
+/// Result of a transfer. `code` is 0 if all bytes were transferred, or the errno. With EFAULT, the first byte that
+/// wasn't transferred is unmapped or inaccessible.
 struct VmTransfer {
     std::size_t bytes = 0;
     int code = 0;
 };
 
-/// Copies the ranges one after another into `local` (process_vm_readv(2)). Repeats short transfers, and splits lists
-/// of more than 1024 ranges. `local` must hold all ranges.
-/// Needs ptrace access. Memory without PROT_READ needs /proc/PID/mem instead. Never throws.
+/// Copies the ranges one after another into `local` (process_vm_readv(2)), which must be large enough for all ranges.
+/// Continues after short transfers, and splits lists of more than 1024 ranges.
+/// Needs ptrace access. It can't read memory without PROT_READ; /proc/PID/mem can. Never throws.
 VmTransfer readMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<std::byte> local) noexcept;
 
-/// Copies `local` to the ranges (process_vm_writev(2)). Their pages must be writable.
+/// Copies `local` to the ranges (process_vm_writev(2)). The pages of the ranges must be writable.
 VmTransfer writeMemorySome(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local) noexcept;
 
-/// Transfer everything, or throw an Error with the process and the failing address.
+/// Transfers all ranges, or throws an Error with the process and the failing address.
 void readMemory(pid_t pid, std::span<const RemoteRange> ranges, std::span<std::byte> local);
 void readMemory(pid_t pid, std::uint64_t address, std::span<std::byte> local);
 void writeMemory(pid_t pid, std::span<const RemoteRange> ranges, std::span<const std::byte> local);

@@ -46,12 +46,13 @@ UffdEvent eventOf(const uffd_msg& message) {
     }
 }
 
-/// Returns the result of a request. `done` is the kernel's output: bytes, or a negative errno if nothing was done.
+/// Returns the result of a userfaultfd request. `done` is the kernel's output: the number of transferred bytes, or a
+/// negative errno if the kernel transferred none.
 Supplied resultOf(int returned, std::int64_t done) noexcept {
     if (returned == 0)
         return {static_cast<std::uint64_t>(done), 0};
     const int code = errno;
-    // The kernel returns EAGAIN after a partial transfer; the next call returns its reason.
+    // The kernel returns EAGAIN after a partial transfer. The next request then returns the cause.
     if (done > 0)
         return {static_cast<std::uint64_t>(done), EAGAIN};
     return {0, code};
@@ -143,7 +144,8 @@ Supplied uffdContinue(int userfaultfd, std::uint64_t at, std::uint64_t bytes) no
 
 void uffdWake(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
     uffdio_range range{at, bytes};
-    ::ioctl(userfaultfd, UFFDIO_WAKE, &range);  // fails only if the memory no longer exists, and then no thread waits
+    // fails only if the memory no longer exists, and in this case no thread waits
+    ::ioctl(userfaultfd, UFFDIO_WAKE, &range);
 }
 
 }  // namespace criu::kernel

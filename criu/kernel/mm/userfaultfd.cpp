@@ -49,7 +49,7 @@ int clearUffdWp(int userfaultfd, std::uint64_t start, std::uint64_t size) noexce
     int code = 0;
     do {
         code = ::ioctl(userfaultfd, UFFDIO_WRITEPROTECT, &change) == 0 ? 0 : errno;
-    } while (code == EAGAIN);  // another thread is changing the mappings
+    } while (code == EAGAIN);  // the kernel returns EAGAIN while another thread changes mappings
     return code;
 }
 

@@ -18,8 +18,8 @@ constexpr std::uint16_t subsystem(ConntrackTable table) noexcept {
     return static_cast<std::uint16_t>(number << 8);
 }
 
-/// Makes the entry of a TCP connection liberal, so that the kernel doesn't drop its packets as out of window. The
-/// kernel doesn't report the windows of a connection. `body` begins with an nfgenmsg.
+/// Sets the liberal flag in the entry of a TCP connection. The kernel doesn't report the windows of a connection, so a
+/// restored entry would otherwise drop packets as out of window. `body` begins with an nfgenmsg.
 void makeLiberal(std::span<std::byte> body) {
     const auto relax = [&](std::span<const std::byte> value) {
         if (value.size() < sizeof(nf_ct_tcp_flags))
@@ -45,8 +45,8 @@ void makeLiberal(std::span<std::byte> body) {
     });
 }
 
-/// Clears status bits that only the kernel sets. It sets IPS_EXPECTED itself for a connection with a master, and
-/// refuses changes.
+/// Clears status bits that only the kernel may set. The kernel sets IPS_EXPECTED itself if the connection has a master,
+/// and refuses requests that change it.
 void clearOwnStatus(std::span<std::byte> body) {
     forEachAttribute(body.subspan(NLMSG_ALIGN(sizeof(nfgenmsg))), [&](std::uint16_t type, auto value) {
         if (type != CTA_STATUS || value.size() != sizeof(std::uint32_t))
@@ -77,7 +77,7 @@ std::vector<std::byte> readConntrack(ConntrackTable table) {
         const auto* const start = reinterpret_cast<const std::byte*>(&header);
         all.insert(all.end(), start, start + header.nlmsg_len);
     });
-    // A kernel without connection tracking doesn't know the request.
+    // A kernel without connection tracking returns EINVAL or EOPNOTSUPP for the request.
     if (code != 0 && code != EINVAL && code != EOPNOTSUPP)
         failWith(code, "list tracked connections");
     return all;
@@ -85,7 +85,7 @@ std::vector<std::byte> readConntrack(ConntrackTable table) {
 
 void writeConntrack(ConntrackTable table, std::span<const std::byte> messages) {
     NetlinkSocket socket(NETLINK_NETFILTER);
-    // An expected connection names its master, so criu creates it after the others.
+    // An expected connection refers to its master connection, so criu creates all masters first.
     std::vector<NetlinkMessage> related;
     const auto make = [&socket](NetlinkMessage& message) {
         if (const int code = socket.request(message); code != 0)

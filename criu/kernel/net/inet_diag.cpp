@@ -14,7 +14,7 @@
 namespace criu::kernel {
 namespace {
 
-/// Returns nullopt if `bytes` is too short.
+/// Copies a value out of an attribute; nullopt if `bytes` is too short.
 template <typename T>
 std::optional<T> valueOf(std::span<const std::byte> bytes) {
     T value{};
@@ -83,7 +83,7 @@ std::vector<InetSocketInfo> readInetSockets(int family, int protocol) {
     request.sdiag_protocol = static_cast<std::uint8_t>(protocol);
     request.idiag_states = ~0U;
     request.idiag_ext = 1U << (INET_DIAG_TOS - 1) | 1U << (INET_DIAG_SKMEMINFO - 1);
-    if (protocol == IPPROTO_TCP)  // the kernel reports keys only together with INET_DIAG_INFO
+    if (protocol == IPPROTO_TCP)  // the kernel reports MD5 keys only together with INET_DIAG_INFO
         request.idiag_ext |= 1U << (INET_DIAG_INFO - 1);
     NetlinkMessage message(SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, request);
     std::vector<InetSocketInfo> sockets;

@@ -5,25 +5,26 @@
 
 namespace criu::kernel {
 
-/// Seconds that iptables waits for its lock: the lock's holder may be frozen.
+/// Option that makes iptables wait ten seconds for its lock. Without a limit it could wait forever, because the process
+/// with the lock may be frozen.
 inline constexpr const char* kIptablesWait = "--wait=10";
 
-/// The programs iptables-restore(8) and iptables-save(8), for IPv4 or IPv6. They are the only interface that all
-/// iptables variants (legacy and nf_tables) share. They act on the calling thread's network namespace.
+/// Caller of iptables-restore(8) and iptables-save(8), for IPv4 or IPv6. Only these programs work with both variants of
+/// iptables, legacy and nf_tables. They act on the calling thread's network namespace.
 class Iptables {
 public:
     enum class Family { V4, V6 };
 
     explicit Iptables(Family family) : family_(family) {}
 
-    /// Returns true if the programs are installed.
+    /// Returns true if both programs are installed.
     [[nodiscard]] bool available() const;
 
-    /// Runs lines in the format of iptables-restore atomically, and keeps other rules. Throws Error with the
+    /// Applies lines in the format of iptables-restore as one change, and keeps other rules. Throws Error with the
     /// program's message.
     void run(const std::string& lines) const;
 
-    /// Returns the rules of the filter table, one a line.
+    /// Returns the rules of the filter table, with one rule per line.
     [[nodiscard]] std::string filterRules() const;
 
 private:

@@ -15,26 +15,27 @@
 namespace criu::kernel {
 namespace {
 
-/// Size of the buffer for one request.
+/// Size of the buffer for one request, in bytes.
 constexpr std::size_t kMessageSize = std::size_t{64} << 10;
-/// Size of the receive buffer. The kernel fills up to 32 KiB per call (netlink_dump() in net/netlink/af_netlink.c,
-/// Linux 4.6), so a long list needs fewer calls.
+/// Size of the receive buffer. The kernel puts up to 32 KiB of a list into one message (netlink_dump() in
+/// net/netlink/af_netlink.c, Linux 4.6), so a large buffer needs fewer calls.
 constexpr std::size_t kAnswerSize = std::size_t{32} << 10;
 
-/// Throws Error for a failure of libnl, whose negative codes aren't errno values.
+/// Throws Error if a function of libnl fails. The negative results of libnl aren't errno values.
 template <typename... Args>
 void check(int result, Located<Args...> what, Args&&... args) {
     if (result < 0)
         throw Error(0, fmt::format(what.text, std::forward<Args>(args)...), what.where).addHint(::nl_geterror(result));
 }
 
-/// Maximal number of requests for a list that the kernel reports as changed during the dump (NLM_F_DUMP_INTR, Linux
-/// 3.1).
+/// Maximal number of attempts to read a list. The kernel marks a list that changed during the read (NLM_F_DUMP_INTR,
+/// Linux 3.1), and criu then reads it again.
 constexpr int kTries = 20;
 
-/// Results that the callbacks of one request record. Exceptions can't pass through libnl's C code.
+/// State that libnl's callbacks store for one request. `failure` stores an exception, which can't pass through libnl's
+/// C code.
 struct Reply {
-    std::vector<std::byte> messages;  ///< complete messages, one after another
+    std::vector<std::byte> messages;  ///< complete messages of the kernel, one after another
     int code = 0;
     bool done = false;
     bool interrupted = false;
@@ -55,7 +56,7 @@ int onMessage(nl_msg* message, void* argument) {
     }
 }
 
-/// Reads the error, if any, that the kernel puts into the end message of a list.
+/// Reads the error code in the message that ends a list; 0 if the kernel reports no error.
 int onEnd(nl_msg* message, void* argument) {
     auto& reply = *static_cast<Reply*>(argument);
     const nlmsghdr* const header = ::nlmsg_hdr(message);
@@ -88,7 +89,7 @@ struct FreeCallbacks {
     void operator()(nl_cb* callbacks) const noexcept { ::nl_cb_put(callbacks); }
 };
 
-/// Sends a request and collects all answers of the kernel.
+/// Sends a request and collects all messages with which the kernel responds.
 Reply exchange(nl_sock* socket, nl_msg* request) {
     const std::unique_ptr<nl_cb, FreeCallbacks> callbacks(::nl_cb_alloc(NL_CB_DEFAULT));
     if (!callbacks)
@@ -100,7 +101,7 @@ Reply exchange(nl_sock* socket, nl_msg* request) {
     ::nl_cb_set(callbacks.get(), NL_CB_DUMP_INTR, NL_CB_CUSTOM, onInterruption, &reply);
     ::nl_cb_err(callbacks.get(), NL_CB_CUSTOM, onError, &reply);
 
-    ::nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;  // libnl chooses a new sequence number for each send
+    ::nlmsg_hdr(request)->nlmsg_seq = NL_AUTO_SEQ;  // libnl chooses a new sequence number for each attempt
     ::nl_complete_msg(socket, request);
     check(::nl_send(socket, request), "send a netlink request");
     while (!reply.done) {
@@ -126,7 +127,7 @@ NetlinkMessage::NetlinkMessage(std::uint16_t type, std::uint16_t flags) : messag
 }
 
 void NetlinkMessage::append(const void* data, std::size_t size) {
-    // nlmsg_append() takes a non-const pointer, but only reads.
+    // The parameter of nlmsg_append() lacks const, although the function only reads from it.
     check(::nlmsg_append(message_.get(), const_cast<void*>(data), size, NLMSG_ALIGNTO),
           "put {} bytes into a netlink request", size);
 }
@@ -140,7 +141,7 @@ void NetlinkMessage::nested(std::uint16_t type, const std::function<void()>& fil
     nlattr* const attribute = ::nla_nest_start(message_.get(), type);
     if (attribute == nullptr)
         fail("a netlink request becomes too large");
-    // nla_nest_start() may set NLA_F_NESTED, which drivers before Linux 5.2 don't expect.
+    // Clears NLA_F_NESTED, which nla_nest_start() may set and which drivers before Linux 5.2 don't expect.
     attribute->nla_type = type;
     fill();
     ::nla_nest_end(message_.get(), attribute);
@@ -160,7 +161,8 @@ NetlinkSocket::NetlinkSocket(int protocol) : socket_(::nl_socket_alloc()) {
         failWith(ENOMEM, "create a netlink socket");
     check(::nl_connect(socket_.get(), protocol), "create a netlink socket");
     check(::nl_socket_set_msg_buf_size(socket_.get(), kAnswerSize), "set the buffer of a netlink socket");
-    ::nl_socket_disable_msg_peek(socket_.get());  // no answer exceeds the buffer
+    // a peek isn't necessary, because no message of the kernel exceeds the buffer
+    ::nl_socket_disable_msg_peek(socket_.get());
 }
 
 int NetlinkSocket::request(NetlinkMessage& message, const Visitor& visit) {
@@ -182,7 +184,7 @@ int NetlinkSocket::request(NetlinkMessage& message, const Visitor& visit) {
 
 void forEachAttribute(std::span<const std::byte> attributes,
                       const std::function<void(std::uint16_t, std::span<const std::byte>)>& visit) {
-    // libnl only reads, but its types lack const.
+    // The types of libnl lack const, although the functions only read.
     const auto* at = reinterpret_cast<const nlattr*>(attributes.data());
     auto left = static_cast<int>(attributes.size());
     while (left >= static_cast<int>(sizeof(nlattr)) && ::nla_ok(at, left) != 0) {

@@ -14,11 +14,12 @@
 struct nl_msg;
 struct nl_sock;
 
-/// Messages of netlink(7), by libnl-3. Callers interpret them: rtnl links, sock_diag, conntrack.
+/// Messages and sockets of netlink(7), by libnl-3. The callers interpret the messages: rtnl links, sock_diag and
+/// conntrack.
 namespace criu::kernel {
 
-/// Netlink message under construction: header, fixed part, attributes. Throws Error beyond 64 KiB, which no request
-/// reaches.
+/// Netlink request under construction. It consists of a header, a fixed part, and attributes. Throws Error above 64
+/// KiB; no request of criu reaches this size.
 class NetlinkMessage {
 public:
     template <typename Fixed>
@@ -26,7 +27,7 @@ public:
         append(&fixed, sizeof(fixed));
     }
 
-    /// Appends bytes with netlink's padding.
+    /// Appends bytes and the padding that netlink requires.
     void append(const void* data, std::size_t size);
     void attribute(std::uint16_t type, const void* data, std::size_t size);
     void attribute(std::uint16_t type, std::string_view text) { attribute(type, text.data(), text.size()); }
@@ -34,10 +35,10 @@ public:
     void number(std::uint16_t type, Number value) {
         attribute(type, &value, sizeof(value));
     }
-    /// Adds an attribute whose content is the attributes that `fill` adds. Omits it if `fill` adds none.
+    /// Adds an attribute that contains the attributes which `fill` adds. Adds nothing if `fill` adds none.
     void nested(std::uint16_t type, const std::function<void()>& fill);
 
-    /// Returns the current message with its header.
+    /// Returns the message with its header, as far as it is complete.
     [[nodiscard]] std::span<const std::byte> bytes() const;
 
 private:
@@ -57,9 +58,10 @@ public:
 
     using Visitor = std::function<void(const nlmsghdr& header, std::span<const std::byte> payload)>;
 
-    /// Sends the message, passes every answer to `visit`, and returns 0, or the positive errno that the kernel
-    /// answered with. The message must request an acknowledgement or a dump.
-    /// Repeats a dump that the kernel reports as changed while it ran. Throws Error if the communication fails.
+    /// Sends the request and passes every message of the kernel to `visit`. Returns 0, or the positive errno that the
+    /// kernel reports. The request must have NLM_F_ACK or NLM_F_DUMP.
+    /// If the kernel reports that a list changed during the read, it reads the list again. Throws Error if the
+    /// communication fails.
     int request(NetlinkMessage& message, const Visitor& visit = nullptr);
 
 private:
@@ -69,7 +71,8 @@ private:
     std::unique_ptr<nl_sock, Free> socket_;
 };
 
-/// Visits each attribute of a list with its type (without flag bits) and value. Stops at a truncated attribute.
+/// Calls `visit` with each attribute of a list: its type without flag bits, and its value. Stops at a truncated
+/// attribute.
 void forEachAttribute(std::span<const std::byte> attributes,
                       const std::function<void(std::uint16_t type, std::span<const std::byte> value)>& visit);
 

@@ -6,10 +6,12 @@
 
 namespace criu::kernel {
 
-/// libnftables, loaded on first use. Most runs don't need it, and linking it would load seven libraries in every run.
+/// Interface of libnftables. criu loads the library on first use, because linking it would load seven libraries in
+/// every run of criu.
 class Nftables {
 public:
-    /// Throws Error if the library can't be loaded. Commands act on the network namespace of the constructing thread.
+    /// Loads the library; throws Error if that fails. All commands act on the network namespace of the thread that
+    /// constructs the object.
     Nftables();
     ~Nftables();
     Nftables(const Nftables&) = delete;
@@ -18,7 +20,8 @@ public:
     /// Returns true if the library is installed.
     [[nodiscard]] static bool available() noexcept;
 
-    /// Runs commands in nft(8)'s language atomically and returns their output. Throws Error with nft's message.
+    /// Runs commands in the language of nft(8) as one change, and returns their output. Throws Error with nft's
+    /// message.
     std::string run(const std::string& commands);
 
 private:

@@ -9,13 +9,13 @@
 #include <span>
 #include <vector>
 
-/// Packet socket as NETLINK_SOCK_DIAG reports it (sock_diag(7), <linux/packet_diag.h>).
+/// Functions that read packet sockets by NETLINK_SOCK_DIAG (sock_diag(7), <linux/packet_diag.h>).
 namespace criu::kernel {
 
 struct PacketSocketInfo {
     std::uint32_t inode = 0;
     int type = 0;
-    std::uint16_t protocol = 0;  ///< ETH_P_…, host byte order
+    std::uint16_t protocol = 0;  ///< ETH_P_… value in host byte order
     packet_diag_info info{};
     std::vector<packet_diag_mclist> memberships;
     std::optional<packet_diag_ring> receiveRing;
@@ -25,7 +25,7 @@ struct PacketSocketInfo {
 /// Lists all packet sockets of the calling thread's network namespace.
 std::vector<PacketSocketInfo> readPacketSockets();
 
-/// Parses one answer without its netlink header. Throws Error if it is too short.
+/// Parses one message of the kernel without its netlink header. Throws Error if the message is too short.
 PacketSocketInfo parsePacketSocket(std::span<const std::byte> answer);
 
 }  // namespace criu::kernel

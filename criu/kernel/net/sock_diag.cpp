@@ -71,7 +71,7 @@ unix_diag_req requestFor(std::uint32_t inode) {
     return request;
 }
 
-/// Returns false if the socket doesn't exist.
+/// Sends a request and appends the reported sockets to `answers`. Returns false if the socket doesn't exist.
 bool ask(const unix_diag_req& request, std::uint16_t flags, std::vector<UnixSocketInfo>& answers) {
     NetlinkMessage message(SOCK_DIAG_BY_FAMILY, static_cast<std::uint16_t>(NLM_F_REQUEST | flags), request);
     const int error = NetlinkSocket(NETLINK_SOCK_DIAG)

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint32_t kUso4 = 0x20;  // TUN_F_USO4 (Linux 6.2)
 constexpr std::uint32_t kUso6 = 0x40;  // TUN_F_USO6
 
-/// Offload flags by the feature names of ethtool(8).
+/// Offload flags, with the feature names that ethtool(8) uses.
 constexpr std::pair<std::string_view, std::uint32_t> kOffloads[] = {
     {"tx-checksum-ip-generic", TUN_F_CSUM}, {"tx-tcp-segmentation", TUN_F_TSO4},
     {"tx-tcp6-segmentation", TUN_F_TSO6},   {"tx-tcp-ecn-segmentation", TUN_F_TSO_ECN},
@@ -37,7 +37,7 @@ ifreq requestFor(const std::string& device) {
     return request;
 }
 
-/// Sends a request of ethtool: a header and room for the answer, in whole words.
+/// Sends an ethtool request. `words` contains the header and space for the kernel's answer.
 void ask(int socket, const std::string& device, std::vector<std::uint32_t>& words) {
     ifreq request = requestFor(device);
     request.ifr_data = reinterpret_cast<char*>(words.data());

@@ -22,7 +22,7 @@ pid_t forkChild() {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent)
             ::_exit(1);
-        // Resets handlers and the signal mask, so that a signal of the child's own making kills it.
+        // Resets signal actions and the signal mask, so that a signal which the child causes kills the child.
         struct sigaction byDefault {};
         byDefault.sa_handler = SIG_DFL;
         for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGSYS, SIGTRAP, SIGTERM, SIGINT})
@@ -51,7 +51,7 @@ bool inChild(const std::function<bool()>& body) {
         try {
             code = body() ? 0 : 1;
         } catch (const std::exception&) {
-            // The exit code carries the result.
+            // Ignores the exception, because the exit code 1 already reports the failure.
         }
         ::_exit(code);
     }

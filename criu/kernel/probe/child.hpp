@@ -7,11 +7,11 @@
 
 namespace criu::kernel::probe {
 
-/// Runs `body` in a forked child, which a probe may change freely, and returns its result. Returns false if the child
-/// threw or was killed. The child dies with the calling thread.
+/// Runs `body` in a forked child, whose state a probe may change freely, and returns the result of `body`. Returns
+/// false if `body` throws or a signal kills the child. The kernel kills the child when the calling thread ends.
 bool inChild(const std::function<bool()>& body);
 
-/// Forked child that is stopped under ptrace (SIGSTOP) before it runs `body`. The destructor kills and reaps it.
+/// Forked child that criu traces. It is stopped by SIGSTOP before it runs `body`. The destructor kills and reaps it.
 class TracedChild {
 public:
     explicit TracedChild(const std::function<void()>& body);
@@ -21,7 +21,7 @@ public:
 
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// Continues the child. Returns the next stop signal, or 0 if the child ends.
+    /// Continues the child. Returns the signal of its next stop, or 0 if the child has ended.
     int resumeUntilStop();
 
 private:

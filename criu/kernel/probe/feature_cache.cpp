@@ -20,7 +20,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// Version of the cache. Must rise when a probe changes its criterion.
+/// Version of the cache. It must increase when a probe changes its criterion.
 constexpr int kCacheVersion = 2;
 constexpr std::string_view kLastLine = "end";
 

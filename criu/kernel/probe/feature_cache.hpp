@@ -8,17 +8,19 @@
 
 namespace criu::kernel {
 
-/// File that keeps found features between runs. Its first line identifies the boot, the kernel and the privileges of
-/// the probes. Then follow one name per line, and "end".
+/// Functions for the file in which criu stores the features that it has found, for later runs. The first line
+/// identifies the boot, the kernel and criu's privileges. The next lines contain one feature name each, and the last
+/// line "end".
 
-/// Returns "/run/criu.features" for root, else "criu.features" in $XDG_RUNTIME_DIR; empty if that is unset.
+/// Returns "/run/criu.features" for root. For other users, returns "criu.features" in $XDG_RUNTIME_DIR, or an empty
+/// path if that variable is unset.
 [[nodiscard]] std::string featureCachePath();
 
-/// Returns the first line of a valid file: format version, boot id, kernel release, user, capabilities, user
-/// namespace, seccomp mode. Throws Error if /proc can't be read.
+/// Returns the first line that a valid file must have: format version, boot id, kernel release, user, capabilities,
+/// user namespace and seccomp mode. Throws Error if criu can't read /proc.
 [[nodiscard]] std::string featureCacheKey();
 
-/// Returns the names in a cache file's text; nullopt unless the text is complete and has this key.
+/// Returns the feature names in the text of the file; nullopt if the text is incomplete or has another key.
 [[nodiscard]] std::optional<std::vector<std::string_view>> parseFeatureCache(std::string_view text,
                                                                              std::string_view key);
 

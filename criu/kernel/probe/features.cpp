@@ -170,7 +170,7 @@ void Features::load() {
             if (info.cached && std::find(names->begin(), names->end(), info.name) != names->end())
                 states_[static_cast<std::size_t>(info.feature)] = State::Yes;
     } catch (const Error&) {
-        // Without a readable cache, every feature is probed.
+        // Without a readable cache, criu probes every feature.
         cachePath_.clear();
     }
 }
@@ -185,7 +185,7 @@ bool Features::has(Feature feature) {
         try {
             state = info.probe() ? State::Yes : State::No;
         } catch (const Error&) {
-            // A probe that can't find out means that the feature can't be used either.
+            // If the probe fails, criu treats the feature as missing.
             state = State::No;
         }
         news_ = news_ || (state == State::Yes && info.cached);
@@ -210,7 +210,7 @@ void Features::save() noexcept {
                 names.push_back(info.name);
         writeFeatureCache(cachePath_, key_, names);
     } catch (const std::exception&) {
-        // Ignores a write failure: the next run only probes again, for some milliseconds.
+        // Ignores a write failure: the next run probes again, which takes some milliseconds.
     }
 }
 

@@ -12,7 +12,7 @@
 
 namespace criu::kernel {
 
-/// Features of the kernel and its tools that depend on version, configuration and privileges.
+/// Features of the kernel and of tools. They depend on version, configuration and privileges.
 enum class Feature : std::uint8_t {
     MountIdInFdinfo,
     DirtyTracking,
@@ -59,7 +59,7 @@ enum class Feature : std::uint8_t {
     OverlayfsMaps,
     Breakpoints,
     PagemapScanGuards,
-    // Features without a name for `check --feature`.
+    // The next features have no name for `check --feature`.
     MadviseGuard,
     MapDroppable,
     MemfdCreate,
@@ -74,53 +74,55 @@ enum class Feature : std::uint8_t {
 };
 inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::RawDiag) + 1;
 
-/// Form of the `check` command that reports a feature.
+/// Options of the `check` command with which criu reports a feature.
 enum class CheckClass : std::uint8_t {
-    Extra,         ///< check --extra (and --all)
-    Experimental,  ///< check --experimental (and --all)
-    ByName,        ///< check --feature NAME only
-    Internal,      ///< none
+    Extra,         ///< check --extra and check --all
+    Experimental,  ///< check --experimental and check --all
+    ByName,        ///< check --feature NAME
+    Internal,      ///< never reported by `check`
 };
 
 struct FeatureInfo {
     Feature feature;
-    /// Name for `check --feature` and the cache file.
+    /// Name for `check --feature` and for the cache file.
     std::string_view name;
     CheckClass check;
-    /// False for tools, which may change without a reboot; the cache file must not hold them.
+    /// False for tools, which may change without a reboot; the cache file must not contain them.
     bool cached;
-    /// Tries the feature. Leaves no trace; may fork and reap one child. Throws or returns false if it can't find out.
+    /// Probe of the feature. It changes nothing permanently, and may fork and reap one child. It returns false or
+    /// throws Error if it can't detect the feature.
     bool (*probe)();
-    /// Effect of a missing feature, for messages.
+    /// Text for messages about what criu can't do without the feature.
     std::string_view lack;
     /// Use of the feature, for `check --feature list`; empty for Internal.
     std::string_view purpose = {};
 };
 
-/// Returns all features, in the order of the enumeration.
+/// Returns the table of all features, in the order of the enumeration.
 [[nodiscard]] std::span<const FeatureInfo, kFeatures> featureTable() noexcept;
 
-/// Features of the running system. The first query of a feature probes it and stores the result. A file keeps found
-/// features for later runs (see feature_cache.hpp).
-/// A missing feature is probed again in the next run, because a module may be loaded or a limit raised. Thread-safe.
+/// Features of the running system. The first query of a feature probes it and stores the result. A file stores found
+/// features for later runs (feature_cache.hpp).
+/// The next run probes a missing feature again, because the user may load a module or raise a limit. Several threads
+/// may use one object.
 class Features {
 public:
-    /// Uses the file that all runs of this user share.
+    /// Uses the cache file at featureCachePath(), which all runs of this user share.
     Features();
-    /// Uses another file; none if the path is empty.
+    /// Uses the cache file at `cachePath`; no file if the path is empty.
     explicit Features(std::string cachePath);
-    /// Saves the cache.
+    /// Calls save().
     ~Features();
     Features(const Features&) = delete;
     Features& operator=(const Features&) = delete;
 
-    /// Returns true if the feature works; false also if its probe fails. Never throws for a failed probe.
+    /// Returns true if the feature works; false if it is missing or its probe fails. Never throws.
     [[nodiscard]] bool has(Feature feature);
 
-    /// Throws Error with the missing feature's description.
+    /// Throws Error with the description of the feature if it is missing.
     void require(Feature feature);
 
-    /// Writes newly found features to the file. Ignores errors: the next run probes again.
+    /// Writes newly found features to the cache file. Ignores errors, because the next run can probe again.
     void save() noexcept;
 
 private:

@@ -53,7 +53,7 @@ bool timerfdTicks() {
 }
 
 bool tun() {
-    // The kernel only stores the index for a later TUNSETIFF.
+    // A probe with TUNSETIFINDEX changes nothing: the kernel only stores the index for a later TUNSETIFF.
     const int index = 7;
     return ::ioctl(openTun().get(), TUNSETIFINDEX, &index) == 0;
 }
@@ -81,13 +81,13 @@ bool openat2() {
 }
 
 bool closeRange() {
-    // The range contains no open descriptor.
+    // The range contains no open descriptor, so the call closes nothing.
     return ::syscall(SYS_close_range, ~0U, ~0U, 0) == 0;
 }
 
 bool inotifyNextWd() {
     const UniqueFd watcher(sys(::inotify_init1(IN_CLOEXEC), "create an inotify file"));
-    // INOTIFY_IOC_SETNEXTWD of <linux/inotify.h>, which conflicts with <sys/inotify.h>.
+    // Value of INOTIFY_IOC_SETNEXTWD. Its header <linux/inotify.h> conflicts with <sys/inotify.h>.
     constexpr unsigned long setNextWd = _IOW('I', 0, std::int32_t);
     return ::ioctl(watcher.get(), setNextWd, 7) == 0;
 }

@@ -83,7 +83,7 @@ bool uffd() {
 }
 
 bool uffdNonCooperative() {
-    // Without requested features, the kernel reports all that it supports.
+    // If the caller requests no features, the kernel reports all features that it supports.
     uffdio_api api{};
     api.api = UFFD_API;
     constexpr std::uint64_t wanted =
@@ -101,7 +101,7 @@ bool aioRemap() {
                 size = vma.size();
         if (size == 0)
             return false;
-        // Reserves addresses for the moved ring.
+        // Reserves the addresses to which mremap(2) moves the ring of the AIO context.
         Mapping place = Mapping::anonymous(size);
         void* const ring = reinterpret_cast<void*>(context);  // NOLINT: the context's id is its address
         if (::mremap(ring, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place.data()) != place.data())

@@ -20,16 +20,16 @@ namespace criu::kernel::probe {
 
 namespace {
 
-/// Mount point for probes. Any directory works, because the mount namespace is private.
+/// Mount point for probes. Any directory works, because the probe has a private mount namespace.
 constexpr const char* kPlace = "/tmp";
 
-/// Enters a new mount namespace, which ends with the calling child.
+/// Enters a new mount namespace. The kernel removes it when the calling child ends.
 void newMountNs() {
     sys(::unshare(CLONE_NEWNS), "create a mount namespace");
     sys(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "make mounts private");
 }
 
-/// Mounts an empty tmpfs and changes to it.
+/// Mounts an empty tmpfs and makes it the current directory.
 void enterTmpfs() {
     sys(::mount("criu-probe", kPlace, "tmpfs", 0, nullptr), "mount a tmpfs on {}", kPlace);
     sys(::chdir(kPlace), "go to {}", kPlace);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-/// Probes, one per feature. Each returns true if the feature works here and now, and leaves no trace in this process.
-/// Features calls them and stores the results; a criu::Error means false.
+/// Probes, one for each feature. A probe returns true if the feature works for this process, and changes nothing
+/// permanently. The class Features calls the probes and stores the results; it treats a criu::Error as false.
 namespace criu::kernel::probe {
 
 // files.cpp
@@ -68,7 +68,7 @@ bool moveMountSetGroup();
 bool overlayfsMaps();
 bool mountApi();
 
-// arch/*/probes.cpp; false where the processor lacks the feature
+// arch/*/probes.cpp; these return false if the processor lacks the feature
 bool mapVdso();
 bool compatTasks();
 bool shadowStack();

@@ -37,7 +37,7 @@ bool nsPid() {
 }
 
 bool loginUid() {
-    // Runs in a child: a login uid that couldn't be set back would stay changed in this process.
+    // Runs in a child: if the probe can't restore the login uid, this process must stay unchanged.
     return inChild([] {
         const ProcPid self = ProcDir().self();
         const auto before = readLoginUid(self);
@@ -53,8 +53,8 @@ bool loginUid() {
 }
 
 bool clone3SetTid() {
-    // Pid 1 of the namespace is in use. Callers that may choose a pid get EEXIST, others EPERM. Both show that the
-    // kernel read the pid, and neither creates a child.
+    // Requests pid 1, which always exists. The kernel returns EEXIST if the caller may choose a pid, and EPERM if it
+    // may not. Both errors show that the kernel supports `set_tid`, and neither call creates a child.
     const pid_t wanted = 1;
     clone_args arguments{};
     arguments.exit_signal = SIGCHLD;
@@ -87,7 +87,7 @@ bool appArmorStacking() {
     const ProcDir features("/sys/kernel/security/apparmor/features/domain");
     if (!features.readFile("stack").starts_with("yes"))
         return false;
-    // such as "1.2"
+    // Parses a version such as "1.2".
     const std::string version = features.readFile("version");
     Scanner scan(version);
     const int major = scan.needNumber<int>("a version");

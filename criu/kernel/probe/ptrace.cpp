@@ -17,7 +17,8 @@ namespace criu::kernel::probe {
 
 namespace {
 
-/// Calls ptrace directly: <sys/ptrace.h> excludes <linux/ptrace.h>, and lacks the requests used here.
+/// Calls ptrace directly: <sys/ptrace.h> lacks some of the requests, and can't be included together with
+/// <linux/ptrace.h>, which has them.
 long ptraceCall(long request, pid_t pid, std::uint64_t address, const void* data) {
     return ::syscall(SYS_ptrace, request, pid, address, data);
 }
@@ -43,7 +44,7 @@ bool seccompFilters() {
     });
     if (child.resumeUntilStop() != SIGSTOP)
         return false;
-    // Without a buffer, the kernel returns the number of instructions in filter 0.
+    // Without a buffer, the kernel returns the number of instructions of filter 0, which is 1.
     return ptraceCall(PTRACE_SECCOMP_GET_FILTER, child.pid(), 0, nullptr) == 1;
 }
 

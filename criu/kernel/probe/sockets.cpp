@@ -35,7 +35,7 @@ void newNetNs() {
     sys(::unshare(CLONE_NEWNET), "create a network namespace");
 }
 
-constexpr int kLoopback = 1;  // index of loopback in every network namespace
+constexpr int kLoopback = 1;  // index of the loopback device in every network namespace
 
 void raiseLoopback() {
     ifinfomsg link{};
@@ -47,7 +47,7 @@ void raiseLoopback() {
         failWith(code, "raise the loopback device");
 }
 
-/// Both ends of a TCP connection over loopback.
+/// TCP connection over loopback, with both ends in this process.
 struct TcpPair {
     UniqueFd client;
     UniqueFd server;
@@ -78,7 +78,8 @@ bool repairHalfClosed() {
 }
 
 bool listsRawSockets(std::uint8_t family) {
-    // The filter matches no state: only the support for listing the protocol matters.
+    // The filter selects no state, so the kernel lists no socket. The call only shows if the kernel can list raw
+    // sockets.
     inet_diag_req_v2 filter{};
     filter.sdiag_family = family;
     filter.sdiag_protocol = IPPROTO_RAW;
@@ -90,8 +91,8 @@ bool hasIpv6() {
     return ::access("/proc/sys/net/ipv6", F_OK) == 0;
 }
 
-/// Returns true if $PATH has a tool of this name that uses the kernel's legacy interface. Its version is "iptables
-/// v1.8.9 (legacy)", or names no variant if it is older.
+/// Returns true if $PATH contains a tool with this name that uses the kernel's legacy interface. The tool prints a
+/// version such as "iptables v1.8.9 (legacy)". Older tools print no variant.
 bool isLegacyTool(const std::string& name) {
     const std::string command = "PATH=\"$PATH:/usr/sbin:/sbin\" " + name + " --version 2>/dev/null";
     const std::unique_ptr<FILE, int (*)(FILE*)> output(::popen(command.c_str(), "re"), ::pclose);
@@ -112,7 +113,7 @@ bool socketNetNs() {
 }
 
 bool unixSocketFile() {
-    // A socket without an address has no file; a kernel with the ioctl returns ENOENT.
+    // The socket has no address, so it has no file. A kernel that supports the ioctl returns ENOENT.
     const UniqueFd socket = openSocket(AF_UNIX, SOCK_DGRAM);
     const UniqueFd file(::ioctl(socket.get(), SIOCUNIXFILE));
     return file.valid() || errno == ENOENT;
@@ -139,7 +140,7 @@ bool tcpHalfClosed() {
     try {
         return repairHalfClosed();
     } catch (const Error&) {
-        // Loopback may be down in this namespace, so the probe repeats in a new one.
+        // Loopback may be down in this namespace, so the probe runs again in a new network namespace.
         return inChild([] {
             newNetNs();
             raiseLoopback();
@@ -153,8 +154,8 @@ bool rawDiag() {
 }
 
 bool rawSockets() {
-    // Without the listing, criu queries a duplicate of the socket instead. CRIU dumps raw sockets on such kernels
-    // too.
+    // If the kernel can't list raw sockets, criu reads the options of a socket from a duplicate of its descriptor
+    // (pidfd_getfd(2)). CRIU also dumps raw sockets on such kernels.
     return rawDiag() || pidfdStore();
 }
 
@@ -203,7 +204,8 @@ bool linkNetNsId() {
 }
 
 bool newIfIndex() {
-    // A kernel without the attribute changes nothing; one with it refuses negative indices.
+    // A kernel that supports the attribute refuses negative indices with ERANGE. Other kernels ignore the attribute and
+    // change nothing.
     ifinfomsg link{};
     link.ifi_index = kLoopback;
     NetlinkMessage message(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, link);
@@ -217,7 +219,7 @@ bool nftables() {
 }
 
 bool nftablesConcat() {
-    // Runs in a new network namespace, so that the probe touches no rule of the host.
+    // Runs in a new network namespace, so that the probe changes no rule of the host.
     return inChild([] {
         newNetNs();
         Nftables().run("add table inet probe; add set inet probe pairs { type ipv4_addr . inet_service; }");

@@ -47,7 +47,7 @@ Number needField(std::string_view text, std::string_view key, int base = 10) {
     return *value;
 }
 
-/// Finds "key:value" after the cursor in a line of pairs. Skips unknown pairs, which newer kernels may insert.
+/// Finds "key:value" in the rest of a line of such pairs. Skips unknown pairs, which newer kernels may insert.
 template <typename Number>
 bool findPair(Scanner& scan, std::string_view key, Number& out, int base) {
     Scanner ahead = scan;
@@ -189,7 +189,8 @@ FdInfo parseFdInfo(std::string_view text) {
 
 FdInfo readFdInfo(const ProcPid& task, int fd, ProcBuffer& buffer) {
     const std::string name = fmt::format("fdinfo/{}", fd);
-    // Most files are short. A seq_file of one record fits into one read, so a short read has returned all of it.
+    // Reads most files with one read(2). These files have one seq_file record, which the kernel returns completely if
+    // the buffer is large enough.
     std::array<char, 4096> text;
     const UniqueFd file = task.open(name, O_RDONLY);
     const ssize_t got = ::read(file.get(), text.data(), text.size());
@@ -207,7 +208,7 @@ FileLock parseFileLock(std::string_view line) {
     scan.blanks();
     lock.blocked = scan.skip("->");
     lock.kind = lockKind(scan.word());
-    const std::string_view detail = scan.word();  // ADVISORY, MANDATORY, *NOINODE*, or the state of a lease
+    const std::string_view detail = scan.word();  // ADVISORY, MANDATORY or *NOINODE*, or the state of a lease
     lock.lease = leaseState(detail);
     lock.access = lockAccess(scan.word());
     scan.needNumber(lock.pid, "a pid");
@@ -273,7 +274,7 @@ std::vector<InotifyWatch> parseInotify(std::string_view text) {
         if (!scan.skip("inotify "))
             continue;
         InotifyWatch watch;
-        // The numbers are hexadecimal, although the manual page says decimal.
+        // The numbers are hexadecimal, although the manual page says that they are decimal.
         needPair(scan, "wd", watch.wd, 16);
         needPair(scan, "ino", watch.inode, 16);
         needPair(scan, "sdev", watch.device, 16);

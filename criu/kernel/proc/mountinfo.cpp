@@ -13,7 +13,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// Bytes that the kernel escapes in this file.
+/// Bytes that the kernel escapes in mountinfo.
 constexpr std::string_view kEscaped = " \t\n\\#";
 
 constexpr std::uint64_t kNoSymlinkFollowFlag = 256;  // MS_NOSYMFOLLOW, Linux 5.10
@@ -43,7 +43,7 @@ std::string decoded(std::string_view text) {
     return text.find('\\') == std::string_view::npos ? std::string(text) : decodeOctal(text, kEscaped);
 }
 
-/// Returns a field that ends with one blank and may be empty.
+/// Returns the text before the next blank, which may be empty, and skips the blank.
 std::string_view field(Scanner& scan) {
     const std::string_view text = scan.until(' ');
     scan.need(' ', "more fields");

@@ -10,63 +10,65 @@
 
 namespace criu::kernel {
 
-/// Line of /proc/PID/mountinfo (proc_pid_mountinfo(5)) with decoded escapes. Paths are relative to the root of the
-/// file's task. The kernel omits mounts outside of that root.
+/// Line of /proc/PID/mountinfo (proc_pid_mountinfo(5)) with decoded escapes. Paths are relative to the root directory
+/// of the task PID. The kernel omits mounts outside of this root directory.
 struct MountInfo {
     int id = 0;
-    /// Id of the parent. The topmost mount has its own id, or the id of an unlisted mount.
+    /// Id of the parent mount. The topmost mount shows its own id or the id of a mount that isn't listed.
     int parentId = 0;
     std::uint32_t devMajor = 0;
     std::uint32_t devMinor = 0;
-    /// Directory or file of the file system that is the mount's root; may end in "//deleted". nsfs has "net:[…]".
+    /// Directory or file of the file system that is the root of the mount. It may end with "//deleted". For nsfs, it is
+    /// "net:[…]".
     std::string root;
     std::string mountPoint;
-    /// Per-mount options, as text and as MS_… bits.
+    /// Options of the mount (not of the superblock), as text and as MS_… bits.
     std::string options;
     std::uint64_t flags = 0;
-    /// Id of the mount's peer group; 0 if not shared.
+    /// Id of the mount's peer group; 0 if the mount isn't shared.
     int shared = 0;
-    /// Id of its master's peer group; 0 if not a slave.
+    /// Id of the peer group of the mount's master; 0 if the mount isn't a slave.
     int master = 0;
-    /// Nearest dominant peer group under the reader's root; 0 if not printed.
+    /// Id of the nearest peer group under the task's root from which the mount gets events; 0 if the kernel doesn't
+    /// show it.
     int propagateFrom = 0;
     bool unbindable = false;
-    /// "type" or "type.subtype".
+    /// Type of the file system, as "type" or "type.subtype".
     std::string fsType;
-    /// May be empty.
+    /// Source of the mount; may be empty.
     std::string source;
-    /// Per-superblock options: flags, then options of the file system itself.
+    /// Options of the superblock: flags, and then options that the file system itself defines.
     std::string superOptions;
 
     friend bool operator==(const MountInfo&, const MountInfo&) = default;
 };
 
-/// All mounts that a task sees, in the kernel's order. A mount follows its parent unless it was moved.
+/// Table of all mounts that a task sees, in the kernel's order. A mount comes after its parent, except if it was moved.
 class MountTable {
 public:
     explicit MountTable(std::vector<MountInfo> mounts);
 
     [[nodiscard]] const std::vector<MountInfo>& all() const& noexcept { return mounts_; }
     const std::vector<MountInfo>& all() const&& = delete;
-    /// Returns null for an unlisted id: another namespace, or outside the root. The pointer is valid as long as the
-    /// table.
+    /// Returns a pointer that is valid as long as the table. Returns null if no mount has the id: the mount is in
+    /// another namespace, or outside of the root directory.
     [[nodiscard]] const MountInfo* find(int mountId) const noexcept;
 
 private:
     std::vector<MountInfo> mounts_;
-    /// Indices into mounts_, by id.
+    /// Indices into mounts_, sorted by mount id.
     std::vector<std::uint32_t> byId_;
 };
 
 [[nodiscard]] std::vector<MountInfo> parseMountInfo(std::string_view text);
 [[nodiscard]] MountTable readMountInfo(const ProcPid& task, ProcBuffer& buffer);
 
-/// Returns true for types of userspace file systems (FUSE), whose process may answer late or never.
+/// Returns true if `fsType` is a userspace file system (FUSE), whose process may reply late or never.
 [[nodiscard]] bool hasServer(std::string_view fsType) noexcept;
-/// Returns true for userspace file systems and for remote ones (NFS and similar, virtiofs).
+/// Returns true if `fsType` is a userspace file system or a remote file system (NFS and similar, virtiofs).
 [[nodiscard]] bool isRemoteFileSystem(std::string_view fsType) noexcept;
 
-/// Returns true if mountinfo contains a type that `wanted` accepts. Parses only the types.
+/// Returns true if mountinfo contains a file system type that `wanted` accepts. Parses only the types.
 [[nodiscard]] bool anyMountIs(std::string_view mountInfo, bool (*wanted)(std::string_view fsType) noexcept) noexcept;
 
 /// Returns the MS_… bits of a comma-separated option list. Ignores other options.

@@ -23,8 +23,8 @@ namespace {
 constexpr const char* kFile = "/proc/sys/kernel/pid_max";
 constexpr std::size_t kText = 16;
 
-/// Returns the number in the file, or -errno. Async-signal-safe, because the caller may be a child with a copy of
-/// this process' locks.
+/// Returns the number in the file, or -errno. It is async-signal-safe, because a child may call it, in which locks of
+/// this process are copied in a locked state.
 pid_t readNumber() noexcept {
     std::array<char, kText> text{};
     const UniqueFd file(::open(kFile, O_RDONLY | O_CLOEXEC));
@@ -36,7 +36,7 @@ pid_t readNumber() noexcept {
     return number > 1 ? number : -EINVAL;
 }
 
-/// Writes the number, also async-signal-safe. Returns 0 or -errno.
+/// Writes the number; it is async-signal-safe, like readNumber(). Returns 0 or -errno.
 pid_t writeNumber(pid_t number) noexcept {
     std::array<char, kText> text{};
     const auto [end, problem] = std::to_chars(text.data(), text.data() + text.size(), number);
@@ -49,14 +49,16 @@ pid_t writeNumber(pid_t number) noexcept {
 constexpr pid_t kRead = 0;
 constexpr pid_t kAskForRight = -1;
 
-/// `wanted`: number to write, or one of the two constants.
+/// Reads or writes the file in this process. `wanted` is the number to write, kRead to read the number, or kAskForRight
+/// to check write permission.
 pid_t actHere(pid_t wanted) noexcept {
     if (wanted == kAskForRight)
         return ::faccessat(AT_FDCWD, kFile, W_OK, AT_EACCESS) == 0 ? 1 : 0;
     return wanted == kRead ? readNumber() : writeNumber(wanted);
 }
 
-/// Calls actHere() in a child that sends no SIGCHLD.
+/// Calls actHere() in a child, whose end sends no SIGCHLD. `flags` are clone flags, for instance for a new pid
+/// namespace.
 pid_t actInChild(pid_t wanted, std::uint64_t flags) {
     const Mapping said = Mapping::anonymous(sizeof(pid_t), MAP_SHARED);
     *said.as<pid_t>() = -ECHILD;
@@ -66,7 +68,7 @@ pid_t actInChild(pid_t wanted, std::uint64_t flags) {
     if (child < 0)
         failErrno("create a process to look at {}", kFile);
     if (child == 0) {
-        ::prctl(PR_SET_DUMPABLE, 0);  // unprivileged tasks of that namespace must not trace it
+        ::prctl(PR_SET_DUMPABLE, 0);  // unprivileged tasks of the child's pid namespace must not trace it
         *said.as<pid_t>() = actHere(wanted);
         ::_exit(0);
     }

@@ -3,25 +3,26 @@
 
 #include <sys/types.h>
 
-/// Upper limit of pids, /proc/sys/kernel/pid_max. Since Linux 6.14 each pid namespace has a separate limit, and a
-/// process accesses that of its namespace. Earlier kernels have one for all.
+/// Upper limit of pids in /proc/sys/kernel/pid_max. Since Linux 6.14, each pid namespace has a separate limit, and the
+/// file shows the limit of the reader's namespace. Earlier kernels have one limit for all namespaces.
 namespace criu::kernel {
 
 class PidLimit {
 public:
-    /// Limit of this process' pid namespace.
+    /// Selects the limit of this process' pid namespace.
     PidLimit() noexcept = default;
-    /// Limit of another pid namespace. The descriptor must outlive this object. Accesses run in a child that enters
-    /// the namespace.
+    /// Selects the limit of another pid namespace. The descriptor `pidNamespace` must outlive this object. Each access
+    /// runs in a child that enters the namespace.
     explicit PidLimit(int pidNamespace) noexcept : place_(Place::Given), given_(pidNamespace) {}
-    /// Returns the limit of new pid namespaces.
+    /// Returns an object for the limit that new pid namespaces get.
     [[nodiscard]] static PidLimit ofNew() noexcept;
 
     /// Returns the highest pid that the kernel may assign. Throws Error.
     [[nodiscard]] pid_t highest() const;
-    /// Returns true if the caller may set the limit. Throws Error.
+    /// Returns true if the caller may change the limit. Throws Error.
     [[nodiscard]] bool maySet() const;
-    /// Sets the highest pid. Returns 0 or the errno: EINVAL if it exceeds the kernel's maximum.
+    /// Sets the highest pid that the kernel may assign. Returns 0 or the errno: EINVAL if `highest` exceeds the
+    /// kernel's maximum.
     int set(pid_t highest) const;
 
 private:

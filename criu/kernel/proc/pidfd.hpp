@@ -11,34 +11,37 @@
 
 namespace criu::kernel {
 
-/// Process by a descriptor, immune to reuse of its pid (pidfd_open(2), Linux 5.3).
+/// Reference to a process by a pidfd, which stays correct if the kernel reuses the pid (pidfd_open(2), Linux 5.3).
 class PidFd {
 public:
-    /// Throws Error: ESRCH if the process doesn't exist; EINVAL or ENOENT if `pid` isn't a thread group leader.
+    /// Opens a pidfd. Throws Error: ESRCH if the process doesn't exist; EINVAL or ENOENT if `pid` isn't a thread group
+    /// leader.
     explicit PidFd(pid_t pid);
-    /// Takes a pidfd of another origin, for instance CLONE_PIDFD.
+    /// Uses a pidfd that another call has created, for instance clone3(2) with CLONE_PIDFD.
     PidFd(UniqueFd fd, pid_t pid) noexcept : fd_(std::move(fd)), pid_(pid) {}
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    /// Returns the pid for messages; the kernel may have reused it.
+    /// Returns the pid, for messages only, because the kernel may have reused it.
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-    /// Duplicates a descriptor of the process, close-on-exec (pidfd_getfd(2), Linux 5.6). Throws Error: EBADF if it
-    /// has no such descriptor, EPERM without ptrace access, ESRCH if it ended.
+    /// Duplicates a descriptor of the process, close-on-exec (pidfd_getfd(2), Linux 5.6). Throws Error: EBADF if the
+    /// process lacks the descriptor, EPERM without ptrace access, ESRCH if the process has ended.
     [[nodiscard]] UniqueFd getFd(int targetFd) const;
 
-    /// Sends a signal. Returns false if the process has ended; throws Error otherwise. `info` as in
-    /// rt_sigqueueinfo(2).
+    /// Sends a signal. `info` is that of rt_sigqueueinfo(2). Returns false if the process has ended. Throws Error for
+    /// all other failures.
     bool sendSignal(int signal, siginfo_t* info = nullptr) const;
 
-    /// Returns true once all threads of the process have ended. Reaps nothing. Doesn't wait without a timeout.
+    /// Waits until all threads of the process have ended, for `timeout` at most; an unset `timeout` only checks.
+    /// Returns false if a thread still runs. Reaps nothing.
     [[nodiscard]] bool waitExit(std::optional<std::chrono::milliseconds> timeout = std::nullopt) const;
 
-    /// Frees the private memory of a killed process that still has it; several threads at once are faster
-    /// (process_mrelease(2), Linux 5.15). Returns 0 or the errno: EINVAL if a live process shares the memory.
+    /// Frees the private memory of a killed process (process_mrelease(2), Linux 5.15). Several threads may call it at
+    /// once, which is faster. Returns 0 or the errno: EINVAL if a live process shares the memory.
     int freeMemory() const noexcept;
 
-    /// Calls waitid(2) for a child with `options` (WEXITED…) and returns its result. With WNOHANG, si_pid may be 0.
+    /// Calls waitid(2) for a child. `options` are those of waitid(2), such as WEXITED. With WNOHANG, si_pid of the
+    /// result may be 0.
     [[nodiscard]] siginfo_t wait(int options) const;
 
 private:

@@ -18,7 +18,7 @@ struct KindEntry {
     NamespaceKind kind;
     std::string_view name;
     int cloneFlag;
-    bool perThread;  ///< threads of a process may be in different ones
+    bool perThread;  ///< true if the threads of a process may be in different namespaces of this kind
 };
 
 constexpr int kCloneNewTime = 0x00000080;  // <linux/sched.h>, not in glibc 2.36's <sched.h>
@@ -46,10 +46,12 @@ const KindEntry& entryOf(NamespaceKind kind) noexcept {
     return kKinds[static_cast<std::size_t>(kind)];
 }
 
-/// Reads the inode from a namespace link. `link`: path below `directory`, which messages call `where`.
+/// Returns the inode number of a namespace. `link` is the path of the link below `directory`; messages name the
+/// directory `where`.
 std::optional<std::uint32_t> readIdAt(int directory, const std::string& where, const std::string& link) {
     std::array<char, 64> target;
-    // Reads the link's text, which contains the inode; fstat would need an open of the namespace.
+    // Reads the text of the link, which contains the inode number. fstat(2) would need an open descriptor of the
+    // namespace.
     const ssize_t length = ::readlinkat(directory, link.c_str(), target.data(), target.size());
     if (length < 0) {
         if (errno == ENOENT)
@@ -100,7 +102,7 @@ bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode) {
         if (status.st_ino == inode)
             return true;
         at = UniqueFd(::ioctl(at.get(), NS_GET_PARENT));
-        if (!at && errno != EPERM)  // the next parent is above criu's namespace
+        if (!at && errno != EPERM)  // EPERM: the parent namespace is above criu's pid namespace
             failErrno("ask for the pid namespace above");
     }
     return false;
@@ -111,7 +113,7 @@ NamespaceIds readNamespaceIds(const ProcPid& task) {
 }
 
 NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess) {
-    // Opens the thread's link directory once: a process may have thousands of threads.
+    // Opens the thread's link directory only once, because a process may have thousands of threads.
     const std::string name = fmt::format("task/{}/ns", thread);
     const std::string where = process.path() + '/' + name;
     const UniqueFd links = process.open(name, O_PATH | O_DIRECTORY);

@@ -15,16 +15,16 @@ namespace criu::kernel {
 enum class NamespaceKind : std::uint8_t { Net, Uts, Ipc, Pid, User, Mount, Cgroup, Time };
 inline constexpr std::size_t kNamespaceKinds = 8;
 
-/// Returns the name below /proc/PID/ns: "net", "mnt" …
+/// Returns the name of the link in /proc/PID/ns, such as "net" or "mnt".
 [[nodiscard]] std::string_view namespaceName(NamespaceKind kind) noexcept;
-/// Returns CLONE_NEW….
+/// Returns the CLONE_NEW… flag of the kind.
 [[nodiscard]] int namespaceCloneFlag(NamespaceKind kind) noexcept;
 
-/// Inode numbers of /proc/PID/ns/*. Equal numbers mean the same namespace, because all are on one nsfs. Unset for
-/// kinds that the kernel lacks, or that a zombie has left.
+/// Inode numbers of the links in /proc/PID/ns. Equal numbers mean the same namespace, because all namespaces are in one
+/// nsfs. A number is unset if the kernel lacks the kind, or if the task is a zombie that has left the namespace.
 struct NamespaceIds {
     std::array<std::optional<std::uint32_t>, kNamespaceKinds> kinds;
-    /// Namespaces of future children.
+    /// Namespaces in which the kernel creates the next child of the task.
     std::optional<std::uint32_t> pidForChildren;
     std::optional<std::uint32_t> timeForChildren;
 
@@ -34,25 +34,28 @@ struct NamespaceIds {
     friend bool operator==(const NamespaceIds&, const NamespaceIds&) = default;
 };
 
-/// Parses the inode in "net:[4026531833]". Throws Error on any other text.
+/// Parses a link text such as "net:[4026531833]", and returns its inode number. Throws Error for any other text.
 [[nodiscard]] std::uint32_t parseNamespaceLink(std::string_view target);
 
-/// Returns the inode of a namespace descriptor. Throws Error.
+/// Returns the inode number of the namespace that a descriptor refers to. Throws Error.
 [[nodiscard]] std::uint32_t namespaceInode(int fd);
 
 [[nodiscard]] std::optional<std::uint32_t> readNamespaceId(const ProcPid& task, NamespaceKind kind);
-/// Returns true if a process is in the pid namespace with this inode or in one below it (NS_GET_PARENT, Linux 4.9).
+/// Returns true if the process is in the pid namespace with this inode, or in a descendant of this namespace
+/// (NS_GET_PARENT, Linux 4.9).
 [[nodiscard]] bool isWithinPidNamespace(const ProcPid& task, std::uint32_t inode);
 [[nodiscard]] NamespaceIds readNamespaceIds(const ProcPid& task);
-/// Reads the namespaces of a thread. `process`: /proc/PID of its process, which has the namespaces `ofProcess`.
-/// Copies the kinds that all threads share: the pid namespace never changes, and a multithreaded process can't change
-/// its user or time namespace.
+/// Reads the namespaces of one thread. `process` is the directory of its process, and `ofProcess` contains the
+/// namespaces of this process.
+/// Copies from `ofProcess` the kinds that all threads share: the pid namespace never changes, and a multithreaded
+/// process can't change its user or time namespace.
 [[nodiscard]] NamespaceIds readThreadNamespaceIds(const ProcPid& process, pid_t thread, const NamespaceIds& ofProcess);
 
-/// Cached namespaces of a frozen process; each link is read once.
+/// Namespaces of a frozen process; reads each link once and stores the result.
 class CachedNamespaceIds {
 public:
-    /// All calls must pass the same `task`.
+    /// Returns the inode number of the namespace; unset if the kernel lacks the kind. All calls must pass the same
+    /// `task`.
     [[nodiscard]] std::optional<std::uint32_t> of(const ProcPid& task, NamespaceKind kind);
     [[nodiscard]] NamespaceIds all(const ProcPid& task);
 

@@ -26,8 +26,8 @@ std::string readAt(const UniqueFd& dir, const std::string& base, const std::stri
     return std::string(buffer.fill(file.get(), base + '/' + name));
 }
 
-/// Returns the numeric names of a directory. A large getdents64(2) buffer needs ten times fewer calls than readdir(3)
-/// for thousands of threads.
+/// Returns the numeric names in a directory. For thousands of threads, getdents64(2) with a large buffer needs ten
+/// times fewer calls than readdir(3).
 std::vector<int> numericEntries(int fd, const std::string& path) {
     std::vector<int> found;
     alignas(dirent64) std::array<char, 65536> block;

@@ -14,14 +14,15 @@
 
 namespace criu::kernel {
 
-/// Suffix that the kernel appends to the path of a deleted file. The name of an existing file may also end so.
+/// Suffix that the kernel appends to the path of a deleted file. The name of an existing file may also end with it.
 inline constexpr std::string_view kDeletedMark = " (deleted)";
 
-/// Reusable buffer for /proc files. Each thread needs its own.
+/// Reusable buffer for /proc files. Each thread needs its own buffer.
 class ProcBuffer {
 public:
-    /// Reads from the descriptor's position to the end. The view is valid until the next call. Throws Error with the
-    /// errno of read(2), ESRCH after the task has ended. `path`: name of the file in messages.
+    /// Reads from the descriptor's position to the end of the file. The returned view is valid until the next call.
+    /// `path` names the file in messages. Throws Error with the errno of read(2), which is ESRCH after the task has
+    /// ended.
     std::string_view fill(int fd, std::string_view path);
 
 private:
@@ -31,37 +32,37 @@ private:
     std::size_t capacity_ = 0;
 };
 
-/// Directory of a task: /proc/PID, or /proc/PID/task/TID. It pins the task's identity: after the task has ended,
-/// every read fails (ENOENT or ESRCH), even if its pid is reused.
-/// `name` parameters are relative paths such as "status" or "fdinfo/3". Several threads may call const functions at
+/// Open directory /proc/PID or /proc/PID/task/TID of a task. After the task has ended, every read fails with ENOENT or
+/// ESRCH, even if the kernel reuses the pid.
+/// The parameter `name` is a relative path such as "status" or "fdinfo/3". Several threads may call const functions at
 /// once.
 class ProcPid {
 public:
     ProcPid(UniqueFd dir, std::string path) noexcept : dir_(std::move(dir)), path_(std::move(path)) {}
 
     [[nodiscard]] int fd() const noexcept { return dir_.get(); }
-    /// Returns the path for messages.
+    /// Returns the path of the directory, for messages.
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    /// Opens task/TID of this process.
+    /// Opens the directory task/TID of this process.
     [[nodiscard]] ProcPid thread(pid_t tid) const;
 
-    /// Reads a whole file. The view is valid until the next use of `buffer`.
+    /// Reads a whole file. The returned view is valid until the next use of `buffer`.
     std::string_view read(const std::string& name, ProcBuffer& buffer) const;
     [[nodiscard]] std::string readFile(const std::string& name) const;
-    /// Returns nullopt if the file doesn't exist: the kernel lacks it, or the task has ended.
+    /// Reads a whole file; nullopt if it doesn't exist, because the kernel lacks it or the task has ended.
     [[nodiscard]] std::optional<std::string> tryReadFile(const std::string& name) const;
 
-    /// Returns the target of a symbolic link, as readlink(2) shows it (may end in kDeletedMark).
+    /// Returns the target of a symbolic link, as readlink(2) shows it. It may end with kDeletedMark.
     [[nodiscard]] std::string readLink(const std::string& name) const;
 
-    /// Calls open(2) with O_CLOEXEC added.
+    /// Opens a file by open(2) with `flags` and O_CLOEXEC.
     [[nodiscard]] UniqueFd open(const std::string& name, int flags) const;
 
     /// Writes `text` with a single write(2), as /proc files require.
     void write(const std::string& name, std::string_view text) const;
 
-    /// Returns the numeric entries of a directory ("task", "fd", "fdinfo") in the kernel's ascending order.
+    /// Returns the numeric names in a directory such as "task", "fd" or "fdinfo", in the kernel's ascending order.
     [[nodiscard]] std::vector<int> numbers(const std::string& name) const;
 
 private:
@@ -69,29 +70,30 @@ private:
     std::string path_;
 };
 
-/// Open /proc, by default the caller's. A /proc of another pid namespace can be given by its path.
+/// Open /proc directory. By default, it is the /proc of the caller. The /proc of another pid namespace can be opened by
+/// its path.
 class ProcDir {
 public:
     explicit ProcDir(std::string path = "/proc");
 
-    /// Takes an O_PATH or directory descriptor, for instance of a detached /proc mount.
+    /// Uses an O_PATH or directory descriptor, for instance of a detached /proc mount.
     ProcDir(UniqueFd dir, std::string path) noexcept : dir_(std::move(dir)), path_(std::move(path)) {}
 
     [[nodiscard]] int fd() const noexcept { return dir_.get(); }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    /// Throws Error with ENOENT if the process doesn't exist.
+    /// Opens the directory of a process. Throws Error with ENOENT if the process doesn't exist.
     [[nodiscard]] ProcPid open(pid_t pid) const;
     [[nodiscard]] ProcPid self() const;
-    /// The calling thread. (3.17)
+    /// Opens the directory of the calling thread (Linux 3.17).
     [[nodiscard]] ProcPid threadSelf() const;
 
-    /// Reads PID/name once. To read several files of a task, hold a ProcPid.
+    /// Reads the file PID/name. To read several files of a task, open a ProcPid.
     [[nodiscard]] std::string readFile(pid_t pid, std::string_view name) const;
     /// Reads a file that belongs to no task, for instance "sys/kernel/cap_last_cap".
     [[nodiscard]] std::string readFile(const std::string& name) const;
 
-    /// Returns all processes of this /proc.
+    /// Returns the pids of all processes in this /proc.
     [[nodiscard]] std::vector<int> processes() const;
 
 private:

@@ -14,7 +14,7 @@ namespace criu::kernel {
 bool mayLookInto(const ProcPid& process, pid_t thread) noexcept {
     char path[32];
     *fmt::format_to_n(path, sizeof(path) - 1, "task/{}/exe", thread).out = '\0';
-    // The kernel checks the access to this link like an access to memory (proc_pid_readlink() in fs/proc/base.c).
+    // The kernel applies to this link the same access check as to memory (proc_pid_readlink() in fs/proc/base.c).
     char target = 0;
     return ::readlinkat(process.fd(), path, &target, sizeof(target)) >= 0;
 }

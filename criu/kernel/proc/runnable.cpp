@@ -21,7 +21,7 @@ void requireRunnable(const std::vector<std::string>& command) {
     UniqueFd report(ends[1]);
     const pid_t child = sys(::fork(), "create a process to try {} in", command.front());
     if (child == 0) {
-        // The kernel stops a traced process after a successful execve, before the program runs (ptrace(2),
+        // The kernel stops a traced process after a successful execve(2), before the program runs (ptrace(2),
         // PTRACE_TRACEME).
         int code = ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : errno;
         if (code == 0) {

@@ -6,8 +6,8 @@
 
 namespace criu::kernel {
 
-/// Throws Error if execvp(3) of `command` (not empty) fails. Tries it in a child that ends before the program's first
-/// instruction.
+/// Throws Error if execvp(3) of `command` fails. Calls execvp() in a child, which ends before the first instruction of
+/// the program. `command` must not be empty.
 void requireRunnable(const std::vector<std::string>& command);
 
 }  // namespace criu::kernel

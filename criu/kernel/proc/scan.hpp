@@ -12,8 +12,8 @@
 
 namespace criu::kernel {
 
-/// Cursor over text of the kernel. Allocates nothing. Every call advances and succeeds, or leaves the cursor
-/// unchanged. The need…() functions throw criu::Error with the expected item and the position.
+/// Cursor over a text of the kernel, which allocates no memory. A call that fails leaves the cursor unchanged. The
+/// need…() functions throw criu::Error with the expected item and the text at the cursor.
 class Scanner {
 public:
     constexpr explicit Scanner(std::string_view text) noexcept : rest_(text) {}
@@ -22,7 +22,8 @@ public:
     [[nodiscard]] constexpr std::string_view rest() const noexcept { return rest_; }
     [[nodiscard]] constexpr char peek() const noexcept { return rest_.empty() ? '\0' : rest_.front(); }
 
-    /// Takes the next line without its newline, which the last line may lack. Returns false at the end.
+    /// Returns the next line without its newline in `out`. The last line may lack a newline. Returns false at the end
+    /// of the text.
     constexpr bool line(std::string_view& out) noexcept {
         if (rest_.empty())
             return false;
@@ -31,7 +32,7 @@ public:
         return true;
     }
 
-    /// Takes the text before `stop`, or all remaining text. The cursor is then at `stop`.
+    /// Returns the text before `stop`, or all remaining text, and moves the cursor to `stop`.
     constexpr std::string_view until(char stop) noexcept {
         const std::size_t length = std::min(rest_.find(stop), rest_.size());
         const std::string_view found = rest_.substr(0, length);
@@ -44,7 +45,7 @@ public:
             rest_.remove_prefix(1);
     }
 
-    /// Skips blanks and takes the next run of characters that are neither blank nor newline.
+    /// Skips blanks, and returns the next characters up to a blank or newline.
     constexpr std::string_view word() noexcept {
         blanks();
         std::size_t length = 0;
@@ -69,8 +70,8 @@ public:
         return true;
     }
 
-    /// Takes a number after optional blanks. Accepts no "0x", and no sign for unsigned types. Returns false if the
-    /// text isn't a number or doesn't fit.
+    /// Skips blanks and parses a number. It accepts no "0x", and no sign for unsigned types. Returns false if there is
+    /// no number, or if it doesn't fit into the type.
     template <std::integral Number>
     bool number(Number& out, int base = 10) noexcept {
         Scanner ahead = *this;
@@ -112,7 +113,7 @@ private:
     std::string_view rest_;
 };
 
-/// Parses a text of one number, with only blanks and a newline around it, as in /proc/PID/oom_score_adj.
+/// Parses a text that contains one number, with optional blanks and newline, such as /proc/PID/oom_score_adj.
 template <std::integral Number>
 [[nodiscard]] Number parseLoneNumber(std::string_view text, std::string_view what, int base = 10) {
     Scanner scan(text);
@@ -124,8 +125,8 @@ template <std::integral Number>
     return value;
 }
 
-/// Decodes the kernel's "\ooo" escapes for the bytes in `escaped` only. Other backslashes belong to the name: the
-/// kernel escapes a backslash only if the set contains it.
+/// Decodes the kernel's "\ooo" escapes, but only for the bytes in `escaped`. All other backslashes belong to the name,
+/// because the kernel escapes a backslash only in files where `escaped` contains it.
 std::string decodeOctal(std::string_view text, std::string_view escaped);
 
 }  // namespace criu::kernel

@@ -9,7 +9,7 @@
 namespace criu::kernel {
 namespace {
 
-/// Number of processes per thread. Sorting this many takes about as long as starting a thread.
+/// Number of processes per thread. To sort so many takes about as long as to start a thread.
 constexpr std::ptrdiff_t kWorthThread = 64;
 constexpr std::ptrdiff_t kMostThreads = 16;
 
@@ -19,8 +19,8 @@ Sharing::Sharing(std::vector<HostPid> processes, KcmpType type) : type_(type), o
     sort();
 }
 
-/// Uses merge sort, which makes the fewest kcmp calls. Any sort compares at least one pair of equal elements
-/// directly, because it can't order them otherwise.
+/// Sorts by merge sort, which makes the fewest kcmp calls. A sort always compares two adjacent equal elements, so the
+/// comparison function finds out if any processes share.
 void Sharing::sort() {
     std::atomic<bool> shared = false;
     const auto before = [&](HostPid a, HostPid b) {

@@ -12,19 +12,20 @@
 
 namespace criu::kernel {
 
-/// Groups of processes that share a kernel object of one kcmp(2) type. Makes 0.9 n log2 n kcmp calls for n processes,
-/// on several threads for many. The kernel has no cheaper way to show that processes share nothing.
+/// Groups of processes that share a kernel object of one kcmp(2) type. For n processes, it makes 0.9 n log2 n kcmp
+/// calls, and distributes many calls to several threads. The kernel has no cheaper way to show that processes share
+/// nothing.
 class Sharing {
 public:
-    /// `processes` must be frozen. Throws Error.
+    /// Compares the processes, which must be frozen. Throws Error.
     Sharing(std::vector<HostPid> processes, KcmpType type);
 
-    /// Returns two processes that share the object; nullopt if none do.
+    /// Returns two processes that share the object; nullopt if each process has its own object.
     [[nodiscard]] std::optional<std::pair<HostPid, HostPid>> anyPair() const;
-    /// Returns the same representative for all processes that share the object.
+    /// Returns the representative of the processes that share the object with `process`. All of them have the same one.
     [[nodiscard]] HostPid firstOf(HostPid process) const;
-    /// Returns a process that shares the object with `other`, which isn't in the list and may run; nullopt if none
-    /// does. Throws Error: ESRCH or EPERM if the kernel refuses the comparison.
+    /// Returns a process of the list that shares the object with `other`; nullopt if none does. `other` isn't in the
+    /// list and may run. Throws Error: ESRCH or EPERM if the kernel refuses the comparison.
     [[nodiscard]] std::optional<HostPid> partnerOf(HostPid other) const;
 
 private:
@@ -32,8 +33,8 @@ private:
     void group();
 
     KcmpType type_;
-    std::vector<HostPid> ordered_;                  ///< in the kernel's order of the objects
-    std::unordered_map<HostPid, HostPid> firstOf_;  ///< representative of each sharing process
+    std::vector<HostPid> ordered_;                  ///< processes in the kernel's order of their objects (kcmp(2))
+    std::unordered_map<HostPid, HostPid> firstOf_;  ///< representative of each process that shares its object
 };
 
 }  // namespace criu::kernel

@@ -12,23 +12,23 @@
 
 namespace criu::kernel {
 
-/// /proc/PID/stat (proc_pid_stat(5)). Without ptrace access, the kernel shows addresses and the exit code as 0, and
-/// code addresses as 1.
+/// Fields of /proc/PID/stat (proc_pid_stat(5)). Without ptrace access, the kernel shows addresses and the exit code as
+/// 0, and code addresses as 1.
 struct TaskStat {
     pid_t pid = 0;
-    /// Name of any bytes, including parentheses and newlines.
+    /// Name of the task. It may contain any bytes, also parentheses and newlines.
     std::string comm;
     TaskState state{};
     pid_t ppid = 0;
     pid_t pgrp = 0;
     pid_t session = 0;
-    /// Controlling terminal, in the old encoding: minor in bits 31-20 and 7-0, major in 15-8; 0 for none.
+    /// Device number of the controlling terminal, which decodeDevice() decodes; 0 if the task has none.
     std::int32_t ttyNumber = 0;
-    /// Foreground group of the controlling terminal; -1 for none.
+    /// Foreground group of the controlling terminal; -1 if the task has none.
     pid_t ttyPgrp = 0;
-    /// PF_… of the kernel.
+    /// PF_… flags of the kernel.
     std::uint32_t flags = 0;
-    /// Clock ticks of CPU time. For a process, it includes all threads, also ended ones.
+    /// CPU time in clock ticks. For a process, it includes all threads, also threads that have ended.
     std::uint64_t cpuTime = 0;
     std::int64_t priority = 0;
     std::int64_t nice = 0;
@@ -48,14 +48,14 @@ struct TaskStat {
     std::uint64_t argEnd = 0;
     std::uint64_t envStart = 0;
     std::uint64_t envEnd = 0;
-    /// Exit code in the format of waitpid(2).
+    /// Exit status in the format of waitpid(2).
     std::int32_t exitCode = 0;
 };
 
-/// Throws Error if the text isn't a complete stat line.
+/// Parses a stat line. Throws Error if the line is incomplete.
 [[nodiscard]] TaskStat parseStat(std::string_view text);
 
-/// Reads DIR/stat of a process or thread.
+/// Reads the file "stat" of a process or thread.
 [[nodiscard]] TaskStat readStat(const ProcPid& task, ProcBuffer& buffer);
 
 }  // namespace criu::kernel

@@ -10,7 +10,7 @@ namespace criu::kernel {
 
 namespace {
 
-/// Decodes the value of "Name:", in which the kernel escapes newline and backslash with a backslash.
+/// Decodes the value of "Name:". The kernel writes a backslash before a backslash, and "\n" for a newline.
 std::string decodeName(std::string_view text) {
     std::string name;
     name.reserve(text.size());
@@ -92,7 +92,8 @@ struct Line {
     void (*parse)(TaskStatus&, Scanner&);
 };
 
-/// Lines in the order of the kernel, so that a search after the last hit ends at once.
+/// Lines in the order in which the kernel prints them. So a search that begins after the previous line usually ends at
+/// once.
 constexpr std::array kLines{
     Line{"Name", true,
          [](TaskStatus& status, Scanner& value) {
@@ -168,7 +169,8 @@ constexpr std::uint64_t requiredLines() {
     return bits;
 }
 
-/// Returns the index of the line with this key; kLines.size() if none has it. Searches circularly from `from`.
+/// Returns the index of the line with this key; kLines.size() if none has it. Searches from `from` to the end, and then
+/// from the begin.
 std::size_t findLine(std::string_view key, std::size_t from) noexcept {
     for (std::size_t at = from; at < kLines.size(); ++at)
         if (kLines[at].key == key)

@@ -14,7 +14,7 @@
 
 namespace criu::kernel {
 
-/// Letter of "State:" in status and of field 3 in stat.
+/// State of a task, as the letter in "State:" of status and in field 3 of stat.
 enum class TaskState : char {
     Running = 'R',
     Sleeping = 'S',
@@ -27,7 +27,7 @@ enum class TaskState : char {
     Idle = 'I',
 };
 
-/// Real, effective, saved and file system id, in the kernel's order.
+/// Real, effective, saved and file system id, in the order in which the kernel shows them.
 struct CredentialIds {
     std::uint32_t real = 0;
     std::uint32_t effective = 0;
@@ -36,18 +36,18 @@ struct CredentialIds {
     friend bool operator==(const CredentialIds&, const CredentialIds&) = default;
 };
 
-/// Bit n-1 stands for signal n.
+/// Mask of signals: bit n-1 stands for signal n.
 using SignalMask = std::uint64_t;
 
-/// Bit n stands for capability n.
+/// Mask of capabilities: bit n stands for capability n.
 using CapabilityMask = std::uint64_t;
 
 enum class SeccompMode : std::uint8_t { Disabled = 0, Strict = 1, Filter = 2 };
 
-/// /proc/PID/status or /proc/PID/task/TID/status (proc_pid_status(5)). Ids are those of the /proc mount's namespaces.
-/// Optional fields are unset if the kernel doesn't print them, for instance memory of zombies.
+/// Fields of /proc/PID/status or /proc/PID/task/TID/status (proc_pid_status(5)). Pids are those of the /proc mount's
+/// pid namespace. An optional field is unset if the kernel doesn't print it, for instance the memory of a zombie.
 struct TaskStatus {
-    /// Name with decoded escapes: up to 15 bytes, any except NUL.
+    /// Name of the task with decoded escapes. It has at most 15 bytes, and may contain any byte except NUL.
     std::string name;
     std::optional<std::uint32_t> umask;
     TaskState state{};
@@ -59,13 +59,13 @@ struct TaskStatus {
     CredentialIds gid;
     std::uint32_t fdSize = 0;
     std::vector<std::uint32_t> groups;
-    /// Ids in each nested pid namespace, from the /proc mount's namespace down to the task's. Empty without
-    /// CONFIG_PID_NS.
+    /// Ids of the task in each of its pid namespaces, from the /proc mount's namespace down to the task's namespace.
+    /// Empty if the kernel lacks CONFIG_PID_NS.
     std::vector<pid_t> nsTgid;
     std::vector<pid_t> nsPid;
     std::vector<pid_t> nsPgid;
     std::vector<pid_t> nsSid;
-    /// Sizes in bytes.
+    /// Sizes in bytes. Unset for zombies and kernel threads.
     std::optional<std::uint64_t> vmLocked;
     std::optional<std::uint64_t> vmPinned;
     std::optional<std::uint64_t> vmRss;
@@ -87,24 +87,25 @@ struct TaskStatus {
     std::optional<bool> noNewPrivs;
     std::optional<SeccompMode> seccomp;
     std::optional<std::uint32_t> seccompFilters;
-    /// Text after "Speculation_Store_Bypass:" and "SpeculationIndirectBranch:", unchanged.
+    /// Text after "Speculation_Store_Bypass:" and after "SpeculationIndirectBranch:", unchanged.
     std::optional<std::string> speculationStoreBypass;
     std::optional<std::string> speculationIndirectBranch;
-    /// The user-mode shadow stack is enabled ("shstk" in the line kProtectionLine).
+    /// True if the user-mode shadow stack is enabled ("shstk" in the line kProtectionLine).
     bool shadowStack = false;
     bool shadowStackLocked = false;
 
-    /// Returns the pid in the task's own pid namespace.
+    /// Returns the pid in the pid namespace of the task itself.
     [[nodiscard]] pid_t innermostPid() const noexcept { return nsPid.empty() ? pid : nsPid.back(); }
 };
 
-/// Throws Error if a line that every kernel prints is missing, or a value is malformed.
+/// Parses the text. Throws Error if a line that every kernel prints is missing, or if a value is malformed.
 [[nodiscard]] TaskStatus parseStatus(std::string_view text);
 
-/// Reads DIR/status of a process or thread.
+/// Reads the file "status" of a process or thread.
 [[nodiscard]] TaskStatus readStatus(const ProcPid& task, ProcBuffer& buffer);
 
-/// Reads task/TID/status below a process directory, with one open less than ProcPid::thread().
+/// Reads task/TID/status below the directory of a process. It needs one open(2) less than ProcPid::thread() and
+/// readStatus().
 [[nodiscard]] TaskStatus readThreadStatus(const ProcPid& process, pid_t tid, ProcBuffer& buffer);
 
 }  // namespace criu::kernel

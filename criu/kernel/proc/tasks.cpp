@@ -39,8 +39,8 @@ std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process
                                      ProcBuffer& buffer) {
     const TaskStatus parent = readThreadStatus(process, tid, buffer);
     const auto isIt = [&](const TaskStatus& child) {
-        // /proc lists pids from the outermost namespace inwards, and none without CONFIG_PID_NS. A child may be in a
-        // deeper namespace than its parent.
+        // /proc lists the pids of a task from the outermost pid namespace inwards, or not at all without CONFIG_PID_NS.
+        // The child may be in a deeper namespace than its parent.
         const std::size_t depth = parent.nsPid.size();
         const pid_t asParentSees = depth == 0 ? child.pid : depth <= child.nsPid.size() ? child.nsPid[depth - 1] : 0;
         return asParentSees == returned && child.tracerPid == parent.tracerPid;
@@ -51,7 +51,7 @@ std::optional<pid_t> findTracedChild(const ProcDir& proc, const ProcPid& process
                 return number;
         } catch (const Error& error) {
             if (error.code() != ENOENT && error.code() != ESRCH)
-                throw;  // the child has ended and was reaped
+                throw;  // ignores ENOENT and ESRCH: the child has ended and was reaped
         }
     }
     return std::nullopt;

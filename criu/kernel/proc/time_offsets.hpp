@@ -9,12 +9,13 @@
 
 namespace criu::kernel {
 
-/// Point in time, or a distance, which may be negative. The nanoseconds, 0 to 999999999, always count forwards.
+/// Point in time or time difference. A difference may be negative. `nanoseconds` is from 0 to 999999999, also for
+/// negative `seconds`.
 struct ClockTime {
     std::int64_t seconds = 0;
     std::int64_t nanoseconds = 0;
 
-    /// Returns the clock's current time in the calling thread's time namespace.
+    /// Returns the current time of the clock in the calling thread's time namespace.
     static ClockTime of(clockid_t clock);
 
     friend ClockTime operator+(const ClockTime& a, const ClockTime& b) noexcept;
@@ -22,19 +23,20 @@ struct ClockTime {
     friend bool operator==(const ClockTime&, const ClockTime&) = default;
 };
 
-/// Offsets of a time namespace's clocks to those of the machine (time_namespaces(7)).
+/// Offsets of the clocks in a time namespace, relative to the clocks of the machine (time_namespaces(7)).
 struct TimeOffsets {
     ClockTime monotonic;
     ClockTime boottime;
     friend bool operator==(const TimeOffsets&, const TimeOffsets&) = default;
 };
 
-/// Parses /proc/PID/timens_offsets. Clocks have names, or numbers in Linux 5.6. Throws Error on other text.
+/// Parses /proc/PID/timens_offsets. The file contains clock names, or clock numbers in Linux 5.6. Throws Error on other
+/// text.
 [[nodiscard]] TimeOffsets parseTimeOffsets(std::string_view text);
-/// Returns the text to write to that file.
+/// Returns the text to write to /proc/PID/timens_offsets.
 [[nodiscard]] std::string formatTimeOffsets(const TimeOffsets& offsets);
 
-/// Reads the offsets of the time namespace of a process' children. Throws Error.
+/// Reads the offsets of the time namespace for children of a process. Throws Error.
 [[nodiscard]] TimeOffsets readTimeOffsets(const ProcPid& process);
 
 }  // namespace criu::kernel

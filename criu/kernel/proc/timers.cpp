@@ -32,7 +32,7 @@ void parseNotify(Scanner& scan, PosixTimer& timer) {
 
 std::vector<PosixTimer> parseTimers(std::string_view text) {
     std::vector<PosixTimer> timers;
-    // Each timer has four lines; ClockID is its last.
+    // Each timer has four lines, and its last line is ClockID.
     bool complete = true;
     Scanner lines(text);
     std::string_view line;

@@ -11,24 +11,25 @@
 
 namespace criu::kernel {
 
-/// POSIX timer as /proc/PID/timers shows it (proc_pid_timers(5)). Only the task itself can read its time
-/// (timer_gettime(2)).
+/// POSIX timer, as /proc/PID/timers shows it (proc_pid_timers(5)). The remaining time is missing, because only the task
+/// itself can read it (timer_gettime(2)).
 struct PosixTimer {
     /// Id that timer_create(2) returned.
     std::int32_t id = 0;
-    /// sigev_signo.
+    /// Signal that the timer sends (sigev_signo).
     int signal = 0;
-    /// sigev_value.
+    /// Value that the signal carries (sigev_value).
     std::uint64_t value = 0;
-    /// SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD, or'ed with SIGEV_THREAD_ID if a thread is notified.
+    /// SIGEV_SIGNAL, SIGEV_NONE or SIGEV_THREAD; or'ed with SIGEV_THREAD_ID if the timer notifies one thread.
     int notify = 0;
-    /// Thread notified with SIGEV_THREAD_ID, else the process; in the pid namespace of the /proc mount.
+    /// Tid of the notified thread with SIGEV_THREAD_ID; pid of the process without it. In the pid namespace of the
+    /// /proc mount.
     pid_t target = 0;
-    /// CLOCK_…; negative for CPU clocks.
+    /// CLOCK_… number; negative for CPU clocks.
     std::int32_t clock = 0;
 };
 
-/// Parses the timers in the kernel's order, which isn't always that of creation.
+/// Parses the timers. The kernel doesn't always list them in the order of creation.
 [[nodiscard]] std::vector<PosixTimer> parseTimers(std::string_view text);
 [[nodiscard]] std::vector<PosixTimer> readTimers(const ProcPid& process, ProcBuffer& buffer);
 
