@@ -18,7 +18,8 @@ std::vector<BirthFacts> birthFacts(const ProcessTree& tree, const ShellJobSessio
         throw error;
     }
     std::vector<BirthFacts> facts;
-    std::unordered_map<TreePid, std::set<TreePid>> early;  // by process
+    // threads that must exist before the children are created, by process
+    std::unordered_map<TreePid, std::set<TreePid>> early;
     const auto isEarly = [&](const Task& parent, TreePid thread) {
         const auto [known, isNew] = early.try_emplace(parent.pid);
         if (isNew)

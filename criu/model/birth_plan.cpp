@@ -11,13 +11,14 @@
 namespace criu::model {
 namespace {
 
-/// Planner of births. Processes are identified by pid, sessions and groups by the pid of their leader.
+/// Planner of births. It identifies processes by their pid, and sessions and groups by the pid of their leader.
 ///
-/// The kernel lets a process enter a session only by birth from a member, and reparents only to an ancestor. So a
-/// process whose parent never was in its session was reparented: it descends from the session's leader, which was
-/// once below that parent. If the leader isn't below the parent now, the leader or one of its ancestors was later
-/// reparented further up. The planner first finds below which process each one must be born. Reparenting follows
-/// from this.
+/// A process can enter a session only by birth from a member of the session (or by setsid(2)). The kernel reparents
+/// orphans only to an ancestor. If the parent of a process never was in the process' session, the process was
+/// reparented: it was born below the session's leader, which was below this parent.
+/// If the leader isn't below this parent now, the leader or one of its ancestors was reparented to a process further
+/// up. The planner first finds, for each process, the ancestor below which it must be born (`below_`). The necessary
+/// reparenting follows from this ancestor.
 class BirthPlanner {
 public:
     BirthPlanner(std::span<const BirthFacts> processes, TreePid outerSid) : outerSid_(outerSid) {
@@ -50,13 +51,13 @@ private:
         return births_.back();
     }
 
-    /// Returns the session of a planned process after all its own calls.
+    /// Returns the session of a planned process after its own setsid(2).
     TreePid finalSession(TreePid pid) { return birth(pid).leadsSession ? pid : bornIn_.at(pid); }
 
     bool isInSession(TreePid pid, TreePid sid) { return finalSession(pid) == sid || bornIn_.at(pid) == sid; }
 
-    /// Makes `creator` clone `child`, whose session must be `sid`, before or after the creator's setsid(2). Returns
-    /// false if the creator is never in that session.
+    /// Adds `child` to the children that `creator` clones, before or after the setsid(2) of `creator`, so that it is
+    /// born into the session `sid`. Returns false if `creator` is never in that session.
     bool assign(TreePid creator, TreePid child, TreePid sid) {
         Birth& who = birth(creator);
         if (finalSession(creator) == sid)
@@ -85,8 +86,8 @@ private:
         return found != facts_.end() && found->second.sid == pid;
     }
 
-    /// Returns the session that a leader must be born in, because it had children there before its setsid(2); 0:
-    /// any.
+    /// Returns the session into which a leader must be born, because it had children in that session before its
+    /// setsid(2). Returns 0 if any session is possible.
     TreePid birthSession(TreePid leader) {
         if (const auto known = birthSessions_.find(leader); known != birthSessions_.end())
             return known->second;
@@ -98,7 +99,7 @@ private:
         return birthSessions_[leader] = TreePid();
     }
 
-    /// Returns the session that a process must be born in; 0: any.
+    /// Returns the session into which a process must be born; 0 if any session is possible.
     TreePid wantedSession(TreePid pid) { return leads(pid) ? birthSession(pid) : facts_.at(pid).sid; }
 
     [[nodiscard]] bool isUnder(TreePid pid, TreePid ancestor) const {
@@ -113,7 +114,7 @@ private:
         return found == below_.end() ? TreePid() : found->second;
     }
 
-    /// Returns `pid` or its ancestor whose parent is the nearest common ancestor of `pid` and `other`.
+    /// Returns the ancestor of `pid` (or `pid`) whose parent is the nearest common ancestor of `pid` and `other`.
     [[nodiscard]] TreePid branchOf(TreePid pid, TreePid other) const {
         while (birthParent(pid) && !isUnder(other, birthParent(pid)))
             pid = birthParent(pid);
@@ -122,15 +123,15 @@ private:
 
     bool entersSession(TreePid pid, TreePid sid) { return facts_.at(pid).sid == sid || wantedSession(pid) == sid; }
 
-    /// Ensures that a member of the required session exists below the process' birth parent: only a member can
-    /// create the process.
+    /// Ensures that a member of the process' session exists below its birth parent, because only a member can create
+    /// the process.
     void require(TreePid pid) {
         const TreePid sid = wantedSession(pid);
         const TreePid place = birthParent(pid);
         if (!sid || sid == outerSid_ || !place || entersSession(place, sid))
             return;
         if (!below_.contains(sid)) {
-            below_[sid] = place;  // the session's leader has ended
+            below_[sid] = place;  // the leader of the session has ended
             return;
         }
         if (isUnder(sid, place))
@@ -139,8 +140,8 @@ private:
             below_[sid] = place;
             return;
         }
-        // The leader was once below that birth parent, with the ancestors that were reparented together with it. If
-        // the leader has ended, the process was below the place of the leader's helper instead.
+        // The leader was once below this birth parent, together with the ancestors that were reparented with it. If the
+        // leader has ended, the process was below the birth parent of the leader's helper.
         const TreePid leaders = branchOf(sid, place);
         const TreePid others = branchOf(place, sid);
         if (!facts_.contains(sid) && leaders != sid && others > leaders && !isUnder(sid, others))
@@ -156,8 +157,8 @@ private:
         require(branch);
     }
 
-    /// True if a descendant of `leader` began this session, of which `leader` has a child; the child was reparented
-    /// then. Otherwise the child is older than the session that `leader` leads.
+    /// Returns true if a descendant of `leader` began the session `sid`, in which `leader` has a child. In this case
+    /// the child was reparented to `leader`. If false, `leader` created the child before its own setsid(2).
     bool isStartedByDescendant(TreePid sid, TreePid leader) {
         if (sid == outerSid_)
             return false;
@@ -168,10 +169,10 @@ private:
             if (parent && facts_.at(parent).sid == sid)
                 return false;
         }
-        return sid > leader;  // the kernel assigns pids in ascending order
+        return sid > leader;  // compares ids, because the kernel usually assigns pids in ascending order
     }
 
-    /// Plans a process of the images after the processes that it depends on.
+    /// Plans a process of the images, after the processes on which its birth depends.
     void ensure(TreePid pid) {
         if (isPlanned(pid))
             return;
@@ -213,7 +214,7 @@ private:
         add(std::move(next), outerSid_);
     }
 
-    /// Plans the leader of a session, or a helper for an ended one, before `member` of the session is planned.
+    /// Plans the leader of session `sid`, or a helper if the leader has ended, before its member `member`.
     void ensureSession(TreePid sid, const Birth& member) {
         if (isPlanned(sid) || sid == outerSid_)
             return;
@@ -230,7 +231,7 @@ private:
             addLeader(sid, beginning, member.parent == beginning ? member.parentThread : TreePid());
     }
 
-    /// Plans a process that is born into session `sid`.
+    /// Plans a process that is born into the session `sid`.
     void place(Birth next, TreePid sid) {
         const TreePid pid = next.pid;
         if (assign(next.parent, pid, sid)) {
@@ -241,8 +242,9 @@ private:
             adopt(std::move(next), next.parent, sid);
     }
 
-    /// Plans a child of the same parent that is in the session as the process that clones `wanted` with CLONE_PARENT.
-    /// `sameThread`: the sibling has to be a child of the same thread.
+    /// Finds a sibling that is in the session `sid`, and plans it as the process that clones `wanted` with
+    /// CLONE_PARENT. Returns false if no sibling is possible. `sameThread`: the sibling must be a child of the same
+    /// thread of the parent.
     bool placeBeside(const Birth& wanted, TreePid sid, bool sameThread) {
         for (std::size_t i = 0; i < births_.size(); ++i) {
             if (births_[i].parent != wanted.parent || births_[i].reparented ||
@@ -261,15 +263,16 @@ private:
         return false;
     }
 
-    /// Plans a process that is born below `below`, a descendant of its final parent. The kernel reparents it later.
+    /// Plans a process that is born below `below`, which is a descendant of its final parent. The kernel later
+    /// reparents it.
     void placeBelow(Birth next, TreePid below, TreePid sid) {
         if (sid && !isInSession(below, sid))
             ensureSession(sid, next);
         adopt(std::move(next), below, sid ? sid : finalSession(below));
     }
 
-    /// Makes a member of session `sid` clone a helper; the helper clones `next` and ends. The member is `below` or a
-    /// descendant.
+    /// Plans a member of session `sid` that clones a helper. The helper clones `next` and ends. The member is `below`
+    /// or a descendant of `below`.
     void adopt(Birth next, TreePid below, TreePid sid) {
         for (std::size_t i = 0; i < births_.size(); ++i) {
             const TreePid member = births_[i].pid;
@@ -287,8 +290,8 @@ private:
              sid);
     }
 
-    /// True if a process is `ancestor`, or if `ancestor` or one of its descendants created it. Final parents don't
-    /// matter.
+    /// Returns true if `pid` is `ancestor`, or was created by `ancestor` or one of its descendants. It follows the
+    /// creators, not the final parents.
     bool isBelow(TreePid pid, TreePid ancestor) {
         for (TreePid at = pid; at; at = creatorSession(at))
             if (at == ancestor)
@@ -296,13 +299,13 @@ private:
         return false;
     }
 
-    /// Returns the parent of a process at its birth, before reparenting.
+    /// Returns the parent of a process at its birth, before any reparenting.
     TreePid creatorSession(TreePid pid) {
         const Birth& who = birth(pid);
         return who.reparented ? who.creator : who.parent;
     }
 
-    /// Adds a helper with any pid, which only creates a child and ends.
+    /// Adds a helper with any pid, which creates one child and ends.
     TreePid addReparentHelper(TreePid member, TreePid sid) {
         Birth helper;
         lastSpare_ = TreePid(lastSpare_.value - 1);
@@ -314,7 +317,8 @@ private:
         return helper.pid;
     }
 
-    /// Adds a helper with the pid of an ended session leader. Its siblings become children of the same thread.
+    /// Adds a helper that has the pid of an ended session leader. It is a child of the thread `parentThread`, so that
+    /// its siblings by CLONE_PARENT are too.
     void addLeader(TreePid sid, TreePid parent, TreePid parentThread) {
         Birth helper;
         helper.pid = helper.pgid = sid;
@@ -326,14 +330,14 @@ private:
         add(helper, finalSession(parent));
     }
 
-    /// Adds a helper with the pid of an ended group leader, in the session of the members.
+    /// Adds a helper that has the pid of an ended group leader, in the session of the group's members.
     void ensureGroupLeader(const BirthFacts& facts) {
         const TreePid pgid = facts.pgid;
         if (!pgid || isPlanned(pgid))
             return;
         const Birth& root = births_.front();
         if (!root.leadsSession && facts.sid == outerSid_ && facts_.at(root.pid).pgid == pgid)
-            return;  // the group of criu, which the root inherits with its session
+            return;  // the group of criu, which the root inherits together with criu's session
         for (TreePid pid = facts.pid; pid; pid = parentOf(pid)) {
             if (finalSession(pid) != facts.sid)
                 continue;
@@ -352,8 +356,8 @@ private:
     TreePid lastSpare_;
     std::map<TreePid, BirthFacts> facts_;
     std::map<TreePid, std::vector<TreePid>> children_;
-    std::map<TreePid, TreePid> birthSessions_;  ///< results so far
-    std::map<TreePid, TreePid> below_;          ///< process of the tree below which a process is born
+    std::map<TreePid, TreePid> birthSessions_;  ///< results of birthSession()
+    std::map<TreePid, TreePid> below_;          ///< birth parent by process: the process below which it is born
     std::map<TreePid, std::size_t> index_;
     std::map<TreePid, TreePid> bornIn_;
     std::set<TreePid> begun_;

@@ -13,22 +13,23 @@ class PidFd;
 
 namespace criu::model {
 
-/// The client of a command, and its own rights: no command gives it more. By default it is the owner of criu, who
-/// started criu directly; the kernel enforces criu's own rights then. The credentials date from the time when
-/// the client connected. They come from its socket or a pidfd, never from its messages. Bit N of a set is capability N.
+/// Client of a command, with its credentials: no command gives the client more privileges than it has. By default, it
+/// is the owner of criu, which started criu directly. The kernel then enforces criu's own privileges.
+/// The credentials are those at the time when the client connected. They come from its socket or a pidfd, never from
+/// its messages. In each capability set, bit N stands for capability N.
 struct Client {
-    bool isOwner = true;  ///< the client has all rights of criu; all fields below are unused
+    bool isOwner = true;  ///< the client has all privileges of criu; the other fields are unused
     uid_t uid = 0;
     gid_t gid = 0;
-    std::vector<gid_t> groups;       ///< in addition to `gid`
-    std::uint64_t capabilities = 0;  ///< effective set
-    std::uint64_t boundingSet = 0;   ///< capabilities that it can gain
-    /// Process of the client, even after reuse of its pid.
+    std::vector<gid_t> groups;       ///< supplementary groups
+    std::uint64_t capabilities = 0;  ///< effective capabilities
+    std::uint64_t boundingSet = 0;   ///< capabilities that the client can gain
+    /// Pidfd of the client's process, which stays correct if the kernel reuses the pid.
     std::shared_ptr<const kernel::PidFd> process;
-    /// Descriptor of the images directory that the client opened; -1: none. Directories that a client only names are
-    /// opened with criu's rights.
+    /// Descriptor of the images directory that the client opened; -1 if it opened none. If a client only names a
+    /// directory, criu opens it with criu's own privileges.
     int imagesDir = -1;
-    int workDir = -1;  ///< -1: the images directory
+    int workDir = -1;  ///< descriptor of the work directory that the client opened; -1 for the images directory
 };
 
 }  // namespace criu::model

@@ -11,7 +11,7 @@
 namespace criu::model {
 namespace {
 
-/// Finds the nearest common creator of two processes.
+/// Finder of the nearest common creator of two processes.
 class Creators {
 public:
     explicit Creators(const BirthPlan& births) : births_(births) {}
@@ -63,7 +63,7 @@ public:
             late_[file] = files_[file].late || std::any_of(needs_[file].begin(), needs_[file].end(),
                                                            [this](std::size_t needed) { return late_[needed]; });
         placeLate();
-        // Files that need another file are placed before it.
+        // The loop runs backwards, so that a file is placed before the files that it needs.
         for (auto file = order_.rbegin(); file != order_.rend(); ++file)
             if (!late_[*file])
                 place(*file);
@@ -72,7 +72,8 @@ public:
         return std::move(openings_);
     }
 
-    /// Returns all files. Each one follows the files that it needs; otherwise they keep the given order.
+    /// Returns the indices of all files. Each file comes after the files that it needs; files that don't need each
+    /// other keep the given order.
     [[nodiscard]] std::span<const std::size_t> order() const { return order_; }
 
 private:
@@ -141,9 +142,9 @@ private:
     }
 
     void placeLate() {
-        // Late files that need each other have one opener.
+        // Late files that need each other must have the same opener.
         boost::disjoint_sets_with_storage<> sets(files_.size());
-        std::unordered_map<std::size_t, TreePid> sessions;  ///< session that a set's opener must be in
+        std::unordered_map<std::size_t, TreePid> sessions;  ///< session that the opener of a set must be in
         std::unordered_map<std::size_t, TreePid> openers;
         for (const std::size_t file : order_)
             for (const std::size_t needed : needs_[file])
@@ -169,7 +170,8 @@ private:
                 continue;
             const std::size_t set = sets.find_set(file);
             if (!openers.contains(set))
-                for (const FileUser& process : processes_)  // no user can open it, but another process can
+                // no user can open the file, but another process of the session can
+                for (const FileUser& process : processes_)
                     if (suits(process, set) && (!openers.contains(set) || process.pid == process.sid))
                         openers[set] = process.pid;
             if (!openers.contains(set))
@@ -196,13 +198,13 @@ private:
         opening.controller = controllerOf(file);
         if (const auto session = files_[file].session; session && opening.controller == *session) {
             add(*session);
-            inherited = true;  // must exist when the session begins
+            inherited = true;  // the leader must have the terminal when its session begins
         }
         opening.stage = inherited ? FileStage::BeforeChildren : FileStage::AfterChildren;
     }
 
-    /// Returns the leader of the terminal's session. If the leader isn't in the tree, returns the root, which joins
-    /// criu's session.
+    /// Returns the leader of the terminal's session; if the leader isn't in the tree, the root, which joins criu's
+    /// session.
     [[nodiscard]] TreePid controllerOf(std::size_t file) const {
         const std::optional<TreePid> session = files_[file].session;
         if (!session)
@@ -219,8 +221,8 @@ private:
             opening.completer = users_[file].front();
             return;
         }
-        // The file is only in flight. The process that needs it has it where it is opened; if it isn't late, its
-        // users have it too.
+        // No process has a descriptor of the file, because it is only in flight. The process that needs the file is its
+        // completer, and has the file already.
         const FileOpening& user = openings_[neededBy_[file].front()];
         opening.completer = user.stage == FileStage::Late ? user.opener : user.completer;
     }

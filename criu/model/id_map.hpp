@@ -17,80 +17,83 @@ class ImageDir;
 
 namespace criu::model {
 
-/// A range of ids in a user namespace: user_namespaces(7).
+/// Range of ids in the map of a user namespace (user_namespaces(7)).
 struct IdExtent {
-    std::uint32_t inner = 0;  ///< first id in the namespace
-    std::uint32_t outer = 0;  ///< first id in criu's namespace
+    std::uint32_t inner = 0;  ///< first id in the user namespace
+    std::uint32_t outer = 0;  ///< first id in criu's user namespace
     std::uint32_t count = 0;
     friend bool operator==(const IdExtent&, const IdExtent&) = default;
 };
 
-/// Parses /proc/PID/uid_map or gid_map. Throws Error for other text.
+/// Parses /proc/PID/uid_map or gid_map. Throws Error on malformed text.
 [[nodiscard]] std::vector<IdExtent> parseIdMap(std::string_view text);
 
-/// Position of a nested user namespace. Ids of namespaces are those of images.
+/// Position of a nested user namespace. Numbers of namespaces are namespace ids of the images.
 struct UserNsPosition {
-    std::uint32_t owner = 0;           ///< uid in the parent namespace
-    std::uint32_t parent = 0;          ///< parent namespace; 0: the one in which the tree is restored
-    std::vector<std::uint32_t> owned;  ///< namespaces of other kinds that belong to it
+    std::uint32_t owner = 0;   ///< uid of the owner, in the parent namespace
+    std::uint32_t parent = 0;  ///< id of the parent namespace; 0 for the user namespace in which criu restores the tree
+    std::vector<std::uint32_t> owned;  ///< ids of the namespaces of other kinds that this user namespace owns
 
-    /// Reads the position from images; returns nothing if the namespace isn't nested.
+    /// Reads the position from images; nullopt if the namespace isn't nested.
     static std::optional<UserNsPosition> ofImage(const ImageDir& images, std::uint32_t number);
 };
 
-/// Maps of uids and gids between two user namespaces. Inner ids are those of the tree's namespace, which images and
-/// tasks use; outer ids are those of criu's. Both are equal unless the tree has a private user namespace.
+/// Maps of uids and gids between two user namespaces. Inner ids are numbers of the tree's namespace, and outer ids are
+/// numbers of criu's namespace. Images and tasks use inner ids. Both are equal unless the tree has a private user
+/// namespace.
 class IdMap {
 public:
-    /// Stands for an id that the other namespace doesn't map. chown(2) and setresuid(2) take this number as "no
+    /// Result for an id that the other namespace doesn't map. For chown(2) and setresuid(2), this number means "no
     /// change".
     static constexpr std::uint32_t kNone = 0xffffffff;
-    /// The id that the kernel shows for unmapped ids (kernel.overflowuid).
+    /// Id that the kernel shows for unmapped ids (kernel.overflowuid).
     static constexpr std::uint32_t kOverflow = 65534;
 
-    /// Maps all ids to themselves.
+    /// Makes a map in which each id maps to itself.
     IdMap() = default;
     IdMap(std::vector<IdExtent> users, std::vector<IdExtent> groups, bool deniesSetgroups = false) noexcept
         : own_(true), deniesSetgroups_(deniesSetgroups), users_(std::move(users)), groups_(std::move(groups)) {}
 
-    /// Reads the map of a process in a user namespace below criu's.
+    /// Reads the map of a process in a user namespace below criu's user namespace.
     static IdMap ofProcess(const kernel::ProcPid& process);
-    /// Reads the map of namespace `number` from images. Throws Error. Images of CRIU 4.2 don't say if setgroups(2)
-    /// is denied. Then it counts as denied if only one gid is mapped. A user without privileges may have written
-    /// such a map, and the kernel requires such a user to deny setgroups(2) first (new_idmap_permitted()).
+    /// Reads the map of namespace `number` from images. Throws Error.
+    /// Images of CRIU 4.2 don't show if setgroups(2) is denied. For such images, criu assumes a denial if the map has
+    /// only one gid: a user without privileges may have written the map, and the kernel requires that this user denies
+    /// setgroups(2) first (new_idmap_permitted()).
     static IdMap ofImage(const ImageDir& images, std::uint32_t number);
-    /// Writes the map to images. `place` is the position of a nested user namespace; null for others.
+    /// Writes the map to images. `place` is the position of a nested user namespace; nullptr for other user namespaces.
     void write(const ImageDir& images, std::uint32_t number, const UserNsPosition* place = nullptr) const;
 
-    /// Returns the same map with outer ids of a namespace between criu's and this one, whose map is `above`.
+    /// Returns this map with the outer ids of another user namespace, which is between criu's namespace and this one.
+    /// `above` is the map of that namespace.
     [[nodiscard]] IdMap seenFrom(const IdMap& above) const;
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return own_; }
-    /// True if processes of the namespace can't call setgroups(2), so that they can't drop a group that restricts
+    /// Returns true if processes of the namespace can't call setgroups(2). They then can't drop a group that restricts
     /// them (user_namespaces(7), /proc/PID/setgroups).
     [[nodiscard]] bool deniesSetgroups() const noexcept { return deniesSetgroups_; }
 
-    /// Translate ids; return kNone for unmapped ones.
+    /// Translates an id; returns kNone if the id is unmapped.
     [[nodiscard]] std::uint32_t innerUid(std::uint32_t outer) const noexcept;
     [[nodiscard]] std::uint32_t innerGid(std::uint32_t outer) const noexcept;
     [[nodiscard]] std::uint32_t outerUid(std::uint32_t inner) const noexcept;
     [[nodiscard]] std::uint32_t outerGid(std::uint32_t inner) const noexcept;
 
-    /// Translate ids; throw Error for unmapped ones. `what` is the subject of the message, for instance "the saved
-    /// uid of thread 7".
+    /// Translates an id; throws Error if the id is unmapped. `what` is the subject of the message, for instance "the
+    /// saved uid of thread 7".
     [[nodiscard]] std::uint32_t needInnerUid(std::uint32_t outer, std::string_view what) const;
     [[nodiscard]] std::uint32_t needInnerGid(std::uint32_t outer, std::string_view what) const;
 
-    /// Return the id that a process of the tree sees.
+    /// Returns the id that a process of the tree sees; kOverflow if the id is unmapped.
     [[nodiscard]] std::uint32_t seenUid(std::uint32_t outer) const noexcept;
     [[nodiscard]] std::uint32_t seenGid(std::uint32_t outer) const noexcept;
 
-    /// Return the ids of restored processes before they get their own: 0, or the first mapped id. Return kNone if
-    /// the namespace maps none.
+    /// Returns the id of a restored process before it gets its own credentials: 0, or the first mapped id. Returns
+    /// kNone if the namespace maps no id.
     [[nodiscard]] std::uint32_t firstUid() const noexcept;
     [[nodiscard]] std::uint32_t firstGid() const noexcept;
 
-    /// Return the maps as text for uid_map and gid_map of a new namespace; "" without a map.
+    /// Returns the text to write to uid_map of a new namespace; "" if the namespace has no map.
     [[nodiscard]] std::string uidText() const;
     [[nodiscard]] std::string gidText() const;
 

@@ -7,19 +7,18 @@
 #include "criu/model/id_map.hpp"
 #include "images/ipc-desc.fwd.hpp"
 
-/// Owner, creator and mode of System V IPC objects: shared memory, semaphores and messages have the same form in
-/// images.
+/// Functions for owner, creator and mode of System V IPC objects. In images, shared memory, semaphores and messages
+/// have the same form for these.
 namespace criu::model {
 
-/// Returns key, owner, creator and mode for images.
+/// Returns key, owner, creator and mode in the form of images.
 [[nodiscard]] IpcDescEntry describeIpc(int id, const ipc_perm& permissions) noexcept;
 
-/// Change owner and creator from outer to inner ids (IdMap), and back. On the way back, unmapped ids become criu's
-/// effective uid or gid.
+/// Translates owner and creator from outer ids to inner ids (IdMap).
 void toInside(IpcDescEntry& desc, const IdMap& ids) noexcept;
 void toOutside(IpcDescEntry& desc, const IdMap& ids) noexcept;
 
-/// Throws Error if the numbers can't be those of an object. `what` names the kind.
+/// Throws Error if the image's numbers are invalid for an object. `what` names the kind of object in messages.
 void requireIpcDesc(const IpcDescEntry& desc, const char* what);
 
 }  // namespace criu::model

@@ -14,8 +14,8 @@ bool contains(const std::vector<TreePid>& all, TreePid one) {
     return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// True if a process is in its group from birth: its creator led the group before, or was born into it too. A
-/// process that leads no other group leaves its birth group only when all are born.
+/// Returns true if a process is in its group from birth, because its creator led the group before or was also born into
+/// it. A process that leads no other group leaves the group of its birth only when all processes are born.
 bool isBornIntoGroup(const BirthPlan& plan, const Birth& born) {
     for (const Birth* at = &born; at->creator; at = &plan.of(at->creator)) {
         const Birth& creator = plan.of(at->creator);
@@ -24,7 +24,7 @@ bool isBornIntoGroup(const BirthPlan& plan, const Birth& born) {
         if (creator.leadsSession || creator.pgid != born.pgid)
             return false;
     }
-    return true;  // the root got the group from criu
+    return true;  // the root inherits the group from criu
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ TreePid NestedPids::firstOf(const Space& space) noexcept {
 }
 
 const NestedPids::Space* NestedPids::placeOf(const BirthPlan& plan, TreePid process) const {
-    // A helper without a number of its own is in the namespace of its creator.
+    // A helper without a chosen pid is in the pid namespace of its creator.
     while (process < TreePid())
         process = plan.of(process).creator;
     return of(process);
@@ -101,7 +101,8 @@ bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
     if (!birth.creator || place == ofCreator || isFirst(birth.pid) || birth.helper || birth.reparented ||
         birth.viaCloneParent)
         return false;
-    // The creator waits for the first process of the namespace, and creates all other children before.
+    // Requires that the creator clones this process after its setsid(2). The creator waits for the first process of the
+    // namespace, and must create all its other children before.
     const Birth& creator = plan.of(birth.creator);
     if (!contains(creator.afterSession, birth.pid))
         return false;
@@ -114,7 +115,7 @@ bool NestedPids::isPutInside(const BirthPlan& plan, const Birth& birth) const {
 void NestedPids::require(const BirthPlan& plan) const {
     if (empty())
         return;
-    // A process that puts children into a namespace waits for its first process.
+    // Each namespace needs a first process: a creator that puts children into a namespace waits for it.
     for (const auto& space : spaces_)
         if (const TreePid first = firstOf(*space); !first || of(first) != space.get() || plan.of(first).helper)
             fail("pid namespace {} has no first process", space->id);
@@ -127,10 +128,10 @@ void NestedPids::require(const BirthPlan& plan) const {
                             !birth.reparented && !birth.viaCloneParent;
         if (isFirst(birth.pid) ? !begins : place != ofCreator && !isPutInside(plan, birth))
             fail("process {} would have to be created from another pid namespace than it is in", birth.pid);
-        // copy_process() in kernel/fork.c: the first process of a namespace can't have siblings.
+        // The first process of a namespace can't have siblings (copy_process() in kernel/fork.c).
         if (birth.viaCloneParent && isFirst(birth.creator))
             fail("process {} would have to be created as a sibling of the first process of a pid namespace", birth.pid);
-        // find_new_reaper() in kernel/exit.c: an orphan stays in the pid namespace of its ended parent.
+        // An orphan stays in the pid namespace of its ended parent (find_new_reaper() in kernel/exit.c).
         if (birth.reparented && placeOf(plan, birth.parent) != ofCreator)
             fail("process {} would have to be adopted in another pid namespace", birth.pid);
         if (birth.pgid && !birth.helper && numberIn(place, birth.pgid) == 0 && !isBornIntoGroup(plan, birth))

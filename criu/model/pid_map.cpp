@@ -11,7 +11,7 @@
 namespace criu::engine {
 namespace {
 
-/// Ignores errors of a process that ends at the same time.
+/// Calls `look`, and ignores the errors that occur if the process ends at the same time.
 template <typename Look>
 void ignoreEnded(Look&& look) {
     try {
@@ -31,7 +31,8 @@ void PidMap::learnLevel(const kernel::ProcDir& proc, kernel::ProcBuffer& buffer)
     });
 }
 
-/// Returns the TreePid from NSpid. Processes of nested pid namespaces have further numbers, which only they use.
+/// Returns the TreePid, which is one of the pids in the line NSpid. A process in a nested pid namespace has more pids
+/// in this line.
 TreePid PidMap::inside(const kernel::TaskStatus& status) const {
     return TreePid(level_ < status.nsPid.size() ? status.nsPid[level_] : status.pid);
 }

@@ -14,27 +14,28 @@ struct TaskStatus;
 
 namespace criu::engine {
 
-/// Map between TreePid and HostPid of restored processes. Both are equal unless the tree has its own pid namespace.
+/// Map between TreePid and HostPid of restored processes. Both are equal unless the tree has a private pid namespace.
 class PidMap {
 public:
     PidMap() = default;
-    /// `init` is the first process of the tree's own pid namespace.
+    /// `init` is the first process of the tree's private pid namespace.
     explicit PidMap(HostPid init) : init_(init) {}
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return static_cast<bool>(init_); }
 
-    /// Reads the ids of all processes below the first one from `proc`, which belongs to criu's pid namespace. Can
-    /// miss a process that the kernel reparents at the same time.
+    /// Reads the pids of all descendants of the namespace's first process from `proc`, which is a /proc of criu's pid
+    /// namespace. It can miss a process that the kernel reparents at the same time.
     void refresh(const kernel::ProcDir& proc = kernel::ProcDir());
-    /// Reads the ids of all processes of the system. Misses no process that lives during the whole call.
+    /// Reads the pids of all processes of the system. It finds each process that lives during the whole call.
     void refreshByAll();
 
-    /// Returns nothing if there is no such process.
+    /// Returns the HostPid of a process; nullopt if no process has this TreePid.
     [[nodiscard]] std::optional<HostPid> tryOutside(TreePid inside) const;
-    /// Throws Error if there is no such process.
+    /// Returns the HostPid of a process. Throws Error if no process has this TreePid.
     [[nodiscard]] HostPid outside(TreePid inside) const;
 
-    /// Returns the TreePid of a thread, after refresh(). `process` is /proc/PID of its process.
+    /// Returns the TreePid of a thread. The caller must have called refresh(). `process` is the /proc/PID directory of
+    /// the thread's process.
     [[nodiscard]] TreePid insideOf(const kernel::ProcPid& process, HostPid tid) const;
 
 private:
@@ -43,8 +44,8 @@ private:
     [[nodiscard]] TreePid inside(const kernel::TaskStatus& status) const;
 
     HostPid init_;
-    std::size_t level_ = 0;                         ///< depth of the tree's namespace below criu's
-    std::unordered_map<TreePid, HostPid> outside_;  ///< by TreePid
+    std::size_t level_ = 0;                         ///< number of levels of the tree's pid namespace below criu's
+    std::unordered_map<TreePid, HostPid> outside_;  ///< HostPid of each process by its TreePid
 };
 
 }  // namespace criu::engine

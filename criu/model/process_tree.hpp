@@ -21,11 +21,12 @@ namespace criu::model {
 
 class NestedPids;
 
-/// InventoryEntry.extensions: threads have a working directory, root and umask, or semaphore adjustments, apart from
-/// the leader of their process. CRIU 4.2 would give them those of the leader.
+/// Extension of the inventory (InventoryEntry.extensions): some threads don't share their working directory, root and
+/// umask, or their semaphore undo values, with the leader of their process. CRIU 4.2 would give such threads the
+/// leader's values.
 inline constexpr const char* kUnsharedThreads = "unshared-threads";
 
-/// Values of task_core_entry.task_state.
+/// Values of task_core_entry.task_state in images.
 enum class TaskState : std::uint32_t { Alive = 1, Dead = 2, Stopped = 3 };
 
 struct Thread {
@@ -33,7 +34,7 @@ struct Thread {
     std::optional<Record<CoreEntry>> core;
 };
 
-/// One descriptor of a table and its open file description.
+/// Descriptor of a table, with its open file description.
 struct FdSlot {
     int fd = -1;
     bool closeOnExec = false;
@@ -41,22 +42,22 @@ struct FdSlot {
     FileId file;
 };
 
-/// A descriptor table of one process, or of several that share it (CLONE_FILES).
+/// Descriptor table of one process, or of several processes that share it (CLONE_FILES).
 struct FdTable {
     std::uint32_t id = 0;
-    std::vector<FdSlot> slots;   ///< in the order of descriptors
-    std::vector<TreePid> users;  ///< processes, parents before children
+    std::vector<FdSlot> slots;   ///< slots in ascending order of descriptors
+    std::vector<TreePid> users;  ///< processes that use the table, parents before their children
 };
 
-/// One process of the images. A zombie has no memory, files or ids.
+/// Process of the images. A zombie has no memory, files or ids.
 struct Task {
     TreePid pid;
     TreePid ppid;          ///< 0 for the root of the tree
-    TreePid parentThread;  ///< the thread of the parent that it is a child of; 0: the leader
+    TreePid parentThread;  ///< thread of the parent whose child the process is; 0 if it is the leader
     TreePid pgid;
     TreePid sid;
     TaskState state = TaskState::Alive;
-    std::vector<Thread> threads;  ///< the leader first
+    std::vector<Thread> threads;  ///< threads of the process; the leader is the first
 
     std::optional<Record<TaskKobjIdsEntry>> ids;
     std::optional<Record<FsEntry>> fs;
@@ -70,15 +71,15 @@ struct Task {
     [[nodiscard]] bool alive() const noexcept { return state != TaskState::Dead; }
 };
 
-/// The processes of a checkpoint, parents before children.
+/// Processes of a checkpoint. Parents come before their children.
 struct ProcessTree {
     std::vector<std::unique_ptr<Task>> tasks;
     std::unordered_map<TreePid, Task*> byPid;
     std::unordered_map<std::uint32_t, std::shared_ptr<FdTable>> fdTables;
-    std::shared_ptr<const NestedPids> nestedPids;  ///< null: none exist
+    std::shared_ptr<const NestedPids> nestedPids;  ///< nullptr if the tree has no nested pid namespaces
 
     [[nodiscard]] Task& root() const { return *tasks.front(); }
-    /// Returns the nested pid namespaces. The definition is in nested_pids.cpp.
+    /// Returns the nested pid namespaces. nested_pids.cpp contains the definition.
     [[nodiscard]] const NestedPids& nested() const noexcept;
 };
 

@@ -13,7 +13,8 @@
 
 namespace criu::model {
 
-/// Stages of a command at which criu notifies listeners, in order, with the effect of an objection:
+/// Stages of a command at which criu notifies listeners. The table lists them in order. The last column is the effect
+/// if a listener objects:
 ///
 ///     dump     PreDump            before tasks are frozen; fails the dump
 ///              QueryExtFiles      the tree is frozen, listeners may name external resources; fails the dump
@@ -28,8 +29,9 @@ namespace criu::model {
 ///              PreResume          before processes run
 ///              PostResume         processes run
 ///
-/// PreStream, StatusReady (a server listens) and OrphanPtsMaster are further names of CRIU's protocol. Dump and restore
-/// don't reach them: takeOrphanMaster() offers a master, and nameExternals() asks for external resources.
+/// PreStream, StatusReady (a server listens) and OrphanPtsMaster are also names in CRIU's protocol, but a dump or
+/// restore doesn't notify listeners of these stages. takeOrphanMaster() offers an orphan master, and nameExternals()
+/// asks for external resources.
 enum class Stage : std::uint8_t {
     PreStream,
     PreDump,
@@ -47,61 +49,61 @@ enum class Stage : std::uint8_t {
     QueryExtFiles,
 };
 
-/// Returns the name in scripts and requests, for instance "post-dump".
+/// Returns the name of a stage in action scripts and requests, for instance "post-dump".
 std::string_view stageName(Stage stage) noexcept;
 
 /// Data of a notification.
 struct StageEvent {
     Stage stage{};
-    HostPid root;            ///< root of the tree; none before it exists
-    int imagesDir = -1;      ///< descriptor of the images directory, open during the notification
-    std::uint16_t port = 0;  ///< port of a server at StatusReady; 0 without a port
+    HostPid root;            ///< root of the tree; 0 before it exists
+    int imagesDir = -1;      ///< descriptor of the images directory, which is open during the notification
+    std::uint16_t port = 0;  ///< port of a server at StatusReady; 0 if it has no port
 };
 
-/// Listener for stages: the user's programs, a client of the service, or a device subsystem.
+/// Listener for stages: the user's action scripts, a client of the service, or a device subsystem.
 class StageListener {
 public:
     virtual ~StageListener() = default;
 
-    /// Handles a stage. Returns 0 to continue, or another status (of a program) to object. Throws Error if the
-    /// notification fails or the user requests a stop.
+    /// Handles a stage. Returns 0 to continue. Any other value, such as the exit status of a program, is an objection.
+    /// Throws Error if the notification fails or the user requests a stop.
     virtual int reached(const StageEvent& event) = 0;
 
-    /// Offers an orphan master that a restore made (Options::orphanPtsMaster), before the tree runs. Returns true if
-    /// the listener has taken it out of `master`. Throws Error to fail the restore.
+    /// Offers an orphan master that a restore created (Options::orphanPtsMaster), before criu resumes the tree. Returns
+    /// true if the listener has moved the descriptor out of `master`. Throws Error to fail the restore.
     virtual bool takeOrphanMaster(UniqueFd& /*master*/) { return false; }
 
-    /// True if nameExternals() may return resources.
+    /// Returns true if nameExternals() can return any resources.
     [[nodiscard]] virtual bool namesExternals() const noexcept { return false; }
-    /// Returns names of external resources at stage QueryExtFiles, as arguments of --external. Throws Error to fail
-    /// the dump.
+    /// Returns the names of external resources at the stage QueryExtFiles, in the form of arguments of --external.
+    /// Throws Error to fail the dump.
     virtual std::vector<std::string> nameExternals() { return {}; }
 };
 
-/// Listeners of a command in the order of notification. They must outlive this object.
+/// Listeners of a command, in the order of notification. The listeners must outlive this object.
 class StageListeners {
 public:
     StageListeners() = default;
     explicit StageListeners(std::vector<StageListener*> listeners) noexcept : listeners_(std::move(listeners)) {}
 
-    /// Appends the listeners of another list.
+    /// Appends all listeners of another list.
     void append(const StageListeners& others);
 
     void setRoot(HostPid root) noexcept { root_ = root; }
     void setImagesDir(int fd) noexcept { imagesDir_ = fd; }
     void setPort(std::uint16_t port) noexcept { port_ = port; }
 
-    /// Notifies listeners until one objects, and returns its status; 0 without objection. Notifies all listeners of
-    /// NetworkUnlock in any case, because it reverts their actions. Rethrows exceptions of a listener.
+    /// Notifies listeners until one objects, and returns its status; 0 if none objects. Always notifies all listeners
+    /// of NetworkUnlock, because at this stage they revert their actions. Rethrows exceptions of a listener.
     int notify(Stage stage);
 
-    /// Notifies listeners, and throws Error if one objects.
+    /// Calls notify(), and throws Error if a listener objects.
     void require(Stage stage);
 
-    /// Gives the master to the first listener that takes it; throws Error if none does.
+    /// Gives the orphan master to the first listener that accepts it. Throws Error if no listener accepts it.
     void handOverOrphanMaster(UniqueFd master);
 
-    /// Combine the results of all listeners, as in StageListener.
+    /// Returns true if any listener names external resources.
     [[nodiscard]] bool namesExternals() const noexcept;
     std::vector<std::string> nameExternals();
 
@@ -112,7 +114,7 @@ private:
     std::uint16_t port_ = 0;
 };
 
-/// Throws Error for a status other than 0, which is an objection.
+/// Throws Error if `status` isn't 0, which means that a listener objected.
 void requireConsent(Stage stage, int status);
 
 }  // namespace criu::model

@@ -12,8 +12,8 @@
 namespace criu::model {
 namespace {
 
-/// Visits the sets of objects that threads have, each from one that shares an object with it. The first thread of a set
-/// creates all others that have the same.
+/// Planner of the creation of threads. It visits each set of objects from a set that has one object in common with it.
+/// The first thread of a set creates all other threads with the same set.
 class ThreadPlanner {
 public:
     ThreadPlanner(std::span<const ThreadObjects> threads, const std::set<std::size_t>& early) : threads_(threads) {
@@ -30,7 +30,7 @@ public:
     }
 
     std::vector<ThreadBirth> run() {
-        // That of the leader comes first.
+        // The set of the leader, whose objects have the number 0, comes first.
         for (const auto& [first, members] : sets_) {
             begin(first, threads_.front());
             for (; next_ < order_.size(); ++next_)
@@ -67,11 +67,11 @@ private:
     }
 
     std::span<const ThreadObjects> threads_;
-    std::map<ThreadObjects, std::vector<std::size_t>> sets_;  ///< and the threads that have them
+    std::map<ThreadObjects, std::vector<std::size_t>> sets_;  ///< threads by the set of objects that they have
     std::map<std::uint32_t, std::vector<ThreadObjects>> byFs_;
     std::map<std::uint32_t, std::vector<ThreadObjects>> bySysvsem_;
     std::set<ThreadObjects> begun_;
-    std::set<std::uint32_t> fs_;  ///< objects of threads that are born
+    std::set<std::uint32_t> fs_;  ///< fs objects of threads that are already planned
     std::set<std::uint32_t> sysvsem_;
     std::vector<ThreadObjects> order_;
     std::size_t next_ = 0;
@@ -107,7 +107,8 @@ std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads, con
 
 std::set<TreePid> earlyThreads(const Task& task) {
     std::set<TreePid> found;
-    // A process that has its children in another pid namespace goes there last of all, and without its threads.
+    // A process with another pid namespace for children enters it as its last step, and creates its threads before. So
+    // none of its threads is early.
     if (!task.alive() || !task.ids || (*task.ids)->has_pid_for_children_ns_id != 0)
         return found;
     std::set<TreePid> parents;

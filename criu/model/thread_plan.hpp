@@ -14,40 +14,42 @@ namespace criu::model {
 
 struct Task;
 
-/// The kernel objects that a thread can have apart from the leader of its process, by clone(2) or unshare(2). Numbers
-/// count within the process, and 0 stands for the leader's object.
+/// Set of kernel objects that a thread may not share with the leader of its process, because of clone(2) or unshare(2).
+/// The numbers are valid within one process; 0 stands for the leader's object.
 struct ThreadObjects {
-    std::uint32_t fs = 0;       ///< CLONE_FS: working directory, root and umask
-    std::uint32_t sysvsem = 0;  ///< CLONE_SYSVSEM: the list of semaphore adjustments
+    std::uint32_t fs = 0;       ///< object of CLONE_FS: working directory, root and umask
+    std::uint32_t sysvsem = 0;  ///< object of CLONE_SYSVSEM: list of semaphore undo values
 
     friend auto operator<=>(const ThreadObjects&, const ThreadObjects&) = default;
 };
 
-/// Those of the threads of a process, in their order; none for a dead process.
+/// Returns the object sets of all threads of a process, in the order of the threads; empty for a zombie.
 [[nodiscard]] std::vector<ThreadObjects> objectsOf(const Task& task);
 
-/// Throws Error if images of the process say that a thread has objects apart from the leader, but not which, or if
-/// these can't be made.
+/// Throws Error if the images of the process lack the content of an object, if the leader has other objects than
+/// itself, or if the kernel can't create these objects.
 void requireObjects(const Task& task);
 
-/// How one thread comes by its objects: it is born with all objects of `creator`, and unshares some.
+/// Plan for the objects of one thread: the thread is created with all objects of `creator`, and then unshares some of
+/// them.
 struct ThreadBirth {
-    std::size_t thread = 0;   ///< index among the threads of the process
-    std::size_t creator = 0;  ///< likewise; 0: the leader
+    std::size_t thread = 0;   ///< index of the thread in the process
+    std::size_t creator = 0;  ///< index of the thread that creates it; 0 for the leader
     bool unsharesFs = false;
     bool unsharesSysvsem = false;
 };
 
-/// Plans the births of all threads but the first, the leader; creators come before the threads that they create. A
-/// thread shares each object with its creator or begins a new one. `early`: threads that, of those with the same
-/// objects, should create the others. Throws Error if no order of births leads there: a thread would have to share one
-/// object with one thread, and the other object with another.
+/// Plans the creation of all threads except the leader. Creators come before the threads that they create. A thread
+/// shares each object with its creator or unshares it. `early` contains threads that should create the other threads
+/// with the same objects.
+/// Throws Error if no order is possible, because a thread shares one object with one thread and the other object with a
+/// different thread.
 [[nodiscard]] std::vector<ThreadBirth> planThreads(std::span<const ThreadObjects> threads,
                                                    const std::set<std::size_t>& early = {});
 
-/// The threads of a process that exist before all others, to create the children that are theirs: the leader makes them
-/// while the process is built. Children of threads that only another thread than the leader can create aren't theirs
-/// after a restore.
+/// Returns the threads that must exist before the process creates its children, because some children belong to these
+/// threads. Only threads that the leader itself creates are possible. Children of all other threads get another parent
+/// thread after a restore.
 [[nodiscard]] std::set<TreePid> earlyThreads(const Task& task);
 
 }  // namespace criu::model

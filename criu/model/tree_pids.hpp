@@ -10,34 +10,35 @@ namespace criu::model {
 
 class NestedPids;
 
-/// Map from HostPid to TreePid of a frozen tree. criu dumps from its own pid namespace, so system calls and /proc
-/// give it HostPids. Code that criu runs in a process of the tree gets TreePids, which images store.
+/// Map from HostPid to TreePid of a frozen tree. criu runs in its own pid namespace, so system calls and /proc give it
+/// HostPids. Code that criu runs in a process of the tree gets TreePids, which the images contain.
 class TreePids {
 public:
-    /// For a tree in criu's pid namespace: all ids are the same.
+    /// Makes the map for a tree in criu's pid namespace, where a TreePid is equal to the HostPid.
     TreePids() = default;
-    /// Makes an empty map for a tree in its own pid namespace.
+    /// Makes an empty map for a tree in a private pid namespace.
     [[nodiscard]] static TreePids ofOwnNamespace();
 
-    /// Adds the ids of a process, thread, group or session. Ignores one that criu or the tree doesn't see.
+    /// Adds the ids of a process, thread, group or session. Ignores an id that criu or the tree can't see.
     void add(HostPid outside, TreePid inside);
 
-    /// Returns the TreePid. Returns zero if the task isn't in the tree or has ended, like the kernel for invisible
+    /// Returns the TreePid. Returns 0 if the task isn't in the tree or has ended; the kernel also shows 0 for invisible
     /// tasks.
     [[nodiscard]] TreePid inside(HostPid outside) const noexcept;
 
     [[nodiscard]] bool isOwnNamespace() const noexcept { return ownNamespace_; }
-    /// True if a process, thread, group or session of a tree in its own pid namespace has this id.
+    /// Returns true if a process, thread, group or session of the tree has this id. Only for a tree in a private pid
+    /// namespace.
     [[nodiscard]] bool has(TreePid number) const;
 
-    /// Sets the nested pid namespaces, where processes have further numbers. Their ids are inodes.
+    /// Sets the nested pid namespaces. Their ids are inodes.
     void setNested(NestedPids nested);
     [[nodiscard]] const NestedPids& nested() const noexcept;
-    /// True if a process that criu sees can see another one, which isn't zero.
+    /// Returns true if the process `viewer` can see the process `other`, which must not be 0.
     [[nodiscard]] bool sees(HostPid viewer, TreePid other) const noexcept;
 
 private:
-    std::shared_ptr<const NestedPids> nested_;  ///< null: none exist
+    std::shared_ptr<const NestedPids> nested_;  ///< nullptr if the tree has no nested pid namespaces
     bool ownNamespace_ = false;
     std::unordered_map<HostPid, TreePid> inside_;
 };

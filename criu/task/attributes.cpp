@@ -28,15 +28,16 @@ constexpr int kSetDenyWritableExec = 65;  // PR_SET_MDWE (6.3)
 constexpr int kGetDenyWritableExec = 66;
 constexpr int kSetMemoryMerge = 67;  // PR_SET_MEMORY_MERGE (6.4)
 constexpr int kGetMemoryMerge = 68;
-constexpr std::uint64_t kHugePagesOff = 1;  // PR_GET_THP_DISABLE; the other bits are flags of PR_SET_THP_DISABLE (6.18)
-constexpr int kSealMemory = 462;            // mseal(2) (6.10)
-constexpr int kGetRegistrations = 1 << 9;   // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
+// bit 0 of PR_GET_THP_DISABLE; the other bits are flags of PR_SET_THP_DISABLE (6.18)
+constexpr std::uint64_t kHugePagesOff = 1;
+constexpr int kSealMemory = 462;           // mseal(2) (6.10)
+constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)
 
-/// Writes a number to a file of a process if its value differs.
+/// Writes a number to a file of a process unless the file contains this number.
 void writeUnlessSame(const kernel::ProcPid& process, const char* name, std::int64_t wanted) {
     const auto now = process.tryReadFile(name);
     if (!now)
-        return;  // the kernel was built without it
+        return;  // the kernel was built without this file
     std::int64_t current = 0;
     std::from_chars(now->data(), now->data() + now->size(), current);
     if (current == wanted || static_cast<std::uint32_t>(current) == static_cast<std::uint32_t>(wanted))
@@ -63,16 +64,17 @@ AttributesQuery::AttributesQuery(pie::StepList& steps, pie::RemoteData& data)
     steps.add(pie::Op::StoreResult, pie::Subject::MemoryLayout, 0, breakAt_).check = pie::ResultCheck::Any;
     steps.call(pie::Subject::AdviseMemory, 0, SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0);
     steps.add(pie::Op::StoreResult, pie::Subject::AdviseMemory, 0, noHugePagesAt_);
-    // Kernels before 6.3 don't show the commands that a process has registered; nothing is stored then.
+    // Accepts any result: kernels before 6.3 don't show the commands that a process has registered, and then nothing is
+    // stored.
     steps.call(pie::Subject::Query, 0, SYS_membarrier, kGetRegistrations, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, membarrierAt_).check = pie::ResultCheck::Any;
-    // PR_GET_MDWE needs Linux 6.3, PR_GET_MEMORY_MERGE needs 6.4.
+    // Accepts any result, because PR_GET_MDWE needs Linux 6.3, and PR_GET_MEMORY_MERGE needs Linux 6.4.
     steps.call(pie::Subject::Query, 0, SYS_prctl, kGetDenyWritableExec, 0, 0, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, denyWritableExecAt_).check = pie::ResultCheck::Any;
     steps.call(pie::Subject::Query, 0, SYS_prctl, kGetMemoryMerge, 0, 0, 0, 0).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, mergeMemoryAt_).check = pie::ResultCheck::Any;
-    // Tests for MCL_FUTURE, which the kernel doesn't show. The steps lie in a new mapping, and locked memory can't be
-    // invalidated (EBUSY).
+    // Tests for MCL_FUTURE, which the kernel doesn't show. The data of these steps are in a new mapping, which is
+    // locked if MCL_FUTURE is set. msync(2) with MS_INVALIDATE fails with EBUSY on locked memory.
     const std::uint64_t page = lockedAt_ & ~(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) - 1);
     steps.call(pie::Subject::LockMemory, page, SYS_msync, page, 1, MS_INVALIDATE).check = pie::ResultCheck::Any;
     steps.add(pie::Op::StoreResult, pie::Subject::LockMemory, 0, lockedAt_).check = pie::ResultCheck::Any;
@@ -136,13 +138,13 @@ void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged) {
 }
 
 void restorePersonality(std::uint32_t personality, pie::StepList& steps) {
-    // The call returns the previous personality, so any result is accepted.
+    // Accepts any result, because the call returns the previous personality.
     steps.call(pie::Subject::Personality, personality, SYS_personality, personality).check = pie::ResultCheck::Any;
 }
 
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps) {
     restorePersonality(core.personality, steps);
-    // Bits of the mask are the commands that register.
+    // Each bit of the mask is a command that registers the process.
     for (unsigned command = 0; core.has_membarrier_registration_mask != 0 && command < 32; ++command)
         if ((core.membarrier_registration_mask >> command & 1U) != 0)
             steps.call(pie::Subject::Other, command, SYS_membarrier, 1U << command, 0, 0);
@@ -155,7 +157,8 @@ void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepLi
                    mm.deny_writable_exec, 0, 0, 0);
     const auto vmas = list(mm.vmas, mm.n_vmas);
     if (mm.has_lock_future != 0 && mm.lock_future != 0) {
-        // Later mappings show whether MCL_ONFAULT was set.
+        // Searches the mappings for MCL_ONFAULT, which isn't stored separately: mappings created after mlockall(2) show
+        // it.
         const bool onFault = std::ranges::any_of(vmas, [](const VmaEntry* vma) { return vma->lock_on_fault != 0; });
         steps.call(pie::Subject::LockMemory, 0, SYS_mlockall, MCL_FUTURE | (onFault ? MCL_ONFAULT : 0));
     }
@@ -175,7 +178,7 @@ Dumpable Dumpable::ofSelf(bool changes) {
 }
 
 bool Dumpable::needsClearing(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept {
-    // A process that only loses capabilities keeps its dumpable flag; a change of ids changes it.
+    // A process that only loses capabilities keeps its dumpable flag. If its ids change, the kernel changes the flag.
     if (credentialsChange)
         return !idsChange || mm.has_dumpable == 0 || mm.dumpable != kDumpableByRoot || afterChange != kDumpableByRoot;
     const int wanted = mm.has_dumpable != 0 ? mm.dumpable : now;
@@ -211,7 +214,7 @@ void restoreMemoryLayout(const MmEntry& mm, int exeFd, pie::StepList& steps, pie
     map.arg_end = mm.mm_arg_end;
     map.env_start = mm.mm_env_start;
     map.env_end = mm.mm_env_end;
-    // The auxv member is a pointer in the restored process, so its address is copied as a number.
+    // The member auxv must be a pointer in the restored process, so the address is copied as a number.
     const std::uint64_t auxv = data.put(std::as_bytes(std::span(mm.mm_saved_auxv, mm.n_mm_saved_auxv)));
     std::memcpy(&map.auxv, &auxv, sizeof(auxv));
     map.auxv_size = static_cast<std::uint32_t>(mm.n_mm_saved_auxv * sizeof(std::uint64_t));

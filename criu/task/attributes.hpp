@@ -9,10 +9,11 @@
 #include "images/core.fwd.hpp"
 #include "images/mm.fwd.hpp"
 
-/// Flags and settings of a whole process: subreaper, personality, dumpable, brk, THP, OOM score, audit login uid.
+/// Functions for flags and settings of a whole process: subreaper, personality, dumpable flag, brk, huge pages, OOM
+/// score and login uid.
 namespace criu::task {
 
-/// Reads attributes that only the process itself can read.
+/// Query of attributes that only the process itself can read.
 class AttributesQuery {
 public:
     AttributesQuery(pie::StepList& steps, pie::RemoteData& data);
@@ -29,58 +30,61 @@ private:
     std::uint64_t lockedAt_;
 };
 
-/// Runs in the restored process as ordinary code, before its memory changes. If the kernel refuses a value, that is an
-/// error only if the process has a different one. `privileged`: also calls restorePrivilegedAttributes().
+/// Sets attributes in the restored process before its memory changes. It runs as ordinary code. If the kernel refuses a
+/// value, this is an error only if the current value differs. If `privileged` is true, it also calls
+/// restorePrivilegedAttributes().
 void restoreEarlyAttributes(const TaskCoreEntry& core, bool privileged);
 
-/// Restores the login uid, which each thread has and inherits from its creator. For a thread that was created before
-/// the leader had it.
+/// Restores the login uid of the calling thread. A new thread inherits the login uid of its creator, so this is only
+/// for threads that were created before the leader's login uid was set.
 void restoreLoginUid(const TaskCoreEntry& core);
 
-/// Restores attributes that a process in a private user namespace may not set: OOM score, nice value of an autogroup.
+/// Restores attributes that a process in a private user namespace must not set: OOM score and nice value of an
+/// autogroup.
 void restorePrivilegedAttributes(const TaskCoreEntry& core, const kernel::ProcPid& process);
 
-/// Returns the nice value of a session's autogroup, which the session's leader restores. Empty for other processes and
-/// for 0.
+/// Returns the nice value of a session's autogroup, which the session leader restores. Returns nullopt for other
+/// processes, and for the value 0.
 std::optional<std::int32_t> autogroupNice(const kernel::ProcPid& process, bool leadsSession);
 
 /// Adds steps that restore the personality.
 void restorePersonality(std::uint32_t personality, pie::StepList& steps);
 
-/// Adds steps that run when memory is in place.
+/// Adds steps that must run when the memory of the process is complete.
 void restoreAttributes(const TaskCoreEntry& core, const MmEntry& mm, pie::StepList& steps);
 
-/// The dumpable flag (PR_SET_DUMPABLE) decides whether other processes of the same user may trace a process and open
-/// its files in /proc. A restored process mustn't be dumpable by its user before it is complete. So the flag is cleared
-/// when the process gets its credentials, and set when it is resumed.
+/// State of the dumpable flag (PR_SET_DUMPABLE), which decides if other processes of the same user may trace a process
+/// and open its files in /proc. The user must not get access to a restored process before it is complete. So criu
+/// clears the flag when the process gets its credentials, and sets it when it resumes the process.
 struct Dumpable {
     static constexpr int kNotDumpable = 0;
     static constexpr int kDumpableByUser = 1;
     static constexpr int kDumpableByRoot = 2;
 
-    int now = kNotDumpable;          ///< flag of a restored process before its credentials change
-    int afterChange = kNotDumpable;  ///< flag that the kernel sets when effective ids change: fs.suid_dumpable
+    int now = kNotDumpable;          ///< flag of a restored process before criu changes its credentials
+    int afterChange = kNotDumpable;  ///< flag that the kernel sets when the effective ids change (fs.suid_dumpable)
 
-    /// Reads the flag of the calling process, which children inherit. `changes`: true if credentials will change, so
-    /// that afterChange matters. Throws Error.
+    /// Reads the flag of the calling process, which its children inherit. Reads afterChange only if `changes` is true,
+    /// because it matters only when credentials change. Throws Error.
     static Dumpable ofSelf(bool changes);
 
-    /// True if the flag must be cleared when a process gets its credentials; `mm` has its final flag. `idsChange`: its
-    /// effective ids change. Only the kernel sets the value 2 ("by root"), on such a change.
+    /// Returns true if criu must clear the flag when a process gets its credentials. `mm` contains the final flag.
+    /// `idsChange` is true if the effective ids change. In this case, the kernel may set the flag to 2 ("by root"),
+    /// which criu itself can't set.
     [[nodiscard]] bool needsClearing(const MmEntry& mm, bool credentialsChange, bool idsChange) const noexcept;
-    /// True if a process that keeps criu's credentials is and must be dumpable by its user.
+    /// Returns true if a process that keeps criu's credentials already has the flag 1 and must have it.
     [[nodiscard]] bool isAsWanted(const MmEntry& mm) const noexcept;
-    /// True if the flag must be set at the end, because the image has 1.
+    /// Returns true if criu must set the flag at the end, because the image contains 1.
     [[nodiscard]] bool needsSetting(const MmEntry& mm, bool credentialsChange) const noexcept;
 };
 
 /// Adds a step that clears the flag.
 void clearDumpable(pie::StepList& steps);
-/// Adds a step that sets the flag. A process may have lost it by a temporary change of ids.
+/// Adds a step that sets the flag, which the kernel may have cleared after a temporary change of ids.
 void setDumpable(pie::StepList& steps);
 
-/// Adds a PR_SET_MM_MAP step: code, data, heap, stack, arguments, environment, auxiliary vector and the exe link in one
-/// call. `exeFd` stays open until the step has run.
+/// Adds a PR_SET_MM_MAP step. It sets the addresses of code, data, heap, stack, arguments and environment, the
+/// auxiliary vector and the exe link in one call. The descriptor `exeFd` must be open until the step has run.
 void restoreMemoryLayout(const MmEntry& mm, int exeFd, pie::StepList& steps, pie::RemoteData& data);
 
 }  // namespace criu::task

@@ -10,32 +10,32 @@ namespace compel {
 class FrozenProcess;
 }
 
-/// Tasks in the processor's 32-bit mode ("compat" in the kernel), such as i386 programs on x86-64. State that differs
-/// from other tasks' is read and set by 32-bit system calls, which 64-bit code can make, too.
+/// Functions for tasks in the processor's 32-bit mode ("compat" in the kernel), such as i386 programs on x86-64. criu
+/// reads and sets some state of such tasks by 32-bit system calls, which 64-bit code can also make.
 namespace criu::task {
 
-/// System calls whose 32-bit form has another effect than the 64-bit form.
+/// System calls that have a different effect in their 32-bit form.
 enum class CompatCall {
     RtSigaction,
     SetRobustList,
     GetRobustList,
 };
 
-/// Architecture: returns the number of a system call in the 32-bit table. Throws Error on a processor without 32-bit
-/// tasks.
+/// Returns the number of a system call in the kernel's 32-bit table. Each architecture implements it. Throws Error on a
+/// processor without 32-bit tasks.
 long numberOf(CompatCall call);
 
-/// True if all threads of a stopped process run 32-bit code. Throws Error if threads differ from each other or from the
-/// program.
+/// Returns true if all threads of a frozen process run 32-bit code. Throws Error if some threads run 64-bit code, or if
+/// the program isn't a 32-bit program.
 bool isCompat(compel::FrozenProcess& process, const kernel::ProcPid& dir);
 
-/// Architecture: queries a process for private segments (modify_ldt(2) of x86), which can't be dumped. Does nothing on
-/// processors without them.
+/// Query for private segments of a process (modify_ldt(2) of x86), which criu can't dump. Each architecture implements
+/// it; it does nothing on processors without such segments.
 class LocalTableQuery {
 public:
     LocalTableQuery(pie::StepList& steps, pie::RemoteData& data);
 
-    /// Called after the run: throws Error if there are segments.
+    /// Throws Error if the process has segments. Called after the steps have run.
     void refuse(pie::RemoteData& answers) const;
 
 private:

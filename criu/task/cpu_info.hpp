@@ -6,20 +6,20 @@
 #include "criu/model/options.hpp"
 #include "images/cpuinfo.fwd.hpp"
 
-/// Features of processors: stored with a dump and compared at the restore (--cpu-cap, cpuinfo).
+/// Functions for the features of processors, which a dump stores and a restore compares (--cpu-cap, cpuinfo).
 namespace criu::task {
 
-/// Describes this machine's processor as cpuinfo.img does.
+/// Returns the message of cpuinfo.img that describes this machine's processor.
 CpuinfoEntry* describeCpu(Arena& arena);
 
-/// Throws Error naming the obstacle if programs of a machine `there` can't run on one `here`. `caps` selects the
-/// comparisons. Both describe this architecture's processors.
+/// Throws Error with the cause if programs that ran on the processor `there` can't run on the processor `here`. `caps`
+/// selects the comparisons. Both messages must describe processors of this architecture.
 void compareCpus(const CpuinfoEntry& there, const CpuinfoEntry& here, model::CpuCaps caps);
 
 /// Writes cpuinfo.img.
 void dumpCpu(const ImageDir& images);
 
-/// Compares cpuinfo.img, which must exist, with this machine's processor.
+/// Compares this machine's processor with cpuinfo.img, which must exist.
 void checkCpu(const ImageDir& images, model::CpuCaps caps);
 
 }  // namespace criu::task

@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::size_t kCapabilityWords = _LINUX_CAPABILITY_U32S_3;
 
-/// The last capability for which a set has a bit.
+/// Highest capability number for which a 64-bit set has a bit.
 constexpr unsigned kMaxCapability = 63;
 
-/// The two arguments of capset(2), one after the other.
+/// Arguments of capset(2) in one object: the header and the sets.
 struct KernelCapabilities {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct words[kCapabilityWords]{};
@@ -74,7 +74,7 @@ Credentials ofStatus(const kernel::TaskStatus& status) {
     return now;
 }
 
-/// Translates credentials to ids of the tree's user namespace.
+/// Returns the credentials with ids of the tree's user namespace.
 Credentials inside(Credentials outside, const model::IdMap& ids, HostPid tid) {
     if (!ids.isOwnNamespace())
         return outside;
@@ -98,7 +98,7 @@ Credentials inside(Credentials outside, const model::IdMap& ids, HostPid tid) {
     return out;
 }
 
-/// Returns "1000 1000 1000 0".
+/// Returns the ids as text, such as "1000 1000 1000 0".
 std::string shown(const kernel::CredentialIds& ids) {
     return fmt::format("{} {} {} {}", ids.real, ids.effective, ids.saved, ids.filesystem);
 }
@@ -123,7 +123,7 @@ void requireSame(const char* what, const Value& now, const Value& wanted) {
     throw error;
 }
 
-/// Sorts groups, since the kernel keeps them in its own order.
+/// Returns sorted groups, for a comparison: the kernel sorts groups in a different order.
 std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> groups) {
     std::sort(groups.begin(), groups.end());
     return groups;
@@ -135,7 +135,8 @@ KeyringsQuery::KeyringsQuery(pie::StepList& steps, pie::RemoteData& data)
     : ofThread_(data.reserve(sizeof(std::int64_t))), ofProcess_(data.reserve(sizeof(std::int64_t))) {
     const auto ask = [&steps](int keyring, std::uint64_t at) {
         constexpr int kDoNotCreate = 0;
-        // Fails if there is no such keyring, if the kernel has no keyrings, or if a seccomp filter forbids the call.
+        // Accepts any result: the call fails if the keyring doesn't exist, if the kernel lacks keyrings, or if a
+        // seccomp filter denies the call.
         steps.call(pie::Subject::Query, 0, SYS_keyctl, KEYCTL_GET_KEYRING_ID, keyring, kDoNotCreate).check =
             pie::ResultCheck::Any;
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).check = pie::ResultCheck::Any;
@@ -245,14 +246,14 @@ std::vector<std::uint32_t> outerGroups(const std::vector<std::uint32_t>& groups,
 }
 
 void becomeUsernsRoot(const model::IdMap& ids) {
-    // Direct system calls: those of libc would also change its other threads.
+    // Calls the kernel directly, because libc's functions would also change the other threads of the process.
     if (!ids.deniesSetgroups())
         sys(::syscall(SYS_setgroups, 0, nullptr), "leave criu's groups");
     const std::uint32_t gid = ids.firstGid();
     sys(::syscall(SYS_setresgid, gid, gid, gid), "become group {} of the user namespace", gid);
     const std::uint32_t uid = ids.firstUid();
     sys(::syscall(SYS_setresuid, uid, uid, uid), "become user {} of the user namespace", uid);
-    // The process' files in /proc must keep its ids as owner.
+    // Sets the dumpable flag, because otherwise root would own the process' files in /proc.
     sys(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "become dumpable");
 }
 
@@ -262,12 +263,12 @@ Credentials enterUserNamespace(const Credentials& now, const Credentials& wanted
     there.groups = wanted.groups;
     there.uid = wanted.uid;
     there.gid = wanted.gid;
-    there.secureBits |= SECBIT_NO_SETUID_FIXUP;  // the capabilities stay
+    there.secureBits |= SECBIT_NO_SETUID_FIXUP;  // so that the kernel keeps the capabilities when the uid changes
     restoreCredentials(now, there, steps, data);
     const auto target = static_cast<std::uint64_t>(fd);
     steps.call(pie::Subject::Credentials, wanted.uid.real, SYS_setns, target, CLONE_NEWUSER);
     steps.call(pie::Subject::CloseFd, target, SYS_close, target);
-    // set_cred_user_ns() in kernel/user_namespace.c
+    // After setns(2), the kernel sets these values (set_cred_user_ns() in kernel/user_namespace.c).
     there.secureBits = SECUREBITS_DEFAULT;
     there.inheritable = there.ambient = 0;
     there.permitted = there.effective = there.bounding = kernel::knownCapabilities();
@@ -280,7 +281,8 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
         return;
     using pie::Subject;
 
-    // Sets of the image may name capabilities that this kernel lacks.
+    // Drops only capabilities that the thread has, because the sets of the image may contain capabilities that this
+    // kernel lacks.
     for (unsigned capability = 0; capability <= kMaxCapability; ++capability)
         if ((now.bounding >> capability & 1U) != 0 && (wanted.bounding >> capability & 1U) == 0)
             steps.call(Subject::Capabilities, capability, SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
@@ -291,13 +293,14 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
     if (now.gid != wanted.gid) {
         steps.call(Subject::Credentials, wanted.gid.real, SYS_setresgid, wanted.gid.real, wanted.gid.effective,
                    wanted.gid.saved);
-        // setfsgid(2) always returns the previous id.
+        // Accepts any result, because setfsgid(2) always returns the previous id.
         steps.call(Subject::Credentials, wanted.gid.filesystem, SYS_setfsgid, wanted.gid.filesystem).check =
             pie::ResultCheck::Any;
     }
     const bool changesUser = now.uid != wanted.uid;
     if (changesUser) {
-        // Otherwise the kernel would clear the capability sets when the process leaves uid 0.
+        // Without this bit, the kernel would clear the capability sets when the process changes from uid 0 to another
+        // uid.
         steps.call(Subject::SecureBits, SECBIT_NO_SETUID_FIXUP, SYS_prctl, PR_SET_SECUREBITS,
                    now.secureBits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
         steps.call(Subject::Credentials, wanted.uid.real, SYS_setresuid, wanted.uid.real, wanted.uid.effective,
@@ -306,7 +309,8 @@ void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::
             pie::ResultCheck::Any;
     }
 
-    // Ambient capabilities must be permitted and inheritable when they are raised. The secure bits may lock them.
+    // Raises ambient capabilities while they are permitted and inheritable, and before the secure bits, which may lock
+    // them.
     if (now.inheritable != wanted.inheritable)
         capset(now.effective, now.permitted, wanted.inheritable, steps, data);
     for (unsigned capability = 0; capability <= kMaxCapability; ++capability)

@@ -15,14 +15,16 @@ namespace criu::model {
 class IdMap;
 }
 
-/// Uids, gids, capabilities, secure bits and no_new_privs. The kernel has them for each thread.
+/// Functions for uids, gids, capabilities, secure bits and no_new_privs, which each thread has separately in the
+/// kernel.
 namespace criu::task {
 
-/// Queries one thread for its secure bits. /proc/PID/task/TID/status shows all other credentials.
+/// Query of the secure bits of one thread. criu reads all other credentials in /proc/PID/task/TID/status.
 class SecureBitsQuery {
 public:
     explicit SecureBitsQuery(pie::StepList& steps, pie::RemoteData& data);
-    /// Throws Error if an id of the thread has no mapping in the tree's user namespace.
+    /// Stores the credentials in the image. Throws Error if an id of the thread has no mapping in the tree's user
+    /// namespace.
     void store(pie::RemoteData& answers, const kernel::TaskStatus& status, const model::IdMap& ids,
                ThreadCoreEntry& core, Arena& arena) const;
 
@@ -30,13 +32,13 @@ private:
     std::uint64_t at_;
 };
 
-/// Queries one thread for its thread and process keyrings (keyrings(7)), which exist only if a key was added. Keys
-/// often can't be read, so keyrings aren't dumped.
+/// Query for the thread and process keyrings of one thread (keyrings(7)), which exist only if the thread added a key.
+/// criu doesn't dump keyrings, because it often can't read their keys.
 class KeyringsQuery {
 public:
     KeyringsQuery(pie::StepList& steps, pie::RemoteData& data);
-    /// Called after the run: returns "thread", "process" or "thread and process" for the existing keyrings; empty if
-    /// there are none.
+    /// Returns "thread", "process" or "thread and process" for the keyrings that exist; empty if none exists. Called
+    /// after the steps have run.
     [[nodiscard]] std::string_view found(pie::RemoteData& answers) const;
 
 private:
@@ -44,7 +46,8 @@ private:
     std::uint64_t ofProcess_;
 };
 
-/// Credentials of a thread. A restored thread begins with those of criu, and steps are added only for differences.
+/// Credentials of a thread. A restored thread begins with criu's credentials, and criu adds steps only for the
+/// differences.
 struct Credentials {
     std::vector<std::uint32_t> groups;
     kernel::CredentialIds uid;
@@ -60,34 +63,37 @@ struct Credentials {
     /// Reads the credentials of the calling thread.
     static Credentials ofSelf();
     static Credentials ofImage(const CredsEntry& entry);
-    /// Returns the result of becomeUsernsRoot() for the first process of a new user namespace. `root`: credentials of
-    /// the tree's root in the image. The first process is created with these groups if setgroups(2) is denied there.
+    /// Returns the credentials that becomeUsernsRoot() sets for the first process of a new user namespace. `root`
+    /// contains the credentials of the tree's root in the image. If setgroups(2) is denied, the first process already
+    /// has the groups of `root`.
     static Credentials ofUsernsRoot(const model::IdMap& ids, const Credentials& root);
     friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
-/// Becomes root of a new user namespace, or its first mapped user, without supplementary groups if setgroups(2) is
-/// permitted. The process was created without a mapped id and with all capabilities there, which it keeps. Objects that
-/// it creates then belong to a mapped user. Throws Error.
+/// Changes the calling process to root of its new user namespace, or to the first mapped user. Drops supplementary
+/// groups if setgroups(2) is permitted. Throws Error.
+/// criu created the process without a mapped id. Objects that the process creates afterwards belong to a mapped user.
+/// The process keeps all capabilities in the namespace.
 void becomeUsernsRoot(const model::IdMap& ids);
 
-/// Translates groups of the tree to outer gids. Throws Error for a group without a mapping.
+/// Translates the tree's groups to outer gids. Throws Error if a group has no mapping.
 [[nodiscard]] std::vector<std::uint32_t> outerGroups(const std::vector<std::uint32_t>& groups, const model::IdMap& ids);
 
-/// Throws Error if a thread's credentials differ from `wanted`, which has ids of the tree's user namespace. Ignores
-/// capabilities outside of `known` (kernel::knownCapabilities()). /proc doesn't show secure bits; the step that sets
-/// them checks its result.
+/// Throws Error if the credentials of a thread differ from `wanted`, which contains ids of the tree's user namespace.
+/// Ignores capabilities outside of `known` (kernel::knownCapabilities()). It doesn't check secure bits, which /proc
+/// doesn't show; the step that sets them checks its result.
 void requireCredentials(const Credentials& wanted, const kernel::TaskStatus& status, const model::IdMap& ids,
                         std::uint64_t known);
 
-/// Adds steps by which the only thread of a process enters the user namespace `fd` (setns(2)) and closes `fd`. The
-/// thread first gets its uids and gids, which may have no mapping there; `wanted` has those of its present namespace.
-/// Returns the resulting credentials: all capabilities there.
+/// Adds steps by which the only thread of a process enters the user namespace `fd` (setns(2)) and closes `fd`. Before,
+/// the thread gets the uids and gids of `wanted`, which are numbers of its current namespace, because they may have no
+/// mapping in the new namespace.
+/// Returns the resulting credentials, which include all capabilities in the new namespace.
 [[nodiscard]] Credentials enterUserNamespace(const Credentials& now, const Credentials& wanted, int fd,
                                              pie::StepList& steps, pie::RemoteData& data);
 
-/// Adds steps that give the calling thread the image's credentials. Steps that take away capabilities for later steps
-/// come last.
+/// Adds steps that give the calling thread the credentials of the image. The last steps drop the capabilities that the
+/// earlier steps need.
 void restoreCredentials(const Credentials& now, const Credentials& wanted, pie::StepList& steps, pie::RemoteData& data);
 
 }  // namespace criu::task

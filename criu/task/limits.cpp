@@ -24,7 +24,7 @@ void storeLimits(const kernel::ResourceLimits& limits, TaskCoreEntry& core, Aren
 
 namespace {
 
-/// Returns the limit to set; nothing if the process is born with it.
+/// Returns the limit to set; nullopt if the process already has it from its creator.
 std::optional<rlimit> wantedLimit(const TaskCoreEntry& core, const LimitsAtBirth& birth, std::size_t resource) {
     if (resource >= birth.now.size())
         return std::nullopt;

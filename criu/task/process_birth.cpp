@@ -23,7 +23,7 @@
 namespace criu::engine {
 namespace {
 
-/// Returns all pids of the images, in any pid namespace.
+/// Returns all pids of the images, in all pid namespaces.
 std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
     std::set<pid_t> numbers;
     for (const auto& task : tree.tasks) {
@@ -37,7 +37,7 @@ std::set<pid_t> numbersOf(const model::ProcessTree& tree) {
     return numbers;
 }
 
-/// Calls clone3(2) with chosen pids. Returns twice, as fork(2) does.
+/// Calls clone3(2) with chosen pids. It returns in the caller and in the new process, like fork(2).
 pid_t clonePid(const std::vector<pid_t>& pids, std::uint64_t flags) {
     clone_args args{};
     args.flags = flags;
@@ -47,7 +47,7 @@ pid_t clonePid(const std::vector<pid_t>& pids, std::uint64_t flags) {
     return static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
 }
 
-/// Returns whether /proc has the pids of this pid namespace. True if that can't be known.
+/// Returns true if /proc shows the pids of the pid namespace `space`, or if criu can't find out.
 bool hasPidsOf(const kernel::ProcDir& proc, const std::string& space) {
     try {
         return proc.open(1).readLink("ns/pid") == space;
@@ -56,7 +56,7 @@ bool hasPidsOf(const kernel::ProcDir& proc, const std::string& space) {
     }
 }
 
-/// Returns the process that a pid namespace calls `pid`. The /proc is that of a pid namespace above.
+/// Returns the process with the pid `pid` in the pid namespace `space`. /proc belongs to a pid namespace above `space`.
 std::optional<kernel::TaskStat> holderIn(const kernel::ProcDir& proc, const std::string& space, pid_t pid) {
     kernel::ProcBuffer buffer;
     for (const pid_t candidate : proc.processes()) {
@@ -68,15 +68,15 @@ std::optional<kernel::TaskStat> holderIn(const kernel::ProcDir& proc, const std:
             found.pid = pid;
             return found;
         } catch (const Error&) {
-            // The process has ended.
+            // Ignores the failure: the process has ended.
         }
     }
     return std::nullopt;
 }
 
-/// Returns the process that has a pid; nullopt if none can be found. Then the pid may be the number of a group or
-/// session, or be free. `nested`: the pid is one of the namespace of /proc, and children are created below that.
-/// Otherwise it is one of the namespace of children, which --inherit-fd may have given.
+/// Returns the process that has a pid; nullopt if criu finds none. Then the pid may be free, or be the id of a group or
+/// session. If `nested` is true, the pid is a number of /proc's namespace. If it is false, the pid is a number of the
+/// namespace for children, which may come from --inherit-fd.
 std::optional<kernel::TaskStat> holderOf(pid_t pid, bool nested) {
     try {
         const kernel::ProcDir proc;
@@ -90,14 +90,14 @@ std::optional<kernel::TaskStat> holderOf(pid_t pid, bool nested) {
     }
 }
 
-/// True if a process is ending or a zombie, as processes are just after a dump.
+/// Returns true if a process is ending or a zombie, which is usual just after a dump.
 bool isEnding(const kernel::TaskStat& task) {
     constexpr std::uint32_t kExiting = 0x4;  // PF_EXITING
     return task.state == kernel::TaskState::Zombie || task.state == kernel::TaskState::Dead ||
            (task.flags & kExiting) != 0;
 }
 
-/// Returns a process whose group or session has this number; empty if there is none.
+/// Returns a process whose process group or session has the id `number`; nullopt if none exists.
 std::optional<kernel::TaskStat> memberOf(pid_t number) {
     for (const pid_t pid : kernel::ProcDir().processes()) {
         const auto task = holderOf(pid, true);
@@ -107,7 +107,7 @@ std::optional<kernel::TaskStat> memberOf(pid_t number) {
     return std::nullopt;
 }
 
-/// Describes the holder of a pid, for messages.
+/// Returns a description of the process that has a pid, for messages.
 std::string describeHolder(const kernel::TaskStat& task, pid_t pid) {
     const std::string name = task.pid == pid
                                  ? task.comm
@@ -134,7 +134,7 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags, Log&
         const int code = errno;
         const auto waited = Clock::now() - begin;
         const bool moments = waited < kMoments;
-        if (code == EAGAIN && moments) {  // threads of criu that read memory end soon
+        if (code == EAGAIN && moments) {  // retries for a moment, because criu's threads that read memory end soon
             std::this_thread::sleep_for(kPause);
             continue;
         }
@@ -148,7 +148,7 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags, Log&
         auto holder = holderOf(wanted, numbers.size() > 1);
         if (!moments && !holder)
             holder = memberOf(wanted);
-        if (waited < kPatience && (!holder || isEnding(*holder))) {  // no holder: it has just ended
+        if (waited < kPatience && (!holder || isEnding(*holder))) {  // no holder: the process has just ended
             if (waited >= kSilence && holder && !std::exchange(warned, true))
                 log.warn("Waiting for pid {}, at most {} s: the pid is taken by {}", wanted, kPatience.count(),
                          describeHolder(*holder, wanted));
@@ -157,7 +157,8 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags, Log&
         }
         Error error(EEXIST, fmt::format("create process {}: the pid is taken by {}", wanted,
                                         holder ? describeHolder(*holder, wanted) : "a process group or session"));
-        // Only the parent of a zombie can be ended. An init must reap the orphans that it got.
+        // Advises to end the parent of a zombie, because a zombie itself can't be ended. If the parent is an init, it
+        // must reap its children.
         const bool ending = holder && isEnding(*holder);
         error.addHint(fmt::format("{}, or restore in a new pid namespace: add --new-pidns",
                                   !ending             ? std::string("end that process")
@@ -169,9 +170,9 @@ pid_t createWithPid(const std::vector<pid_t>& numbers, std::uint64_t flags, Log&
 
 pid_t createHelperProcess(const model::ProcessTree& tree, unsigned depth, std::uint64_t flags) {
     const std::set<pid_t> needed = numbersOf(tree);
-    // Tries pids from the highest downwards, far from the pids of usual trees.
+    // Tries pids in descending order, because usual trees have low pids.
     for (pid_t candidate = kernel::PidLimit().highest(); candidate > 1; --candidate) {
-        // clone3(2) detects a taken pid only after it has copied the whole process.
+        // Checks the pid first, because clone3(2) detects a used pid only after it has copied the whole process.
         if (needed.contains(candidate) || ::kill(candidate, 0) == 0)
             continue;
         const pid_t pid = clonePid(std::vector<pid_t>(depth + 1, candidate), flags);

@@ -19,7 +19,7 @@ RegisteredRingsQuery::RegisteredRingsQuery(bool any, pie::StepList& steps, pie::
         return;
     resultsAt_ = data.reserve(kPlaces * sizeof(std::uint64_t));
     for (std::uint64_t place = 0; place < kPlaces; ++place) {
-        // The call submits nothing and doesn't wait. It fails only if the index is unused.
+        // The call submits nothing and doesn't wait. It fails only if no ring has this index.
         steps.call(pie::Subject::Query, place, SYS_io_uring_enter, place, 0, 0, kByPlace, 0, 0).check =
             pie::ResultCheck::Any;
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, resultsAt_ + place * sizeof(std::uint64_t)).check =

@@ -6,17 +6,17 @@
 
 namespace criu::task {
 
-/// Queries a thread for rings of io_uring that it uses without a descriptor (IORING_REGISTER_RING_FDS). They belong to
-/// the thread, /proc doesn't show them, and the kernel doesn't show which rings they are.
+/// Query of a thread for io_uring rings that it uses without a descriptor (IORING_REGISTER_RING_FDS). Such a ring
+/// belongs to one thread. The kernel doesn't show which ring it is, so criu can't dump it.
 class RegisteredRingsQuery {
 public:
-    /// `any`: true if the process has rings. Otherwise no steps are added.
+    /// Adds no steps if `any` is false, which means that the process has no rings.
     RegisteredRingsQuery(bool any, pie::StepList& steps, pie::RemoteData& data);
 
-    /// Memory that the steps need.
+    /// Size of the memory that the steps need, in bytes.
     static constexpr std::size_t kRoom = 16 * (2 * sizeof(pie::Step) + 16);
 
-    /// Called after the run: throws Error if the thread has such rings.
+    /// Throws Error if the thread has such rings. Called after the steps have run.
     void refuse(pie::RemoteData& answers, HostPid tid) const;
 
 private:

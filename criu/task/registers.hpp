@@ -13,39 +13,42 @@ namespace compel {
 class Tracee;
 }
 
-/// The CPU state of a thread: conversion between the kernel's register sets, as ptrace(2) has them, and core images.
-/// Each architecture implements this header in task/arch/.
+/// Conversion of a thread's CPU state between the kernel's register sets (ptrace(2)) and core images. Each architecture
+/// implements this header in task/arch/.
 namespace criu::task {
 
-/// Returns `mtype` of core images for this processor. Images with another value are refused.
+/// Returns the value of `mtype` in core images for this processor. criu refuses images with another value.
 CoreEntry__March coreMachine() noexcept;
 
-/// Writes the architecture's part of a thread's core. `general`: bytes of compel::Registers; `extended`: result of
-/// compel::Tracee::extendedState(). Rewinds an interrupted system call, so that it is restarted after the restore; a
-/// call that can't be restarted ends with EINTR. `segments`: compel::ThreadSegments of a thread of a 32-bit task
-/// (compat.hpp), empty for others. `general` always has the 64-bit layout.
+/// Writes the architecture's part of a thread's core. `general` contains compel::Registers, always with the 64-bit
+/// layout. `extended` is the result of compel::Tracee::extendedState(). `segments` contains compel::ThreadSegments for
+/// a thread of a 32-bit task (compat.hpp); it is empty for other threads.
+/// Rewinds an interrupted system call, so that the restored thread repeats it. A call that can't be repeated ends with
+/// EINTR.
 void storeRegisters(std::span<const std::byte> general, std::span<const std::byte> segments,
                     std::span<const std::byte> extended, std::uint64_t shadowStackPointer, CoreEntry& core,
                     Arena& arena);
 
-/// Throws Error if a thread has access to I/O ports (ioperm(2) of x86), which core images can't contain.
+/// Throws Error if a thread has access to I/O ports (ioperm(2) of x86), which core images can't store.
 void refusePortRights(const compel::Tracee& thread);
 
-/// True for a thread of a 32-bit task.
+/// Returns true if the thread belongs to a 32-bit task.
 bool isCompat(const CoreEntry& core) noexcept;
 
 /// Register sets that ptrace(2) writes to a restored thread.
 struct RegisterSets {
     std::vector<std::byte> general;
-    std::vector<std::byte> segments;       ///< set first; empty except for threads of 32-bit tasks
-    std::vector<std::byte> extended;       ///< sized for this CPU; empty if the image has none
-    std::uint64_t shadowStackPointer = 0;  ///< 0: shadow stacks are off
+    /// written before the other sets; empty unless the thread belongs to a 32-bit task
+    std::vector<std::byte> segments;
+    std::vector<std::byte> extended;       ///< XSAVE area with the size of this CPU; empty if the image has none
+    std::uint64_t shadowStackPointer = 0;  ///< 0 if shadow stacks are disabled
 };
 
-/// Throws Error if the image is of another architecture or needs CPU state that this CPU lacks.
+/// Returns the register sets of an image. Throws Error if the image is of another architecture, or needs CPU state that
+/// this CPU lacks.
 RegisterSets loadRegisters(const CoreEntry& core);
 
-/// Returns the address of the clear_child_tid word (set_tid_address(2)); 0 if there is none.
+/// Returns the address of the clear_child_tid word (set_tid_address(2)); 0 if the thread has none.
 std::uint64_t clearTidAddress(const CoreEntry& core);
 void setClearTidAddress(CoreEntry& core, std::uint64_t address);
 

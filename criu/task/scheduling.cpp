@@ -17,7 +17,7 @@
 namespace criu::task {
 namespace {
 
-/// Returns the policy without SCHED_RESET_ON_FORK, which the kernel or's into it.
+/// Returns the policy without the bit SCHED_RESET_ON_FORK.
 std::uint32_t plain(std::uint32_t policy) {
     return policy & ~static_cast<std::uint32_t>(SCHED_RESET_ON_FORK);
 }
@@ -33,31 +33,33 @@ bool isFair(std::uint32_t policy) {
 constexpr std::uint32_t kMostUtilization = 1024;  // SCHED_CAPACITY_SCALE
 constexpr std::uint32_t kDeadline = 6;            // SCHED_DEADLINE
 constexpr std::uint64_t kResetOnFork = 1;         // SCHED_FLAG_RESET_ON_FORK
-constexpr int kIoOfProcess = 1;                   // IOPRIO_WHO_PROCESS: a thread
+constexpr int kIoOfProcess = 1;                   // IOPRIO_WHO_PROCESS, which means one thread
 
-/// True if a stored mask permits all processors.
+/// Returns true if a stored affinity mask permits all processors.
 bool isUnbound(std::span<const std::byte> affinity) {
     return std::ranges::all_of(affinity, [](std::byte eight) { return eight == std::byte{0xff}; });
 }
 
-/// Attributes that differ.
+/// Attributes of a thread that must change. A field is unset or empty if the attribute has the wanted value.
 struct Change {
     std::optional<std::int32_t> nice;
     std::optional<std::uint32_t> ioPriority;
     std::vector<std::byte> affinity;
     std::optional<std::uint32_t> policy;
-    std::uint32_t priority = 0;  ///< set together with the policy
+    std::uint32_t priority = 0;  ///< real-time priority, set together with `policy`
     std::optional<kernel::KernelSchedAttributes> slice;
     std::optional<kernel::KernelSchedAttributes> clamps;
 };
 
-/// The kernel doesn't tell whether a thread has chosen its clamps; these are the values of one that hasn't.
+/// Returns true if the utilization clamps have the default values. The kernel doesn't show if a thread has set its
+/// clamps.
 bool hasUsualClamps(const Scheduling& now) {
     return now.utilMax == 0 ||
            (now.utilMax == kMostUtilization && now.utilMin == (isRealTime(now.policy) ? kMostUtilization : 0));
 }
 
-/// sched_setattr(2) sets policy, nice value and slice together, so this repeats the policy and the nice value.
+/// Returns the change of the slice. sched_setattr(2) sets policy, nice value and slice together, so the change contains
+/// all of them.
 std::optional<kernel::KernelSchedAttributes> sliceOf(const ThreadCoreEntry& core, const Scheduling& now) {
     if (core.has_sched_slice == 0 || core.sched_slice == now.slice)
         return std::nullopt;
@@ -94,7 +96,8 @@ Change changeTo(const ThreadCoreEntry& core, const Scheduling& now) {
     if (core.has_io_priority != 0 && core.io_priority != now.ioPriority)
         change.ioPriority = core.io_priority;
     std::span<const std::byte> affinity = bytesOf(core.cpu_affinity);
-    // This kernel may support more processors than that of the dump.
+    // Extends a mask that permits all processors, because this kernel may support more processors than the kernel of
+    // the dump.
     const std::vector<std::uint64_t> everything(now.affinity.size(), ~std::uint64_t{0});
     if (isUnbound(affinity) && affinity.size() < everything.size() * sizeof(everything[0]))
         affinity = std::as_bytes(std::span(everything));
@@ -144,7 +147,7 @@ void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadC
     }
     core.has_sched_nice = 1;
     core.sched_nice = now.nice;
-    // A thread that has chosen none has the slice of this system, as criu itself.
+    // Stores the slice only if it differs from criu's slice, which is the default of this system.
     if (now.slice != 0 && now.slice != Scheduling::of(HostPid()).slice) {
         core.has_sched_slice = 1;
         core.sched_slice = now.slice;
@@ -174,7 +177,7 @@ void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::
     if (change.ioPriority)
         steps.call(pie::Subject::Scheduler, *change.ioPriority, SYS_ioprio_set, kIoOfProcess, 0, *change.ioPriority);
     if (!change.affinity.empty()) {
-        // Any result is accepted, since a machine may lack these processors.
+        // Accepts any result, because this machine may lack the processors of the mask.
         steps
             .call(pie::Subject::Scheduler, 0, SYS_sched_setaffinity, 0, change.affinity.size(),
                   data.put(std::span<const std::byte>(change.affinity)))

@@ -11,32 +11,32 @@
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 
-/// Scheduling policy, priority, nice value and I/O priority of a thread.
+/// Functions for scheduling policy, priority, nice value and I/O priority of a thread.
 namespace criu::task {
 
 struct Scheduling {
     std::uint32_t policy = 0;
-    std::uint32_t priority = 0;  ///< priority of a real-time policy
+    std::uint32_t priority = 0;  ///< priority from 1 to 99 of a real-time policy; 0 for other policies
     std::int32_t nice = 0;
-    std::uint64_t slice = 0;              ///< nanoseconds, of the fair policies (Linux 6.12)
-    std::uint32_t utilMin = 0;            ///< utilization clamps
-    std::uint32_t utilMax = 0;            ///< 0: the kernel has no clamps
-    std::uint32_t ioPriority = 0;         ///< as ioprio_get(2) returns it
-    std::vector<std::uint64_t> affinity;  ///< as kernel::cpuAffinity() returns it
+    std::uint64_t slice = 0;              ///< custom slice of the fair policies in nanoseconds (Linux 6.12)
+    std::uint32_t utilMin = 0;            ///< lower utilization clamp, from 0 to 1024
+    std::uint32_t utilMax = 0;            ///< upper utilization clamp; 0 if the kernel has no clamps
+    std::uint32_t ioPriority = 0;         ///< value of ioprio_get(2)
+    std::vector<std::uint64_t> affinity;  ///< mask of kernel::cpuAffinity()
     friend bool operator==(const Scheduling&, const Scheduling&) = default;
 
-    /// Reads the attributes of any thread; 0 is the caller.
+    /// Reads the attributes of a thread; 0 stands for the calling thread.
     static Scheduling of(HostPid tid);
 };
 
-/// `onlineCpus`: kernel::onlineCpus(). A thread that may run on all of these is stored with all bits set, so that it
-/// may use all processors after a restore.
+/// Stores the attributes of a thread. `onlineCpus` is the result of kernel::onlineCpus(). If a thread may run on all of
+/// these CPUs, all bits of its mask are stored as set, so that it may use all processors after a restore.
 void storeScheduling(HostPid tid, std::optional<std::size_t> onlineCpus, ThreadCoreEntry& core, Arena& arena);
 
-/// Sets the attributes of a thread from outside. Throws Error.
+/// Sets the attributes of another thread. Throws Error.
 void applyScheduling(HostPid tid, const ThreadCoreEntry& core);
 
-/// `now`: the attributes that the thread begins with.
+/// Adds steps that set the attributes. `now` contains the attributes that the thread has before these steps.
 void restoreScheduling(const ThreadCoreEntry& core, const Scheduling& now, pie::StepList& steps, pie::RemoteData& data);
 
 }  // namespace criu::task

@@ -33,8 +33,8 @@ std::size_t hashOf(const SeccompChain& chain) {
     return hash;
 }
 
-/// Throws Error for a filter with SECCOMP_RET_USER_NOTIF. The holder of the descriptor that seccomp(2) returned decides
-/// about its calls. That descriptor can't be dumped.
+/// Throws Error for a filter with SECCOMP_RET_USER_NOTIF. A process with the descriptor that seccomp(2) returned
+/// decides about system calls of such a filter. criu can't dump this descriptor.
 void refuseListeners(const compel::SeccompFilter& filter) {
     for (std::size_t at = 0; at + kInstruction <= filter.program.size(); at += kInstruction) {
         sock_filter instruction{};
@@ -97,8 +97,8 @@ bool sameProgram(const SeccompPlan::Filter& one, const SeccompPlan::Filter& othe
            std::equal(one.program.begin(), one.program.end(), other.program.begin(), other.program.end());
 }
 
-/// Returns how many first filters all threads have in common. These were installed before there were several threads,
-/// or for all of them.
+/// Returns the number of first filters that are equal in all threads. These filters were installed for all threads, or
+/// before the process had more than one thread.
 std::size_t commonLength(const std::vector<SeccompPlan>& plans) {
     const auto& leader = plans.front().filters;
     std::size_t length = leader.size();
@@ -119,7 +119,8 @@ void install(const SeccompPlan::Filter& filter, std::uint32_t moreFlags, pie::St
     program.count = static_cast<std::uint16_t>(filter.program.size() / kInstruction);
     program.at = data.put(filter.program);
     const std::uint32_t flags = (filter.flags & ~std::uint32_t{SECCOMP_FILTER_FLAG_TSYNC}) | moreFlags;
-    // With TSYNC, the result may be the tid of a thread that couldn't be synchronized.
+    // With TSYNC, a positive result is the tid of a thread that the kernel couldn't synchronize. So the result must be
+    // 0.
     steps.call(pie::Subject::Seccomp, 0, SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, data.put(program)).check =
         pie::ResultCheck::Equals;
 }
@@ -220,7 +221,8 @@ std::vector<SeccompPlan> planSeccomp(const model::Task& task, const SeccompEntry
         const auto end = plan.filters.begin() + static_cast<std::ptrdiff_t>(std::min(at, plan.filters.size()));
         plan.filters.erase(plan.filters.begin(), end);
     };
-    // The images mark them as common (other threads then have no filters), or all threads have equal ones.
+    // Filters for all threads are marked in the images (then other threads have no filters), or are equal in all
+    // threads.
     const std::size_t forAll = std::max(common, marked);
     leader.forAll.assign(leader.filters.begin(), leader.filters.begin() + static_cast<std::ptrdiff_t>(forAll));
     split(leader, forAll);
@@ -240,7 +242,7 @@ void requireSeccomp(const std::vector<SeccompPlan>* plans, std::size_t index, co
         else if (filters != 0)
             mode = kernel::SeccompMode::Filter;
     }
-    // Kernels without seccomp lack both lines; kernels before 5.9 lack the second.
+    // Kernels without seccomp show neither line. Kernels before 5.9 don't show the number of filters.
     if (status.seccomp.value_or(mode) != mode)
         fail("its seccomp mode would be {}, not {} as in the image", static_cast<int>(*status.seccomp),
              static_cast<int>(mode));

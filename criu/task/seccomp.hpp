@@ -30,24 +30,26 @@ class RemoteData;
 class StepList;
 }  // namespace criu::pie
 
-/// Seccomp: strict mode and filters. Each thread has its own; filters may be common to all threads of a process.
+/// Functions for seccomp: strict mode and filters. Each thread has its own filters, but all threads of a process may
+/// share some filters.
 namespace criu::task {
 
-/// Filters of a thread in the order of their installation.
+/// Filters of a thread, in the order in which they were installed.
 using SeccompChain = std::vector<compel::SeccompFilter>;
 
-/// Dump half: collects the filters of all threads and stores equal chains once.
+/// Dump half of seccomp. It collects the filters of all threads, and stores equal chains only once.
 class SeccompDump {
 public:
-    /// Index of a thread's first filter in seccomp.img.
+    /// Index, in seccomp.img, of the filter that the thread installed first; unset if the thread has no filters.
     using Place = std::optional<std::uint32_t>;
 
-    /// `threads`: chains of all threads of one process, the leader's first. If all are equal, only the leader gets
-    /// them, marked with SECCOMP_FILTER_FLAG_TSYNC, so that the kernel treats them as common after the restore. Throws
-    /// Error for filters that pass system calls to another process.
+    /// Adds the filter chains of all threads of one process; the chain of the leader is the first. If all chains are
+    /// equal, only the leader gets them, with SECCOMP_FILTER_FLAG_TSYNC, so that the kernel installs them for all
+    /// threads in a restore.
+    /// Throws Error for filters that pass system calls to another process.
     std::vector<Place> add(std::vector<SeccompChain> threads);
 
-    /// Writes seccomp.img, even if it is empty.
+    /// Writes seccomp.img, even if no thread has a filter.
     void write(const ImageDir& images) const;
 
 private:
@@ -55,13 +57,15 @@ private:
 
     struct Stored {
         compel::SeccompFilter filter;
-        std::optional<std::uint32_t> next;  ///< the image field is called prev
+        /// index of the filter that was installed after this one; the image field is named prev
+        std::optional<std::uint32_t> next;
     };
     std::vector<Stored> filters_;
-    std::multimap<std::size_t, std::uint32_t> byHash_;  ///< key: hash of a chain; value: its first filter
+    /// index of the first filter of a chain, by the hash of the chain
+    std::multimap<std::size_t, std::uint32_t> byHash_;
 };
 
-/// Stores a thread's mode and filter. `mode`: as /proc shows it.
+/// Stores the mode and the filters of a thread. `mode` is the mode that /proc shows.
 void storeSeccomp(std::optional<kernel::SeccompMode> mode, SeccompDump::Place place, ThreadCoreEntry& core);
 
 /// Filters that one thread installs.
@@ -70,20 +74,22 @@ struct SeccompPlan {
         std::span<const std::byte> program;
         std::uint32_t flags = 0;
     };
-    std::vector<Filter> forAll;  ///< leader only: installed for all threads, before all others
+    /// filters that the leader installs for all threads, before `filters`; empty for other threads
+    std::vector<Filter> forAll;
     std::vector<Filter> filters;
     bool strict = false;
 };
 
-/// Plans for the threads of a process, in their order; empty if none has filters or strict mode. `filters`: null
-/// without a seccomp.img; must live as long as the plans. Throws Error for inconsistent images.
+/// Returns the plans for the threads of a process, in their order; empty if no thread has filters or strict mode.
+/// `filters` is nullptr if seccomp.img doesn't exist; it must live as long as the plans. Throws Error for inconsistent
+/// images.
 std::vector<SeccompPlan> planSeccomp(const model::Task& task, const SeccompEntry* filters);
 
-/// Throws Error if the kernel's mode or number of filters differs from the plan of the thread at `index`. `plans`: of
-/// its process; null without filters.
+/// Throws Error if the kernel shows another mode or another number of filters than the plan of the thread at `index`.
+/// `plans` contains the plans of its process; nullptr if the process has no filters.
 void requireSeccomp(const std::vector<SeccompPlan>* plans, std::size_t index, const kernel::TaskStatus& status);
 
-/// Add steps for a thread with CAP_SYS_ADMIN whose tracer suspends its filters.
+/// Adds steps that install `forAll`. The thread must have CAP_SYS_ADMIN, and its tracer must suspend its filters.
 void restoreCommonSeccomp(const SeccompPlan& plan, pie::StepList& steps, pie::RemoteData& data);
 void restoreSeccomp(const SeccompPlan& plan, pie::StepList& steps, pie::RemoteData& data);
 

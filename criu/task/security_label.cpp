@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::string_view kUnconfined = "unconfined";
 
-/// Returns the name of an AppArmor profile, without the mode that the kernel shows behind it.
+/// Returns the name of an AppArmor profile, without the mode that follows it in the kernel's text.
 std::string_view withoutMode(std::string_view label) {
     constexpr std::string_view kMode = " (";
     const std::size_t mode = label.ends_with(')') ? label.rfind(kMode) : std::string_view::npos;
     return label.substr(0, mode);
 }
 
-/// Returns nothing if the file can't be read.
+/// Returns the content of a file; nullopt if criu can't read it.
 std::optional<std::string> tryRead(const char* directory, const char* name) {
     try {
         return kernel::ProcDir(directory).readFile(name);
@@ -44,7 +44,7 @@ std::string_view nameOf(LabelModule module) {
                                             : "a security module";
 }
 
-/// Returns why a thread can't set a label; empty if it can.
+/// Returns the reason why a thread can't set a label; empty if it can.
 std::string obstacle(std::string_view label, LabelModule module, bool isOnlyThread) {
     switch (module) {
         case LabelModule::AppArmor:
@@ -52,7 +52,7 @@ std::string obstacle(std::string_view label, LabelModule module, bool isOnlyThre
                 return "a stack of several profiles of AppArmor";
             return label.starts_with(':') ? "a profile in a policy namespace of AppArmor" : "";
         case LabelModule::Selinux:
-            // The kernel permits a change only to a thread that shares its memory with no other.
+            // SELinux permits the change only for a thread that doesn't share its memory with another thread.
             return isOnlyThread ? "" : "a context of SELinux, which a process of several threads can't be given";
         default:
             return "a label of a security module that criu doesn't know";
@@ -65,13 +65,14 @@ std::string obstacle(std::string_view label, LabelModule module, bool isOnlyThre
     throw error;
 }
 
-/// True if AppArmor has a profile. Its list has a line "NAME (MODE)" for each. True also if the list can't be read.
+/// Returns true if AppArmor has the profile, or if criu can't read the list of profiles. This list has a line "NAME
+/// (MODE)" for each profile.
 bool isLoaded(std::string_view profile) {
     if (profile == kUnconfined)
         return true;
     const std::optional<std::string> text = tryRead("/sys/kernel/security/apparmor", "profiles");
     if (!text)
-        return true;  // the kernel refuses an unknown profile when the label is set
+        return true;  // if the profile is missing, the kernel refuses it when the label is set
     for (std::size_t begin = 0; begin < text->size();) {
         const std::size_t end = std::min(text->find('\n', begin), text->size());
         if (withoutMode(std::string_view(*text).substr(begin, end - begin)) == profile)
@@ -93,7 +94,7 @@ std::optional<std::string> securityLabel(const kernel::ProcPid& thread) {
         return std::string(withoutMode(*label));
     } catch (const Error& error) {
         if (error.code() == EINVAL)
-            return std::nullopt;  // no security module supports labels
+            return std::nullopt;  // EINVAL: no security module of this kernel supports labels
         throw;
     }
 }
@@ -109,7 +110,7 @@ bool isUnconfined(std::string_view label) noexcept {
 }
 
 LabelModule labelModule() {
-    // Reads the module's parameter, since containers often lack securityfs.
+    // Reads the parameter of the AppArmor module, because containers often lack securityfs.
     if (const auto enabled = tryRead("/sys/module/apparmor/parameters", "enabled");
         enabled && enabled->starts_with('Y'))
         return LabelModule::AppArmor;
@@ -208,13 +209,13 @@ void LabelRestore::Steps::open(pie::StepList& steps, pie::RemoteData& data) {
     file_ = data.reserve(sizeof(std::uint64_t));
     const auto keep = [&](std::uint64_t at) { steps.add(pie::Op::StoreResult, kSubject, 0, at); };
     if (labels_.ownUsers_) {
-        // Uses the present /proc: the kernel refuses a new proc mount in a user namespace that has parts of /proc
-        // covered.
+        // Uses the /proc of the process: in a user namespace that has parts of /proc covered, the kernel refuses a new
+        // proc mount.
         const std::uint64_t path = data.putString("/proc/thread-self/attr/current");
         steps.call(kSubject, 0, SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
         return keep(file_);
     }
-    // Mounts a detached proc: the process' root may lack /proc, or may have another file there.
+    // Mounts a detached proc, because the process' root may lack /proc, or may contain another file at this path.
     const std::uint64_t context = data.reserve(sizeof(std::uint64_t));
     const std::uint64_t mount = data.reserve(sizeof(std::uint64_t));
     steps.call(kSubject, 0, SYS_fsopen, data.putString("proc"), FSOPEN_CLOEXEC);

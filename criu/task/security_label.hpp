@@ -25,65 +25,68 @@ class RemoteData;
 class StepList;
 }  // namespace criu::pie
 
-/// Labels of security modules (AppArmor, SELinux, Smack) that confine a thread: proc(5), /proc/PID/attr/current.
+/// Functions for labels of security modules (AppArmor, SELinux, Smack) that confine a thread (proc(5),
+/// /proc/PID/attr/current).
 namespace criu::task {
 
-/// The security module whose labels the kernel shows.
+/// Security module whose labels the kernel shows.
 enum class LabelModule : std::uint8_t { None, AppArmor, Selinux, Other };
 
-/// Returns the label of a process or thread; for AppArmor the profile without its mode. Empty if no module supports
-/// labels. Throws Error.
+/// Returns the label of a process or thread; for AppArmor, the profile without its mode. Returns nullopt if no security
+/// module supports labels. Throws Error.
 [[nodiscard]] std::optional<std::string> securityLabel(const kernel::ProcPid& thread);
 
-/// True if a label adds no restrictions: AppArmor's name for that, or an unconfined type of SELinux
+/// Returns true if a label adds no restrictions: "unconfined" of AppArmor, or an unconfined type of SELinux
 /// (user:role:type:level).
 [[nodiscard]] bool isUnconfined(std::string_view label) noexcept;
 
-/// Returns the module that this kernel runs. Throws Error.
+/// Returns the security module that this kernel runs. Throws Error.
 [[nodiscard]] LabelModule labelModule();
 
-/// Returns the `lsmtype` value of the inventory for a module.
+/// Returns the value of `lsmtype` in the inventory for a module.
 [[nodiscard]] std::uint32_t lsmTypeOf(LabelModule module) noexcept;
 
-/// Throws Error for a label that a restore couldn't set: stacked profiles or policy namespaces (AppArmor), a process
-/// with several threads (SELinux), and other modules. Criu's own label is always accepted, since restored processes
-/// inherit it.
+/// Throws Error for a label that a restore can't set: a stack of profiles or a policy namespace (AppArmor), a process
+/// with several threads (SELinux), or any label of another module. It always accepts criu's own label, because restored
+/// processes inherit it.
 void refuseLabel(std::string_view label, const std::string& own, LabelModule module, bool isOnlyThread);
 
-/// Stores the label in a thread's credentials; AppArmor's "unconfined" is stored as none.
+/// Stores the label in the credentials of a thread. For "unconfined" of AppArmor, it stores no label.
 void storeLabel(const std::string& label, LabelModule module, CredsEntry& creds, Arena& arena);
 
-/// Security module and label of criu.
+/// Security module of the running kernel, and label of criu.
 struct OwnLabel {
     LabelModule module = LabelModule::None;
-    std::optional<std::string> label;  ///< empty: no module supports labels
+    std::optional<std::string> label;  ///< unset if no module supports labels
 
-    /// Reads them from the kernel. Throws Error.
+    /// Reads module and label from the kernel. Throws Error.
     static OwnLabel read();
 };
 
-/// Labels of restored threads.
+/// Restore half of labels: finds and sets the labels of restored threads.
 class LabelRestore {
 public:
-    /// `images`: `lsmtype` of the inventory, the module of the images' labels; `instead`: --lsm-profile. `ownUsers`:
-    /// the tree has a private user namespace. Throws Error if the option names a module that this kernel doesn't run.
+    /// `images` is the `lsmtype` of the inventory, which is the module of the images' labels. `instead` is
+    /// --lsm-profile. `ownUsers` is true if the tree has a private user namespace. Throws Error if the option names a
+    /// module that this kernel doesn't run.
     LabelRestore(std::uint32_t images, const std::optional<model::LsmProfile>& instead, bool ownUsers,
                  OwnLabel own = OwnLabel::read());
 
-    /// Returns the label that a thread with these credentials must get; empty: any label. A thread that AppArmor didn't
-    /// confine has no label in its image. If criu is confined, the thread must become "unconfined".
+    /// Returns the label that a thread with these credentials must get; nullopt if any label is allowed. The image of a
+    /// thread that AppArmor didn't confine contains no label. If criu is confined, such a thread must get "unconfined".
     [[nodiscard]] std::optional<std::string> wanted(const CredsEntry& creds) const;
 
-    /// Throws Error if the thread's label can't be set here: the module or the profile is missing, or refuseLabel()
-    /// refuses it. `maySet`: false for a client that may only have criu's own label.
+    /// Throws Error if criu can't set the thread's label: the module or the profile is missing, or refuseLabel()
+    /// refuses the label. `maySet` is false for a client that may only have criu's own label.
     void require(const CredsEntry& creds, bool maySet, bool isOnlyThread) const;
 
-    /// Throws Error if a restored thread has another label than it must have.
+    /// Throws Error if the label of a restored thread differs from wanted().
     void check(const CredsEntry& creds, const kernel::ProcPid& thread) const;
 
-    /// Steps of one thread. open() comes while the thread has all of criu's capabilities. write() comes when no later
-    /// step needs a capability, since the profile may deny each of them. Both do nothing if the thread has its label
-    /// already. The kernel accepts a label only from the thread itself, by a file that its process opened.
+    /// Steps that set the label of one thread. open() must run while the thread has all of criu's capabilities. write()
+    /// must run when no later step needs a capability, because the profile may deny any capability.
+    /// Neither adds steps if the thread already has its label. The kernel accepts a label only from the thread itself,
+    /// by a file that its process opened.
     class Steps {
     public:
         Steps(const LabelRestore& labels, const CredsEntry& creds);
@@ -92,18 +95,18 @@ public:
 
     private:
         const LabelRestore& labels_;
-        std::optional<std::string> text_;  ///< text to write; empty: none
-        std::uint64_t file_ = 0;           ///< address of the descriptor number in the thread's memory
+        std::optional<std::string> text_;  ///< text to write; unset if the label doesn't change
+        std::uint64_t file_ = 0;           ///< address at which the thread's memory contains the descriptor number
     };
 
 private:
     LabelModule module_;
-    bool replaces_ = false;               ///< labels of images are replaced
-    std::optional<std::string> instead_;  ///< replacement; empty: no label
-    bool foreign_;                        ///< the images have labels of another module
+    bool replaces_ = false;               ///< true if `instead_` replaces the labels of images
+    std::optional<std::string> instead_;  ///< label that replaces the labels of images; unset for no label
+    bool foreign_;                        ///< true if the labels of the images are of another security module
     bool ownUsers_;
-    std::optional<std::string> own_;  ///< criu's label
-    bool unconfines_ = false;         ///< a thread without a label must become unconfined
+    std::optional<std::string> own_;  ///< label of criu
+    bool unconfines_ = false;         ///< true if a thread without a label must get "unconfined"
 };
 
 }  // namespace criu::task

@@ -18,7 +18,7 @@ constexpr int kSignals = 64;
 constexpr std::size_t kSigsetBytes = 8;
 constexpr std::size_t kSiginfoBytes = 128;
 
-/// Structure of rt_sigaction(2), which differs from libc's struct sigaction.
+/// Argument of rt_sigaction(2), which differs from libc's struct sigaction.
 struct KernelSigaction {
     std::uint64_t handler = 0;
     std::uint64_t flags = 0;
@@ -26,7 +26,7 @@ struct KernelSigaction {
     std::uint64_t mask = 0;
 };
 
-/// Structure of the 32-bit rt_sigaction(2). The kernel calls a handler as 32-bit code if it was set by this call.
+/// Argument of the 32-bit rt_sigaction(2). If a handler was set by this call, the kernel calls it as 32-bit code.
 struct CompatSigaction {
     std::uint32_t handler = 0;
     std::uint32_t flags = 0;
@@ -60,7 +60,7 @@ int signalOf(std::span<const std::byte> info) {
     return signal;
 }
 
-/// SIGKILL and SIGSTOP have no action to be set, so images leave them out.
+/// Returns false for SIGKILL and SIGSTOP, whose actions can't be set and aren't in images.
 bool hasAction(int signal) {
     return signal != SIGKILL && signal != SIGSTOP;
 }
@@ -116,8 +116,9 @@ SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue
         entry->signals[entry->n_signals++]->siginfo = arena.bytes(info);
     };
     const auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
-    // SIGKILL is pending for every thread of a process that is being killed. A SIGSTOP that waits in a stopped process
-    // has no effect: SIGCONT removes it. The restorer would stop at once if it queued one.
+    // Doesn't store SIGKILL, which is pending for every thread of a process that is being killed. Doesn't store
+    // SIGSTOP: in a stopped process it has no effect, because SIGCONT removes it, and the restorer would stop when it
+    // queues it.
     std::uint64_t left = pending & ~(bit(SIGKILL) | bit(SIGSTOP));
     for (const std::vector<std::byte>& info : queue) {
         add(info);
@@ -125,7 +126,7 @@ SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue
             left &= ~bit(signal);
     }
     for (int signal = 1; signal <= kSignals; ++signal) {
-        std::array<std::byte, kSiginfoBytes> info{};  // SI_USER is 0
+        std::array<std::byte, kSiginfoBytes> info{};  // zeroes mean SI_USER, sent by process 0
         std::memcpy(info.data(), &signal, sizeof(signal));
         if ((left & bit(signal)) != 0)
             add(info);
@@ -136,7 +137,7 @@ SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue
 bool needsRoomInQueue(const ProtobufCBinaryData& siginfo) {
     siginfo_t info{};
     if (siginfo.len != sizeof(info))
-        return false;  // refused by restoreSignalQueue()
+        return false;  // restoreSignalQueue() refuses it
     std::memcpy(&info, siginfo.data, sizeof(info));
     constexpr int kFirstRealTime = 32;
     const bool hasNoSender = info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
@@ -149,7 +150,7 @@ void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::
         if (!hasAction(signal))
             continue;
         const SaEntry& entry = *core.sigactions[next++];
-        // A new process has default actions (the restorer ensures that), so these need no call.
+        // A new process has default actions, because the restorer resets them. So default actions need no call.
         if (entry.sigaction == 0 && entry.flags == 0 && entry.mask == 0 && entry.restorer == 0)
             continue;
         if (entry.has_compat_sigaction != 0 && entry.compat_sigaction != 0) {
@@ -170,7 +171,7 @@ void restoreSignalStack(const ThreadCoreEntry& core, pie::StepList& steps, pie::
     KernelStack stack;
     stack.sp = core.sas->ss_sp;
     stack.size = core.sas->ss_size;
-    // The kernel derives SS_ONSTACK from the stack pointer; it can't be set.
+    // Removes SS_ONSTACK, which the kernel derives from the stack pointer and which can't be set.
     stack.flags = core.sas->ss_flags & ~static_cast<std::uint32_t>(SS_ONSTACK);
     steps.call(pie::Subject::SignalStack, 0, SYS_sigaltstack, data.put(stack), 0);
 }

@@ -11,16 +11,16 @@
 #include "images/core.fwd.hpp"
 #include "images/siginfo.fwd.hpp"
 
-/// Signal actions, pending signals, alternate stacks.
+/// Functions for signal actions, pending signals and alternate stacks.
 namespace criu::task {
 
-/// Queries a task for the actions of all its signals, which only the task itself can read.
+/// Query of the actions of all signals, which only the task itself can read.
 class SignalActionQuery {
 public:
-    /// `compat`: a 32-bit process, to whose handlers the kernel passes 32-bit frames.
+    /// `compat` is true for a 32-bit process, to whose handlers the kernel passes 32-bit frames.
     SignalActionQuery(bool compat, pie::StepList& steps, pie::RemoteData& data);
 
-    /// Called after the run: fills tc.sigactions.
+    /// Stores the actions in core.tc.sigactions. Called after the steps have run.
     void store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& arena) const;
 
 private:
@@ -28,7 +28,7 @@ private:
     std::uint64_t at_;
 };
 
-/// Queries one thread for its alternate signal stack.
+/// Query of the alternate signal stack of one thread.
 class SignalStackQuery {
 public:
     SignalStackQuery(pie::StepList& steps, pie::RemoteData& data);
@@ -38,23 +38,25 @@ private:
     std::uint64_t at_;
 };
 
-/// Stores raw siginfo records (128 bytes each, as PTRACE_PEEKSIGINFO returns them) as an image's queue.
-/// `pending`: all signals that are pending there. Those without siginfo, for which the queue of their user had no room
-/// (RLIMIT_SIGPENDING), get what the kernel tells the process of them: SI_USER, sent by process 0.
+/// Returns an image's queue with raw siginfo records, each of 128 bytes, as PTRACE_PEEKSIGINFO returns them. `pending`
+/// is the mask of all signals that are pending in the same queue.
+/// A pending signal has no record if its user's queue was full (RLIMIT_SIGPENDING). For such a signal, it stores what
+/// the kernel reports to the process: SI_USER, sent by process 0.
 SignalQueueEntry* storeSignalQueue(std::span<const std::vector<std::byte>> queue, std::uint64_t pending, Arena& arena);
 
-/// Returns true for a siginfo record that can't be queued while the queue of the user is full (RLIMIT_SIGPENDING), or
-/// only without its content. The kernel queues standard signals of kill(2) and of its own beyond the limit
+/// Returns true if the kernel can't queue a siginfo record, or loses its content, while the queue of the user is full
+/// (RLIMIT_SIGPENDING). Beyond this limit, the kernel still queues standard signals of kill(2) and its own signals
 /// (__send_signal_locked()).
 [[nodiscard]] bool needsRoomInQueue(const ProtobufCBinaryData& siginfo);
 
-/// Adds steps that set the actions of all signals. The process must have all signals blocked.
+/// Adds steps that set the actions of all signals. All signals of the process must be blocked.
 void restoreSignalActions(const TaskCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
 /// Adds a step that sets the alternate signal stack of the calling thread.
 void restoreSignalStack(const ThreadCoreEntry& core, pie::StepList& steps, pie::RemoteData& data);
 
-/// Adds steps that queue signals to the calling thread, in the process' queue (`shared`) or the thread's.
+/// Adds steps by which the calling thread queues signals: to the queue of its process if `shared` is true, or to its
+/// own queue.
 void restoreSignalQueue(const SignalQueueEntry* queue, bool shared, pid_t pid, pid_t tid, pie::StepList& steps,
                         pie::RemoteData& data);
 

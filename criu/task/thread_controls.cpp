@@ -17,10 +17,10 @@ namespace {
 
 using kernel::MemoryPolicy;
 
-/// Number of speculation features, which are numbered from 0.
+/// Number of speculation features. They have numbers from 0 on.
 constexpr std::uint32_t kSpeculations = PR_SPEC_L1D_FLUSH + 1;
 
-/// Bits that a thread can set, without the bits for whether it can.
+/// Bits that a thread can set. Other bits show if the thread may set them.
 constexpr std::uint32_t kSpeculationChoices =
     PR_SPEC_ENABLE | PR_SPEC_DISABLE | PR_SPEC_FORCE_DISABLE | PR_SPEC_DISABLE_NOEXEC;
 
@@ -32,7 +32,7 @@ ThreadControlsQuery::ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& 
       speculationAt_(data.reserve(kSpeculations * sizeof(std::uint64_t))),
       memoryPolicyAt_(data.reserve(sizeof(std::uint64_t))),
       memoryNodesAt_(data.reserve(sizeof(MemoryPolicy::Nodes))) {
-    // Processors and kernels without a feature return an error.
+    // Accepts any result, because processors and kernels without a feature return an error.
     const auto ask = [&](std::uint64_t at, int what, std::uint64_t which) {
         steps.call(pie::Subject::Query, which, SYS_prctl, what, which, 0, 0, 0).check = pie::ResultCheck::Any;
         steps.add(pie::Op::StoreResult, pie::Subject::Query, 0, at).check = pie::ResultCheck::Any;
@@ -89,7 +89,7 @@ void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps, pi
     if (core.has_machine_check != 0)
         steps.call(pie::Subject::Other, core.machine_check, SYS_prctl, PR_MCE_KILL, PR_MCE_KILL_SET, core.machine_check,
                    0, 0);
-    // Any result is accepted: another processor may not need or offer it.
+    // Accepts any result, because another processor may lack the control or not need it.
     for (std::uint32_t kind = 0; kind < core.n_speculation; ++kind)
         if (core.speculation[kind] != 0)
             steps
@@ -99,7 +99,7 @@ void restoreThreadControls(const ThreadCoreEntry& core, pie::StepList& steps, pi
         return;
     MemoryPolicy::Nodes nodes{};
     std::copy_n(core.memory_nodes, std::min(core.n_memory_nodes, nodes.size()), nodes.begin());
-    // Any result is accepted, since a machine may lack these nodes.
+    // Accepts any result, because this machine may lack the NUMA nodes.
     steps
         .call(pie::Subject::Other, core.memory_policy, SYS_set_mempolicy, core.memory_policy, data.put(nodes),
               MemoryPolicy::kMostNodes)

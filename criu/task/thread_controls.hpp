@@ -5,11 +5,11 @@
 #include "criu/pie/program_builder.hpp"
 #include "images/core.fwd.hpp"
 
-/// Processor settings of a thread by prctl(2): time stamp counter, speculation, machine checks. Also its NUMA memory
-/// policy.
+/// Functions for processor settings of a thread by prctl(2) (time stamp counter, speculation, machine checks), and for
+/// its NUMA memory policy.
 namespace criu::task {
 
-/// Queries one thread for its settings.
+/// Query of the processor settings and the NUMA memory policy of one thread.
 class ThreadControlsQuery {
 public:
     ThreadControlsQuery(pie::StepList& steps, pie::RemoteData& data);

@@ -33,7 +33,8 @@ ThreadStateQuery::ThreadStateQuery(bool compat, pie::StepList& steps, pie::Remot
     : clearTidAt_(data.reserve(sizeof(std::uint64_t))),
       deathSignalAt_(data.reserve(sizeof(std::uint64_t))),
       timerSlackAt_(data.reserve(sizeof(std::uint64_t))) {
-    // A kernel without CONFIG_CHECKPOINT_RESTORE refuses this call; such a task couldn't be restored.
+    // A kernel without CONFIG_CHECKPOINT_RESTORE refuses this call, and the dump fails. Such a kernel couldn't restore
+    // the task.
     steps.call(pie::Subject::ClearTid, 0, SYS_prctl, PR_GET_TID_ADDRESS, clearTidAt_, 0, 0, 0);
     steps.call(pie::Subject::ParentDeathSignal, 0, SYS_prctl, PR_GET_PDEATHSIG, deathSignalAt_, 0, 0, 0);
     steps.call(pie::Subject::Query, 0, SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
@@ -97,7 +98,7 @@ void restoreThreadState(const CoreEntry& core, pie::StepList& steps, pie::Remote
 void restoreKernelAddresses(const CoreEntry& core, pie::StepList& steps) {
     const ThreadCoreEntry* const thread = core.thread_core;
     steps.call(pie::Subject::ClearTid, clearTidAddress(core), SYS_set_tid_address, clearTidAddress(core)).check =
-        pie::ResultCheck::Any;  // returns the caller's tid
+        pie::ResultCheck::Any;  // the call returns the caller's tid
     if (thread == nullptr)
         return;
     if (thread->futex_rla_len != 0 && isCompat(core))
@@ -113,7 +114,7 @@ void restoreKernelAddresses(const CoreEntry& core, pie::StepList& steps) {
 }
 
 std::uint64_t criticalSectionPointer(const ThreadCoreEntry& thread) noexcept {
-    constexpr std::uint64_t kPointer = 8;  // rseq_cs of struct rseq, <linux/rseq.h>
+    constexpr std::uint64_t kPointer = 8;  // offset of rseq_cs in struct rseq of <linux/rseq.h>
     return thread.rseq_entry != nullptr && thread.rseq_entry->rseq_abi_pointer != 0
                ? thread.rseq_entry->rseq_abi_pointer + kPointer
                : 0;
@@ -128,7 +129,8 @@ void requireOwnRseq(const ThreadCoreEntry& thread, const MmEntry& mm) {
         return vma->start <= start && start < vma->end && size <= vma->end - start && (vma->flags & MAP_PRIVATE) != 0 &&
                (vma->prot & PROT_WRITE) != 0;
     };
-    // Checks all mappings if the search fails: criu sorts them by address, but other images may not be sorted.
+    // If the binary search finds no mapping, checks all mappings: criu sorts them by address, but other programs may
+    // write unsorted images.
     const auto vmas = list(mm.vmas, mm.n_vmas);
     const auto behind = std::upper_bound(vmas.begin(), vmas.end(), start,
                                          [](std::uint64_t at, const VmaEntry* vma) { return at < vma->start; });
@@ -138,7 +140,7 @@ void requireOwnRseq(const ThreadCoreEntry& thread, const MmEntry& mm) {
 }
 
 void restoreDeathSignal(const ThreadCoreEntry& core, pie::StepList& steps) {
-    // Also sets 0: during the restore, the thread has a death signal for the end of criu.
+    // Also sets the signal 0, because during the restore the thread has a death signal for the end of criu.
     steps.call(pie::Subject::ParentDeathSignal, core.pdeath_sig, SYS_prctl, PR_SET_PDEATHSIG, core.pdeath_sig, 0, 0, 0);
 }
 

@@ -33,8 +33,8 @@ struct KernelSigevent {
 static_assert(sizeof(KernelSigevent) == 64);
 
 ItimerEntry* storeInterval(itimerval value, Arena& arena) {
-    // A periodic timer shows no time left only while its last signal is pending. Delivery of the signal would start it
-    // again.
+    // A periodic timer has no remaining time only while its last signal is pending; the kernel starts it again when it
+    // delivers the signal. So criu stores the interval as the remaining time.
     if (value.it_value.tv_sec == 0 && value.it_value.tv_usec == 0)
         value.it_value = value.it_interval;
     auto* const entry = arena.make<ItimerEntry>();
@@ -48,7 +48,8 @@ ItimerEntry* storeInterval(itimerval value, Arena& arena) {
 void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, pie::RemoteData& data) {
     if (entry.vsec == 0 && entry.vusec == 0 && entry.isec == 0 && entry.iusec == 0)
         return;
-    const bool expired = entry.vsec == 0 && entry.vusec == 0;  // see storeInterval()
+    // a periodic timer whose last signal was pending, see storeInterval()
+    const bool expired = entry.vsec == 0 && entry.vusec == 0;
     itimerval value{};
     value.it_interval.tv_sec = static_cast<time_t>(entry.isec);
     value.it_interval.tv_usec = static_cast<suseconds_t>(entry.iusec);
@@ -60,8 +61,8 @@ void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, 
                0);
 }
 
-// Clocks of processor time are negative numbers: the inverted tid or pid, a bit for threads, and two bits for the kind
-// of time (include/linux/posix-timers_types.h).
+// A clock of processor time is a negative number. It consists of the inverted tid or pid, one bit for threads, and two
+// bits for the kind of time (include/linux/posix-timers_types.h).
 constexpr std::uint32_t kOfThread = 4;
 constexpr std::uint32_t kTimeKinds = 3;
 constexpr std::uint32_t kAllTime = 2;  // CPUCLOCK_SCHED
@@ -71,7 +72,8 @@ std::uint32_t clockOfThread(pid_t thread, std::uint32_t kind) {
     return ~static_cast<std::uint32_t>(thread) << kNumberShift | kOfThread | kind;
 }
 
-/// Returns the kind of time if a clock measures the processor time of the thread that creates the timer.
+/// Returns the kind of time if a clock measures the processor time of the thread that creates the timer; nullopt for
+/// other clocks.
 std::optional<std::uint32_t> kindOfOwnTime(std::uint32_t clock) {
     if (clock == CLOCK_THREAD_CPUTIME_ID)
         return kAllTime;
@@ -79,8 +81,9 @@ std::optional<std::uint32_t> kindOfOwnTime(std::uint32_t clock) {
     return clock == clockOfThread(0, kind) ? std::optional(kind) : std::nullopt;
 }
 
-/// Returns the clock of a timer that the main thread creates. The kernel doesn't show which thread created a timer of
-/// its processor time. A timer that signals another thread is assumed to measure that thread's time.
+/// Returns the clock with which the main thread creates a timer. For a timer of a thread's own processor time, the
+/// kernel doesn't show which thread created the timer. If the timer signals another thread, criu assumes that it
+/// measures the time of that thread.
 std::uint32_t clockToCreate(const PosixTimerEntry& entry, pid_t signalled, pid_t main) {
     const std::optional<std::uint32_t> kind = kindOfOwnTime(entry.clock_id);
     return kind && signalled != 0 && signalled != main ? clockOfThread(signalled, *kind) : entry.clock_id;
@@ -105,7 +108,7 @@ TimerQuery::TimerQuery(std::vector<kernel::PosixTimer> known, const std::vector<
         if (signalsEnded)
             timer.notify = SIGEV_NONE;
         const auto id = static_cast<std::uint64_t>(timer.id);
-        // Fails for a clock of a thread or process that has ended.
+        // Accepts any result: the call fails if the thread or process of the clock has ended.
         steps.call(pie::Subject::PosixTimer, id, SYS_clock_getres, timer.clock, 0).check = pie::ResultCheck::Any;
         clockAt_.push_back(data.reserve(sizeof(std::int64_t)));
         steps.add(pie::Op::StoreResult, pie::Subject::PosixTimer, id, clockAt_.back()).check = pie::ResultCheck::Any;
@@ -135,8 +138,8 @@ void TimerQuery::store(pie::RemoteData& answers, TaskCoreEntry& core, Arena& are
         entry.si_signo = static_cast<std::uint32_t>(timer.signal);
         entry.it_sigev_notify = static_cast<std::uint32_t>(timer.notify);
         entry.sival_ptr = timer.value;
-        // The clock's thread or process has ended, so the timer never expires. The kernel refuses to create a timer of
-        // this clock; a disarmed one of another clock behaves equally.
+        // The thread or process of the clock has ended, so the timer never expires, and the kernel refuses to create a
+        // timer of this clock. A timer of another clock without a signal behaves equally.
         if (answers.local<std::int64_t>(clockAt_[i]) != 0) {
             entry.clock_id = CLOCK_MONOTONIC;
             entry.it_sigev_notify = SIGEV_NONE;

@@ -14,11 +14,11 @@
 namespace criu::task {
 namespace {
 
-/// Words of capability bits in images, version 2: the kernel's words without its synthetic ones.
+/// Words of capability bits in images of version 2. They are the kernel's words, without most of its synthetic words.
 enum Word : unsigned {
     Basic = 0,            // leaf 1, edx
     Extended = 1,         // leaf 0x80000001, edx
-    Known = 3,            // synthetic: features of every 64-bit processor
+    Known = 3,            // synthetic word of the kernel: features of every 64-bit processor
     BasicMore = 4,        // leaf 1, ecx
     ExtendedMore = 6,     // leaf 0x80000001, ecx
     Structured = 9,       // leaf 7, ebx
@@ -42,8 +42,8 @@ struct Feature {
     std::string_view name;
 };
 
-/// Instructions that programs choose after one CPUID query and keep using. Mere performance hints, such as ERMS, aren't
-/// included.
+/// Instructions that programs test once by CPUID and then continue to use. Features that only improve performance, such
+/// as ERMS, are missing.
 constexpr Feature kInstructions[] = {
     {Basic, 0, "fpu"},
     {Basic, 4, "tsc"},
@@ -133,11 +133,11 @@ constexpr Feature kInstructions[] = {
     {StructuredLast, 25, "amx_int8"},
 };
 
-/// Features that are needed to save and restore floating point state.
+/// Features that the kernel needs to save and restore floating point state.
 constexpr Feature kFloatingPoint[] = {
     {Basic, 0, "fpu"}, {Basic, 24, "fxsr"}, {BasicMore, 27, "osxsave"}, {Saving, 3, "xsaves"}};
 
-/// State components whose feature may be off although XSAVE knows them.
+/// State components of XSAVE whose CPUID feature may be disabled.
 constexpr struct {
     unsigned component;
     Feature feature;
@@ -146,8 +146,8 @@ constexpr struct {
     {3, {Structured, 14, "mpx"}},     {4, {Structured, 14, "mpx"}},     {5, {Structured, 16, "avx512f"}},
     {6, {Structured, 16, "avx512f"}}, {7, {Structured, 16, "avx512f"}}, {9, {StructuredMore, 3, "pku"}},
 };
-/// Components that are compared, as in CRIU 4.2. SSE, which every processor has, and the bound registers of MPX aren't
-/// included.
+/// Mask of the state components that criu compares, as CRIU 4.2 does. It lacks SSE, which every processor has, and the
+/// bound registers of MPX.
 constexpr std::uint64_t kUserComponents = 0x2f5;
 
 using Words = std::array<std::uint32_t, kWords>;
@@ -159,7 +159,7 @@ struct Leaf {
     unsigned d = 0;
 };
 
-/// Returns zeroes if there is no such leaf.
+/// Returns the registers of a CPUID leaf; zeroes if the processor lacks the leaf.
 Leaf leaf(unsigned number, unsigned part = 0) {
     Leaf out;
     if (__get_cpuid_max(number & 0x80000000U, nullptr) >= number)
@@ -196,11 +196,11 @@ std::string modelName() {
 }
 
 Words capabilities(CpuinfoX86Entry__Vendor vendor, unsigned family) {
-    constexpr unsigned kCpuid = 25;  // bits of the word Known
+    constexpr unsigned kCpuid = 25;  // this bit and the next two are of the word Known
     constexpr unsigned kLongNops = 20;
     constexpr unsigned kFastStrings = 16;
     constexpr unsigned kWatchesCaches = 1;  // bit of the word Watch
-    constexpr unsigned kOld3dNow = 31;      // bit of the word Basic on AMD processors; also in another word
+    constexpr unsigned kOld3dNow = 31;  // bit of the word Basic on AMD processors; 3DNow also has a bit in another word
     constexpr unsigned kFirstGoodAmd = 0x10;
     constexpr unsigned kIntelFamily = 6;
     Words words{};
@@ -252,7 +252,7 @@ const CpuinfoX86Entry& only(const CpuinfoEntry& entry) {
     return *entry.x86_entry[0];
 }
 
-/// Reads the words of an image. Version 1 has fewer words; the missing ones are assumed equal to `here`.
+/// Reads the words of an image. Version 1 has fewer words; criu assumes that the missing words are equal to `here`.
 Words wordsOf(const CpuinfoX86Entry& entry, const Words& here) {
     const std::size_t wanted = entry.capability_ver == 1 ? kWordsOfVersion1 : kWords;
     if (entry.capability_ver != 1 && entry.capability_ver != kVersion)
@@ -322,7 +322,8 @@ void compareCpus(const CpuinfoEntry& there, const CpuinfoEntry& here, model::Cpu
         if (const std::uint64_t missing = old.xfeatures_mask & ~now.xfeatures_mask;
             old.has_xfeatures_mask != 0 && missing != 0)
             fail("this processor lacks state components {:#x} that the dumped tree's had", missing);
-        // Libraries allocate frames of this size and save all enabled components.
+        // Compares the size of extended state, because libraries allocate frames of this size and save all enabled
+        // components.
         if (old.has_xsave_size != 0 && old.xsave_size != now.xsave_size)
             fail("extended state takes {} bytes here, and took {} where the tree was dumped", now.xsave_size,
                  old.xsave_size);

@@ -17,12 +17,13 @@
 namespace criu::task {
 namespace {
 
-// XSAVE layout: Intel SDM volume 1, chapter 13. The legacy area is fixed. CPUID leaf 0xD, sub-leaf = component number,
-// gives the size (EAX) and offset (EBX) of other components in the standard format, which ptrace uses.
+// The XSAVE layout is from the Intel SDM, volume 1, chapter 13. The legacy area is fixed. For other components, CPUID
+// leaf 0xD with the component number as sub-leaf returns size (EAX) and offset (EBX) in the standard format, which
+// ptrace uses.
 constexpr std::size_t kLegacySize = 512;
 constexpr std::size_t kHeaderOffset = 512;
 constexpr std::size_t kHeaderSize = 64;
-constexpr std::size_t kSoftwareBytes = 464;  // the kernel stores XCR0 here
+constexpr std::size_t kSoftwareBytes = 464;  // offset at which the kernel stores XCR0
 constexpr std::size_t kMxcsrMaskOffset = 28;
 
 enum Component : unsigned {
@@ -37,13 +38,13 @@ enum Component : unsigned {
     kPkru = 9,
 };
 
-/// Components with separate fields in images.
+/// Mask of the components that have separate fields in images.
 constexpr std::uint64_t kKnown = 0x2ff;
 
 struct Place {
     std::size_t offset = 0;
     std::size_t size = 0;
-    bool onRequest = false;  ///< a process must request it (ARCH_REQ_XCOMP_PERM)
+    bool onRequest = false;  ///< true if a process must request the component (ARCH_REQ_XCOMP_PERM)
 };
 
 /// Result of CPUID for one leaf; zeroes if the processor lacks the leaf.
@@ -63,10 +64,10 @@ CpuidAnswer cpuid(unsigned leaf, unsigned part) {
 
 constexpr unsigned kMostComponents = 64;
 
-/// Layout of extended states in the processor.
+/// Layout of the XSAVE area on this processor.
 struct Layout {
-    std::uint64_t enabled = 3;           ///< features that the kernel has enabled for user space (XCR0)
-    std::size_t areaSize = kLegacySize;  ///< size of a full standard-format XSAVE area
+    std::uint64_t enabled = 3;           ///< components that the kernel has enabled for user space (XCR0)
+    std::size_t areaSize = kLegacySize;  ///< size of a full XSAVE area in standard format, in bytes
     std::array<Place, kMostComponents> places{};
 
     static Layout ofProcessor() {
@@ -93,7 +94,8 @@ struct Layout {
     }
 };
 
-/// Queries the processor once: in a virtual machine each CPUID traps to the hypervisor and takes microseconds.
+/// Returns the layout, and runs CPUID only once: in a virtual machine, each CPUID traps to the hypervisor and takes
+/// microseconds.
 const Layout& layout() {
     static const Layout known = Layout::ofProcessor();
     return known;
@@ -136,7 +138,7 @@ void saveArray(std::span<std::byte> area, std::size_t offset, const T* field, st
         std::memcpy(area.data() + offset, field, bytes);
 }
 
-// Results by which the kernel asks its signal code to restart a call (include/linux/errno.h).
+// Results with which the kernel makes its signal code restart a system call (include/linux/errno.h).
 constexpr std::int64_t kRestartSys = -512;
 constexpr std::int64_t kRestartNoIntr = -513;
 constexpr std::int64_t kRestartNoHand = -514;
@@ -145,27 +147,28 @@ constexpr std::int64_t kRestartSyscall = 219;
 constexpr std::int64_t kCompatRestartSyscall = 0;
 constexpr std::uint64_t kSyscallLength = 2;
 
-/// Sets the registers back in front of an interrupted system call that is to be restarted. Returns the errno by which
-/// the kernel would restart it; 0 for other calls.
+/// Moves the instruction pointer back to an interrupted system call that must be restarted. Returns the errno with
+/// which the kernel would restart the call; 0 if no call was interrupted.
 std::uint32_t rewindSystemCall(user_regs_struct& regs, std::int64_t restartSyscall) {
     if (static_cast<std::int64_t>(regs.orig_rax) < 0)
         return 0;
     const auto result = static_cast<std::int64_t>(regs.rax);
     if (result == kRestartBlock && static_cast<std::int64_t>(regs.orig_rax) == restartSyscall) {
-        regs.rax = static_cast<std::uint64_t>(-EINTR);  // the number of the original call is lost
+        // returns EINTR, because the kernel no longer shows the number of the original call
+        regs.rax = static_cast<std::uint64_t>(-EINTR);
         return 0;
     }
     if (result != kRestartSys && result != kRestartNoIntr && result != kRestartNoHand && result != kRestartBlock)
         return 0;
     regs.rax = regs.orig_rax;
     regs.rip -= kSyscallLength;
-    // A sleep with a timeout. Only the kernel knows the remaining time, so the call sleeps for the whole time again. An
-    // unexpected failure would be worse for the program.
+    // ERESTART_RESTARTBLOCK means a sleep with a timeout. Only the kernel knows the remaining time, so the call sleeps
+    // for the whole time again. For the program, this is better than an unexpected error.
     return static_cast<std::uint32_t>(-(result == kRestartBlock ? kRestartNoHand : result));
 }
 
-/// Lets the kernel restart the call when the thread is resumed. If the thread handles a signal first, the call may end
-/// with EINTR instead.
+/// Sets the registers so that the kernel restarts the call when criu resumes the thread. If the thread handles a signal
+/// first, the call may fail with EINTR.
 void enterSystemCall(user_regs_struct& regs, std::uint32_t restart) {
     const std::int64_t result = -static_cast<std::int64_t>(restart);
     if (result != kRestartSys && result != kRestartNoIntr && result != kRestartNoHand)
@@ -234,7 +237,7 @@ void storeExtended(std::span<const std::byte> area, std::uint64_t shadowStackPoi
 
     if (shadowStackPointer != 0) {
         auto& cet = *arena.make<UserX86CetEntry>();
-        cet.cet = 1;  // shadow stack enabled
+        cet.cet = 1;  // the shadow stack is enabled
         cet.ssp = shadowStackPointer;
         xsave.cet = &cet;
     }
@@ -258,7 +261,7 @@ std::vector<std::byte> loadExtended(const UserX86FpregsEntry& fp) {
         return area;
 
     const std::uint64_t enabled = enabledFeatures();
-    std::uint64_t used = 3;  // x87 and SSE are always in use
+    std::uint64_t used = 3;  // x87 and SSE are always marked as in use
     if (fp.xsave != nullptr) {
         const UserX86XsaveEntry& xsave = *fp.xsave;
         used |= xsave.xstate_bv;
@@ -330,8 +333,8 @@ void storeNative(const user_regs_struct& regs, UserX86RegsEntry& out) {
     out.mode = USER_X86_REGS_MODE__NATIVE;
 }
 
-/// Stores the registers of 32-bit code, which lacks the upper halves and the other registers. The segment descriptors
-/// have the bases.
+/// Stores the registers of 32-bit code, which has no upper halves and no r8 to r15. The segment descriptors contain the
+/// bases.
 void storeCompat(const user_regs_struct& regs, UserX86RegsEntry& out) {
     for (const std::uint64_t selector : {regs.cs, regs.ss, regs.ds, regs.es, regs.fs, regs.gs})
         if (compel::isOfLocalTable(selector))
@@ -359,7 +362,7 @@ void storeCompat(const user_regs_struct& regs, UserX86RegsEntry& out) {
     out.mode = USER_X86_REGS_MODE__COMPAT;
 }
 
-/// Returns the segments of thread-local storage of 64-bit code: three empty ones.
+/// Returns three empty segments, which stand for the thread-local storage of 64-bit code.
 compel::ThreadSegments emptySegments() {
     compel::ThreadSegments segments{};
     for (unsigned i = 0; i < segments.size(); ++i) {
@@ -410,7 +413,7 @@ compel::ThreadSegments loadSegments(const ThreadInfoX86& info) {
     return segments;
 }
 
-/// Returns the base of a segment that 32-bit code uses by %fs or %gs.
+/// Returns the base of a segment that 32-bit code uses through %fs or %gs.
 std::uint64_t baseOf(std::uint64_t selector, const compel::ThreadSegments& segments) {
     for (const user_desc& segment : segments)
         if (selector >> 3 == segment.entry_number && !compel::isOfLocalTable(selector))
@@ -478,7 +481,7 @@ RegisterSets loadRegisters(const CoreEntry& core) {
     regs.rdx = in.dx;
     regs.rsi = in.si;
     regs.rdi = in.di;
-    regs.orig_rax = static_cast<std::uint64_t>(-1);  // not in a system call
+    regs.orig_rax = static_cast<std::uint64_t>(-1);  // -1: the thread isn't in a system call
     regs.rip = in.ip;
     regs.cs = in.cs;
     regs.eflags = in.flags;
@@ -523,7 +526,8 @@ void setClearTidAddress(CoreEntry& core, std::uint64_t address) {
 }
 
 void refusePortRights(const compel::Tracee& thread) {
-    constexpr unsigned kPortBitmap = 0x201;  // NT_386_IOPERM: a bit for each port that the thread may not use
+    constexpr unsigned kPortBitmap =
+        0x201;  // NT_386_IOPERM: bitmap with a 1 for each port that the thread must not use
     constexpr std::byte kNone{0xff};
     const std::vector<std::byte> bitmap = thread.registerSet(kPortBitmap);
     for (std::size_t at = 0; at < bitmap.size(); ++at)
