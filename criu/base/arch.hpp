@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-// The only selection of a processor in criu/. CRIU_ARCH_HEADER(base/arch/CRIU_ARCH/machine.hpp) includes that header
-// from the processor's folder. scripts/check-layers lists the files that each of these folders must have.
+// Selects the processor for all of criu/. CRIU_ARCH_HEADER(base/arch/CRIU_ARCH/machine.hpp) expands to the path of that
+// header in the folder of the processor. scripts/check-layers lists the files that each such folder must have.
 #if defined(__x86_64__)
 #define CRIU_ARCH x86
 #elif defined(__aarch64__)

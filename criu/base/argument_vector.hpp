@@ -7,7 +7,7 @@
 
 namespace criu {
 
-/// Arguments in the form of execve(2): pointers to strings, with a null pointer at the end.
+/// Arguments in the form that execve(2) needs: an array of pointers to strings, with a null pointer at the end.
 class ArgumentVector {
 public:
     explicit ArgumentVector(std::vector<std::string> words) : words_(std::move(words)) {

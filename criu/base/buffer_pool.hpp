@@ -11,20 +11,20 @@
 
 namespace criu {
 
-/// Buffers of one size, as many as threads use at the same time. Reuse saves page faults, because a returned buffer
-/// has its memory.
+/// Pool of buffers with one size. It creates as many buffers as threads use at the same time. Reuse avoids page faults,
+/// because the kernel has already allocated the memory of a returned buffer.
 class BufferPool {
 public:
     explicit BufferPool(std::size_t size) noexcept : size_(size) {}
 
-    /// A buffer that this object holds until its destructor returns it to the pool.
+    /// Buffer from the pool, which the destructor returns to the pool.
     class Use {
     public:
         explicit Use(BufferPool& from) : from_(from), buffer_(from.take()) {}
         ~Use() { from_.giveBack(std::move(buffer_)); }
         Use(const Use&) = delete;
         Use& operator=(const Use&) = delete;
-        /// Returns the first `bytes` bytes, at most the pool's buffer size. Their content is left from earlier uses.
+        /// Returns the first `bytes` bytes, at most the buffer size of the pool. They contain the data of earlier uses.
         [[nodiscard]] std::span<std::byte> first(std::size_t bytes) noexcept { return buffer_.bytes().first(bytes); }
 
     private:
@@ -47,7 +47,7 @@ private:
     }
     void giveBack(Mapping buffer) noexcept {
         const std::lock_guard lock(mutex_);
-        free_.push_back(std::move(buffer));  // the constructor of Use reserved room
+        free_.push_back(std::move(buffer));  // can't fail, because take() has reserved space in the vector
     }
 
     const std::size_t size_;

@@ -18,7 +18,7 @@
 namespace criu {
 namespace {
 
-/// Capacity of a pipe in bytes. A larger pipe causes fewer context switches between the processes at its ends.
+/// Capacity of a pipe in bytes. With a larger pipe, the processes at its ends switch context less often.
 constexpr int kPipeSize = 1 << 20;
 
 }  // namespace
@@ -36,12 +36,14 @@ ByteStream::ByteStream(UniqueFd fd, StopRequest& stop, std::chrono::seconds pati
     if (!S_ISFIFO(status.st_mode))
         return;
     kind_ = Kind::Pipe;
-    ::fcntl(fd_.get(), F_SETPIPE_SZ, kPipeSize);  // the kernel refuses sizes above pipe-max-size
+    // Fails if the size is above /proc/sys/fs/pipe-max-size, and then the pipe keeps its size.
+    ::fcntl(fd_.get(), F_SETPIPE_SZ, kPipeSize);
     const int access = ::fcntl(fd_.get(), F_GETFL) & O_ACCMODE;
     if (access == O_RDONLY)
         return;
-    // The kernel stores O_NONBLOCK in the open file description, which other processes may share; so criu opens the
-    // pipe again. If that fails, each write is at most PIPE_BUF bytes: poll(2) promises room for so many.
+    // The kernel stores O_NONBLOCK in the open file description, which other processes may share. So criu opens the
+    // pipe a second time. If that fails, criu writes at most PIPE_BUF bytes per call, because poll(2) reports a pipe as
+    // writable only if it has space for PIPE_BUF bytes.
     UniqueFd own(::open(fmt::format("/proc/self/fd/{}", fd_.get()).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     if (own)
         fd_ = std::move(own);

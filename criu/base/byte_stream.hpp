@@ -13,26 +13,29 @@ namespace criu {
 
 class StopRequest;
 
-/// One direction of a pipe, a socket or a file that another process has the other end of. Each wait ends when that
-/// process closes its end, when a stop is requested, or after `patience`. Only one thread may use an object at a
-/// time.
+/// Pipe, socket or file that criu reads or writes in one direction, while another process has the other end. Each wait
+/// ends when that process closes its end, when the user requests a stop, or after a timeout. Only one thread may use an
+/// object at a time.
 class ByteStream {
 public:
-    /// Takes the descriptor over. `patience` limits a wait in which the other side takes or sends nothing; 0 means
-    /// no limit. `name` appears in messages. `stop` must outlive this object. Throws Error for terminals, since a
-    /// user passes one only by mistake.
+    /// Becomes the owner of the descriptor. `patience` is the timeout for a wait in which the other process reads or
+    /// writes nothing; 0 means no timeout. `name` appears in messages. `stop` must outlive this object. Throws Error
+    /// for a terminal, because a user passes a terminal only by mistake.
     ByteStream(UniqueFd fd, StopRequest& stop, std::chrono::seconds patience, std::string name);
 
     /// Writes all bytes. Throws Error: EPIPE if the other end is closed, ETIMEDOUT, EINTR.
     void write(std::span<const std::byte> bytes);
 
-    /// Reads until `into` is full or the stream ends, and returns the number of bytes. Throws Error as write() does.
+    /// Reads until `into` is full or the stream ends, and returns the number of bytes read. Throws the same errors as
+    /// write().
     [[nodiscard]] std::size_t read(std::span<std::byte> into);
 
-    /// True if the reader has taken all written bytes out of a pipe (FIONREAD). Always true for other files.
+    /// Returns true if the reader has read all written bytes from a pipe (FIONREAD). Always returns true for other
+    /// files.
     [[nodiscard]] bool isDrained() const noexcept;
 
-    /// Closes the descriptor after the last write. Throws Error, for instance if the disk is full.
+    /// Closes the descriptor after the last write. Throws Error if close(2) reports a failed write, for instance on a
+    /// full disk.
     void close();
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -48,7 +51,7 @@ private:
     std::optional<std::chrono::milliseconds> patience_;
     std::string name_;
     Kind kind_ = Kind::Other;
-    std::size_t most_;  ///< bytes of one call of write(2), so that it doesn't block
+    std::size_t most_;  ///< maximal number of bytes per call of write(2), so that the call doesn't block
 };
 
 }  // namespace criu

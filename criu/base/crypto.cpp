@@ -69,7 +69,7 @@ struct Symmetric::Library : GnuTls {
     decltype(&::gnutls_hash_fast) hash = library["gnutls_hash_fast"];
     decltype(&::gnutls_memcmp) compare = library["gnutls_memcmp"];
 
-    /// A cipher handle for one thread and one message.
+    /// Cipher handle of GnuTLS for one thread and one message.
     class Cipher {
     public:
         Cipher(const Library& library, Bytes key) : library_(library) {

@@ -4,7 +4,7 @@
 namespace criu {
 
 std::string_view sourceName(const std::source_location& where) noexcept {
-    return where.file_name();  // -fmacro-prefix-map makes it relative
+    return where.file_name();  // relative, because criu is compiled with -fmacro-prefix-map
 }
 
 }  // namespace criu

@@ -14,8 +14,8 @@
 
 namespace criu {
 
-/// A format string with the source location where it was written, so that errors and log lines name their origin
-/// without macros. Converts implicitly from a string literal.
+/// Format string with the source location of its literal, so that errors and log lines contain their origin without
+/// macros. Converts implicitly from a string literal.
 template <typename... Args>
 struct LocatedFormat {
     fmt::format_string<Args...> text;
@@ -33,9 +33,9 @@ using compel::ErrorContext;
 using compel::NoOuterContexts;
 using compel::rethrow;
 
-/// An error of criu: a compel::Error with a source location for the log. A function throws it where it sees the
-/// failure; the end of a phase catches and logs it once. Code that also handles failures of ptrace(2) catches
-/// compel::Error.
+/// Error of criu: a compel::Error with a source location for the log. A function throws it where it detects the
+/// failure. The code that ends a phase catches and logs it, so each error is logged once. Code that also handles
+/// failures of ptrace(2) catches compel::Error.
 class Error : public compel::Error {
 public:
     explicit Error(int code, std::string attempted, std::source_location where = std::source_location::current())
@@ -80,7 +80,7 @@ R sys(R result, Located<Args...> format, Args&&... args) {
     return result;
 }
 
-/// Runs `body` with an error context, for use in an expression. Statements use ErrorContext instead.
+/// Runs `body` with an error context, and returns its result. It is for expressions; statements use ErrorContext.
 template <typename Describe, typename Body>
 decltype(auto) inContext(Describe&& describe, Body&& body) {
     const ErrorContext context(std::forward<Describe>(describe));

@@ -20,7 +20,7 @@ std::string GnuTls::describeStatus(unsigned status) const {
         return fmt::format("{:#x}", status);
     std::string said(reinterpret_cast<const char*>(text.data), text.size);
     (*freeMemory)(text.data);
-    said.erase(said.find_last_not_of(' ') + 1);  // GnuTLS puts a blank after each sentence
+    said.erase(said.find_last_not_of(' ') + 1);  // removes the blank that GnuTLS appends after the last sentence
     return said;
 }
 

@@ -11,7 +11,8 @@
 
 namespace criu {
 
-/// A number with one meaning. Tag is a type that no other StrongId uses.
+/// Number with one meaning. `Tag` is a type that no other StrongId uses, so that the compiler refuses to mix different
+/// ids.
 template <typename Tag, typename Number>
 struct StrongId {
     Number value{};
@@ -19,20 +20,21 @@ struct StrongId {
     constexpr StrongId() noexcept = default;
     explicit constexpr StrongId(Number number) noexcept : value(number) {}
     friend constexpr auto operator<=>(StrongId, StrongId) noexcept = default;
-    /// False for zero, which means none.
+    /// Returns false for 0, which means that there is no id.
     explicit constexpr operator bool() const noexcept { return value != Number{}; }
 };
 
-/// Identifies one open file description in a set of images: files.img counts from 1 over all fd kinds.
+/// Id of one open file description in a set of images. Ids count from 1 in files.img, across all fd kinds.
 using FileId = StrongId<struct FileIdTag, std::uint32_t>;
 
-/// Id of a process, thread, process group or session in the pid namespace of the tree's root. Images and plans store
-/// these. A restored process passes them to system calls in that namespace; for nested pid namespaces,
-/// model::NestedPids has the ids. engine::PidMap (restore) and model::TreePids (dump) translate. Zero means none.
+/// Id of a process, thread, process group or session in the pid namespace of the tree's root; 0 means none. Images and
+/// plans contain such ids. A restored process passes them to system calls in that namespace.
+/// model::NestedPids has the ids in nested pid namespaces. engine::PidMap (in a restore) and model::TreePids (in a
+/// dump) translate between TreePid and HostPid.
 using TreePid = StrongId<struct TreePidTag, pid_t>;
 
-/// Id of a process, thread, process group or session in criu's pid namespace. criu passes only these to ptrace(2),
-/// kill(2) and /proc. Zero means none.
+/// Id of a process, thread, process group or session in criu's pid namespace; 0 means none. criu passes only such ids
+/// to ptrace(2), kill(2) and /proc.
 using HostPid = StrongId<struct HostPidTag, pid_t>;
 
 }  // namespace criu

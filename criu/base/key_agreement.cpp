@@ -12,14 +12,15 @@
 namespace criu::crypto {
 namespace {
 
-/// Size of libgcrypt's locked memory for secrets. Computation with an RSA key of 16384 bits needs about 30 KiB.
+/// Size of libgcrypt's locked memory for secrets, in bytes. Computations with an RSA key of 16384 bits need about 30
+/// KiB.
 constexpr int kSecureMemory = 128 << 10;
 
-/// Name of a curve in libgcrypt, and the bytes of one coordinate or scalar.
+/// Elliptic curve: its name in libgcrypt, and the size of one coordinate or scalar in bytes.
 struct Curve {
     const char* name;
     std::size_t size;
-    std::byte highest;  ///< bits that the first byte of a scalar may have
+    std::byte highest;  ///< mask of the bits that may be set in the first byte of a scalar
 };
 
 Curve curveOf(KeyType type) noexcept {
@@ -57,14 +58,15 @@ struct KeyAgreement::Library {
     decltype(&::gcry_pk_decrypt) decrypt = library["gcry_pk_decrypt"];
 
     Library() {
-        // gcry_ecc_mul_point() exists since libgcrypt 1.9. A process initializes the library once.
+        // Requires libgcrypt 1.9, the first version with gcry_ecc_mul_point(). Initializes the library once per
+        // process.
         static std::once_flag once;
         std::call_once(once, [this] {
             if (checkVersion("1.9.0") == nullptr)
                 fail("libgcrypt is older than 1.9");
             if (control(GCRYCTL_INITIALIZATION_FINISHED_P) != 0)
                 return;
-            // Otherwise libgcrypt drops the privileges of a setuid program, and prints warnings about
+            // Without these two settings, libgcrypt drops the privileges of a setuid program, and prints warnings about
             // RLIMIT_MEMLOCK.
             control(GCRYCTL_DISABLE_PRIV_DROP, 0);
             control(GCRYCTL_SUSPEND_SECMEM_WARN, 0);
@@ -78,8 +80,8 @@ struct KeyAgreement::Library {
             fail("{}: {}", what, describe(result));
     }
 
-    /// A copy of secret bytes in libgcrypt's secure memory. libgcrypt wipes this memory and all results of secret
-    /// input.
+    /// Copy of secret bytes in libgcrypt's secure memory. libgcrypt overwrites this memory when it frees it, and does
+    /// so for all results that it computes from secrets.
     class Secret {
     public:
         Secret(const Library& library, Bytes bytes)
@@ -99,7 +101,7 @@ struct KeyAgreement::Library {
     };
 };
 
-/// An S-expression of libgcrypt.
+/// S-expression of libgcrypt, which the destructor frees.
 class KeyAgreement::Expression {
 public:
     explicit Expression(const Library& library) noexcept : library_(library) {}
@@ -111,7 +113,7 @@ public:
     Expression(const Expression&) = delete;
     Expression& operator=(const Expression&) = delete;
 
-    /// Passes the value of the element `name` to `take`. Throws Error if there is none.
+    /// Calls `take` with the value of the element `name`. Throws Error if the element doesn't exist.
     template <typename Take>
     void with(const char* name, const Take& take) const {
         Expression found(library_);
@@ -135,7 +137,7 @@ int lengthOf(Bytes bytes) noexcept {
     return static_cast<int>(bytes.size());
 }
 
-/// Copies bytes to the end of `into`, and fills the rest with leading zeroes.
+/// Copies bytes to the end of `into`, and fills the space before them with zeroes.
 template <typename Into>
 void copyToEnd(Bytes from, Into&& into) {
     if (from.size() > into.size())
@@ -143,7 +145,7 @@ void copyToEnd(Bytes from, Into&& into) {
     std::copy(from.begin(), from.end(), into.begin() + static_cast<std::ptrdiff_t>(into.size() - from.size()));
 }
 
-/// Returns the first coordinate of a point, the shared secret of ECDH (SEC 1, 3.3.1).
+/// Returns the first coordinate of a point, which is the shared secret of ECDH (SEC 1, 3.3.1).
 SecretBytes firstCoordinate(Bytes point, const Curve& curve) {
     if (!isPoint(point, curve))
         fail("a point of libgcrypt has another form than expected");
@@ -216,8 +218,8 @@ KeyAgreement::Agreed KeyAgreement::agreeOnCurve(const PublicKey& with) const {
     const Curve curve = curveOf(with.type);
     if (!isPoint(with.bytes, curve))
         fail("a key isn't a point of {}", curve.name);
-    // A random number of this size exceeds the curve's order with a probability of at most 2^-32 (P-256). This is
-    // harmless: libgcrypt uses the remainder.
+    // The scalar is a random number of the size of the curve's order. It exceeds the order with a probability of at
+    // most 2^-32 (P-256). This is harmless, because libgcrypt uses the remainder.
     const SecretBytes scalar(curve.size);
     randomize(scalar.bytes());
     scalar.bytes().front() &= curve.highest;
@@ -244,7 +246,7 @@ std::optional<SecretBytes> KeyAgreement::recoverOnCurve(const SecretKey& own, By
                          static_cast<const void*>(own.own.bytes.data()), lengthOf(own.secret.bytes()), number.data());
     const Expression data(*library_, "(enc-val(ecdh(e %b)))", lengthOf(share), static_cast<const void*>(share.data()));
     Expression result(*library_);
-    // libgcrypt refuses a share that isn't on the curve (ecc_decrypt_raw() checks this since 1.8).
+    // libgcrypt refuses a share that isn't a point of the curve (ecc_decrypt_raw() checks this since 1.8).
     if (library_->decrypt(&result.value, data.value, key.value) != 0)
         return std::nullopt;
     SecretBytes shared(curve.size);
@@ -264,7 +266,7 @@ KeyAgreement::Agreed KeyAgreement::agreeRsa(const PublicKey& with) const {
     Expression result(*library_);
     library_->require(library_->encrypt(&result.value, data.value, key.value), "encrypt with an RSA key");
     result.with("a", [&](Bytes number) {
-        // libgcrypt may put a zero in front of a number whose highest bit is set.
+        // libgcrypt may put a zero byte before a number whose highest bit is set.
         copyToEnd(number.size() > agreed.share.size() && number.front() == std::byte{} ? number.subspan(1) : number,
                   agreed.share);
     });

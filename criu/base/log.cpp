@@ -22,7 +22,7 @@ void writeAll(int fd, std::string_view text) noexcept {
         if (written <= 0) {
             if (written < 0 && errno == EINTR)
                 continue;
-            return;  // no other place can take the message
+            return;  // ignores the failure, because criu has no other file for the message
         }
         text.remove_prefix(static_cast<std::size_t>(written));
     }
@@ -43,12 +43,13 @@ Log::~Log() {
 void Log::stage(std::string_view name) noexcept {
     endStages();
     try {
-        if (pidPrefix_ == 0)  // one line a restored process would hide the others
+        // Omits the line in restored processes, because one line for each process would hide the other lines.
+        if (pidPrefix_ == 0)
             info("Stage: {}", name);
         stage_ = name;
         stageBegan_ = elapsed();
     } catch (const std::exception&) {
-        // Out of memory: the log lacks a line.
+        // Ignores the failure: out of memory, so the log lacks one line.
     }
 }
 
@@ -118,7 +119,7 @@ void Log::repeatCause() const noexcept {
             writeAll(STDERR_FILENO,
                      fmt::format("All messages: {}\n", printable({path, static_cast<std::size_t>(length)})));
     } catch (const std::exception&) {
-        // Out of memory: the log already has the cause.
+        // Ignores the failure: out of memory, but the log already contains the cause.
     }
 }
 
@@ -181,7 +182,7 @@ void Log::line(LogLevel level, const std::source_location* where, std::string_vi
         fmt::format_to(to, "{}\n", text);
         emit({out.data(), out.size()});
     } catch (const std::exception&) {
-        // Out of memory: prints the text without its prefix.
+        // Out of memory: writes the text without its prefix.
         emit(isPrintable(text) ? text : "Error: no memory to print a message");
         emit("\n");
     }

@@ -14,12 +14,12 @@
 namespace criu {
 class Trace;
 
-/// Levels of option -v. criu writes a message if its level is at most the log's level.
+/// Levels of the option -v. criu writes a message if its level is less than or equal to the log's level.
 enum class LogLevel : int { Message = 0, Error = 1, Warning = 2, Info = 3, Debug = 4 };
 
-/// Log of a run. Lines have the form "(SS.UUUUUU) [PID: ]Error (file:line): text", for which container runtimes
-/// search. Each line is one write(2) to a file with O_APPEND, so forked processes share the file. Messages before
-/// open() are stored; open() writes them to the file, or flushEarly() to stderr.
+/// Log of a run. Each line has the form "(SS.UUUUUU) [PID: ]Error (file:line): text", which container runtimes search.
+/// criu writes each line by one write(2) to a file with O_APPEND, so forked processes can share the file.
+/// Before open(), the object stores messages. open() writes them to the file; flushEarly() writes them to stderr.
 class Log {
 public:
     Log();
@@ -32,13 +32,13 @@ public:
     [[nodiscard]] LogLevel level() const noexcept { return level_; }
     [[nodiscard]] bool enabled(LogLevel level) const noexcept { return level <= level_; }
 
-    /// Opens the log file (truncated, mode 0600) and writes the stored messages. `path` "-" means stdout; empty
-    /// means stderr.
+    /// Creates the log file (mode 0600) and writes the stored messages to it. `path` may be "-" for stdout, or empty
+    /// for stderr.
     void open(const std::string& path);
-    /// Uses a file that the caller has opened, and writes the stored messages.
+    /// Uses `file`, which the caller has opened, as the log file, and writes the stored messages to it.
     void openAs(UniqueFd file);
 
-    /// Replaces the log's descriptor by the result of `mover`, which frees its number for restored files.
+    /// Replaces the log's descriptor by the result of `mover`, so that a restored file can use the old number.
     template <typename Mover>
     void move(Mover&& mover) {
         if (fd_)
@@ -46,45 +46,46 @@ public:
     }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
-    /// Writes stored messages to stderr if no file was opened. main() calls it once at exit.
+    /// Writes the stored messages to stderr if no log file was opened. main() calls it once when criu exits.
     void flushEarly() noexcept;
 
-    /// Puts this pid into all later lines, for restored processes. 0 removes it.
+    /// Adds `pid` to all later lines, for a restored process. 0 ends this.
     void setPidPrefix(int pid) noexcept { pidPrefix_ = pid; }
 
-    /// Prints the cause of a failure and the log's path to stderr, for a user with a log file. Does nothing if
-    /// stderr is the log, if messages are off, or if there was no error.
+    /// Writes the cause of a failure and the path of the log to stderr, for a user who has a log file. Does nothing if
+    /// the log goes to stderr, if messages are disabled, or if no error occurred.
     void repeatCause() const noexcept;
 
-    /// Begins a stage of this process' work and ends the previous one: a line of the log, and a span of the trace.
+    /// Ends the previous stage of this process, and begins the stage `name`. A stage is a line of the log and a span of
+    /// the trace.
     void stage(std::string_view name) noexcept;
-    /// Ends the last stage.
+    /// Ends the current stage.
     void endStages() noexcept;
-    /// Names a forked process in the trace, and forgets the stage that it inherited.
+    /// Adds the name of a forked process to the trace, and removes the stage that it inherited from its parent.
     void beginProcess(std::string_view name) noexcept;
-    /// Adds a span that ends now to the trace. Any thread may call it.
+    /// Adds a span to the trace that began at `begin` and ends now. Any thread may call it.
     void noteWork(std::string_view what, std::chrono::steady_clock::time_point begin,
                   std::optional<std::uint64_t> bytes = {}) const noexcept;
-    /// Returns the timeline of the run.
+    /// Returns the trace of the run.
     [[nodiscard]] Trace& trace() noexcept { return *trace_; }
     [[nodiscard]] bool isTraced() const noexcept;
 
-    /// Returns the time since the start of the log.
+    /// Returns the time since the log was created.
     [[nodiscard]] std::chrono::microseconds elapsed() const noexcept;
-    /// Sets the time since the start of the log, after a change of the clock.
+    /// Sets the time since the log was created. Needed after the clock of this process has changed.
     void setElapsed(std::chrono::microseconds passed) noexcept;
 
-    /// Cause of a failed run, as far as criu logged it.
+    /// Cause of a failed run.
     struct Cause {
         int code = 0;      ///< errno; 0 if no system call failed
-        std::string text;  ///< with contexts; empty without a failure
+        std::string text;  ///< text of the error with its contexts; empty if no error occurred
     };
-    /// Returns the first cause that failure() or noteCause() got; without one, the first error line. The service
-    /// sends it to the client.
+    /// Returns the first cause that failure() or noteCause() stored. If there is none, returns the first line of level
+    /// Error. The service sends it to the client.
     [[nodiscard]] const Cause& cause() const noexcept { return cause_.text.empty() ? firstError_ : cause_; }
-    /// Takes over the cause that another process of the run logged.
+    /// Stores the cause that another process of the run logged.
     void noteCause(Cause cause) noexcept;
-    /// Forgets all errors, because another run begins.
+    /// Removes the stored errors, because another run begins.
     void forgetCause() noexcept;
 
     template <typename... Args>
@@ -107,12 +108,12 @@ public:
             line(LogLevel::Debug, nullptr, fmt::format(format.text, std::forward<Args>(args)...));
     }
 
-    /// Logs an Error and notes it as the cause. No other function turns an Error into a log line.
+    /// Logs an Error and stores it as the cause. No other function logs an Error.
     void failure(const Error& error);
-    /// Logs an exception of another library and notes it as the cause.
+    /// Logs an exception of another library and stores it as the cause.
     void failure(const std::exception& error);
 
-    /// Writes one line with a given level, for instance text of a restored process.
+    /// Writes one line with a given level, for instance a text of a restored process.
     void line(LogLevel level, const std::source_location* where, std::string_view text) noexcept;
 
 private:
@@ -123,20 +124,20 @@ private:
     LogLevel level_ = LogLevel::Warning;
     int pidPrefix_ = 0;
     bool opened_ = false;
-    bool isFile_ = false;  ///< a file with a path
+    bool isFile_ = false;  ///< true if the log is a file with a path
     UniqueFd fd_;
     std::string early_;
     Cause firstError_;
     Cause cause_;
     std::unique_ptr<Trace> trace_;
-    std::string stage_;  ///< stage of the present span of the trace
+    std::string stage_;  ///< current stage; empty if no stage was begun
     std::chrono::microseconds stageBegan_{};
 };
 
-/// A span of the run's trace, for work of the calling thread. It lasts as long as this object.
+/// Span of the trace for work of the calling thread. It begins with the constructor and ends with the destructor.
 class TracedWork {
 public:
-    /// Begins the span. `log` and `what` must outlive this object.
+    /// Begins the span. `log` and the text of `what` must outlive this object.
     TracedWork(const Log& log, std::string_view what) noexcept
         : log_(log), what_(what), begin_(std::chrono::steady_clock::now()) {}
     ~TracedWork() { log_.noteWork(what_, begin_); }

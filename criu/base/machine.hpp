@@ -11,7 +11,7 @@
 
 namespace criu {
 
-/// Rounds `bytes` up to whole pages of this machine.
+/// Rounds `bytes` up to a multiple of this machine's page size.
 inline std::size_t pageAlignUp(std::size_t bytes) noexcept {
     return (bytes + machinePageSize() - 1) & ~(machinePageSize() - 1);
 }

@@ -11,7 +11,7 @@
 
 namespace criu {
 
-/// A range of mmap(2), which the destructor unmaps.
+/// Address range of a mapping in this process. The destructor unmaps it.
 class Mapping {
 public:
     Mapping() noexcept = default;
@@ -30,7 +30,7 @@ public:
             ::munmap(start_, size_);
     }
 
-    /// Maps new zeroed memory: private, or shared for communication with children. Throws Error.
+    /// Maps new memory that contains zeroes. With MAP_SHARED, children share it. Throws Error.
     static Mapping anonymous(std::size_t size, int extraFlags = MAP_PRIVATE) {
         void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | extraFlags, -1, 0);
         if (at == MAP_FAILED)
@@ -46,7 +46,7 @@ public:
         return static_cast<T*>(start_);
     }
 
-    /// Gives up ownership; the range stays mapped.
+    /// Ends the ownership and returns the address; the range stays mapped.
     void* release() noexcept {
         size_ = 0;
         return std::exchange(start_, nullptr);

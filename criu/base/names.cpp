@@ -21,8 +21,8 @@
 namespace criu {
 namespace {
 
-/// True if this process is in a user namespace other than the initial one. The kernel then shows users without a
-/// mapped uid as the overflow uid, and they own no process of the tree.
+/// Returns true if this process is in a user namespace other than the initial one. There, the kernel shows unmapped
+/// uids as the overflow uid, and a user with such a uid owns no process of the tree.
 bool hasOwnUsers() {
     constexpr std::string_view kAll = "4294967295";
     const UniqueFd file(::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
@@ -38,15 +38,15 @@ bool isTrusted(uid_t user, Trusted trusted) {
            (user == kOverflow && hasOwnUsers());
 }
 
-/// True if only trusted users can have created or replaced an entry of a directory.
+/// Returns true if only trusted users can have created or replaced an entry in a directory.
 bool isControlled(const struct stat& directory, const struct stat& entry, Trusted trusted) {
     if (!isTrusted(directory.st_uid, trusted))
         return false;
     const bool group = (directory.st_mode & S_IWGRP) != 0 && directory.st_gid != 0;
     if (!group && (directory.st_mode & S_IWOTH) == 0)
         return true;
-    // In a sticky directory, other users can't replace or remove entries that they don't own. A link count of 1
-    // excludes a hard link to a symbolic link of another user.
+    // In a sticky directory, other users can't replace or remove entries that they don't own. The link count must be 1,
+    // because another user could create a hard link to a symbolic link of a trusted user.
     return (directory.st_mode & S_ISVTX) != 0 && isTrusted(entry.st_uid, trusted) &&
            (S_ISDIR(entry.st_mode) || entry.st_nlink == 1);
 }
@@ -70,7 +70,7 @@ std::string targetOf(int link, const struct stat& status) {
     return target;
 }
 
-/// Appends the components of a path, the last first: the caller takes them from the end.
+/// Appends the components of a path in reverse order, because the caller takes them from the end of the vector.
 void pushComponents(std::string_view path, std::vector<std::string>& left) {
     while (!path.empty()) {
         const std::size_t slash = path.rfind('/');
@@ -88,7 +88,7 @@ UniqueFd openRoot() {
 }
 
 /// Resolves a path component by component. Sets `controlled` to false if an untrusted user could replace a component.
-/// Throws Error for a symbolic link of an untrusted user.
+/// Throws Error for a symbolic link that an untrusted user may have created.
 UniqueFd walk(int base, const std::string& path, Trusted trusted, bool& controlled) {
     constexpr int kMostLinks = 40;  // limit of the kernel (MAXSYMLINKS)
     std::vector<std::string> left;
@@ -117,7 +117,8 @@ UniqueFd walk(int base, const std::string& path, Trusted trusted, bool& controll
                     at = openRoot();
                 continue;
             }
-            // Links of /proc lead directly to the file, independent of their text.
+            // Links in /proc refer directly to a file, and their text may be another path. So the kernel follows this
+            // link.
             next.reset(sys(::openat(at.get(), name.c_str(), O_PATH | O_CLOEXEC), "open {} of {}", name, path));
         }
         at = std::move(next);
@@ -186,7 +187,7 @@ void changeOwner(int fd, uid_t user, gid_t group) {
 }
 
 void changeMode(int fd, mode_t mode) {
-    // fchmod(2) refuses O_PATH descriptors. This link leads to the file itself, even if the file is a link.
+    // fchmod(2) refuses O_PATH descriptors. chmod(2) through this link changes the file of the descriptor.
     const std::string self = fmt::format("/proc/self/fd/{}", fd);
     sys(::chmod(self.c_str(), mode & 07777), "set mode {:#o}", mode & 07777);
 }
@@ -202,7 +203,8 @@ UniqueFd openBelow(int directory, const std::string& path, int flags) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    constexpr int kTries = 100;  // the kernel returns EAGAIN after a concurrent rename
+    // Number of attempts, because the kernel returns EAGAIN if a rename happens at the same time.
+    constexpr int kTries = 100;
     for (int tries = 1;; ++tries) {
         UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof(how))));
         if (fd)
@@ -263,7 +265,8 @@ bool isWritableByOthers(const struct stat& directory) noexcept {
 
 UniqueFd createLog(const std::string& path) {
     const std::string parent = parentDirectory(path);
-    const std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+    // rfind() returns npos if there is no slash, and npos + 1 is 0.
+    const std::string name = path.substr(path.rfind('/') + 1);
     const UniqueFd directory(sys(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC),
                                  "open the directory of the log file {}", path));
     struct stat there {};

@@ -9,15 +9,15 @@
 
 #include "criu/base/unique_fd.hpp"
 
-/// Names in file systems: an open directory, and the last component of a path.
+/// Functions for names in file systems. A name is an open directory and the last component of a path.
 ///
-/// Other users may write to directories. Between two calls with the same path, another user may put a different file
-/// or link there. So only this file and created_name create, remove, rename or change files by path (rule `names` of
-/// scripts/check-layers). They create exclusively, change files through descriptors, and compare the inode before
-/// they remove a name.
+/// Another user may have write permission on a directory. Between two calls with the same path, this user can put a
+/// different file or link at the path. So only this file and created_name create, remove, rename or change files by
+/// path (rule `names` of scripts/check-layers). They fail if a new file exists already, change files through
+/// descriptors, and compare the inode before they remove a name.
 namespace criu {
 
-/// Identifies a file as long as the file is open or has a name.
+/// Device and inode number, which identify a file as long as the file is open or has a name.
 struct Inode {
     dev_t device = 0;
     ino_t number = 0;
@@ -26,77 +26,80 @@ struct Inode {
     friend bool operator==(const Inode&, const Inode&) = default;
 };
 
-/// Opens a path below a directory, also on other mounts. Symbolic links, ".." and absolute paths are errors. An empty
-/// path opens the directory or file itself with `flags`; only then may `directory` be an O_PATH descriptor of a file.
-/// Throws Error.
+/// Opens a path below a directory; other mounts are allowed. Throws Error for symbolic links, "..", and absolute paths.
+/// An empty path opens the directory itself with `flags`. With an empty path, `directory` may also be an O_PATH
+/// descriptor of a file.
 [[nodiscard]] UniqueFd openBelow(int directory, const std::string& path, int flags);
 
-/// Opens a directory (O_PATH) by a path of the images or the kernel. Follows a symbolic link only where only root
-/// and the effective user can have created it. So other users can't redirect the path. A relative path begins at
-/// `base`. Throws Error.
+/// Opens a directory (O_PATH) by a path of the images or the kernel. A relative path begins at `base`. Follows a
+/// symbolic link only if no user except root and the effective user can have created it, so that other users can't
+/// redirect the path. Throws Error.
 [[nodiscard]] UniqueFd openDirectory(const std::string& path, int base = -100 /* AT_FDCWD */);
 
-/// Users that criu trusts as owners of directories.
+/// Sets of users that criu trusts as owners of directories.
 enum class Trusted {
     RootOrSelf,  ///< root and the effective user
-    Unmapped,    ///< in a user namespace: users without a mapped uid
+    Unmapped,    ///< users without a mapped uid, if criu is in a user namespace
 };
 
-/// Opens (O_PATH) the file at a path if only trusted users can have created any component; returns an invalid
-/// descriptor otherwise. Throws Error.
+/// Opens (O_PATH) the file at a path. Returns an invalid descriptor if an untrusted user can have created any component
+/// of the path. Throws Error.
 [[nodiscard]] UniqueFd openControlled(const std::string& path, Trusted trusted);
 
-/// Action if the name exists.
+/// Action if a directory with the name exists: throw Error (Refused) or use it (Used).
 enum class IfThere { Refused, Used };
 
-/// Creates a directory (mode 0700) in a directory that only criu writes to. Throws Error.
+/// Creates a directory with mode 0700 in a directory to which only criu writes. Throws Error.
 void makeDirectory(int directory, const std::string& name, IfThere there);
 
-/// Creates a directory with this mode (and the umask) in a directory. Returns 0 or the errno.
+/// Creates a directory; the umask applies to `mode`. Returns 0 or the errno.
 int tryMakeDirectory(int directory, const char* name, mode_t mode) noexcept;
 
-/// Creates a hard link to a file; both paths are below one directory and contain no symbolic links. Throws Error.
+/// Creates a hard link to a file. Both paths must be below `directory` and contain no symbolic links. Throws Error.
 void linkBelow(int directory, const std::string& from, const std::string& to);
 
-/// Renames a file within its directory and replaces a file with the new name. Throws Error.
+/// Renames a file within its directory. Replaces an existing file with the new name. Throws Error.
 void renameOver(int directory, const std::string& from, const std::string& to);
 
 /// Creates a symbolic link in a directory. Throws Error.
 void makeLink(int directory, const std::string& name, const std::string& target);
 
-/// Change the file of a descriptor, which may be an O_PATH descriptor. Throw Error.
+/// Changes the owner of a descriptor's file. This and the next two functions accept an O_PATH descriptor, and throw
+/// Error.
 void changeOwner(int fd, uid_t user, gid_t group);
 void changeMode(int fd, mode_t mode);
 void changeTimes(int fd, const timespec& accessed, const timespec& modified);
 
-/// Returns the present status of an open file. Throws Error unless it is the regular file that `seen` describes: a
-/// running process may replace the file between stat(2) and open(2). Its size may differ.
+/// Returns the current status of an open file. Throws Error if it isn't the regular file that `seen` describes, because
+/// a running process can replace the file between stat(2) and open(2). The size may differ.
 struct stat requireSameFile(int file, const struct stat& seen);
 
-/// Removes the last component of a path below an open directory if it refers to `inode`; rmdir(2) removes
-/// directories. Doesn't follow symbolic links. Returns 0 or the errno: EEXIST if another file has the name, ENOENT
-/// if the name is free. Linux can't compare and remove in one call, so another process may replace the file between
-/// both calls.
+/// Removes the last component of a path below an open directory if it refers to `inode`, also if it is a directory.
+/// Doesn't follow symbolic links. Returns 0 or the errno: EEXIST if the name refers to another file, ENOENT if the name
+/// doesn't exist.
+/// Linux can't compare and remove in one call, so another process can replace the file between the two calls.
 int removeIfSame(int directory, const char* name, const Inode& inode) noexcept;
 
-/// Removes a name in a directory that criu may write to, unless it is a directory's. Removes a symbolic link itself,
-/// never its target. Returns 0 or the errno.
+/// Removes a name, but not a directory, in a directory to which criu may write. Removes a symbolic link and not its
+/// target. Returns 0 or the errno.
 int removeFile(int directory, const char* name) noexcept;
 
-/// Creates a regular file below an open directory and opens it for `access` (O_WRONLY or O_RDWR, O_APPEND). The file
-/// gets exactly this mode, independent of the umask. Replaces a file or symbolic link with this name and never
-/// truncates it, so processes that have the old file open keep its content. Throws Error.
+/// Creates a regular file in an open directory, and opens it for `access` (O_WRONLY or O_RDWR, and O_APPEND). The file
+/// gets the mode `mode`, independent of the umask. Throws Error.
+/// A new file replaces a file or symbolic link with this name. The old file isn't truncated, so processes that have it
+/// open keep its content.
 UniqueFd createReplacing(int directory, const std::string& name, int access, mode_t mode);
 
-/// Opens the log file of the user's path for appending. Replaces a regular file by a new one with mode 0600. Opens
-/// other files (/dev/null, a fifo) without change, also through a symbolic link that only root or the effective user
-/// can have created (/dev/stdout). Throws Error for other links in directories that other users may write to.
+/// Opens the log file at the user's path for appending. A new file with mode 0600 replaces a regular file.
+/// If the path is another kind of file (/dev/null, a fifo), opens it unchanged. This also follows a symbolic link that
+/// only root or the effective user can have created (/dev/stdout). Throws Error for other links in directories to which
+/// other users may write.
 UniqueFd createLog(const std::string& path);
 
-/// True if users other than root and the effective user can create, remove and rename files in a directory.
+/// Returns true if users other than root and the effective user can create, remove and rename files in a directory.
 [[nodiscard]] bool isWritableByOthers(const struct stat& directory) noexcept;
 
-/// Returns the path without its last component: "/a" for "/a/b", "/" for "/a", "" for "a".
+/// Returns the path without its last component: "/a" for "/a/b", "/" for "/a", and "" for "a".
 std::string parentDirectory(const std::string& path);
 
 }  // namespace criu

@@ -8,7 +8,7 @@ namespace criu {
 
 constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
-/// Converts a time since 1970 to the nanoseconds of images, and back.
+/// Converts a time since 1970 to nanoseconds, as images store times.
 [[nodiscard]] constexpr std::uint64_t nanosecondsOf(const timespec& time) noexcept {
     return static_cast<std::uint64_t>(time.tv_sec) * kNanosecondsPerSecond + static_cast<std::uint64_t>(time.tv_nsec);
 }

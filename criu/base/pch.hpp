@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Precompiled header: standard headers that most sources use.
-// Macro instead of #pragma once: a precompiled header from the compiler cache may name this file by another path.
+// Precompiled header with the standard headers that most sources use.
+// Include guard by a macro: a precompiled header from the compiler cache may have another path for this file, and
+// #pragma once would then include the file twice.
 #ifndef CRIU_BASE_PCH_HPP
 #define CRIU_BASE_PCH_HPP
 #include <algorithm>
@@ -21,8 +22,8 @@
 
 #include <fmt/format.h>
 
-// Declares a function that libfmt 9 exports. Its instantiation took up to a quarter of a batch's compile time. Clang
-// mangles its name differently.
+// Declares an instantiation that libfmt 9 exports, because it took up to a quarter of the compile time. Clang is
+// excluded, because it mangles the name differently.
 #if FMT_VERSION >= 90000 && FMT_VERSION < 100000 && !defined(FMT_HEADER_ONLY) && !defined(__clang__)
 extern template void fmt::v9::detail::vformat_to<char>(buffer<char>&, string_view, format_args, locale_ref);
 #endif

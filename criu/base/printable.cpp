@@ -10,12 +10,12 @@
 namespace criu {
 namespace {
 
-/// Returns the length in bytes of the first printable character of a non-empty text; 0 if there is none.
+/// Returns the length in bytes of the first character of a non-empty text; 0 if this character isn't printable.
 std::size_t printableBytes(std::string_view text) noexcept {
     const auto first = static_cast<unsigned char>(text.front());
     if (first < 0x80)
         return first >= 0x20 && first != 0x7f ? 1 : 0;
-    // Lead bytes of UTF-8, and the smallest character of each length: a longer form of a smaller character is
+    // Lead bytes of UTF-8, and the smallest character of each length. A character that would fit into a shorter form is
     // invalid.
     struct Form {
         unsigned char mask;

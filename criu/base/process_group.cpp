@@ -7,8 +7,8 @@
 namespace criu {
 
 void becomeProcessGroupLeader() noexcept {
-    // With `stty tostop`, the kernel stops a process outside of the foreground group that writes to the terminal. A
-    // process that waits for it would hang.
+    // With `stty tostop`, the kernel stops a process that writes to the terminal and isn't in the foreground group. A
+    // process that waits for the stopped process would hang.
     ::signal(SIGTTOU, SIG_IGN);
     (void)::setpgid(0, 0);
 }

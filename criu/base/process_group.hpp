@@ -3,9 +3,9 @@
 
 namespace criu {
 
-/// Makes the calling child leader of a new process group. A signal to the job's process group (`kill -9 %1` in a
-/// shell, `timeout -s KILL`) then ends only its parent. The child survives to revert or complete its work. Signals
-/// of the terminal don't reach it either; the parent passes them on.
+/// Makes the calling child the leader of a new process group. A signal to the group of the shell's job (`kill -9 %1`,
+/// `timeout -s KILL`) then ends only the parent, and the child survives to complete or revert its work. The parent must
+/// pass on signals of the terminal, which don't reach the child.
 void becomeProcessGroupLeader() noexcept;
 
 }  // namespace criu

@@ -5,7 +5,8 @@
 
 namespace criu {
 
-/// Lock between processes that inherited it by fork. It hides short changes by one process from the others.
+/// Lock between processes that inherited it by fork. While a process holds it, no other process sees its temporary
+/// changes.
 class ProcessLock {
 public:
     ProcessLock();

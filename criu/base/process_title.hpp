@@ -3,15 +3,16 @@
 
 #include <string>
 
-/// Titles of criu's processes for ps(1), which tell the processes of a dump or restore apart. Uses libbsd.
+/// Functions for the titles of criu's processes in ps(1), so that a user can distinguish the processes of a dump or
+/// restore. They use libbsd.
 namespace criu {
 
-/// Makes room for titles: copies the arguments and the environment, whose memory the titles take. main() calls it
-/// once, at its beginning, while the process has one thread.
+/// Reserves memory for titles. Copies the arguments and the environment, because titles overwrite their memory. main()
+/// calls it once at its beginning, while the process has one thread.
 void reserveProcessTitle(int argc, char* argv[]);
 
-/// Shows the calling process as "criu: TITLE". Does nothing without room for titles. Doesn't change comm, because
-/// users search for it.
+/// Sets the title of the calling process to "criu: TITLE". Does nothing if no memory is reserved. Doesn't change the
+/// file comm, because users search for the name criu.
 void setProcessTitle(const std::string& title) noexcept;
 
 }  // namespace criu

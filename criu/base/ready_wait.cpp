@@ -13,8 +13,8 @@ namespace criu {
 bool waitReady(int fd, short events, StopRequest& stop, std::optional<std::chrono::milliseconds> limit) {
     using std::chrono::milliseconds;
     using Clock = std::chrono::steady_clock;
-    // The thread that handles a stop request makes the request's descriptor quiet for all threads, so each thread
-    // also polls.
+    // Checks the stop request at intervals, because the descriptor of the request may never become readable: the thread
+    // that handles the request disables the descriptor for all threads.
     constexpr milliseconds kLookEvery{250};
     const Clock::time_point end = Clock::now() + limit.value_or(milliseconds(0));
     for (;;) {

@@ -10,14 +10,14 @@
 
 namespace criu {
 
-/// Runs work of several threads in the order of positions. Work that comes too early waits for all work before it. A
-/// thread must take its position after all lower positions were taken by running threads. Otherwise all threads
-/// deadlock.
+/// Sequenced execution of work of several threads, in the order of positions. A thread that comes too early waits for
+/// all work with lower positions. Before a thread takes a position, running threads must have taken all lower
+/// positions. Otherwise the threads deadlock.
 class SequencedExecution {
 public:
-    /// Calls `work` after all work before `position`; no other thread's work runs at the same time. `size` is the
-    /// number of positions that the work covers. Rethrows exceptions of `work`; waiting and later calls throw the
-    /// same Error. Throws Error with ECANCELED after abandon().
+    /// Waits for all work before `position`, and then calls `work`, while no other thread runs its work. `size` is the
+    /// number of positions of the work. Rethrows exceptions of `work`; calls of other threads then throw the same
+    /// Error. Throws Error with ECANCELED after abandon().
     template <typename Work>
     void run(std::uint64_t position, std::uint64_t size, Work&& work) {
         begin(position);
@@ -33,7 +33,7 @@ public:
         pass(size);
     }
 
-    /// Ends all waits, because one part of the sequence won't come.
+    /// Ends all waits. A thread calls it if it can't do its part of the sequence.
     void abandon() noexcept {
         const std::lock_guard lock(mutex_);
         abandoned_ = true;

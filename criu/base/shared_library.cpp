@@ -8,7 +8,7 @@
 namespace criu {
 namespace {
 
-// Doesn't unload the library: it may have registered functions that run at the end of a process or thread.
+// Never unloads the library, because it may have registered functions that run when a process or thread ends.
 constexpr int kFlags = RTLD_LOCAL | RTLD_NODELETE;
 
 }  // namespace

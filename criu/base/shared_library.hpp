@@ -6,20 +6,20 @@
 
 namespace criu {
 
-/// A shared library that criu loads on demand (dlopen(3)). A linked library would be loaded by every run, with all
-/// its dependencies. Only this object sees its symbols. The library stays loaded until the process ends, so symbols
-/// stay valid and a second object is cheap.
+/// Shared library that criu loads on demand (dlopen(3)). The dynamic linker would load a linked library in every run,
+/// with all its dependencies. Other code doesn't see the symbols of the library. It stays loaded until the process
+/// ends, so symbols stay valid, and a second object costs little.
 ///
-/// In another mount namespace, the library's path may lead to another file. So criu loads libraries for restored
-/// processes before it creates these processes.
+/// In another mount namespace, the path of the library may refer to another file. So criu loads libraries that restored
+/// processes need before it creates these processes.
 class SharedLibrary {
 public:
     enum class Binding {
-        Lazy,  ///< a function missing in a dependency ends the process when called
-        Now,   ///< a missing function is an error
+        Lazy,  ///< if a function is missing, the process ends when it calls the function
+        Now,   ///< if a function is missing, the constructor throws Error
     };
 
-    /// Address that converts to any pointer type.
+    /// Address of a symbol, which converts to any pointer type.
     class Symbol {
     public:
         explicit Symbol(void* address) noexcept : address_(address) {}
@@ -32,16 +32,16 @@ public:
         void* address_;
     };
 
-    /// Loads the library. `file` is a name for the dynamic linker ("libarchive.so.13") or a path. `package` is the
-    /// Debian package for the message, or empty. Throws Error.
+    /// Loads the library. `file` is a path, or a name that the dynamic linker searches ("libarchive.so.13"). `package`
+    /// is the name of the Debian package for the error message; it may be empty. Throws Error.
     explicit SharedLibrary(std::string file, std::string_view package = {}, Binding binding = Binding::Lazy);
 
-    /// True if the library can be loaded. Loads it.
+    /// Loads the library, and returns true if that succeeds.
     [[nodiscard]] static bool isInstalled(const char* file) noexcept;
 
-    /// Throws Error if the library lacks the symbol.
+    /// Returns the address of a symbol. Throws Error if the library lacks it.
     [[nodiscard]] Symbol operator[](const char* name) const;
-    /// Returns null if the library lacks the symbol.
+    /// Returns the address of a symbol; null if the library lacks it.
     [[nodiscard]] Symbol find(const char* name) const noexcept;
 
 private:

@@ -6,8 +6,8 @@
 
 namespace criu {
 
-/// Blocks all signals of the calling thread during its lifetime. New threads inherit the mask, so only the main
-/// thread takes signals, because only it can roll back.
+/// Scope in which all signals of the calling thread are blocked. New threads inherit the mask, so that only the main
+/// thread handles signals: only the main thread can roll back.
 class SignalsBlocked {
 public:
     SignalsBlocked() noexcept {

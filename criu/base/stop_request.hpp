@@ -10,9 +10,9 @@
 
 namespace criu {
 
-/// The user's request to stop: SIGINT, SIGTERM, SIGHUP or SIGQUIT. An object blocks these signals and only notes
-/// them, so work ends at points where criu can roll back. Ignored signals stay ignored. The main thread creates the
-/// object before all other threads; only one may exist.
+/// Stop request of the user: SIGINT, SIGTERM, SIGHUP or SIGQUIT. The object blocks these signals and stores that one
+/// arrived, so that criu stops only at points where it can roll back. Signals that were ignored stay ignored. The main
+/// thread must create the object before all other threads; only one object may exist.
 class StopRequest {
 public:
     StopRequest();
@@ -20,29 +20,29 @@ public:
     StopRequest(const StopRequest&) = delete;
     StopRequest& operator=(const StopRequest&) = delete;
 
-    /// True if a stop was requested. Any thread may call it. Costs a system call until it returns true.
+    /// Returns true if a stop was requested. Any thread may call it. Each call that returns false costs a system call.
     [[nodiscard]] bool requested() noexcept;
 
-    /// Throws Error (EINTR) with the signal's name if a stop was requested; any thread may call it. Afterwards fd()
-    /// is quiet, so that further signals don't disturb the rollback, and requested() stays true.
+    /// Throws Error (EINTR) with the signal's name if a stop was requested. Any thread may call it. Afterwards
+    /// requested() stays true, and fd() returns -1, so that later signals don't disturb the rollback.
     void throwIfRequested();
 
-    /// Returns a descriptor for poll(2) that becomes readable with the request. Callers must not read it. Returns
-    /// -1, which poll(2) ignores, after throwIfRequested() has thrown.
+    /// Returns a descriptor for poll(2) that becomes readable when a stop is requested. Callers must not read from it.
+    /// After throwIfRequested() has thrown, returns -1, which poll(2) ignores.
     [[nodiscard]] int fd() const noexcept { return signal_.load(std::memory_order_relaxed) == 0 ? fd_.get() : -1; }
 
-    /// Returns the original signal mask, for children that execute programs.
+    /// Returns the signal mask before this object existed, for children that execute programs.
     [[nodiscard]] const sigset_t& inheritedMask() const noexcept { return inherited_; }
 
-    /// Ends the watch in a child without closing the descriptor: the caller reuses its number. requested() then
-    /// returns false.
+    /// Removes the descriptor from the object in a child without closing it, because the caller uses its number for
+    /// another file. Afterwards requested() returns false.
     void forget() noexcept { (void)fd_.release(); }
 
-    /// Ends the watch early: discards pending signals and restores the original mask.
+    /// Discards pending signals, closes the descriptor, and restores the original signal mask.
     void release() noexcept;
 
-    /// Keeps the signals blocked after the destructor. For programs that are about to exit: a late signal must not
-    /// turn a success into a failure.
+    /// Keeps the signals blocked after the destructor. A program calls it just before it exits, so that a late signal
+    /// doesn't turn its success into a failure.
     void stayBlocked() noexcept { staysBlocked_ = true; }
 
 private:

@@ -27,8 +27,8 @@ ThreadPool::ThreadPool(unsigned threads) {
         for (unsigned i = 0; i < threads; ++i)
             workers_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-        // The user or control group may have no more tasks (RLIMIT_NPROC, pids.max). Fewer threads do the same work, or
-        // the caller does it.
+        // Ignores the failure: the user or the cgroup may have reached its limit of tasks (RLIMIT_NPROC, pids.max).
+        // Then fewer threads do the work, or the caller itself.
     }
 }
 

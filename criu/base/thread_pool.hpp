@@ -12,12 +12,12 @@
 
 namespace criu {
 
-/// Returns the number of cores that this process may run on (sched_getaffinity(2)), at least 1.
+/// Returns the number of cores on which this process may run (sched_getaffinity(2)); at least 1.
 unsigned availableCores() noexcept;
 
-/// Worker threads that run jobs in submission order. After the first exception the pool drops all jobs that haven't
-/// started, and wait() throws the exception. The destructor drops such jobs too and joins all threads, so a later
-/// fork(2) is safe. If no thread can be created submit() runs the job.
+/// Pool of threads that run jobs in the order of submit(). After the first exception, the pool discards all jobs that
+/// haven't started, and wait() throws the exception. If no thread can be created, submit() runs the job itself.
+/// The destructor discards jobs that haven't started, and joins all threads, so that a later fork(2) is safe.
 class ThreadPool {
 public:
     explicit ThreadPool(unsigned threads);
@@ -27,7 +27,7 @@ public:
 
     void submit(std::function<void()> job);
 
-    /// Waits until all submitted jobs have ended. Throws the first exception of a job.
+    /// Waits until all jobs have ended. Throws the first exception of a job.
     void wait();
 
     [[nodiscard]] unsigned threads() const noexcept { return static_cast<unsigned>(workers_.size()); }

@@ -45,7 +45,7 @@ void Trace::nameProcess(std::string_view name) const noexcept {
             "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"tid\":{0},\"args\":{{\"name\":{1}}}}},\n",
             ::getpid(), quoted(name)));
     } catch (const std::exception&) {
-        // Out of memory: the timeline lacks a name.
+        // Ignores the failure: out of memory, so the trace lacks a name.
     }
 }
 
@@ -61,7 +61,7 @@ void Trace::span(std::string_view what, Time begin, Time end, std::optional<std:
         fmt::format_to(std::back_inserter(out), "}},\n");
         write({out.data(), out.size()});
     } catch (const std::exception&) {
-        // Out of memory: the timeline lacks a span.
+        // Ignores the failure: out of memory, so the trace lacks a span.
     }
 }
 
@@ -72,12 +72,12 @@ void Trace::moment(std::string_view what, Time at) const noexcept {
         write(fmt::format("{{\"ph\":\"i\",\"s\":\"g\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{}}},\n", quoted(what),
                           ::getpid(), ::gettid(), at.count()));
     } catch (const std::exception&) {
-        // Out of memory: the timeline lacks a point in time.
+        // Ignores the failure: out of memory, so the trace lacks an event.
     }
 }
 
 void Trace::write(std::string_view event) const noexcept {
-    // Ignores errors such as a full disk: the run matters more than its timeline.
+    // Ignores errors such as a full disk, because a trace is less important than the run.
     [[maybe_unused]] const ssize_t written = ::write(fd_.get(), event.data(), event.size());
 }
 

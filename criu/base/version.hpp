@@ -5,7 +5,7 @@
 
 namespace criu {
 
-/// The CRIU release whose command line, images and protocols criu implements.
+/// Release of CRIU whose command line, images and protocols this criu implements.
 inline constexpr int kVersionMajor = 4;
 inline constexpr int kVersionMinor = 2;
 inline constexpr std::string_view kVersion = "4.2";

@@ -10,19 +10,19 @@
 
 namespace criu {
 
-/// Call pread(2) or pwrite(2) until all bytes are transferred. Throw Error, also if the file ends too early.
+/// Calls pread(2) until `into` is full. Throws Error, also if the file ends too early.
 void readAt(int fd, std::span<std::byte> into, std::uint64_t offset);
 void writeAt(int fd, std::span<const std::byte> from, std::uint64_t offset);
 
-/// Closes a written file and throws Error if close(2) fails: network file systems and quotas report lost data that
-/// late. Closes the descriptor in any case.
+/// Closes a file after writing. Throws Error if close(2) fails, because network file systems and quotas may report lost
+/// data only then. Closes the descriptor in any case. `name` names the file in messages.
 void closeWritten(UniqueFd file, std::string_view name);
 
-/// Uses O_DIRECT for a file, if its file system can.
+/// Sets O_DIRECT for a file if its file system supports it.
 void useDirectIo(int fd) noexcept;
 
-/// Turns O_DIRECT off after a read or write that failed with EINVAL: the kernel refuses addresses and lengths that
-/// aren't multiples of the device's block. Returns true if the call should be repeated.
+/// Clears O_DIRECT after a read or write failed with EINVAL. The kernel refuses addresses and lengths that aren't
+/// multiples of the block size of the device. Returns true if the caller should repeat the call.
 [[nodiscard]] bool endDirectIo(int fd) noexcept;
 
 }  // namespace criu

@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned kFewestRsaBits = 2048;
 constexpr unsigned kMostRsaBits = 16384;
 
-/// Prefix of a 32-byte key in SubjectPublicKeyInfo and PKCS #8 (RFC 8410). The last byte of the curve's identifier
+/// Bytes before a 32-byte key in SubjectPublicKeyInfo and PKCS #8 (RFC 8410). The last byte of the curve's identifier
 /// is 0x6e for X25519 and 0x70 for Ed25519.
 constexpr std::array<unsigned char, 12> kX25519Public{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
                                                       0x2b, 0x65, 0x6e, 0x03, 0x21, 0x00};
@@ -51,7 +51,7 @@ KeyType typeOf(gnutls_ecc_curve_t curve) {
     }
 }
 
-/// Appends a number with this size, padded with leading zeroes.
+/// Appends a number with `size` bytes, with leading zeroes if it is shorter.
 void append(std::vector<std::byte>& to, Bytes number, std::size_t size) {
     if (number.size() > size)
         fail("a number of the key has {} bytes instead of {}", number.size(), size);
@@ -99,7 +99,7 @@ struct X509::Library : GnuTls {
     decltype(&::gnutls_x509_trust_list_verify_crt2) verifyChain = library["gnutls_x509_trust_list_verify_crt2"];
 };
 
-/// Bytes that GnuTLS allocated. The destructor wipes and frees them.
+/// Bytes that GnuTLS allocated. The destructor overwrites and frees them.
 class X509::Datum {
 public:
     explicit Datum(const Library& library) noexcept : library_(library) {}
@@ -119,7 +119,7 @@ private:
     const Library& library_;
 };
 
-/// A GnuTLS object, which the destructor frees.
+/// Object of GnuTLS, which the destructor frees.
 template <typename T>
 class X509::Handle {
 public:
@@ -135,14 +135,14 @@ public:
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
 
-    /// Fills the object from bytes by the GnuTLS function `take`. Throws Error with message `what` if that fails.
+    /// Fills the object from bytes by the GnuTLS function `take`. Throws Error with the message `what` if this fails.
     template <typename Take, typename... Options>
     void import(Bytes bytes, std::string_view what, Take take, Options... options) const {
         const gnutls_datum_t datum = datumOf(bytes);
         library_.require(take(value, &datum, GNUTLS_X509_FMT_DER, options...), what);
     }
 
-    /// Gives up ownership to a GnuTLS list.
+    /// Ends the ownership, because a list of GnuTLS now owns the object.
     void release() noexcept { value = nullptr; }
 
     T value = nullptr;
@@ -161,7 +161,8 @@ public:
         import(der, "it isn't a certificate", library.importCertificate);
     }
 
-    /// Throws Error unless the key usage allows `needed`. A certificate without a key usage allows everything.
+    /// Throws Error if the key usage of the certificate doesn't allow `needed`. A certificate without a key usage
+    /// allows everything.
     void requireUsage(unsigned needed) const {
         unsigned usage = 0;
         unsigned critical = 0;
@@ -188,7 +189,7 @@ public:
         return {out.bytes().begin(), out.bytes().end()};
     }
 
-    /// Returns the algorithm of signatures that this key makes. Throws Error if it can't sign.
+    /// Returns the signature algorithm that criu uses with this key. Throws Error if the key can't sign.
     [[nodiscard]] gnutls_sign_algorithm_t signature() const {
         unsigned bits = 0;
         const int algorithm = library_.algorithmOf(value, &bits);
@@ -240,7 +241,7 @@ public:
     TrustList(const TrustList&) = delete;
     TrustList& operator=(const TrustList&) = delete;
 
-    /// The list owns an added certificate.
+    /// Adds a trusted certificate, which the list then owns.
     void addTrusted(Bytes der) const {
         Certificate certificate(library_, der);
         if (library_.addTrusted(value, &certificate.value, 1, 0) != 1)

@@ -11,63 +11,64 @@
 #include "criu/device/content_store.hpp"
 
 /// Interface between drivers and the code that moves contents of device buffers (ContentMover, ContentChannel). A
-/// buffer belongs to a device, has a size and is referred to by a descriptor. Only the driver knows how to copy it.
+/// buffer belongs to a device and has a size; a descriptor refers to it. Only the driver can copy its content.
 namespace criu::device {
 
 enum class Direction { Save, Load };
 
-/// Function that a copier calls between pieces of a copy. Throws Error if the copy must end.
+/// Function that a copier calls between the parts of a copy. It throws Error if the copy must end.
 using StopCheck = std::function<void()>;
 
-/// The content of one buffer and its position in a store.
+/// Task to copy the content of one buffer from or to a store.
 struct ContentJob {
-    UniqueFd buffer;                ///< for example a DMA-BUF
-    std::uint64_t size = 0;         ///< bytes
-    ContentStore* store = nullptr;  ///< owned by the caller; outlives the job
-    std::uint64_t position = 0;     ///< in the store
+    UniqueFd buffer;                ///< descriptor of the buffer, for example a DMA-BUF
+    std::uint64_t size = 0;         ///< size of the content in bytes
+    ContentStore* store = nullptr;  ///< store that the caller owns; it must outlive the job
+    std::uint64_t position = 0;     ///< position of the content in the store
 };
 
-/// A part of a buffer's content. The caller owns all that it refers to.
+/// Part of a buffer's content. The caller owns the buffer and the store.
 struct ContentPiece {
     int buffer = -1;
-    std::uint64_t start = 0;  ///< in the buffer, a multiple of kImagePageSize
-    std::uint64_t size = 0;   ///< bytes, at most kContentPiece
+    std::uint64_t start = 0;  ///< offset in the buffer; a multiple of kImagePageSize
+    std::uint64_t size = 0;   ///< size in bytes, at most kContentPiece
     ContentStore* store = nullptr;
     std::uint64_t position = 0;
 
-    /// Returns the rest of the piece after its first `done` bytes.
+    /// Returns the piece without its first `done` bytes.
     [[nodiscard]] ContentPiece from(std::uint64_t done) const noexcept {
         return {buffer, start + done, size - done, store, position + done};
     }
 };
 
-/// Size of a piece, in bytes. Several threads copy pieces of one buffer. Pieces are large, since a driver may have to
-/// prepare each.
+/// Maximal size of a piece in bytes. Several threads copy pieces of one buffer. Pieces are large, because a driver may
+/// have to prepare each one.
 inline constexpr std::uint64_t kContentPiece = std::uint64_t{64} << 20;
 
-/// Copies contents of one device's buffers in one direction. Used by one thread.
+/// Copier of contents in one direction, for the buffers of one device. Only one thread uses it.
 class ContentCopier {
 public:
     virtual ~ContentCopier() = default;
-    /// Copies a piece. Throws Error if it can't copy all.
+    /// Copies a piece. Throws Error if it can't copy all bytes.
     virtual void copy(const ContentPiece& piece) = 0;
-    /// Returns why the copier first used a slower way than the device's; empty if it never did.
+    /// Returns the reason why the copier used a slower method than the device's copy engine; empty if it never did.
     [[nodiscard]] virtual const std::string& fallback() const = 0;
 };
 
-/// A driver's half of the interface. Several threads may use it.
+/// Half of the interface that a driver implements. Several threads may use it.
 class ContentDriver {
 public:
     virtual ~ContentDriver() = default;
-    /// Name for log lines.
+    /// Returns the name of the driver for log lines.
     [[nodiscard]] virtual std::string_view name() const = 0;
-    /// Describes a device for messages. `device` is the driver's number of it.
+    /// Returns a description of a device for messages. `device` is the number that the driver uses for it.
     [[nodiscard]] virtual std::string describe(std::uint32_t device) const = 0;
-    /// Creates a copier; called in the thread that uses it. `bufferLimit`: memory for copying, in bytes. Opens nothing:
-    /// failures come from copy().
+    /// Creates a copier, in the thread that uses it. `bufferLimit` is the maximal memory for copying, in bytes. It
+    /// opens no device, so failures occur only in copy().
     virtual std::unique_ptr<ContentCopier> makeCopier(std::uint32_t device, Direction direction,
                                                       std::uint64_t bufferLimit, StopCheck checkStop) = 0;
-    /// Opens a file of the driver's form to load contents. Throws Error if it has fewer than `size` bytes of content.
+    /// Opens a file in the format of the driver to load contents. Throws Error if it has less than `size` bytes of
+    /// content.
     virtual std::unique_ptr<FileContents> openContent(const ImageDir& images, const std::string& file,
                                                       std::uint64_t size) = 0;
 };

@@ -21,9 +21,9 @@ std::span<std::byte> bytesOf(Message& message) {
 
 }  // namespace
 
-/// Message on the sockets. Both ends are the same criu program, so the layout may change.
+/// Message on the sockets. Both ends belong to the same criu program, so different versions may have different layouts.
 struct ContentChannel::Message {
-    std::uint32_t end = 0;  ///< 1: the last message
+    std::uint32_t end = 0;  ///< 1 for the last message, 0 for others
     std::uint32_t device = 0;
     std::uint32_t object = 0;
     std::uint32_t unused = 0;
@@ -46,7 +46,7 @@ ContentChannel::ContentChannel(ContentDriver& driver, LoadedStores& stores, std:
 ContentChannel::~ContentChannel() {
     if (!thread_.joinable())
         return;
-    // The restore has failed: stops the thread.
+    // The destructor stops a running thread only after the restore has failed.
     ::shutdown(receiving_.get(), SHUT_RDWR);
     thread_.join();
 }
@@ -80,7 +80,8 @@ void ContentChannel::serve() {
             ::shutdown(receiving_.get(), SHUT_RDWR);
             return;
         }
-        // After a failure the thread drops all messages: a sender would otherwise fail and hide the cause.
+        // After a failure, the thread receives and ignores all messages. If it closed the socket, a sender would fail,
+        // and its error would hide the cause.
         try {
             more = received.size != 0 && take(message, std::move(received));
         } catch (...) {
@@ -94,7 +95,7 @@ void ContentChannel::noteFailure() noexcept {
         failure_ = std::current_exception();
 }
 
-/// Handles a message. False if it is the last one.
+/// Handles a message. Returns false if it is the last one.
 bool ContentChannel::take(const Message& message, kernel::ReceivedMessage received) {
     if (received.size != sizeof(message))
         fail("a message about a device buffer has {} bytes", received.size);
@@ -116,14 +117,14 @@ bool ContentChannel::take(const Message& message, kernel::ReceivedMessage receiv
 bool ContentChannel::finish() {
     if (std::exchange(finished_, true))
         return false;
-    // The socket keeps the order, so this message arrives after all requests.
+    // The socket preserves the order of messages, so this message arrives after all requests.
     Message last;
     last.end = 1;
     if (thread_.joinable()) {
         try {
             kernel::sendMessage(sending_.get(), bytesOf(last), -1);
         } catch (const Error&) {
-            // The thread has shut down the sockets after a failure, which is thrown below.
+            // Ignores the error: after a failure, the thread has shut down the sockets. The failure is thrown below.
             ::shutdown(receiving_.get(), SHUT_RDWR);
         }
         thread_.join();

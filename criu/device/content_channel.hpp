@@ -11,19 +11,20 @@
 
 namespace criu::device {
 
-/// A buffer to fill, and the place of its content.
+/// Buffer to fill, and the position of its content in the images.
 struct ContentRequest {
-    std::uint32_t device = 0;  ///< the driver's number
+    std::uint32_t device = 0;  ///< number that the driver uses for the device
     ContentPlace place;
     std::uint64_t size = 0;
     UniqueFd buffer;
 };
 
-/// Socket pair by which restored processes pass buffers to the coordinator, whose threads fill them. Any number of
-/// processes may send at once, since messages are atomic. The sockets have no name, so network namespaces don't matter.
+/// Socket pair by which restored processes pass buffers to the coordinator, whose threads fill the buffers. Messages
+/// are atomic, so several processes can send at once. The sockets have no name, so the processes may be in different
+/// network namespaces.
 class ContentChannel {
 public:
-    /// `stores` opens stores of contents; only this object uses it. `stop` ends running copies.
+    /// `stores` opens the stores that contain the contents; no other object may use it. `stop` ends running copies.
     ContentChannel(ContentDriver& driver, LoadedStores& stores, std::uint64_t bufferLimit, StopRequest& stop,
                    const memory::ReadWatch& watch, kernel::FdStore& inherited);
     ~ContentChannel();
@@ -32,13 +33,13 @@ public:
 
     static constexpr std::size_t kDescriptors = 2;
 
-    /// Sends a buffer, in a restored process. Returns before the buffer is filled.
+    /// Sends a buffer. A restored process calls it. Returns before the buffer is filled.
     void send(const ContentRequest& request) const;
 
-    /// Starts the receiving thread, in the coordinator.
+    /// Starts the receiving thread. The coordinator calls it.
     void start();
-    /// Waits until all sent buffers are filled, in the coordinator; throws the first failure. No process may send
-    /// later. False if it was called before.
+    /// Waits until all sent buffers are filled, and throws the first failure. The coordinator calls it, when no process
+    /// can send any more. Returns false if it was called before.
     bool finish();
     void report(Log& log) const { mover_.report(log); }
 

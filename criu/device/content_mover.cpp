@@ -13,13 +13,14 @@
 namespace criu::device {
 namespace {
 
-// Two threads are the minimum: one does file I/O while the other waits for the device.
+// Two threads are the minimum, so that one thread does file I/O while the other one waits for the device.
 constexpr std::size_t kFewestThreads = 2;
-// More threads than this add nothing on PCIe 5, since the page cache's memory is the limit.
+// On PCIe 5, more threads don't increase the speed, because the memory of the page cache limits it.
 constexpr std::size_t kMostThreads = 12;
 
-/// Returns the size of the piece at `start`. An ordered store's blocks wait for each other, so a piece is one block.
-/// Other threads then don't wait for the work on it, such as compression.
+/// Returns the size of the piece that begins at `start`. For an ordered store, a piece is one block, because blocks
+/// wait for each other. With larger pieces, other threads would wait for the work on several blocks, such as
+/// compression.
 std::uint64_t pieceOf(const ContentJob& job, std::uint64_t start) {
     const std::uint64_t position = job.position + start;
     const std::uint64_t most =
@@ -30,7 +31,7 @@ std::uint64_t pieceOf(const ContentJob& job, std::uint64_t start) {
 }  // namespace
 
 std::size_t contentThreads(unsigned cores, std::size_t devices) noexcept {
-    // A restore also fills memory of processes, so a quarter of the cores stays free.
+    // Leaves a quarter of the cores unused, because a restore also fills the memory of processes.
     const std::size_t usable = cores - cores / 4;
     return std::clamp(usable / std::max<std::size_t>(devices, 1), kFewestThreads, kMostThreads);
 }
@@ -134,7 +135,7 @@ void ContentMover::work(std::uint32_t number, Device& device, std::uint64_t shar
         if (failure) {
             if (!failure_)
                 failure_ = failure;
-            work.job->store->abandon();  // wakes threads that wait for this position; failure_ has the cause
+            work.job->store->abandon();  // wakes threads that wait for their position; failure_ contains the cause
             over_ = true;
             for (const auto& [other, queue] : devices_)
                 queue->jobs.clear();

@@ -24,41 +24,43 @@ struct ReadWatch;
 
 namespace criu::device {
 
-/// Returns the number of threads for each of `devices` devices. A thread does file I/O or waits for its device. One
-/// core reads about 3 GB/s of a file in the page cache, and PCIe 4 x16 carries ten times as much, PCIe 5 twenty times.
+/// Returns the number of threads for each of `devices` devices. Each thread does file I/O or waits for its device. One
+/// core reads about 3 GB/s of a file in the page cache. PCIe 4 x16 is ten times as fast, and PCIe 5 twenty times.
 [[nodiscard]] std::size_t contentThreads(unsigned cores, std::size_t devices) noexcept;
 
-/// Share of the bounce buffer for one of `threads` copiers of a device. `limit`: bytes for all of them.
+/// Returns the size of the bounce buffer for one of the `threads` copiers of a device. `limit` is the size for all of
+/// them, in bytes.
 [[nodiscard]] std::uint64_t contentBuffer(std::uint64_t limit, std::size_t threads) noexcept;
 
-/// A limit of the driver's default: each copier gets kContentBuffer.
+/// Value of a limit that means the default: each copier gets kContentBuffer bytes.
 inline constexpr std::uint64_t kDefaultContentLimit = ~std::uint64_t{0} - 1;
-/// Size of a copier's bounce buffer, in bytes. A device copies one half while the thread reads or writes the other one.
-/// PCIe 4 x16 takes 130 microseconds for a half, several times as long as a submission and its wait.
+/// Size of a copier's bounce buffer in bytes. A device copies one half while the thread reads or writes the other half.
+/// PCIe 4 x16 needs 130 microseconds for a half, which is several times as long as the submission and the wait.
 inline constexpr std::uint64_t kContentBuffer = std::uint64_t{8} << 20;
 
-/// Moves contents of device buffers in pieces, by several threads for each device. Threads read or write files while
-/// the device copies other pieces. The first failure, or the destructor, drops the rest.
+/// Mover of device contents. Several threads for each device move pieces: some read or write files while the device
+/// copies other pieces. After the first failure, and in the destructor, it discards the remaining pieces.
 class ContentMover {
 public:
-    /// `bufferLimit`: bytes for all copiers of one device, or kDefaultContentLimit. `stop` ends running copies; may be
-    /// null. `watch` outlives this object; only `piece` is called, and callers of add() report the expected size.
+    /// `bufferLimit` is the memory for all copiers of one device in bytes, or kDefaultContentLimit. `stop` ends running
+    /// copies; it may be null. `watch` must outlive this object. The mover only calls `watch.piece`; the callers of
+    /// add() report the expected size.
     ContentMover(ContentDriver& driver, Direction direction, std::uint64_t bufferLimit, StopRequest* stop,
                  const memory::ReadWatch& watch);
     ~ContentMover();
     ContentMover(const ContentMover&) = delete;
     ContentMover& operator=(const ContentMover&) = delete;
 
-    /// Adds a job. Jobs of an ordered store must come in order of position and be of one device.
+    /// Adds a job. Jobs of an ordered store must be added in order of position, and belong to one device.
     void add(std::uint32_t device, ContentJob job);
-    /// Waits until all is moved and ends the threads. Throws the first failure.
+    /// Waits until all contents are moved, and ends the threads. Throws the first failure.
     void finish();
-    /// Logs size, duration and the use of a slower way. Called after finish().
+    /// Logs the size, the duration, and whether a copier used a slower method. The caller must have called finish().
     void report(Log& log) const;
 
 private:
     using Clock = std::chrono::steady_clock;
-    /// A piece and its job.
+    /// Piece of a job.
     struct Work {
         std::shared_ptr<const ContentJob> job;
         std::uint64_t start = 0;
@@ -69,7 +71,7 @@ private:
         std::condition_variable ready;
         std::vector<std::thread> threads;
     };
-    /// Loop of a thread. `share`: bytes of its bounce buffer.
+    /// Function that a thread runs. `share` is the size of its bounce buffer in bytes.
     void work(std::uint32_t number, Device& device, std::uint64_t share);
     void endThreads(bool drop) noexcept;
     void throwIfOver();
@@ -77,13 +79,13 @@ private:
     ContentDriver& driver_;
     Direction direction_;
     std::uint64_t limit_;
-    const unsigned cores_;  ///< cores that this process may use
+    const unsigned cores_;  ///< number of cores on which this process may run
     StopRequest* stop_;
     const memory::ReadWatch& watch_;
     std::uint64_t bytes_ = 0;
-    Clock::time_point began_{};      ///< start of the first copy
-    Clock::time_point ended_{};      ///< end of the last copy
-    std::atomic<bool> over_{false};  ///< running copies are of no use
+    Clock::time_point began_{};      ///< start time of the first copy
+    Clock::time_point ended_{};      ///< end time of the last copy
+    std::atomic<bool> over_{false};  ///< true if the results of running copies aren't needed
     std::mutex mutex_;
     bool ending_ = false;
     std::exception_ptr failure_;

@@ -18,30 +18,30 @@ class PageSink;
 class PageSinks;
 }  // namespace criu::memory
 
-/// Places of device contents in a checkpoint. Contents are in pages, like process memory, with several files and
-/// compression. Or they are in a file of the driver's form, which CRIU 4.2 reads.
+/// Stores of device contents in a checkpoint. Contents are in pages, like process memory, which may be striped and
+/// compressed. Or they are in a file in the format of the driver, which CRIU 4.2 can read.
 namespace criu::device {
 
 class ContentDriver;
 
-/// Contents by position, open either to save or to load; the other operation throws Error. Several threads may use it
-/// at once.
+/// Store of contents by position. It is open either to save or to load, and throws Error for the other operation.
+/// Several threads may use it at once.
 class ContentStore {
 public:
     virtual ~ContentStore() = default;
-    /// Both throw Error, also after abandon().
+    /// Writes bytes at a position. write() and read() throw Error, also after abandon().
     virtual void write(std::uint64_t position, std::span<const std::byte> bytes) = 0;
     virtual void read(std::uint64_t position, std::span<std::byte> into) const = 0;
-    /// See memory::PageSink.
+    /// Returns true if writes must have ascending positions; see memory::PageSink.
     [[nodiscard]] virtual bool isOrdered() const noexcept { return false; }
     virtual void abandon() noexcept {}
 };
 
-/// A file, from an offset on.
+/// Store in a file, from the offset `start` on.
 class FileContents final : public ContentStore {
 public:
     FileContents(UniqueFd file, std::uint64_t start) noexcept : file_(std::move(file)), start_(start) {}
-    /// Closes the file and throws Error for late failures of its file system. `name` is for messages.
+    /// Closes the file, and throws Error if its file system reports a late failure. `name` names the file in messages.
     void finish(std::string_view name);
     void write(std::uint64_t position, std::span<const std::byte> bytes) override;
     void read(std::uint64_t position, std::span<std::byte> into) const override;
@@ -51,27 +51,29 @@ private:
     std::uint64_t start_;
 };
 
-/// Pages of one memory object, to save. Addresses count from 0. Takes whole pages only, each once.
+/// Store that saves pages of one memory object. Addresses begin at 0. Each page must be written once and completely.
 class SavedPages final : public ContentStore {
 public:
-    /// `size`: bytes of all content, a multiple of kImagePageSize. Must not outlive `pages`. Throws Error.
+    /// `size` is the number of bytes of all content, a multiple of kImagePageSize. `pages` must outlive this object.
+    /// Throws Error.
     SavedPages(memory::PageSinks& pages, std::uint32_t object, std::uint64_t size);
     ~SavedPages() override;
     void write(std::uint64_t position, std::span<const std::byte> bytes) override;
     void read(std::uint64_t position, std::span<std::byte> into) const override;
     [[nodiscard]] bool isOrdered() const noexcept override;
     void abandon() noexcept override;
-    /// Completes the object; without this call its content is incomplete. Throws Error.
+    /// Completes the object; without this call, its content is incomplete. Throws Error.
     void finish();
 
 private:
     std::unique_ptr<memory::PageSink> sink_;
 };
 
-/// Pages of one memory object, to load.
+/// Store that loads pages of one memory object.
 class LoadedPages final : public ContentStore {
 public:
-    /// Must not outlive `source`. `frees`: frees storage of pages after reading (--auto-dedup). Throws Error.
+    /// `source` must outlive this object. If `frees` is true, it frees the storage of pages after it has read them
+    /// (--auto-dedup). Throws Error.
     LoadedPages(const memory::PageSource& source, bool frees);
     ~LoadedPages() override;
     void write(std::uint64_t position, std::span<const std::byte> bytes) override;
@@ -80,30 +82,31 @@ public:
 private:
     const memory::PageSource& source_;
     bool frees_;
-    std::vector<std::unique_ptr<memory::PageContent>> contents_;  ///< by layer
+    std::vector<std::unique_ptr<memory::PageContent>> contents_;  ///< contents of the object, by layer
 };
 
-/// Place of a buffer's content.
+/// Position of a buffer's content in the images.
 struct ContentPlace {
-    std::string file;            ///< file of the driver's form; empty: in pages
-    std::uint32_t object = 0;    ///< number of the memory object (MemoryObject::Kind::Device)
-    std::uint64_t position = 0;  ///< in the object, or after the file's header
+    std::string file;          ///< name of a file in the format of the driver; empty if the content is in pages
+    std::uint32_t object = 0;  ///< number of the memory object (MemoryObject::Kind::Device), if the content is in pages
+    std::uint64_t position = 0;  ///< position in the memory object, or after the header of the file
 };
 
-/// Sources of the contents in the images, by number of the memory object. Opened before any process is restored, so
-/// that missing files fail early and libraries are loaded.
+/// Sources of the contents in the images, by number of the memory object. criu opens them before it restores any
+/// process, so that missing files fail early and libraries are loaded.
 using ContentSources = std::map<std::uint32_t, memory::PageSource>;
 
-/// Stores to load contents from, each opened at its first use. Only one thread may use it; the stores take any number.
+/// Stores from which contents are loaded. Each store is opened at its first use. Only one thread may use this object,
+/// but several threads may use one store.
 class LoadedStores {
 public:
-    /// All arguments outlive this object.
+    /// All arguments must outlive this object.
     LoadedStores(ContentDriver& driver, const ImageDir& images, const ContentSources& sources, bool frees)
         : driver_(driver), images_(images), sources_(sources), frees_(frees) {}
     LoadedStores(const LoadedStores&) = delete;
     LoadedStores& operator=(const LoadedStores&) = delete;
 
-    /// Returns the store with `size` bytes at a place. Throws Error if there is none.
+    /// Returns the store for `size` bytes at `place`. Throws Error if the images don't contain it.
     [[nodiscard]] ContentStore& at(const ContentPlace& place, std::uint64_t size);
     void close() noexcept;
 

@@ -7,7 +7,7 @@ namespace criu::device {
 class DumpDevices;
 class RestoreDevices;
 
-/// Fd kind of files that device subsystems handle.
+/// Returns the two halves of the fd kind for files that device subsystems handle.
 std::unique_ptr<files::FileKindDump> makeDeviceFileDump(DumpDevices& devices);
 std::unique_ptr<files::FileKindRestore> makeDeviceFileRestore(RestoreDevices& devices);
 

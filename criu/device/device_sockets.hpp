@@ -13,12 +13,12 @@ class ExternalSocketRestore;
 class ExternalSocketDump;
 }  // namespace criu::sockets
 
-/// Adapters by which device subsystems (now only plugins) save external sockets.
+/// Adapters by which device subsystems save and restore external sockets. At present, only plugins do this.
 namespace criu::engine {
 
-/// Asks the subsystems of a dump, which must outlive the result.
+/// Returns an adapter for the subsystems of a dump. `devices` must outlive it.
 [[nodiscard]] std::unique_ptr<sockets::ExternalSocketDump> makeExternalSocketDump(device::DumpDevices& devices);
-/// Asks the subsystems of a restore, which must outlive the result.
+/// Returns an adapter for the subsystems of a restore. `devices` must outlive it.
 [[nodiscard]] std::unique_ptr<sockets::ExternalSocketRestore> makeExternalSocketRestore(
     const device::RestoreDevices& devices);
 

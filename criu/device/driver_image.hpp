@@ -10,16 +10,16 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/image/record.hpp"
 
-/// Files of drivers in an images directory, in the layout of CRIU 4.2's plugins. The file has an 8-byte length in
-/// native byte order, then a message, and no magic number.
+/// Functions for files of drivers in an images directory, in the layout of CRIU 4.2's plugins. Such a file has an
+/// 8-byte length in native byte order and then a message. It has no magic number.
 namespace criu::device {
 
-/// Offset of the message, or of raw content.
+/// Offset of the message, or of raw content, in the file.
 inline constexpr std::uint64_t kDriverImageStart = sizeof(std::uint64_t);
 
 void writeDriverImage(const ImageDir& images, const std::string& name, const ProtobufCMessage& message);
 
-/// Returns the bytes of the message; nothing if the file doesn't exist. Throws Error.
+/// Returns the bytes of the message; nullopt if the file doesn't exist. Throws Error.
 std::optional<std::vector<std::byte>> readDriverImageBytes(const ImageDir& images, const std::string& name);
 
 template <Message T>

@@ -7,11 +7,11 @@
 
 namespace criu::device {
 
-/// All subsystems of one dump, called in order. release() and the destructor go in reverse order. The destructor must
-/// run while the processes are frozen.
+/// All subsystems of one dump. Most functions call the subsystems in order; release() and the destructor use the
+/// reverse order. The destructor must run while the processes are frozen.
 class DumpDevices {
 public:
-    /// `pages`: sinks for device contents.
+    /// `pages` are the sinks for device contents.
     DumpDevices(const Subsystems& subsystems, const model::Options& options, Log& log, const ImageDir& images,
                 memory::PageSinks& pages, StopRequest& stop);
     ~DumpDevices();
@@ -21,26 +21,27 @@ public:
     void pause(HostPid pid);
     [[nodiscard]] bool wantQuiesce();
     [[nodiscard]] bool quiesce(std::span<const HostPid> processes);
-    /// Returns the name of the first subsystem whose checkpoint() will change the frozen process; empty if none will.
+    /// Returns the name of the first subsystem whose checkpoint() will change the frozen process; empty if no subsystem
+    /// will.
     [[nodiscard]] std::string_view whoCheckpoints(HostPid pid) const;
     /// Checkpoints all live processes of the tree. Calls `settled`, in the calling thread, for processes that no
-    /// subsystem changes any more, though not for all.
+    /// subsystem will change later. It may omit some of these processes.
     void checkpoint(std::span<compel::FrozenProcess* const> processes, const ProcessCheckpointed& settled);
     [[nodiscard]] bool isUnusable(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const MappedDevice& mapped);
     [[nodiscard]] bool claims(const files::OpenFd& file);
-    /// Throws Error if no subsystem takes the file.
+    /// Saves a file by the first subsystem that handles it. Throws Error if no subsystem handles it.
     void dump(const files::OpenFd& file, FileId id);
     [[nodiscard]] bool takesSockets() const;
     [[nodiscard]] bool takeSocket(int fd, std::uint32_t inode);
     [[nodiscard]] bool takeMount(const std::string& mountPoint, int id);
     [[nodiscard]] bool takeLink(int index, int type, const std::string& kind);
-    /// Notifies `watch` of saved contents until the call returns.
+    /// Calls dumpLate() of all subsystems. `watch` is notified of saved contents during this call.
     void dumpLate(HostPid root, const memory::ReadWatch& watch);
-    /// Returns inventory names of the subsystems with data in the images.
+    /// Returns the inventory names of the subsystems that have data in the images.
     [[nodiscard]] const std::vector<std::string>& used() const noexcept { return inventory_.names; }
-    /// Releases all subsystems, then finishes all. Throws Error if a device of a resumed process doesn't work; then no
-    /// subsystem is finished.
+    /// Calls release() of all subsystems, and then finish() of all. Throws Error if a device of a resumed process
+    /// doesn't work; in this case, no subsystem is finished.
     void release(bool tasksResume);
 
 private:

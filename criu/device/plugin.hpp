@@ -9,18 +9,18 @@
 
 namespace criu::device {
 
-/// Directory of plugins: --libdir, else $CRIU_LIBS_DIR, else /usr/lib/criu.
+/// Directory of plugins. It is the value of --libdir, or else of $CRIU_LIBS_DIR, or else /usr/lib/criu.
 struct PluginDirectory {
     std::string path;
-    bool asked = false;  ///< the user named it
+    bool asked = false;  ///< true if the user named the directory
 };
 
 PluginDirectory pluginDirectory(const model::Options& options);
 
-/// Loads each NAME.so of the directory, in directory order, and adds it to `subsystems` (CRIU's plugin ABI,
-/// lib/c/criu-plugin.h). Skips plugins whose file or plugin name is in `off`, or that one of `subsystems` replaces
-/// (Subsystem::replacesPlugins()). A file that can't be loaded throws Error if the user named the directory; otherwise
-/// criu warns.
+/// Loads all files NAME.so of the directory, in directory order, and adds them to `subsystems` (CRIU's plugin ABI,
+/// lib/c/criu-plugin.h). Skips a plugin if `off` contains its file name or plugin name, or if one of `subsystems`
+/// replaces it (Subsystem::replacesPlugins()).
+/// If a file can't be loaded, throws Error if the user named the directory, and warns if not.
 void loadPlugins(const PluginDirectory& directory, std::span<const std::string> off, Subsystems& subsystems, Log& log);
 
 }  // namespace criu::device

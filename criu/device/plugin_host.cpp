@@ -35,7 +35,7 @@ const Context* pluginContext() noexcept {
 
 }  // namespace criu::device
 
-// Functions that plugins call. C callers can't catch exceptions.
+// Functions that plugins call. They throw no exceptions, because C callers can't catch them.
 
 int criu_get_image_dir() {
     const auto* const context = criu::device::current();

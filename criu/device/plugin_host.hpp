@@ -5,8 +5,8 @@
 
 namespace criu::device {
 
-/// Makes a run's context known to functions that plugins call, since CRIU's plugin ABI passes none. The context is set
-/// as long as this object exists.
+/// Scope in which functions that plugins call can access the context of a run. CRIU's plugin ABI passes no context to
+/// these functions.
 class PluginHost {
 public:
     explicit PluginHost(const Context& context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Symbols that plugins written against CRIU 4.2's sources import from its binary: see lib/c/criu-plugin-host.h. No
-// other code of criu uses them. C callers can't catch exceptions.
+// Symbols that plugins written for CRIU 4.2 import from its binary (lib/c/criu-plugin-host.h). No other code of criu
+// uses them. The functions throw no exceptions, because C callers can't catch them.
 #include "criu/device/plugin_symbols.hpp"
 
 #include <fcntl.h>
@@ -24,13 +24,13 @@
 #include "criu/model/process_tree.hpp"
 #include "lib/c/criu-plugin-host.h"
 
-// Offsets that plugins built against CRIU 4.2 use.
+// Offsets that plugins built for CRIU 4.2 use.
 static_assert(sizeof(cr_options) == 512 && offsetof(cr_options, libdir) == 160 &&
               offsetof(cr_options, timeout) == 352 && offsetof(cr_options, stream) == 408);
 static_assert(sizeof(seize_task_status) == 40 && offsetof(seize_task_status, state) == 24 &&
               offsetof(seize_task_status, ppid) == 32);
 
-// Opaque to plugins.
+// Type whose members plugins don't use.
 struct pstree_item {
     bool children = false;
 };
@@ -51,7 +51,7 @@ void logFailure(const std::exception& error) noexcept {
         context->log.error("{}", error.what());
 }
 
-/// Runs `body`; logs an exception and returns -1.
+/// Runs `body` and returns its result. If it throws, logs the exception and returns -1.
 template <typename Body>
 int guarded(const Body& body) noexcept {
     try {
@@ -71,7 +71,7 @@ const criu::kernel::FdStore& store() {
 
 }  // namespace
 
-// Data symbols of the interface, mutable as in CRIU 4.2.
+// Data symbols of the interface. They aren't const, because they aren't const in CRIU 4.2.
 cr_options opts;
 int fi_strategy = 0;
 char criu_run_id[37];

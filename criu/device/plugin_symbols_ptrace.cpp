@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Functions of lib/c/criu-plugin-host.h for traced threads and sockets.
+// Functions of lib/c/criu-plugin-host.h that concern traced threads and sockets.
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -27,9 +27,9 @@ int report(const char* what, int pid) {
     return -1;
 }
 
-constexpr int kMostFds = 252;  // SCM_MAX_FD is 253; CRIU 4.2 uses one less
+constexpr int kMostFds = 252;  // one less than SCM_MAX_FD, as in CRIU 4.2
 
-/// A message with up to kMostFds descriptors.
+/// Message with up to kMostFds descriptors.
 struct FdMessage {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostFds)] = {};
     char nothing = 0;

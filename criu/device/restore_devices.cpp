@@ -24,7 +24,7 @@ RestoreDevices::RestoreDevices(const Inputs& inputs, Empty)
                                                               inputs.stop,    *watch_,     nullptr,       &inputs.pages,
                                                               &inputs.store,  &inputs.tree} {}
 
-// Delegates, so that the destructor reverts started restores if a later subsystem throws.
+// Calls another constructor first, so that the destructor reverts the started restores if a later subsystem throws.
 RestoreDevices::RestoreDevices(const Inputs& inputs) : RestoreDevices(inputs, Empty()) {
     const PluginsEntry* const listed = inputs.inventory.plugins_entry;
     inventory_.listed = listed != nullptr;
@@ -66,8 +66,8 @@ void RestoreDevices::prepare(files::FileRestore& files) {
     requireKnownGpus();
 }
 
-/// Throws Error for a --gpu-map name that no subsystem knows. A subsystem ignores names of other subsystems' GPUs, so
-/// the check needs all.
+/// Throws Error for a name of --gpu-map that no subsystem knows. A subsystem ignores names of other subsystems' GPUs,
+/// so only a check across all subsystems finds an unknown name.
 void RestoreDevices::requireKnownGpus() const {
     using GpuName = DeviceRestore::GpuName;
     for (const model::GpuMapping& mapping : context_.options.gpuMap) {

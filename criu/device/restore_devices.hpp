@@ -12,7 +12,7 @@ namespace criu::device {
 
 class DeviceWork;
 
-/// All subsystems of one restore that the images need.
+/// All subsystems that the images of one restore need.
 class RestoreDevices {
 public:
     struct Inputs {
@@ -26,7 +26,7 @@ public:
         StopRequest& stop;
         kernel::FdStore& store;
     };
-    /// Throws Error if the inventory lists a subsystem that isn't in `subsystems`.
+    /// Starts the subsystems. Throws Error if the inventory lists a subsystem that isn't in `subsystems`.
     explicit RestoreDevices(const Inputs& inputs);
     ~RestoreDevices();
     RestoreDevices(const RestoreDevices&) = delete;
@@ -34,31 +34,33 @@ public:
 
     void prepare(files::FileRestore& files);
     void share(kernel::FdStore& store);
-    /// Sets the watch that the coordinator and restored processes notify of loaded contents. Must precede startWork().
+    /// Sets the watch that the coordinator and restored processes notify of loaded contents. Must be called before
+    /// startWork().
     void watch(const memory::ReadWatch& watch);
     [[nodiscard]] std::size_t descriptors() const;
     [[nodiscard]] std::vector<FileId> needs(FileId id, const files::FileRestore& files) const;
     [[nodiscard]] bool late(FileId id) const;
     [[nodiscard]] bool early(FileId id) const;
     void visitGroups(const ProcessGroups& groups);
-    /// Lets subsystems start work in the coordinator's threads. The returned object ends that work; it must not outlive
-    /// this object or the watch.
+    /// Calls startWork() of all subsystems, which may start threads in the coordinator. The returned object ends this
+    /// work. It must not outlive this object or the watch.
     [[nodiscard]] std::unique_ptr<DeviceWork> startWork();
 
-    /// Opens a file in a restored process. False if it must be called again later.
+    /// Opens a file in a restored process. Returns false if the caller must call it again after it has opened other
+    /// files.
     [[nodiscard]] bool open(FileId id, files::FileOpener& opener) const;
-    /// Opens a socket in a restored process. Empty if no subsystem handles it.
+    /// Opens a socket in a restored process. Returns an invalid descriptor if no subsystem handles it.
     [[nodiscard]] UniqueFd openSocket(std::uint32_t inode) const;
     /// Restores a mount in a restored process. Throws Error if no subsystem handles it.
     void putMount(int id, const std::string& path) const;
     void complete(FileId id, files::PlacedFiles& files) const;
-    /// Returns file and offset of a mapping, in a restored process. Throws Error if no subsystem handles it and its
-    /// path can't be opened.
+    /// Returns the file and the offset of a mapping, in a restored process. If no subsystem returns a file, opens the
+    /// path of the mapping. Throws Error.
     [[nodiscard]] Relocated relocate(const DeviceMapping& mapping) const;
-    /// Lets plugins replace addresses of a socket.
+    /// Calls updateInetSocket() of the subsystems, by which a plugin can replace addresses of a socket.
     void updateInetSocket(const InetAddresses& socket) const;
 
-    /// Restores device state of all processes, in the coordinator.
+    /// Restores the device state of all processes. The coordinator calls it.
     void resume(std::span<const ResumedProcess> processes);
     void finish() noexcept;
 
@@ -69,7 +71,7 @@ private:
         std::unique_ptr<DeviceRestore> restore;
     };
     struct Empty {};
-    /// Starts no subsystem.
+    /// Makes the object without starting any subsystem.
     RestoreDevices(const Inputs& inputs, Empty);
 
     void requireKnownGpus() const;
@@ -80,7 +82,7 @@ private:
     std::vector<Part> parts_;
 };
 
-/// Work of subsystems in the coordinator. The destructor ends it.
+/// Work of the subsystems in the coordinator's threads. The destructor ends it.
 class DeviceWork {
 public:
     explicit DeviceWork(RestoreDevices& devices) : devices_(devices) {}

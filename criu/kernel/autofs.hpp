@@ -21,7 +21,8 @@ enum class AutofsType : std::uint8_t {
 
 /// Options of an autofs, as mountinfo shows them.
 struct AutofsOptions {
-    /// descriptor number of the pipe in the daemon; -1 if the autofs is catatonic, so that the kernel sends no requests
+    /// Descriptor number of the pipe in the daemon; -1 if the autofs is catatonic, so that the kernel sends no
+    /// requests.
     int pipe = -1;
     /// Process group of the daemon. The kernel sends no requests for accesses by this group.
     pid_t group = 0;

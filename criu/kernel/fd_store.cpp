@@ -44,10 +44,10 @@ private:
 
 /// Enlarges the send buffer. A stored message counts against the send buffer until the queue is closed.
 void makeRoom(int socket) {
-    // half of the largest int, because the kernel doubles the value
+    // Half of the largest int, because the kernel doubles the value.
     constexpr int kMost = std::numeric_limits<int>::max() / 2;
     if (::setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &kMost, sizeof(kMost)) != 0)
-        // without CAP_NET_ADMIN, the kernel limits the size to wmem_max
+        // Without CAP_NET_ADMIN, the kernel limits the size to wmem_max.
         ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kMost, sizeof(kMost));
 }
 
@@ -76,7 +76,7 @@ UniqueFd FdStore::inherit(FdKey key, UniqueFd fd) {
     UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_));
     if (!moved) {
         Error error(errno, fmt::format("move fd {} to the numbers from {} on", fd.get(), first_));
-        // the limit of open files is below the first number of the range, or within the range
+        // The limit of open files is below the first number of the range, or within the range.
         if (error.code() == EMFILE || error.code() == EINVAL)
             error.addHint("raise the hard limit of open files: ulimit -Hn");
         throw error;

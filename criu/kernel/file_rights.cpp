@@ -17,7 +17,7 @@
 namespace criu::kernel {
 namespace {
 
-// invalid id, with which setfsuid(2) changes nothing and returns the current fsuid
+// Invalid id, with which setfsuid(2) changes nothing and returns the current fsuid.
 constexpr auto kAsk = static_cast<uid_t>(-1);
 
 constexpr unsigned bit(unsigned capability) {
@@ -111,7 +111,7 @@ void FileRightsScope::goBack() noexcept {
         return;
     ::prctl(PR_SET_PDEATHSIG, deathSignal_);
     if (::getppid() != parent_)
-        // the parent ended while the death signal was cleared, so criu sends the signal itself
+        // The parent ended while the death signal was cleared, so criu sends the signal itself.
         ::kill(::getpid(), deathSignal_);
 }
 

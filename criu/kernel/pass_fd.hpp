@@ -16,7 +16,7 @@ void sendMessage(int socket, std::span<const std::byte> bytes, int fd);
 struct ReceivedMessage {
     std::size_t size = 0;  ///< size in bytes; 0 if an O_NONBLOCK socket has no message, or if the other end is closed
     UniqueFd fd;           ///< invalid if the message had no descriptor
-    /// true if the message had a descriptor that the kernel dropped, because this process has too many open files
+    /// True if the message had a descriptor that the kernel dropped, because this process has too many open files.
     bool lost = false;
 };
 

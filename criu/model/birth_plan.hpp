@@ -32,10 +32,10 @@ struct Birth {
     bool helper = false;
     bool leadsSession = false;    ///< true if the process calls setsid(2)
     bool viaCloneParent = false;  ///< true if a sibling creates the process with CLONE_PARENT
-    /// true if a helper creates the process and ends, so that the kernel reparents it to `parent`
+    /// True if a helper creates the process and ends, so that the kernel reparents it to `parent`.
     bool reparented = false;
     std::vector<TreePid> beforeSession;  ///< children that it creates before its setsid(2), in the session of its birth
-    /// children that it creates in this order, after its setsid(2) if it calls setsid(2)
+    /// Children that it creates in this order, after its setsid(2) if it calls setsid(2).
     std::vector<TreePid> afterSession;
 };
 

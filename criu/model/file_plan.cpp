@@ -170,7 +170,7 @@ private:
                 continue;
             const std::size_t set = sets.find_set(file);
             if (!openers.contains(set))
-                // no user can open the file, but another process of the session can
+                // No user can open the file, but another process of the session can.
                 for (const FileUser& process : processes_)
                     if (suits(process, set) && (!openers.contains(set) || process.pid == process.sid))
                         openers[set] = process.pid;

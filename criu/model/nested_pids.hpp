@@ -71,7 +71,7 @@ private:
     [[nodiscard]] const Space* placeOf(const BirthPlan& plan, TreePid process) const;
 
     std::vector<std::unique_ptr<Space>> spaces_;
-    /// deepest namespace of each process that is in a nested namespace
+    /// Deepest namespace of each process that is in a nested namespace.
     std::unordered_map<TreePid, const Space*> places_;
 };
 

@@ -233,7 +233,7 @@ struct Options {
     PageCodec compress{};                      ///< None, or a codec of kPageCodecs
     std::uint64_t compressBlock = 256U << 10;  ///< number of uncompressed bytes in one compressed block
     int compressLevel = 1;                     ///< compression level; its meaning depends on the codec
-    /// maximal number of threads that read the memory of one process; 0 for all processors
+    /// Maximal number of threads that read the memory of one process; 0 for all processors.
     unsigned decompressThreads = 0;
     ImageIo imageIo = ImageIo::Writeback;
     std::optional<bool> checksum;         ///< unset: the dump writes no checksums, and the restore checks existing ones

@@ -28,7 +28,7 @@ constexpr int kSetDenyWritableExec = 65;  // PR_SET_MDWE (6.3)
 constexpr int kGetDenyWritableExec = 66;
 constexpr int kSetMemoryMerge = 67;  // PR_SET_MEMORY_MERGE (6.4)
 constexpr int kGetMemoryMerge = 68;
-// bit 0 of PR_GET_THP_DISABLE; the other bits are flags of PR_SET_THP_DISABLE (6.18)
+// Bit 0 of PR_GET_THP_DISABLE; the other bits are flags of PR_SET_THP_DISABLE (6.18).
 constexpr std::uint64_t kHugePagesOff = 1;
 constexpr int kSealMemory = 462;           // mseal(2) (6.10)
 constexpr int kGetRegistrations = 1 << 9;  // MEMBARRIER_CMD_GET_REGISTRATIONS (6.3)

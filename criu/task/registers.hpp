@@ -38,7 +38,7 @@ bool isCompat(const CoreEntry& core) noexcept;
 /// Register sets that ptrace(2) writes to a restored thread.
 struct RegisterSets {
     std::vector<std::byte> general;
-    /// written before the other sets; empty unless the thread belongs to a 32-bit task
+    /// Written before the other sets; empty unless the thread belongs to a 32-bit task.
     std::vector<std::byte> segments;
     std::vector<std::byte> extended;       ///< XSAVE area with the size of this CPU; empty if the image has none
     std::uint64_t shadowStackPointer = 0;  ///< 0 if shadow stacks are disabled

@@ -57,11 +57,11 @@ private:
 
     struct Stored {
         compel::SeccompFilter filter;
-        /// index of the filter that was installed after this one; the image field is named prev
+        /// Index of the filter that was installed after this one; the image field is named prev.
         std::optional<std::uint32_t> next;
     };
     std::vector<Stored> filters_;
-    /// index of the first filter of a chain, by the hash of the chain
+    /// Index of the first filter of a chain, by the hash of the chain.
     std::multimap<std::size_t, std::uint32_t> byHash_;
 };
 
@@ -74,7 +74,7 @@ struct SeccompPlan {
         std::span<const std::byte> program;
         std::uint32_t flags = 0;
     };
-    /// filters that the leader installs for all threads, before `filters`; empty for other threads
+    /// Filters that the leader installs for all threads, before `filters`; empty for other threads.
     std::vector<Filter> forAll;
     std::vector<Filter> filters;
     bool strict = false;

@@ -36,8 +36,8 @@ private:
     std::uint64_t clearTidAt_;
     std::uint64_t deathSignalAt_;
     std::uint64_t timerSlackAt_;
-    /// address of the head and length of a 32-bit thread's robust list; 0 for other threads, whose list criu reads by
-    /// get_robust_list(2)
+    /// Address of the head and length of a 32-bit thread's robust list; 0 for other threads, whose list criu reads by
+    /// get_robust_list(2).
     std::uint64_t robustListAt_ = 0;
 };
 

@@ -48,7 +48,7 @@ ItimerEntry* storeInterval(itimerval value, Arena& arena) {
 void restoreInterval(int which, const ItimerEntry& entry, pie::StepList& steps, pie::RemoteData& data) {
     if (entry.vsec == 0 && entry.vusec == 0 && entry.isec == 0 && entry.iusec == 0)
         return;
-    // a periodic timer whose last signal was pending, see storeInterval()
+    // A periodic timer whose last signal was pending, see storeInterval().
     const bool expired = entry.vsec == 0 && entry.vusec == 0;
     itimerval value{};
     value.it_interval.tv_sec = static_cast<time_t>(entry.isec);

@@ -92,7 +92,7 @@ std::vector<Vma> readThrough(const ProcPid& process, const std::string& name, st
             parser.feed(text);
             return parser.take();
         }
-        // rfind() returns npos if there is no newline, and npos + 1 is 0
+        // rfind() returns npos if there is no newline, and npos + 1 is 0.
         const std::size_t whole = text.rfind('\n') + 1;
         parser.feed(text.substr(0, whole));
         used -= whole;

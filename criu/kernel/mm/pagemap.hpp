@@ -83,8 +83,8 @@ public:
     enum class Mode : std::uint8_t {
         Auto,  ///< Scan if the kernel has PAGEMAP_SCAN; Entries if it lacks PAGEMAP_SCAN
         Scan,  ///< uses ioctl(PAGEMAP_SCAN), which skips unmapped page tables: terabytes in microseconds
-        /// reads 8 bytes for each page, which is slow on large sparse ranges; callers should skip ranges that smaps
-        /// shows as empty
+        /// Reads 8 bytes for each page, which is slow on large sparse ranges; callers should skip ranges that smaps
+        /// shows as empty.
         Entries,
     };
 

@@ -144,7 +144,7 @@ Supplied uffdContinue(int userfaultfd, std::uint64_t at, std::uint64_t bytes) no
 
 void uffdWake(int userfaultfd, std::uint64_t at, std::uint64_t bytes) noexcept {
     uffdio_range range{at, bytes};
-    // fails only if the memory no longer exists, and in this case no thread waits
+    // Fails only if the memory no longer exists, and in this case no thread waits.
     ::ioctl(userfaultfd, UFFDIO_WAKE, &range);
 }
 

@@ -40,7 +40,7 @@ namespace criu::kernel {
 struct UffdEvent {
     enum class Kind {
         Fault,  ///< a thread waits for the page at `start`
-        /// a new process was created; `child` is its userfaultfd, and its memory is a copy from the time of the event
+        /// A new process was created; `child` is its userfaultfd, and its memory is a copy from the time of the event.
         Fork,
         Move,    ///< mremap(2) moved the pages from `start` on to `target`
         Remove,  ///< madvise(2) discarded pages; the mapping remains

@@ -39,7 +39,7 @@ struct InetSocketInfo {
     std::uint32_t receiveQueue = 0;              ///< bytes in the receive queue
     std::uint32_t sendQueue = 0;
     std::uint8_t shutdown = 0;  ///< bit 0: receiving is shut down; bit 1: sending is shut down
-    /// true if the socket has TCP_MD5SIG keys; the kernel reports them only to callers with CAP_NET_ADMIN
+    /// True if the socket has TCP_MD5SIG keys; the kernel reports them only to callers with CAP_NET_ADMIN.
     bool hasMd5Keys = false;
     InetListedOptions options;
 };

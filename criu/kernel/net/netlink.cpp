@@ -161,7 +161,7 @@ NetlinkSocket::NetlinkSocket(int protocol) : socket_(::nl_socket_alloc()) {
         failWith(ENOMEM, "create a netlink socket");
     check(::nl_connect(socket_.get(), protocol), "create a netlink socket");
     check(::nl_socket_set_msg_buf_size(socket_.get(), kAnswerSize), "set the buffer of a netlink socket");
-    // a peek isn't necessary, because no message of the kernel exceeds the buffer
+    // A peek isn't necessary, because no message of the kernel exceeds the buffer.
     ::nl_socket_disable_msg_peek(socket_.get());
 }
 

@@ -59,7 +59,7 @@ struct NewLink {
     std::optional<std::uint32_t> mtu;
     std::optional<std::uint32_t> queueLength;
     std::span<const std::byte> address;  ///< hardware address; empty if the kernel chooses it
-    /// descriptor of the network namespace in which the device is created; -1 for the calling thread's
+    /// Descriptor of the network namespace in which the device is created; -1 for the calling thread's.
     int network = -1;
     std::string_view kind;
     std::vector<LinkOption> options;

@@ -68,7 +68,7 @@ bool moveMountSetGroup();
 bool overlayfsMaps();
 bool mountApi();
 
-// arch/*/probes.cpp; these return false if the processor lacks the feature
+// arch/*/probes.cpp; these return false if the processor lacks the feature.
 bool mapVdso();
 bool compatTasks();
 bool shadowStack();

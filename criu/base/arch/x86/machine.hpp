@@ -4,23 +4,23 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Sizes that the processor and its kernel decide. Some processors leave the page size to the kernel, so callers may
-/// not use these functions where C++ requires a constant.
+/// Sizes that depend on the processor and the kernel. On some processors, only the running kernel knows the page size,
+/// so callers must not use these functions as C++ constants.
 namespace criu {
 
-/// Returns the size of a page in bytes, the unit of mmap(2).
+/// Returns the size of a page, which is the unit of mmap(2), in bytes.
 constexpr std::size_t machinePageSize() noexcept {
     return 4096;
 }
 
-/// Returns the first address above all memory of a 64-bit task: TASK_SIZE of Linux for x86-64 with four levels of
-/// page tables. With five levels, memory lies above it only if a program asks mmap(2) for such an address
+/// Returns the first address above all memory of a 64-bit task: TASK_SIZE of Linux for x86-64 with four levels of page
+/// tables. With five levels, a mapping lies above this address only if the program passes such an address to mmap(2)
 /// (Documentation/arch/x86/x86_64/5level-paging.rst).
 constexpr std::uint64_t taskSize() noexcept {
     return 0x7ffffffff000;
 }
 
-/// Returns the first address above all memory of a 32-bit task, under any kernel.
+/// Returns the first address above all memory of a 32-bit task, for all kernels.
 constexpr std::uint64_t compatTaskSize() noexcept {
     return 0x100000000;
 }

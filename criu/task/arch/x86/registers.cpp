@@ -154,7 +154,7 @@ std::uint32_t rewindSystemCall(user_regs_struct& regs, std::int64_t restartSysca
         return 0;
     const auto result = static_cast<std::int64_t>(regs.rax);
     if (result == kRestartBlock && static_cast<std::int64_t>(regs.orig_rax) == restartSyscall) {
-        // returns EINTR, because the kernel no longer shows the number of the original call
+        // Returns EINTR, because the kernel no longer shows the number of the original call.
         regs.rax = static_cast<std::uint64_t>(-EINTR);
         return 0;
     }
