@@ -24,8 +24,9 @@ namespace criu::cgroup {
 namespace {
 
 constexpr std::string_view kNamedPrefix = "name=";
-/// Maximum nesting of groups. The image nests a group's entry in its parent's entry, and readers limit nesting. Four
-/// levels are reserved: two around the groups, two for a property and its owner.
+/// Maximal nesting of dumped cgroups. An image nests the entry of a cgroup in the entry of its parent, and readers
+/// limit the nesting of messages. Four levels are reserved: two above the cgroups, and two for a property and its
+/// owner.
 constexpr unsigned kDeepest = kMaxRecordNesting - 4;
 
 std::string readText(const std::string& path) {
@@ -81,7 +82,7 @@ CgroupDump::~CgroupDump() = default;
 
 CgroupDump::CgroupDump(const model::Options& options, const PropertyTable& properties, const Freezer* freezer)
     : options_(options), table_(properties), hierarchies_(std::make_unique<Hierarchies>(options.cgroupYard)) {
-    // The kernel has no /proc/PID/cgroup if it is built without cgroups.
+    // A kernel without cgroups has no file /proc/PID/cgroup.
     const std::vector<kernel::CgroupLine> own =
         kernel::parseCgroups(kernel::ProcDir().self().tryReadFile("cgroup").value_or(""));
     for (const kernel::CgroupLine& line : own) {
@@ -122,7 +123,7 @@ CgroupNsView CgroupDump::addNamespace(const kernel::ProcPid& member) {
         const std::string& seen = inside.at(controllers);
         const std::size_t rest = seen == "/" ? 0 : seen.size();
         if (path == "/" || rest == path.size())
-            continue;  // the namespace's root is the hierarchy's root
+            continue;  // the root of the cgroup namespace is the root of the hierarchy
         if (rest > path.size() || (rest != 0 && !path.ends_with(seen)))
             fail("process sees its cgroup {} of {} as {}", path, controllers, seen);
         prefixes.emplace(controllers, path.size() - rest);
@@ -206,7 +207,7 @@ void CgroupDump::storeSets(CgroupEntry& entry) {
 }
 
 void CgroupDump::storeControllers(CgroupEntry& entry) {
-    // Stores hierarchies without controllers only if a task is in one of their groups.
+    // Stores a hierarchy without controllers only if a task is in one of its cgroups.
     std::vector<std::string> all = controllers_;
     for (const auto& [key, id] : sets_)
         for (const auto& [controllers, path] : key.second)
@@ -218,7 +219,7 @@ void CgroupDump::storeControllers(CgroupEntry& entry) {
         CgControllerEntry& out = *entry.controllers[i];
         std::vector<std::string> names = split(all[i], ',');
         if (names.empty())
-            names.emplace_back();  // version 2
+            names.emplace_back();  // the unified hierarchy has one empty name
         out.n_cnames = names.size();
         out.cnames = arena_.array<char*>(names.size());
         for (std::size_t name = 0; name < names.size(); ++name)
@@ -233,7 +234,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     for (const auto& [key, id] : sets_)
         if (const auto member = key.second.find(controllers); id != kOwnSet && member != key.second.end())
             paths.insert(rootOf(controllers, member->second));
-    // std::set sorts each group before the groups below it.
+    // std::set sorts each cgroup before the cgroups below it, so heads come first.
     std::vector<std::string> heads;
     for (const std::string& path : paths)
         if (std::none_of(heads.begin(), heads.end(), [&](const std::string& head) { return isBelow(path, head); }))
@@ -243,7 +244,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     entry.dirs = arena_.messages<CgroupDirEntry>(heads.size());
     for (std::size_t i = 0; i < heads.size(); ++i) {
         CgroupDirEntry& out = *entry.dirs[i];
-        // criu needs no data of the root of a hierarchy without controllers, and the kernel may be removing it.
+        // criu needs no data of the root of a hierarchy without controllers. The kernel may be removing this hierarchy.
         if (controllers.starts_with(kNamedPrefix) && heads[i] == "/") {
             out.dir_name = arena_.string("");
             continue;
@@ -255,8 +256,8 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
         fillGroup(group.get(), controllers, out, threaded);
         if (freezer_ && freezer_->first == controllers)
             add(freezer_->second, out);
-        // Skips children of the hierarchy's root, since most have no task of the tree. The tree's groups are heads
-        // themselves.
+        // Skips the children of the hierarchy's root, because most of them contain no task of the tree. The cgroups of
+        // the tree are heads themselves.
         if (!isRoot)
             fillChildren(group.get(), controllers, out, threaded, 1);
     }

@@ -38,7 +38,7 @@ std::string withSlash(const std::string& path) {
     return path.starts_with('/') ? path : '/' + path;
 }
 
-/// Returns `path` with its beginning `old` replaced by `root`; nothing if `path` isn't at or below `old`.
+/// Returns `path` with `root` in place of its beginning `old`; nullopt if `path` isn't `old` or below it.
 std::optional<std::string> moved(const std::string& path, const std::string& old, const std::string& root) {
     const std::string base = root == "/" ? "" : root;
     const std::string from = old == "/" ? "" : old;
@@ -48,7 +48,7 @@ std::optional<std::string> moved(const std::string& path, const std::string& old
     return result.empty() ? "/" : result;
 }
 
-/// Throws Error for a path of the images that leads out of its hierarchy, or is another spelling of its root.
+/// Throws Error if a path of the images leads out of its hierarchy, or isn't in its shortest form.
 void checkPath(std::string_view path) {
     if (!isGroupPath(path))
         fail("{}: \"{}\" is no path of a cgroup", imageName(ImageKind::Cgroup), path);
@@ -59,7 +59,7 @@ void checkBelow(std::string_view path) {
         fail("{}: \"{}\" is no path of a cgroup", imageName(ImageKind::Cgroup), path);
 }
 
-/// Returns the controllers of the running kernel.
+/// Returns the names of the controllers of the running kernel.
 std::set<std::string, std::less<>> controllersHere() {
     std::set<std::string, std::less<>> names;
     std::string table;
@@ -67,7 +67,7 @@ std::set<std::string, std::less<>> controllersHere() {
         table = kernel::ProcDir().readFile("cgroups");
     } catch (const Error& error) {
         if (error.code() != ENOENT)
-            throw;  // the kernel is built without cgroups
+            throw;  // ENOENT: the kernel has no cgroups
     }
     for (const std::string& line : split(table, '\n'))
         if (!line.starts_with('#'))
@@ -75,7 +75,7 @@ std::set<std::string, std::less<>> controllersHere() {
     return names;
 }
 
-/// Throws Error for names that aren't controllers: mount(2) of a hierarchy takes any name as an option.
+/// Throws Error for names that aren't controllers, because mount(2) of a hierarchy accepts any name as an option.
 void checkControllers(std::string_view names, const std::set<std::string, std::less<>>& here) {
     const std::vector<std::string> all = split(names, ',');
     const bool known = std::all_of(all.begin(), all.end(), [&](const std::string& name) {
@@ -85,7 +85,8 @@ void checkControllers(std::string_view names, const std::set<std::string, std::l
         fail("{}: \"{}\" is no controller that this kernel has", imageName(ImageKind::Cgroup), names);
 }
 
-/// Removes a group, and retries while the kernel returns EBUSY for tasks that are ending. Returns 0 or an errno.
+/// Removes a cgroup. Retries while the kernel returns EBUSY, because tasks in the cgroup are ending. Returns 0 or the
+/// errno.
 int removeGroup(int root, const std::string& path, const Inode& inode) {
     constexpr int kTries = 20;
     constexpr useconds_t kPause = 1000;
@@ -106,8 +107,8 @@ struct LackOfTasks {
     std::uint64_t most;
 };
 
-/// Returns nothing if a group has room for `count` more tasks. A dumped tree counts until its processes are reaped, so
-/// criu waits for that.
+/// Returns nullopt if a cgroup allows `count` more tasks. Waits a while if it doesn't, because a dumped tree counts
+/// until its processes are reaped.
 std::optional<LackOfTasks> findLackOfTasks(int group, std::uint64_t count) {
     constexpr int kTries = 200;
     constexpr useconds_t kPause = 10'000;
@@ -143,7 +144,7 @@ void setOwner(int group, const CgroupPropEntry& property) {
 
 }  // namespace
 
-/// A group that criu created.
+/// Cgroup that criu has created.
 struct CgroupRestore::Made {
     std::string controllers;
     std::string path;
@@ -201,7 +202,7 @@ std::optional<std::string> CgroupRestore::newRoot(const std::string& controllers
     return own ? own : root;
 }
 
-/// Checks all names before criu uses any.
+/// Checks all names of the image before criu uses any of them.
 void CgroupRestore::checkNames(const CgroupEntry& entry) const {
     const auto here = controllersHere();
     const PropertyTable properties = readProperties(options_);
@@ -280,7 +281,7 @@ void CgroupRestore::collectGroups(const CgroupEntry& entry) {
         for (const CgroupDirEntry* head : list(controller->dirs, controller->n_dirs)) {
             std::string path = withSlash(head->dir_name);
             if (root) {
-                // With a cgroup namespace, criu replaces the namespace's root.
+                // For a task in a cgroup namespace, replaces the path of the namespace's root.
                 const std::string old = path.size() >= prefix && prefix != 0 ? path.substr(0, prefix) : path;
                 members([&](Member& member) {
                     const auto there = moved(member.path, old, *root);
@@ -318,7 +319,8 @@ void CgroupRestore::require(std::uint32_t set) const {
 void CgroupRestore::requireRoomForTasks(const std::map<std::uint32_t, std::size_t>& counts) {
     if (!image_)
         return;
-    std::map<std::pair<std::string, std::string>, std::uint64_t> wanted;  // by controllers and path
+    // Number of tasks, by controllers and path of the cgroup.
+    std::map<std::pair<std::string, std::string>, std::uint64_t> wanted;
     for (const auto& [set, count] : counts)
         for (const Member& member : membersOf(set == 0 ? ownSet_ : set))
             if (countsTasks(member.controllers))
@@ -372,7 +374,7 @@ void CgroupRestore::create(kernel::FdStore& store) {
             const ErrorContext context([&] { return label(group.controllers, group.path); });
             make(group);
         }
-    // Opens the hierarchies of all groups, since restored processes move themselves.
+    // Opens the roots of all hierarchies that processes need, because restored processes move themselves.
     for (const auto& [id, set] : sets_)
         for (const Member& member : set) {
             const auto& own = sets_.at(ownSet_);
@@ -446,7 +448,7 @@ void CgroupRestore::makeDirectory(const Group& group, const std::string& path) {
     struct stat status {};
     sys(::fstatat(root, relative(path).c_str(), &status, AT_SYMLINK_NOFOLLOW), "stat {}", path);
     made_.push_back({group.controllers, path, Inode::of(status)});
-    // The kernel lets no task enter a cpuset without processors or memory nodes (ENOSPC), so copies the parent's.
+    // Copies the settings of the parent: the kernel lets no task enter a cpuset without CPUs or memory nodes (ENOSPC).
     const UniqueFd fresh = openGroup(root, path);
     const UniqueFd parent(sys(::openat(fresh.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open its parent"));
     for (const char* const name : {"cpuset.cpus", "cpuset.mems"})
@@ -462,7 +464,7 @@ void CgroupRestore::move(const std::string& text, const std::vector<Member>& fro
         if (present != from.end() && present->path == member.path)
             continue;
         if (threads && !member.threaded)
-            continue;  // the hierarchy isn't threaded: a thread is in the group of its process
+            continue;  // in a hierarchy that isn't threaded, a thread is in the cgroup of its process
         const ErrorContext context([&] { return fmt::format("move into {}", label(member.controllers, member.path)); });
         const auto entrance = cgroupProcs_.find({member.controllers, member.path});
         if (!threads && entrance != cgroupProcs_.end()) {
@@ -480,7 +482,7 @@ void CgroupRestore::enterNamespace(std::uint32_t set, std::uint32_t from) {
         return;
     if (!image_)
         fail("the tree was in a cgroup namespace of its own, but {} isn't there", imageName(ImageKind::Cgroup));
-    // The kernel takes the creator's group as the root of a new cgroup namespace (cgroup_namespaces(7)).
+    // The kernel uses the cgroup of the creator as the root of a new cgroup namespace (cgroup_namespaces(7)).
     std::vector<Member> roots = membersOf(set);
     for (Member& member : roots)
         member.path = member.prefix == 0 ? "/" : member.path.substr(0, member.prefix);

@@ -36,8 +36,8 @@ namespace criu::cgroup {
 
 class Hierarchies;
 
-/// Groups that the restore froze. The destructor thaws them unless leaveStopped() was called: SIGKILL doesn't end the
-/// tasks of a frozen group of version 1.
+/// Cgroups that the restore has frozen. The destructor thaws them unless leaveStopped() was called, because SIGKILL
+/// can't end tasks in a frozen cgroup of version 1.
 class FrozenGroups {
 public:
     explicit FrozenGroups(Log& log) : log_(log) {}
@@ -45,9 +45,9 @@ public:
     FrozenGroups(FrozenGroups&& other) noexcept : log_(other.log_), groups_(std::exchange(other.groups_, {})) {}
     FrozenGroups& operator=(FrozenGroups&&) = delete;
 
-    /// `running`: value of `property` that thaws the group. `label` names the group in messages.
+    /// Adds a frozen cgroup. `running` is the value of `property` that thaws it. `label` names the cgroup in messages.
     void add(UniqueFd group, std::string property, std::string_view running, std::string label);
-    /// Keeps the groups frozen, because the restore has succeeded.
+    /// Leaves the cgroups frozen, because the restore has succeeded.
     void leaveStopped() noexcept { groups_.clear(); }
 
 private:
@@ -61,50 +61,53 @@ private:
     std::vector<Group> groups_;
 };
 
-/// Restore half of cgroups. The coordinator creates groups before it creates processes. Each process enters its groups
-/// first, so that the kernel charges them for all of its resources. The destructor removes created groups unless
-/// commit() was called. The object must outlive the processes of a failed restore.
+/// Restore half of cgroups. The coordinator creates the cgroups before it creates processes. Each process enters its
+/// cgroups first, so that the kernel charges all its resources to them.
+/// The destructor removes the created cgroups unless commit() was called. The object must outlive the processes of a
+/// failed restore.
 class CgroupRestore {
 public:
-    /// Reads cgroup.img. `ownSet`: number of the dumping criu's set.
+    /// Reads cgroup.img. `ownSet` is the number of the dumping criu's set.
     CgroupRestore(const model::Options& options, Log& log, const ImageDir& images, std::uint32_t ownSet);
     ~CgroupRestore();
     CgroupRestore(const CgroupRestore&) = delete;
     CgroupRestore& operator=(const CgroupRestore&) = delete;
 
-    /// Throws Error if the images lack this set. 0 means that a process stays in the groups of its creator.
+    /// Throws Error if the images lack this set. The number 0 means that a process stays in the cgroups of its creator.
     void require(std::uint32_t set) const;
 
-    /// Throws Error if a group that exists has no room for the tasks of the tree (pids.max). `counts`: by set.
+    /// Throws Error if an existing cgroup can't hold the tasks of the tree (pids.max). `counts` is the number of tasks
+    /// by cgroup set.
     void requireRoomForTasks(const std::map<std::uint32_t, std::size_t>& counts);
 
-    /// Creates missing groups as --manage-cgroups allows. Processes inherit descriptors through `store`.
+    /// Creates missing cgroups as --manage-cgroups allows. Restored processes inherit the descriptors in `store`.
     void create(kernel::FdStore& store);
 
-    /// Opens cgroup.procs of all groups, after create(). Restored processes without permission to open these files
-    /// inherit the descriptors.
+    /// Opens cgroup.procs of all cgroups; create() must have been called. A restored process that may not open such a
+    /// file uses the inherited descriptor.
     void openCgroupProcs(kernel::FdStore& store);
 
-    /// Moves the calling process into a new cgroup namespace with the tree's roots, then into the groups of `set`. The
-    /// process is in the groups of `from`.
+    /// Moves the calling process into a new cgroup namespace that has the roots of the tree's namespace, and then into
+    /// the cgroups of `set`. Before the call, the process is in the cgroups of `from`.
     void enterNamespace(std::uint32_t set, std::uint32_t from);
 
-    /// Moves the calling process from the groups of a set to the groups of its image. Returns the set it is in then.
+    /// Moves the calling process from the cgroups of `from` to the cgroups of its image. Returns the set in which it is
+    /// afterwards.
     [[nodiscard]] std::uint32_t enterOwn(const CoreEntry& core, std::uint32_t from);
 
-    /// Moves the calling process from the groups of one set to the groups of another.
+    /// Moves the calling process from the cgroups of `from` to the cgroups of `set`.
     void enter(std::uint32_t set, std::uint32_t from);
 
-    /// Moves a thread of another process, which is in the groups of `from`.
+    /// Moves a thread of another process from the cgroups of `from` to the cgroups of `set`.
     void moveThread(HostPid tid, std::uint32_t set, std::uint32_t from);
 
-    /// Sets properties; all processes must exist.
+    /// Sets the properties of the cgroups. All processes must exist.
     void setProperties();
-    /// Freezes groups that were frozen at the dump, as the last step. Skips groups with criu in them. Throws Error
-    /// after thawing all groups.
+    /// Freezes the cgroups that were frozen when the tree was dumped. It is the last step of a restore. Skips cgroups
+    /// that contain criu. If it throws Error, it has thawed all cgroups.
     [[nodiscard]] FrozenGroups freeze();
 
-    /// Keeps the created groups, because the restore has succeeded.
+    /// Keeps the created cgroups, because the restore has succeeded.
     void commit() noexcept;
 
 private:
@@ -118,7 +121,9 @@ private:
         std::string controllers;
         std::string path;
         bool threaded = false;
-        std::size_t prefix = 0;  ///< length of the cgroup namespace's root in `path`; 0: no namespace, or "/"
+        /// Length of the path to the root of the cgroup namespace; 0 if the task has no namespace, or if the root is
+        /// "/".
+        std::size_t prefix = 0;
     };
     struct Made;
 
@@ -127,7 +132,7 @@ private:
     void collectGroups(const CgroupEntry& entry);
     void collectGroups(const CgroupDirEntry& entry, const std::string& controllers, const std::string& path);
     [[nodiscard]] std::optional<std::string> newRoot(const std::string& controllers) const;
-    /// True if criu is in the group or below it, so that the group can't be missing.
+    /// Returns true if criu is in the cgroup or below it, so that the cgroup exists.
     [[nodiscard]] bool containsCriu(const Group& group) const;
     [[nodiscard]] bool mayMake() const noexcept;
     [[nodiscard]] bool setsProperties(const Group& group) const noexcept;
@@ -145,7 +150,8 @@ private:
     std::map<std::uint32_t, std::vector<Member>> sets_;
     std::vector<Group> groups_;  ///< parents before children
     std::vector<Made> made_;
-    std::map<std::pair<std::string, std::string>, UniqueFd> cgroupProcs_;  ///< cgroup.procs by controllers and path
+    /// Descriptors of cgroup.procs, by controllers and path.
+    std::map<std::pair<std::string, std::string>, UniqueFd> cgroupProcs_;
 };
 
 }  // namespace criu::cgroup

@@ -54,7 +54,7 @@ void Freezer::restoreQuietly() noexcept {
     try {
         restore();
     } catch (const std::exception&) {
-        return;  // the group was removed
+        return;  // ignores the failure: the cgroup was removed
     }
 }
 

@@ -9,30 +9,30 @@
 
 namespace criu::cgroup {
 
-/// A cgroup of version 1 or 2 whose tasks the kernel's freezer stops (--freeze-cgroup). The destructor restores the
-/// group's earlier state unless release() was called.
+/// Cgroup of version 1 or 2 whose tasks criu stops by the kernel's freezer (--freeze-cgroup). The destructor restores
+/// the state that the cgroup had before, unless release() was called.
 class Freezer {
 public:
-    /// Freezes the group at `path` with all groups below it, and waits until it is frozen. Throws Error after `timeout`
-    /// (0: no limit), with the earlier state restored.
+    /// Freezes the cgroup at `path` with all cgroups below it, and waits until it is frozen. After `timeout` (0: no
+    /// limit), restores the previous state and throws Error.
     Freezer(const std::string& path, std::chrono::seconds timeout, StopRequest& stop);
     ~Freezer();
     Freezer(const Freezer&) = delete;
     Freezer& operator=(const Freezer&) = delete;
 
-    /// Thaws the group. Each task runs into the stop that the tracer has requested.
+    /// Thaws the cgroup. Each task then enters the ptrace stop that the tracer has requested.
     void thaw();
 
-    /// True if the group was frozen before.
+    /// Returns true if the cgroup was frozen before criu froze it.
     [[nodiscard]] bool wasFrozen() const noexcept { return wasFrozen_; }
-    /// True if the group is in the unified hierarchy.
+    /// Returns true if the cgroup is in the unified hierarchy.
     [[nodiscard]] bool unified() const noexcept { return unified_; }
 
-    /// Restores the earlier state. Must precede the resume of traced tasks, so that no task of a frozen group runs.
-    /// Throws Error.
+    /// Restores the previous state. Must be called before criu resumes traced tasks, so that no task of a frozen cgroup
+    /// runs. Throws Error.
     void restore();
 
-    /// Leaves the group thawed, because its tasks have ended.
+    /// Leaves the cgroup thawed, because its tasks have ended.
     void release() noexcept { wasFrozen_ = false; }
 
 private:

@@ -13,27 +13,27 @@ namespace criu::kernel {
 class FdStore;
 }
 
-/// Control groups: the groups of tasks in each hierarchy, and the properties of groups.
+/// Functions for control groups: the cgroups of tasks in each hierarchy, and the properties of cgroups.
 namespace criu::cgroup {
 
-/// Joins names of controllers by commas, as in /proc/PID/cgroup.
+/// Joins names of controllers with commas, as in /proc/PID/cgroup.
 std::string joined(const std::vector<std::string>& controllers);
 
-/// Splits a text at each `separator`, without empty parts.
+/// Splits a text at each `separator`. Omits empty parts.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// Root directories of cgroup hierarchies, each opened at its first use.
+/// Root directories of cgroup hierarchies. Each directory is opened when it is first needed.
 class Hierarchies {
 public:
-    /// `yard`: directory with each hierarchy mounted in a folder named by its controllers (--cgroup-yard). Without it
-    /// criu mounts the hierarchies itself.
+    /// `yard` is a cgroup yard (--cgroup-yard): a directory in which each hierarchy is mounted, in a folder with the
+    /// names of its controllers. If it is unset, criu mounts the hierarchies itself.
     explicit Hierarchies(std::optional<std::string> yard) : yard_(std::move(yard)) {}
 
-    /// Returns the root directory of a hierarchy; this object owns the descriptor. `controllers`: see
+    /// Returns the root directory of a hierarchy. This object owns the descriptor. `controllers` is that of
     /// kernel::openHierarchy(). Throws Error.
     int root(const std::string& controllers);
 
-    /// Makes all descriptors inherited descriptors.
+    /// Changes all descriptors to inherited descriptors.
     void inherit(kernel::FdStore& store);
 
 private:
@@ -41,13 +41,13 @@ private:
     std::map<std::string, UniqueFd> roots_;
 };
 
-/// Returns a group's path relative to the hierarchy's root directory, "." for the root.
+/// Returns the path of a cgroup relative to the root directory of the hierarchy; "." for the root.
 std::string relative(const std::string& path);
 
-/// Opens a group; `path` begins with a slash. Throws Error with the path.
+/// Opens a cgroup. `path` begins with a slash. Throws Error with the path.
 UniqueFd openGroup(int root, const std::string& path);
 
-/// Writes `text` to a file of a group by one write(2). Throws Error.
+/// Writes `text` to a file of a cgroup by one write(2). Throws Error.
 void writeFile(int group, const std::string& name, std::string_view text);
 
 }  // namespace criu::cgroup

@@ -29,7 +29,8 @@ bool isTaskList(std::string_view name) {
     return name == "cgroup.procs" || name == "tasks" || name == "cgroup.threads";
 }
 
-/// True for a plain file name that isn't a command file. Writes to command files act on tasks in the group or outside.
+/// Returns true for a plain file name that isn't a command file. Writes to command files act on tasks, also outside of
+/// the cgroup.
 bool isSetting(std::string_view name) {
     constexpr std::string_view kCommands[] = {"release_agent",      "cgroup.kill",    "cgroup.event_control",
                                               "memory.force_empty", "memory.reclaim", "devices.allow",
@@ -38,7 +39,7 @@ bool isSetting(std::string_view name) {
            std::find(std::begin(kCommands), std::end(kCommands), name) == std::end(kCommands);
 }
 
-/// Parser of a specification: quoted words and single characters.
+/// Parser of a --cgroup-props specification, which consists of quoted words and single characters.
 class Words {
 public:
     explicit Words(std::string_view text) : text_(text) {}
@@ -101,7 +102,8 @@ std::string readAll(int fd, const std::string& name) {
     }
 }
 
-/// Converts a property's text to a form that the kernel accepts, so that the property reads again as dumped.
+/// Returns the text of a property in a form that the kernel accepts, so that the property has its dumped value
+/// afterwards.
 std::string settable(const std::string& name, std::string text) {
     if (text.ends_with('\n'))
         text.pop_back();
@@ -111,7 +113,7 @@ std::string settable(const std::string& name, std::string text) {
             fail("{} begins with \"{}\"", name, text.substr(0, text.find('\n')));
         return text.substr(kSwitch.size(), text.find('\n') - kSwitch.size());
     }
-    // Some kernels print "no limit" as the largest number, but accept only -1.
+    // Some kernels show "no limit" as the largest number, but only accept -1.
     if (text == std::to_string(std::numeric_limits<long long>::max()))
         return "-1";
     return text;
@@ -137,7 +139,7 @@ void setSubtreeControl(int group, const std::string& now, const std::string& wan
 PropertyTable::PropertyTable()
     : names_{
           {"cpu", {"cpu.shares", "cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.rt_period_us", "cpu.rt_runtime_us"}},
-          // memory.limit_in_bytes comes first: the kernel refuses a memsw limit below it.
+          // memory.limit_in_bytes must be the first, because the kernel refuses a memsw limit below it.
           {"memory",
            {"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness", "memory.soft_limit_in_bytes",
             "memory.move_charge_at_immigrate", "memory.oom_control", "memory.use_hierarchy",
@@ -261,16 +263,16 @@ void setProperty(int group, const std::string& name, const std::string& value) {
     if (name == kSubtreeControl) {
         setSubtreeControl(group, now->value, value);
     } else if (name == kType) {
-        // The kernel derives all other types from the groups around (cgroups(7)).
+        // The kernel derives all other types from the parent and the children (cgroups(7)).
         if (value == "threaded")
             writeFile(group, name, value);
     } else if (name == kDevices) {
-        // devices.list is read-only; the kernel takes single rules through devices.allow.
+        // devices.list is read-only. The kernel accepts single rules in devices.allow.
         writeFile(group, "devices.deny", "a");
         for (const std::string& rule : split(value, '\n'))
             writeFile(group, "devices.allow", rule);
     } else if (name == kPriorities || name == kDeviceLimits || name == kDeviceWeights) {
-        // The kernel takes one interface, one device or the default of all devices by one write.
+        // One write sets one network interface, one device, or the default for all devices.
         const std::vector<std::string> before = split(now->value, '\n');
         for (const std::string& line : split(value, '\n'))
             if (std::find(before.begin(), before.end(), line) == before.end())

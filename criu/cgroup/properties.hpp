@@ -12,33 +12,32 @@
 
 namespace criu::cgroup {
 
-/// Names of the files of a cgroup that hold its settings.
+/// Table of the cgroup files that contain settings.
 class PropertyTable {
 public:
     using Names = std::vector<std::string>;
 
-    /// Starts with the settings of the kernel's controllers.
+    /// Makes a table with the settings of the kernel's controllers.
     PropertyTable();
 
-    /// Changes the table by the text of --cgroup-props: for each controller
+    /// Changes the table by the text of --cgroup-props. The text contains, for each controller,
     ///     "cpu":
     ///      - "strategy": "replace"
     ///      - "properties": ["cpu.shares", "cpu.cfs_period_us"]
-    /// or with the strategy "merge". White space between the words doesn't matter. Throws Error.
+    /// or the strategy "merge". White space between words is ignored. Throws Error.
     void change(std::string_view specification);
 
-    /// True if a dump with this table, or with the default one, may store the property. A restore sets only such
-    /// properties.
+    /// Returns true if a dump with this table, or with the default table, may store the property. A restore sets only
+    /// such properties.
     [[nodiscard]] bool has(std::string_view name) const;
 
-    /// Returns the properties of a controller of version 1, with or without "name=". The properties of common() are
-    /// left out.
+    /// Returns the properties of a controller of version 1, without those of common(). The name may begin with "name=".
     [[nodiscard]] const Names& of(const std::string& controller) const;
 
-    /// Returns the properties that all groups of a hierarchy have.
+    /// Returns the properties that all cgroups of a hierarchy have.
     [[nodiscard]] static const Names& common(bool unified);
 
-    /// Returns the properties that controllers add to groups of the unified hierarchy. CRIU 4.2 doesn't know this list.
+    /// Returns the properties of controllers in the unified hierarchy. CRIU 4.2 doesn't know this list.
     [[nodiscard]] static const Names& unifiedControllers();
 
 private:
@@ -53,19 +52,19 @@ struct Property {
     gid_t gid = 0;
 };
 
-/// Reads a property of the open directory `group`. Lists of tasks read as empty. Returns nothing if the file doesn't
-/// exist. Throws Error.
+/// Reads a property of the cgroup with the open directory `group`; nullopt if the file doesn't exist. A list of tasks
+/// is returned as empty. Throws Error.
 std::optional<Property> readProperty(int group, const std::string& name);
 
-/// True for properties of a new group only: the kernel refuses them once the group has tasks or children, or refuses
-/// tasks without them.
+/// Returns true for a property that must be set in a new cgroup: the kernel refuses it when the cgroup has tasks or
+/// children, or lets no task enter before it is set.
 bool isEarly(std::string_view name) noexcept;
-/// True for properties that stop the tasks. They are set last.
+/// Returns true for a property that freezes the tasks. criu sets it last.
 bool isFreezer(std::string_view name) noexcept;
 /// Returns the value of a freezer property that thaws the tasks.
 std::string_view runningValue(std::string_view freezer) noexcept;
 
-/// Writes a property unless it has the value already. Doesn't set owner and mode. Throws Error.
+/// Sets a property unless it has the value already. Doesn't set its owner and mode. Throws Error.
 void setProperty(int group, const std::string& name, const std::string& value);
 
 }  // namespace criu::cgroup

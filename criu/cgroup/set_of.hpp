@@ -7,7 +7,7 @@
 
 namespace criu::cgroup {
 
-/// Returns the cgroup set of a thread; 0 if the image has none.
+/// Returns the number of a thread's cgroup set; 0 if the image has none.
 [[nodiscard]] std::uint32_t setOf(const CoreEntry& core) noexcept;
 
 }  // namespace criu::cgroup

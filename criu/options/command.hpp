@@ -27,7 +27,7 @@ enum class Command : std::uint8_t {
 };
 inline constexpr unsigned kCommandCount = 15;
 
-/// A set of commands.
+/// Set of commands.
 class CommandSet {
 public:
     constexpr CommandSet(std::initializer_list<Command> commands) noexcept {
@@ -45,19 +45,19 @@ private:
     unsigned bits_ = 0;
 };
 
-/// Name and help of a command.
+/// Name and help text of a command.
 struct CommandRow {
     Command command;
-    std::string_view name;  ///< as typed, for instance "cpuinfo dump"
-    bool built;             ///< false: the command is refused
+    std::string_view name;  ///< name as the user types it, for instance "cpuinfo dump"
+    bool built;             ///< false if this build refuses the command
     std::string_view usage;
     std::string_view help;
 };
 
-/// Returns all commands in the order of the enumerators.
+/// Returns the rows of all commands, in the order of the enumeration.
 std::span<const CommandRow> commandTable() noexcept;
 
-/// The row of a command.
+/// Returns the row of a command.
 const CommandRow& commandRow(Command command) noexcept;
 inline std::string_view commandName(Command command) noexcept {
     return commandRow(command).name;

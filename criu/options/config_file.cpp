@@ -22,7 +22,7 @@ std::string_view skipBlanks(std::string_view text) noexcept {
     return text;
 }
 
-/// Removes a quoted value from the front of `text`, which starts with the quote, and returns it.
+/// Removes a quoted value from the front of `text`, which must begin with the quote, and returns the value.
 std::string takeQuoted(std::string_view& text) {
     std::string value;
     for (std::size_t i = 1; i < text.size(); ++i) {
@@ -37,7 +37,7 @@ std::string takeQuoted(std::string_view& text) {
     fail("the closing quote is missing");
 }
 
-/// Removes a word from the front of `text` and returns it.
+/// Removes a word from the front of `text`, and returns it.
 std::string takeWord(std::string_view& text) {
     const std::size_t length = std::min(text.find_first_of(" \t\r\v\f#"), text.size());
     std::string value(text.substr(0, length));
@@ -50,7 +50,7 @@ std::optional<std::string> environment(const char* name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// Returns the last setting of an option, or null.
+/// Returns the last setting of an option; nullptr if the option isn't set.
 const Setting* lastOf(const std::vector<Setting>& settings, std::string_view name) noexcept {
     const Setting* found = nullptr;
     for (const Setting& setting : settings)
@@ -136,8 +136,8 @@ std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const Config
         try {
             settings = readConfigFile(file);
         } catch (const Error& error) {
-            // After su(1) or sudo(8), $HOME may still be that of the other user, whose directory criu may not
-            // search.
+            // Ignores a directory without permission, because after su(1) or sudo(8), $HOME may still be that of the
+            // other user.
             if (named || (error.code() != EPERM && error.code() != EACCES))
                 throw;
             if (error.code() == EPERM)

@@ -11,35 +11,35 @@
 
 namespace criu::options {
 
-/// A statement of a configuration file: the option's name and its value, if any.
+/// Statement of a configuration file: the name of an option, and its value if it has one.
 struct Statement {
     std::string name;
     std::optional<std::string> value;
     friend bool operator==(const Statement&, const Statement&) = default;
 };
 
-/// Parses a line without its newline: NAME [VALUE] [# comment]. A value is one word, or text in double quotes, where
-/// \" stands for a quote. Returns nothing for blank lines and comments. Throws Error for other text.
+/// Parses a line without its newline: NAME [VALUE] [# comment]. A value is one word, or text in double quotes, in which
+/// \" stands for a quote. Returns nullopt for blank lines and comments. Throws Error for other text.
 std::optional<Statement> parseConfigLine(std::string_view line);
 
-/// Parses the text of a file. Errors begin with "FILE:LINE: ".
+/// Parses the text of a configuration file. Errors begin with "FILE:LINE: ".
 std::vector<Setting> parseConfigText(std::string_view text, const std::string& file);
 
-/// Reads a file; returns nothing if it doesn't exist. Throws Error if criu can't read or parse it.
+/// Reads a configuration file; nullopt if it doesn't exist. Throws Error if criu can't read or parse it.
 std::optional<std::vector<Setting>> readConfigFile(const std::string& file);
 
-/// Paths of configuration files.
+/// Paths from which criu reads configuration files.
 struct ConfigSources {
     std::string system = "/etc/criu/default.conf";
-    std::optional<std::string> home;   ///< $HOME
-    std::optional<std::string> named;  ///< $CRIU_CONFIG_FILE
+    std::optional<std::string> home;   ///< value of $HOME
+    std::optional<std::string> named;  ///< value of $CRIU_CONFIG_FILE
 
     static ConfigSources fromEnvironment();
 };
 
-/// Returns all settings, the weakest first: system file, home file, named file, --config file, `arguments`. Omits
-/// the first two if arguments contain --config or --no-default-config. Warns in the log if a file that the user
-/// named doesn't exist.
+/// Returns all settings. Later settings override earlier ones: system file, file in $HOME, file of $CRIU_CONFIG_FILE,
+/// file of --config, `arguments`. Omits the first two files if `arguments` contain --config or --no-default-config.
+/// Logs a warning if a file that the user named doesn't exist.
 std::vector<Setting> gatherSettings(std::vector<Setting> arguments, const ConfigSources& sources, Log& log);
 
 }  // namespace criu::options

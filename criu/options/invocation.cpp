@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kFaultLimit = 138;
 
-/// Takes the command of --exec-cmd: the words after "--", or a field of a request.
+/// Stores the command of --exec-cmd, which is the words after "--" or a field of a request.
 void takeExecCommand(Invocation& invocation, std::vector<std::string>& words) {
     model::Options& options = invocation.options;
     if (!options.execCommandWanted)
@@ -31,7 +31,7 @@ void takeExecCommand(Invocation& invocation, std::vector<std::string>& words) {
         fail("--exec-cmd needs a command behind --");
 }
 
-/// Takes the word after swrk.
+/// Stores the word after swrk, which is the number of a descriptor.
 void takeRequestSocket(Invocation& invocation, std::vector<std::string>& words) {
     if (invocation.command != Command::Swrk)
         return;
@@ -43,7 +43,7 @@ void takeRequestSocket(Invocation& invocation, std::vector<std::string>& words) 
     words.clear();
 }
 
-/// Takes the word after explain or verify, an alternative to --images-dir.
+/// Stores the word after explain or verify as the images directory. It is an alternative to --images-dir.
 void takeDirectory(Invocation& invocation, std::vector<std::string>& words) {
     if ((invocation.command != Command::Explain && invocation.command != Command::Verify) || words.empty() ||
         words.front().empty())
@@ -102,7 +102,7 @@ void applyEnvironment(model::Options& options) {
         options.fault = static_cast<int>(parseNumber(fault, 1, kFaultLimit));
 }
 
-/// Throws Error for options that exclude --compress.
+/// Throws Error for options that can't be combined with --compress.
 static void requireCompressible(const model::Options& options) {
     if (options.compat)
         fail("--compress and --compat 4.2 exclude each other: CRIU 4.2 reads no compressed memory");
@@ -117,7 +117,7 @@ static void requireCompressible(const model::Options& options) {
         fail("--compress-level {} is more than {} has: {}", options.compressLevel, codec->name, codec->mostLevel);
 }
 
-/// Throws Error for options that exclude --background.
+/// Throws Error for options that can't be combined with --background.
 static void requireBackgroundFits(const model::Options& options) {
     if (options.finalState != model::FinalState::Running)
         fail("--background needs --leave-running: it is there for a tree that goes on");
@@ -129,7 +129,7 @@ static void requireBackgroundFits(const model::Options& options) {
         fail("--background and streams exclude each other: a stream has its memory before what comes after");
 }
 
-/// Sets the missing end of "stream pack" and "stream unpack" to a standard stream.
+/// Sets the missing option of "stream pack" or "stream unpack" to a standard stream.
 static void completeStream(Invocation& invocation) {
     model::Options& options = invocation.options;
     if (invocation.command == Command::StreamPack && !options.streamTo)
@@ -138,8 +138,8 @@ static void completeStream(Invocation& invocation) {
         options.streamFrom = "-";
 }
 
-/// Throws Error for options that exclude streams. criu reads and writes a stream once, from beginning to end, and it
-/// contains only this checkpoint.
+/// Throws Error for options that can't be combined with streams. criu reads and writes a stream once, from beginning to
+/// end, and a stream contains only one checkpoint.
 static void requireStreamable(const Invocation& invocation) {
     const model::Options& options = invocation.options;
     const bool writes = invocation.command == Command::Dump || invocation.command == Command::PreDump;
@@ -163,16 +163,16 @@ static void requireStreamable(const Invocation& invocation) {
         fail("--stream-to - excludes messages on standard output (--log-file -, --display-stats)");
 }
 
-/// Throws Error if secret pages would cross a network without TLS, or go to any process that connects to a port
-/// first.
+/// Throws Error if secret pages would cross a network without TLS, or if any process could get them by connecting to
+/// the port.
 static void requireEncryptedTransport(const model::Options& options, std::string_view what) {
     if (!options.tls && options.pageServerSocket < 0)
         fail("{} need --tls, or a connection of your own (--ps-socket): others could see the pages, or take them",
              what);
 }
 
-/// Throws Error for options that exclude --encrypt and --sign: options that leave images in another directory, or
-/// that let another process change them later.
+/// Throws Error for options that can't be combined with --encrypt and --sign: options with which images remain in
+/// another directory, or another process changes them later.
 static void requireSecrecyFits(const Invocation& invocation) {
     const model::Options& options = invocation.options;
     const bool dumps = invocation.command == Command::Dump || invocation.command == Command::PreDump;
@@ -215,7 +215,7 @@ static void requireSecrecyFits(const Invocation& invocation) {
             "--sign and --stream-to exclude each other: sign images in a directory, and send that by criu stream pack");
 }
 
-/// Throws Error for commands that can't use --stream. CRIU 4.2 has the same rule.
+/// Throws Error for commands that can't use --stream. CRIU 4.2 refuses the same commands.
 static void requireStreamCommand(const Invocation& invocation) {
     const Command command = invocation.command;
     if (!invocation.options.stream || command == Command::Dump || command == Command::PreDump ||
@@ -225,7 +225,7 @@ static void requireStreamCommand(const Invocation& invocation) {
     fail("--stream can't be used with {}", commandName(command));
 }
 
-/// Throws Error for options that exclude --map-pages.
+/// Throws Error for options that can't be combined with --map-pages.
 static void requireMappable(const model::Options& options) {
     if (options.lazyPages)
         fail("--map-pages and --lazy-pages exclude each other: pages come from one place");

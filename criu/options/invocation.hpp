@@ -10,23 +10,22 @@
 
 namespace criu::options {
 
-/// A command with all options in effect.
+/// Command with all options that apply to it.
 struct Invocation {
     Command command{};
     model::Options options;
-    std::vector<Setting> settings;  ///< source of the options, in order of application
-    int requestSocket = -1;         ///< swrk: inherited descriptor for requests
+    std::vector<Setting> settings;  ///< settings from which the options were made, in the order of application
+    int requestSocket = -1;  ///< inherited descriptor by which requests arrive; only for swrk, -1 for other commands
 };
 
-/// Removes the command (with its action, for cpuinfo) from the front of `words` and returns it. Throws Error if it
-/// is missing or unknown.
+/// Removes the command, for cpuinfo with its action, from the front of `words`, and returns it. Throws Error if the
+/// command is missing or unknown.
 Command takeCommand(std::vector<std::string>& words);
 
-/// Applies CRIU_DEPRECATED and CRIU_FAULT of the environment. Throws Error if a value is malformed.
+/// Applies the environment variables CRIU_DEPRECATED and CRIU_FAULT. Throws Error if a value is malformed.
 void applyEnvironment(model::Options& options);
 
-/// Checks that options fit the command and each other, and assigns the words after the command. Throws Error
-/// otherwise.
+/// Stores the words after the command. Throws Error if options don't fit the command or each other.
 void validate(Invocation& invocation, std::vector<std::string> words);
 
 }  // namespace criu::options

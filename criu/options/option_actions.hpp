@@ -15,8 +15,8 @@
 #include "criu/options/option_table.hpp"
 #include "criu/options/option_values.hpp"
 
-/// Actions of the rows of the option table. Each one stores the value into one member of model::Options. All throw
-/// Error for an invalid value.
+/// Actions of the rows of the option table. Each action stores the value of an option in a member of model::Options,
+/// and throws Error for an invalid value.
 namespace criu::options::action {
 
 using model::Options;
@@ -51,7 +51,7 @@ void text(Options& options, const Given& given) {
     options.*Member = std::string(*given.value);
 }
 
-/// Stores a non-empty path.
+/// Stores a path, which must not be empty.
 template <auto Member>
 void path(Options& options, const Given& given) {
     if (given.value->empty())
@@ -71,7 +71,7 @@ void number(Options& options, const Given& given) {
     options.*Member = static_cast<Number>(parseNumber(*given.value, Least, Most));
 }
 
-/// Stores the result of a parser of option_values.hpp.
+/// Stores the result of a parser from option_values.hpp.
 template <auto Member, auto Parse>
 void parsed(Options& options, const Given& given) {
     options.*Member = Parse(*given.value);
@@ -89,7 +89,7 @@ void parsedInto(Options& options, const Given& given) {
 
 template <model::FinalState State>
 void finalState(Options& options, const Given& given) {
-    if (!given.negated)  // a negated field of a request doesn't change another final state
+    if (!given.negated)  // a negated field of a request doesn't change a final state that another field has set
         options.finalState = State;
 }
 
@@ -161,7 +161,7 @@ inline void compressBlocks(Options& options, const Given& given) {
         options.compress = model::PageCodec::Lz4;
 }
 
-/// Stores the value of a device subsystem's option.
+/// Stores the value of a subsystem option.
 inline void subsystemValue(Options& options, const Given& given) {
     using Kind = device::SubsystemOption::Kind;
     const device::SubsystemOption& option = *given.row.subsystem;

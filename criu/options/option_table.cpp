@@ -46,7 +46,7 @@ constexpr CommandSet PageWriters{Dump, PreDump, PageServer};
 constexpr CommandSet PageWire{Dump, PreDump, LazyPages, PageServer};
 constexpr CommandSet PageEnds{Dump, PreDump, LazyPages, PageServer, Service};
 
-/// Marks an option as allowed to all clients.
+/// Returns a request part that all clients may use.
 constexpr RequestPart open(RequestPart part) noexcept {
     return part.allowedToClients();
 }
@@ -500,7 +500,7 @@ OptionRow rowOf(const device::SubsystemOption& option) {
     return row;
 }
 
-/// Returns the table with the rows of device subsystems at the end of their section.
+/// Returns the table, with the rows of device subsystems at the end of the section Devices.
 std::vector<OptionRow> withSubsystemRows() {
     std::vector<OptionRow> rows;
     for (const OptionRow& row : kTable) {

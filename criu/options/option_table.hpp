@@ -21,18 +21,18 @@ struct OptionRow;
 enum class Argument : std::uint8_t {
     None,
     Required,
-    Optional,  ///< attached only: -v4, --cpu-cap=fpu
+    Optional,  ///< the argument must be attached, as in -v4 or --cpu-cap=fpu
 };
 
-/// Existence of the form --no-NAME.
+/// States if the option has the form --no-NAME.
 enum class NoForm : bool { Absent, Present };
 
-/// Support for an option in this build.
+/// Support for an option in this build of criu.
 enum class Support : std::uint8_t {
     Built,
-    Moot,     ///< accepted without effect: criu refuses or can't meet the case that it tunes
-    Missing,  ///< refused with the commands it applies to
-    Removed,  ///< always refused: CRIU removed it long ago
+    Moot,     ///< accepted without effect, because criu refuses or can't get into the situation that the option is for
+    Missing,  ///< refused with the commands that it applies to
+    Removed,  ///< always refused, because CRIU has removed the option
 };
 
 enum class Section : std::uint8_t {
@@ -49,7 +49,7 @@ enum class Section : std::uint8_t {
     Probing
 };
 
-/// An option with its value.
+/// Option with its value, as the user gave it.
 struct Given {
     const OptionRow& row;
     bool negated = false;
@@ -58,32 +58,33 @@ struct Given {
 
 struct Request;
 
-/// Fields of criu_opts (images/rpc.proto) that correspond to an option.
+/// Fields of criu_opts (images/rpc.proto) for one option.
 class RequestPart {
 public:
-    /// Stores the fields of a request if they are present. Throws Error if a field is malformed, or not allowed to
-    /// this client.
+    /// Function that stores the fields of a request if they are present. It throws Error if a field is malformed, or if
+    /// the client may not use it.
     using Read = void (*)(model::Options&, const Request&);
 
-    /// For options without a field.
+    /// For an option without a field.
     constexpr RequestPart() noexcept = default;
-    /// For a field with the meaning of the option's argument. A bool means NAME or no-NAME; a number or text means
-    /// NAME with this argument; repeated texts mean NAME with each of them.
+    /// For a field that has the same meaning as the argument of the option. A bool means NAME or no-NAME. A number or a
+    /// text means NAME with this argument. Repeated texts mean NAME once for each text.
     constexpr RequestPart(const char* field) noexcept : fields_{field, {}} {}
-    /// For fields of another form.
+    /// For fields that need a function.
     constexpr RequestPart(const char* field, Read function) noexcept : fields_{field, {}}, read_(function) {}
     constexpr RequestPart(const char* field, const char* other, Read function) noexcept
         : fields_{field, other}, read_(function) {}
 
-    /// Returns the names of the fields; "" means none.
+    /// Returns the names of the fields; "" stands for no field.
     [[nodiscard]] constexpr const std::array<std::string_view, 2>& fields() const noexcept { return fields_; }
-    /// Returns null if the only field has the meaning of the option's argument.
+    /// Returns the function of the fields; nullptr if the field has the same meaning as the argument of the option.
     [[nodiscard]] constexpr Read read() const noexcept { return read_; }
 
-    /// True if clients with fewer rights than criu may use the option. Such an option concerns only the client's own
-    /// processes, gives criu no action that the client couldn't do itself, and names no path or program.
+    /// Returns true if a client with fewer privileges than criu may use the option. Such an option concerns only the
+    /// client's own processes, lets criu do nothing that the client couldn't do itself, and contains no path or
+    /// program.
     [[nodiscard]] constexpr bool forClients() const noexcept { return forClients_; }
-    /// Returns a copy that all clients may use.
+    /// Returns a copy of this object that all clients may use.
     [[nodiscard]] constexpr RequestPart allowedToClients() const noexcept {
         RequestPart part = *this;
         part.forClients_ = true;
@@ -96,24 +97,25 @@ private:
     bool forClients_ = false;
 };
 
-/// Row of the option table: one option, for the command line, configuration files, requests and help.
+/// Row of the option table, which describes one option for the command line, configuration files, requests and the help
+/// text.
 struct OptionRow {
     Section section;
     std::string_view name;  ///< long name without dashes
-    char letter;            ///< short name, 0 if none
+    char letter;            ///< short name; 0 if the option has none
     Argument argument;
     std::string_view placeholder;  ///< name of the argument in help texts
     NoForm noForm;
-    CommandSet commands;  ///< commands that use it; others accept and ignore it
+    CommandSet commands;  ///< commands that use the option; other commands accept and ignore it
     Support support;
     std::string_view help;
     /// Stores the value. Throws Error if it is malformed.
     void (*apply)(model::Options&, const Given&);
     RequestPart request = {};
-    const device::SubsystemOption* subsystem = nullptr;  ///< option of a device subsystem; null for options of criu
+    const device::SubsystemOption* subsystem = nullptr;  ///< option of a device subsystem; nullptr for other options
 };
 
-/// Returns all options, with those of device subsystems, ordered by section.
+/// Returns all options, including those of device subsystems, in the order of sections.
 std::span<const OptionRow> optionTable() noexcept;
 
 std::string_view sectionTitle(Section section) noexcept;

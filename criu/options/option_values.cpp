@@ -23,7 +23,7 @@ struct Word {
     Value value;
 };
 
-/// Returns the value of a word in a closed list.
+/// Returns the value of a word. Throws Error if `words` doesn't contain the word.
 template <typename Words>
 auto oneOf(std::string_view text, const Words& words, std::string_view what) {
     for (const auto& word : words)
@@ -50,8 +50,8 @@ constexpr ExternalWord kExternalWords[] = {
     {"netdev", ExternalType::Netdev, true},
 };
 
-/// Parts of "WORD[INSIDE]REST". The closing bracket is the first one before a ':', otherwise the last character,
-/// because paths may contain brackets.
+/// Parts of "WORD[INSIDE]REST". INSIDE ends at the first "]:", or at the last character if the text has no "]:". So
+/// INSIDE may be a path that contains brackets.
 struct Bracketed {
     std::string_view word;
     std::string_view inside;
@@ -122,7 +122,7 @@ LogLevel parseVerbosity(std::optional<std::string_view> text, LogLevel present) 
         const std::size_t more = text ? text->size() + 1 : 1;
         level = static_cast<int>(present) + static_cast<int>(std::min<std::size_t>(more, most));
     } else {
-        // CRIU takes "-verbosity=0", with one dash missing, for a level.
+        // CRIU accepts "-verbosity=0", with one dash missing, as a level.
         std::string_view digits = *text;
         if (digits.starts_with("erbosity="))
             digits.remove_prefix(digits.find('=') + 1);
@@ -194,7 +194,7 @@ model::PageCodec parsePageCodec(std::string_view text) {
 std::uint64_t parseCompressBlock(std::string_view text) {
     constexpr std::uint64_t kPage = 4096;
     constexpr std::uint64_t kMost = std::uint64_t{4} << 20;     // limit of CRIU 4.3
-    constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;  // larger blocks gain nothing
+    constexpr std::uint64_t kLargest = std::uint64_t{1} << 20;  // larger blocks don't improve compression
     const std::uint64_t size = parseSize(text);
     if (size == 0 || size % kPage != 0 || size > kMost)
         fail("{} isn't a multiple of 4K up to 4M", text);
@@ -250,7 +250,7 @@ JoinNs makeJoinNs(std::string_view kind, std::string_view target, std::optional<
 
 namespace {
 
-/// Reads ADDRESS or ADDRESS/BITS.
+/// Parses ADDRESS or ADDRESS/BITS.
 void parsePrefix(std::string_view text, int& family, std::array<std::uint32_t, 4>& words, unsigned& bits) {
     const std::size_t slash = std::min(text.find('/'), text.size());
     const std::string address(text.substr(0, slash));
@@ -287,7 +287,7 @@ CgroupRoot parseCgroupRoot(std::string_view text) {
 
 External parseExternal(std::string_view text) {
     Bracketed parts = splitBrackets(text, "TYPE[ID] or TYPE[ID]:VALUE");
-    if (parts.word == "pipe:")  // form of /proc/PID/fd and --inherit-fd
+    if (parts.word == "pipe:")  // accepts "pipe:[INODE]", the form of /proc/PID/fd and --inherit-fd
         parts.word.remove_suffix(1);
     for (const ExternalWord& word : kExternalWords) {
         if (word.text != parts.word)
@@ -306,7 +306,8 @@ External parseExternal(std::string_view text) {
 }
 
 void addExternal(std::string_view text, Options& options) {
-    // LXC 5 repeats the value of --lsm-profile if a container's network has no devices. CRIU 4.2 accepts any text.
+    // LXC 5 repeats the value of --lsm-profile here if the network of a container has no devices. CRIU 4.2 accepts any
+    // text.
     if (text.starts_with("apparmor:") || text.starts_with("selinux:"))
         return;
     options.externals.push_back(parseExternal(text));
@@ -349,7 +350,7 @@ void parseExtMount(std::string_view text, Options& options) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos || colon == 0)
         fail("'{}' is not of the form KEY:VALUE or auto", text);
-    // LXC gives "console:" for a container without a console.
+    // Accepts an empty value, because LXC passes "console:" for a container without a console.
     options.extMounts.push_back({std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))});
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kCuda = "cuda_plugin.";
 constexpr std::string_view kDeviceMap = "cuda_plugin.device-map";
 
-/// Applies the option `name` of the table.
+/// Applies the option `name` of the option table.
 void applyOption(std::string_view name, std::string_view value, model::Options& options) {
     const auto table = optionTable();
     const auto row = std::find_if(table.begin(), table.end(), [&](const OptionRow& each) { return each.name == name; });
@@ -23,7 +23,8 @@ void applyOption(std::string_view name, std::string_view value, model::Options& 
     row->apply(options, {*row, false, value});
 }
 
-/// Applies `auto`, which is what criu does without the option, or OLD=NEW,OLD=NEW.
+/// Applies a device map. "auto" changes nothing, because it is criu's default. Other values have the form
+/// OLD=NEW,OLD=NEW.
 void applyDeviceMap(std::string_view value, model::Options& options) {
     if (value == "auto")
         return;
@@ -31,7 +32,8 @@ void applyDeviceMap(std::string_view value, model::Options& options) {
         applyOption("gpu-map", pair, options);
 }
 
-/// Accepts the names of CRIU's ways to reach the driver. criu has one way, the driver's own interface.
+/// Throws Error for a name that isn't one of CRIU's methods to control the CUDA driver. criu always uses the interface
+/// of the driver.
 void checkBackend(std::string_view value) {
     if (value != "auto" && value != "driver-api" && value != "cuda-checkpoint")
         fail("unknown backend '{}', use one of: auto, driver-api, cuda-checkpoint", value);
@@ -40,7 +42,8 @@ void checkBackend(std::string_view value) {
 void applyTimeout(std::string_view value, model::Options& options) {
     constexpr std::int64_t kMost = 1 << 30;
     const std::int64_t seconds = parseNumber(value, 0, kMost);
-    applyOption("cuda-timeout", std::to_string(seconds == 0 ? kMost : seconds), options);  // 0: no limit
+    // 0 means no limit for the plugin.
+    applyOption("cuda-timeout", std::to_string(seconds == 0 ? kMost : seconds), options);
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 
 namespace criu::options {
 
-/// Applies --plugin-option PLUGIN.NAME=VALUE. CRIU passes it to a plugin; criu has CUDA support built in, and applies
-/// its own option with the same meaning. Throws Error for other plugins and names.
+/// Applies --plugin-option PLUGIN.NAME=VALUE. CRIU passes the value to a plugin. criu supports CUDA itself, so it
+/// applies its own option with the same meaning. Throws Error for other plugins and names.
 void applyPluginOption(std::string_view text, model::Options& options);
 
-/// True for a --plugin-option that only a restore can use.
+/// Returns true for a --plugin-option that only a restore uses.
 [[nodiscard]] bool isRestorePluginOption(std::string_view text) noexcept;
 
 }  // namespace criu::options

@@ -26,7 +26,7 @@ const ProtobufCFieldDescriptor& fieldNamed(std::string_view name) {
     return *field;
 }
 
-/// Returns a member of a message at the offset of its descriptor.
+/// Returns the member of a message at an offset, which comes from a field descriptor.
 template <typename T>
 T memberAt(const ProtobufCMessage& message, std::size_t offset) noexcept {
     T value;
@@ -34,7 +34,7 @@ T memberAt(const ProtobufCMessage& message, std::size_t offset) noexcept {
     return value;
 }
 
-/// True if a field is present in a message. Empty texts count as absent.
+/// Returns true if a message contains a field. An empty text counts as missing.
 bool isPresent(const ProtobufCMessage& message, const ProtobufCFieldDescriptor& field) noexcept {
     if (field.label == PROTOBUF_C_LABEL_REQUIRED)
         return true;
@@ -49,7 +49,7 @@ bool isPresent(const ProtobufCMessage& message, const ProtobufCFieldDescriptor& 
     return memberAt<protobuf_c_boolean>(message, field.quantifier_offset) != 0;
 }
 
-/// Returns the settings of a field: NAME or no-NAME, as on the command line.
+/// Returns the settings of a field, in the form NAME or no-NAME as on the command line.
 std::vector<Setting> settingsIn(const ProtobufCMessage& message, const ProtobufCFieldDescriptor& field,
                                 const OptionRow& row) {
     const Origin origin{fmt::format("criu_opts.{}", field.name), 0};
@@ -76,7 +76,7 @@ std::vector<Setting> settingsIn(const ProtobufCMessage& message, const ProtobufC
     }
 }
 
-/// Returns a setting without value for present fields with a form of their own.
+/// Returns a setting without value if the message contains a field that a function reads (RequestPart::read()).
 std::vector<Setting> mentionsOf(const ProtobufCMessage& message, const OptionRow& row) {
     for (const std::string_view name : row.request.fields())
         if (!name.empty() && isPresent(message, fieldNamed(name)))

@@ -17,14 +17,15 @@ bool isGiven(const char* text) noexcept {
     return text != nullptr && *text != '\0';
 }
 
-/// Returns the path of a descriptor of the client.
+/// Returns the path in /proc of a client's descriptor.
 std::string clientPath(const Request& request, int fd) {
     if (fd < 0)
         fail("{} is no descriptor", fd);
     return fmt::format("/proc/{}/fd/{}", request.client, fd);
 }
 
-/// Throws Error unless the client started this process: the field concerns this process' own parent and descriptors.
+/// Throws Error if the client didn't start this process. The field concerns the parent and the descriptors of this
+/// process.
 void requireInherited(const Request& request) {
     if (!request.inherited)
         fail("only a client that has started criu itself (swrk) may use it");
@@ -54,7 +55,7 @@ void readLogFile(model::Options& options, const Request& request) {
     if (isGiven(request.opts.log_file)) {
         const std::string_view name = request.opts.log_file;
         if (name.find('/') != std::string_view::npos)
-            // Clients search the message for the part after the colon.
+            // The wording is fixed: clients search the message for the part after the colon.
             fail("'{}' is a path: No subdirs are allowed in log_file name", name);
         options.logFile = name;
     } else if (request.opts.has_log_to_stderr != 0 && request.opts.log_to_stderr != 0) {
@@ -114,7 +115,8 @@ void readInheritFds(model::Options& options, const Request& request) {
         requireInherited(request);
     for (std::size_t i = 0; i < request.opts.n_inherit_fd; ++i) {
         const ::InheritFd& given = *request.opts.inherit_fd[i];
-        // Container runtimes name each standard stream, and two of these may be the same pipe.
+        // Skips a known name: container runtimes name each standard stream, and two of these streams may be the same
+        // pipe.
         const int fd = descriptor(given.fd);
         const bool known = std::any_of(options.inheritFds.begin(), options.inheritFds.end(),
                                        [&](const model::InheritFd& other) { return other.name == given.key; });
@@ -262,7 +264,7 @@ void readPageServer(model::Options& options, const Request& request) {
     const ::CriuPageServerInfo* const server = request.opts.ps;
     if (server == nullptr)
         return;
-    // CRIU 4.2 truncates the number, and clients may rely on it. 0 lets the kernel choose.
+    // Truncates the number as CRIU 4.2 does, because clients may rely on it. With 0, the kernel chooses the port.
     const auto port = static_cast<std::uint16_t>(server->has_port != 0 ? server->port : 0);
     options.port.reset();
     if (port != 0)

@@ -12,7 +12,7 @@
 namespace criu::options {
 namespace {
 
-/// Returns the last setting of each option in table order, without options that a no-form reset.
+/// Returns the last setting of each option, in table order. Omits options whose last setting is a no-form.
 std::vector<const Setting*> inEffect(std::span<const Setting> settings) {
     std::map<const OptionRow*, const Setting*> last;
     for (const Setting& setting : settings)
@@ -24,13 +24,13 @@ std::vector<const Setting*> inEffect(std::span<const Setting> settings) {
     return result;
 }
 
-/// An option and its form with or without "no-".
+/// Name of an option, with or without "no-".
 struct Named {
     const OptionRow* row;
     bool negated;
 };
 
-/// Calls `visit` for all names of the table in its order.
+/// Calls `visit` for all names of the option table, in the order of the table.
 template <typename Visit>
 void forEachName(Visit&& visit) {
     for (const OptionRow& row : optionTable()) {
@@ -114,7 +114,7 @@ void refuseMissing(std::span<const Setting> settings, Command command) {
 void refuseMisplaced(std::span<const Setting> settings, Command command) {
     using enum Command;
     if (command == Swrk || command == Service)
-        return;  // the options are for requests
+        return;  // the options are for the requests
     constexpr std::array<std::string_view, 10> kDecisive{"leave-running", "new-pidns", "map-pages",   "background",
                                                          "stream-to",     "inet-map",  "stream-from", "sign",
                                                          "encrypt",       "gpu-map"};

@@ -10,7 +10,7 @@
 namespace criu::options {
 namespace {
 
-/// Returns the number of letters to insert, remove, replace or swap that make `one` of `other`.
+/// Returns the number of letters to insert, remove, replace or swap to change `one` into `other`.
 std::size_t distance(std::string_view one, std::string_view other) {
     std::vector<std::size_t> before;
     std::vector<std::size_t> last(other.size() + 1);

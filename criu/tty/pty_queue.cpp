@@ -14,13 +14,13 @@
 namespace criu::tty {
 namespace {
 
-constexpr std::size_t kLineLimit = 4096;              // N_TTY_BUF_SIZE: no line is longer
-constexpr std::size_t kLimit = std::size_t{1} << 20;  // more than any queue holds: an outside writer goes on
-constexpr std::uint8_t kEndOfFile = 0x04;             // while criu writes bytes
+constexpr std::size_t kLineLimit = 4096;              // N_TTY_BUF_SIZE, the maximal length of a line
+constexpr std::size_t kLimit = std::size_t{1} << 20;  // no queue holds more; limits an outside process that writes
+constexpr std::uint8_t kEndOfFile = 0x04;             // the character ^D
 constexpr std::uint8_t kQuote = 0x16;
 
-/// Sets O_NONBLOCK for one call. Frozen tasks may share the open file description, so the destructor restores the flag.
-/// The scope is short, because nothing restores the flag when criu is killed.
+/// Scope in which a descriptor has O_NONBLOCK. Frozen tasks may share the open file description, so the destructor
+/// restores the flag. The scope is as short as possible, because no process restores the flag if criu is killed.
 class NonblockingScope {
 public:
     explicit NonblockingScope(int fd) : fd_(fd), flags_(sys(::fcntl(fd, F_GETFL), "read the flags of a terminal")) {
@@ -39,7 +39,7 @@ private:
     int flags_;
 };
 
-/// Clears the TIOCSLCKTRMIOS locks for a scope, since the kernel doesn't change locked settings.
+/// Scope in which no settings are locked by TIOCSLCKTRMIOS, because the kernel doesn't change locked settings.
 class UnlockedSettings {
 public:
     explicit UnlockedSettings(int slave) : slave_(slave), locked_(kernel::readLockedSettings(slave)) {
@@ -51,7 +51,7 @@ public:
             if (locked_ != kernel::LineSettings{})
                 kernel::writeLockedSettings(slave_, locked_);
         } catch (const Error&) {
-            // Restoring can't fail: the constructor's call succeeded on the same terminal.
+            // Ignores the error, which can't occur: the constructor's call has succeeded on the same terminal.
         }
     }
     UnlockedSettings(const UnlockedSettings&) = delete;
@@ -62,7 +62,7 @@ private:
     kernel::LineSettings locked_;
 };
 
-/// True if readers get whole lines.
+/// Returns true if readers get whole lines.
 bool isCanonical(const kernel::LineSettings& settings) {
     return (settings.local & ICANON) != 0 && (settings.local & EXTPROC) == 0;
 }
@@ -71,7 +71,7 @@ bool endsLine(std::uint8_t byte, const kernel::LineSettings& settings) {
     return byte == '\n' || (byte != 0 && (byte == settings.characters[VEOL] || byte == settings.characters[VEOL2]));
 }
 
-/// Reads once into `queued` and returns the size; nothing if the queue is empty.
+/// Reads once, appends the bytes to `queued`, and returns their number; nullopt if the queue is empty.
 std::optional<std::size_t> readSome(int fd, Queued& queued) {
     std::array<std::byte, kLineLimit> block;
     ssize_t got = 0;
@@ -82,7 +82,7 @@ std::optional<std::size_t> readSome(int fd, Queued& queued) {
         code = errno;
     }
     if (got < 0) {
-        // The kernel returns EIO if the queue is empty and the other side is closed.
+        // EIO: the queue is empty, and the other end is closed.
         if (code == EAGAIN || code == EIO)
             return std::nullopt;
         failWith(code, "read what waits in a terminal");
@@ -100,14 +100,14 @@ void readLines(int slave, const kernel::LineSettings& settings, Queued& queued) 
             queued.endsOfFile.push_back(static_cast<std::uint32_t>(queued.bytes.size()));
 }
 
-/// Returns settings without echo, signals and editing, for the time that criu writes bytes.
+/// Returns settings without echo, signals and editing, which criu sets while it writes bytes.
 kernel::LineSettings quiet(const kernel::LineSettings& settings) {
     kernel::LineSettings out = settings;
     out.input = 0;
     out.output = 0;
     out.local &= ICANON | EXTPROC;
     if (isCanonical(settings)) {
-        out.local |= IEXTEN;  // VLNEXT needs it
+        out.local |= IEXTEN;  // VLNEXT works only with IEXTEN
         for (const int character : {VINTR, VQUIT, VERASE, VKILL, VSTART, VSTOP, VSUSP, VREPRINT, VDISCARD, VWERASE})
             out.characters[static_cast<std::size_t>(character)] = 0;
         out.characters[VEOF] = kEndOfFile;
@@ -116,7 +116,7 @@ kernel::LineSettings quiet(const kernel::LineSettings& settings) {
     return out;
 }
 
-/// Returns the bytes to write so that the line discipline queues them as dumped.
+/// Returns the bytes that criu must write so that the line discipline queues the dumped bytes.
 std::vector<std::byte> asTyped(const Queued& queued, const kernel::LineSettings& settings) {
     if (!isCanonical(settings))
         return queued.bytes;
@@ -135,7 +135,7 @@ std::vector<std::byte> asTyped(const Queued& queued, const kernel::LineSettings&
     return typed;
 }
 
-/// Returns the FIONREAD value for the time when all complete lines are queued.
+/// Returns the value of FIONREAD when all complete lines are queued.
 std::size_t completeBytes(const Queued& queued, const kernel::LineSettings& settings) {
     std::size_t complete = queued.endsOfFile.empty() ? 0 : queued.endsOfFile.back();
     for (std::size_t i = complete; i < queued.bytes.size(); ++i)
@@ -149,7 +149,7 @@ void pauseBriefly() {
     ::nanosleep(&kMoment, nullptr);
 }
 
-/// Writes what fits. Returns the number of bytes left.
+/// Writes as many bytes as the queue accepts. Returns the number of bytes that remain.
 std::size_t writeAll(int fd, std::span<const std::byte> bytes) {
     constexpr int kTries = 200;
     for (int tries = 0; !bytes.empty() && tries < kTries;) {
@@ -166,13 +166,14 @@ std::size_t writeAll(int fd, std::span<const std::byte> bytes) {
         }
         if (written < 0 && code != EAGAIN)
             failWith(code, "put back what waited in a terminal");
-        ++tries;  // a kernel thread passes bytes on to the other side
+        ++tries;  // waits, because a kernel thread passes the bytes to the other end
         pauseBriefly();
     }
     return bytes.size();
 }
 
-/// Waits until the bytes have passed the line discipline, which applies the settings then. False after too many tries.
+/// Waits until the line discipline has processed the bytes with its current settings. Returns false after too many
+/// attempts.
 bool awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& settings) {
     const bool canonical = isCanonical(settings);
     const std::size_t wanted =
@@ -181,17 +182,18 @@ bool awaitArrival(int slave, const Queued& queued, const kernel::LineSettings& s
     for (int tries = 0; kernel::waitingBytes(slave) < wanted; ++tries) {
         if (tries == kTries)
             return false;
-        pollfd readable{slave, POLLIN, 0};  // makes the kernel flush pending bytes
+        pollfd readable{slave, POLLIN, 0};  // poll(2) makes the kernel process pending bytes
         ::poll(&readable, 1, 0);
         pauseBriefly();
     }
-    // FIONREAD doesn't count an unfinished line.
+    // FIONREAD doesn't count the last line if it is incomplete, so criu waits a moment.
     if (canonical && wanted < queued.bytes.size())
         pauseBriefly();
     return true;
 }
 
-/// Writes both queues under the settings of quiet(). Returns how many bytes didn't fit or may have changed.
+/// Writes both queues while the terminal has the settings of quiet(). Returns the number of bytes that didn't fit or
+/// may have changed.
 std::size_t putQuietly(int master, int slave, const Queued& output, const Queued& input,
                        const kernel::LineSettings& settings) {
     std::size_t left = writeAll(slave, output.bytes);
@@ -226,7 +228,8 @@ void takeInput(int slave, Queued& into) {
     const bool canonical = isCanonical(*settings);
     if (canonical)
         readLines(slave, *settings, into);
-    // A read returns less than VMIN bytes only if VMIN is 0 or 1, and an unfinished line only in non-canonical mode.
+    // Changes the settings: a read returns fewer than VMIN bytes only if VMIN is 0 or 1, and an incomplete line only in
+    // non-canonical mode.
     kernel::LineSettings raw = *settings;
     raw.local &= ~tcflag_t{ICANON};
     raw.characters[VMIN] = 1;
@@ -261,7 +264,7 @@ std::size_t putQueues(int master, int slave, const Queued& output, const Queued&
         try {
             kernel::writeLineSettings(slave, settings);
         } catch (const Error&) {
-            // The caller gets the first error, which has the cause.
+            // Ignores the second error, because the caller gets the first one, which is the cause.
         }
         throw;
     }

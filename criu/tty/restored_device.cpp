@@ -19,7 +19,7 @@
 namespace criu::tty {
 namespace {
 
-/// Common part of all terminals but pseudoterminals, whose open file descriptions are independent.
+/// Common part of all terminals except pseudoterminals. Their open file descriptions are independent of each other.
 class RestoredLines : public RestoredTerminal {
 public:
     void add(const TtyFile& file) override { files_.push_back(file); }
@@ -68,7 +68,7 @@ public:
     void complete(files::PlacedFiles& files) override {
         if (source_ == Source::OwnTerminal)
             return;
-        // Settings of a terminal from outside of the tree change only after all else has succeeded.
+        // Changes settings of a terminal outside of the tree in finish(), only after all other steps have succeeded.
         const UniqueFd fd = files.fetch(FileId{all().front().entry->id});
         restoreSettings(fd.get(), info());
         if (info().exclusive != 0)
@@ -87,7 +87,7 @@ public:
     void groupsJoined(files::PlacedFiles& files) override {
         pid_t group = files.numberOf(outside_.groupFor(TreePid(static_cast<pid_t>(info().pgrp))));
         if (group == 0 && source_ == Source::OwnTerminal)
-            group = ::getpgrp();  // the foreground process at the dump isn't restored
+            group = ::getpgrp();  // uses criu's group, because the dumped foreground process isn't restored
         joinForeground(files.fetch(FileId{all().front().entry->id}).get(), group, files.log(), info());
     }
 
@@ -107,7 +107,7 @@ private:
     const OutsideTerminals& outside_;
 };
 
-/// /dev/tty is the controlling terminal of the opener, so a process of the session must open it.
+/// Devtty. /dev/tty is the controlling terminal of the process that opens it, so a process of the session must open it.
 class RestoredDevTty final : public RestoredLines {
 public:
     [[nodiscard]] bool late() const override { return true; }
@@ -120,10 +120,10 @@ public:
     }
 };
 
-/// /dev/tty with a hung up terminal. A short-lived session leader takes a new pseudoterminal, opens /dev/tty and ends.
+/// Devtty of a hung up terminal. A temporary session leader takes a new pseudoterminal, opens /dev/tty, and ends.
 class HungUpDevTty final : public RestoredLines {
 public:
-    /// True because the session leader takes a pid, which must not be one of a process still to be created.
+    /// Returns true because the session leader gets a pid, which must not be that of a process that criu creates later.
     [[nodiscard]] bool late() const override { return true; }
     [[nodiscard]] std::optional<TreePid> session() const override { return std::nullopt; }
 
@@ -133,7 +133,7 @@ public:
         const Mapping shared = Mapping::anonymous(pageAlignUp(all().size() * sizeof(int)), MAP_SHARED);
         int* const numbers = shared.as<int>();
         std::fill_n(numbers, all().size(), -ECANCELED);
-        // The child shares the descriptor table, so its descriptors belong to this process.
+        // The child shares the descriptor table, so this process has the descriptors that the child opens.
         const auto child =
             static_cast<pid_t>(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, 0));
         if (child < 0)
@@ -159,7 +159,7 @@ public:
     }
 
 private:
-    /// Stores the descriptors' numbers, or a negative errno after a failure.
+    /// Opens /dev/tty in the child for each file. Stores the descriptor numbers; a negative errno after a failure.
     [[noreturn]] void openInSession(int master, int* numbers) const {
         try {
             sys(::setsid(), "lead a session");

@@ -66,7 +66,7 @@ public:
     void groupsJoined(files::PlacedFiles& files) override {
         pid_t group = files.numberOf(outside_.groupFor(TreePid(static_cast<pid_t>(info().pgrp))));
         if (group == 0 && isOutside())
-            group = ::getpgrp();  // the foreground process at the dump isn't restored
+            group = ::getpgrp();  // uses criu's group, because the dumped foreground process isn't restored
         joinForeground(files.fetch(ids().front()).get(), group, files.log(), info());
     }
 
@@ -96,8 +96,8 @@ private:
         return all;
     }
 
-    /// Opens masters until the kernel assigns number(); it assigns the lowest free number. Without `exactly` any
-    /// greater number will do.
+    /// Opens masters until the kernel assigns number(), because the kernel always assigns the lowest free number. If
+    /// `exactly` is false, a greater number is also accepted.
     UniqueFd openNumber(files::FileOpener& opener, const std::function<UniqueFd()>& openMaster, bool exactly) const {
         const ProcessLock::Held held(lock_);
         std::vector<UniqueFd> below;
@@ -136,14 +136,14 @@ private:
         provideTerminal(opener, master_, std::move(master));
     }
 
-    /// Restores contents and settings through a temporary slave descriptor. Doesn't open a slave that was never open,
-    /// since the kernel would then report it as closed.
+    /// Restores waiting bytes and settings through a temporary slave descriptor. If no process ever opened the slave,
+    /// this function doesn't open it either, because the kernel would afterwards report it as closed.
     void fill(files::FileOpener& opener, int master) const {
         const bool closed = master_.info->slave_closed != 0;
         const Queued output = images_.queued(master_.info->id);
         const Queued input = images_.queued(master_.info->id - 1);
         if (slaves_.empty() && !closed && output.empty() && input.empty()) {
-            restoreLines(master);  // the settings of a master are its slave's
+            restoreLines(master);  // the settings of a master are those of its slave
         } else {
             const UniqueFd slave = opener.toServiceRange(openPrivateSlave(master));
             const std::size_t lost = putQueues(master, slave.get(), output, input, loadSettings(*info().termios));
@@ -166,7 +166,7 @@ private:
         return fd;
     }
 
-    /// Restores owner, permissions and the exclusive flag of the device node.
+    /// Restores owner, permissions and exclusive flag of the device node.
     static void restoreNode(const TtyFile& slave, int fd) {
         if (slave.info->has_uid != 0 && slave.info->has_gid != 0)
             sys(::fchown(fd, slave.info->uid, slave.info->gid), "give a terminal to uid {}, gid {}", slave.info->uid,
@@ -177,7 +177,7 @@ private:
             kernel::makeExclusive(fd);
     }
 
-    /// Restores slaves whose master was closed: opens a new master and closes it.
+    /// Restores slaves whose master was closed: opens a new master, and closes it again.
     void openHungUp(files::FileOpener& opener) {
         UniqueFd master = openNumber(
             opener, [] { return UniqueFd(sys(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open /dev/ptmx")); },
@@ -197,7 +197,7 @@ private:
             opener.provide(FileId{slaves_[i].entry->id}, std::move(slaves[i]));
     }
 
-    /// Restores slaves whose master a process outside of the tree had. That process gets a new master.
+    /// Restores slaves whose master belonged to a process outside of the tree. That process gets a new master.
     void openOrphan(files::FileOpener& opener) {
         const RegFileEntry* const path = slaves_.front().path;
         if (path == nullptr)
@@ -218,7 +218,7 @@ private:
         outside_.handOver(std::move(master));
     }
 
-    /// Restores slaves whose master a process outside of the tree had, from the terminal criu was started from.
+    /// Restores slaves whose master belonged to a process outside of the tree. They get the shell job terminal.
     void openOutside(files::FileOpener& opener) {
         if (!opener.options().shellJob) {
             Error error(0, "its master isn't in the images");

@@ -7,11 +7,11 @@
 
 namespace criu::tty {
 
-/// A session that processes of a dumped tree are in.
+/// Session that contains processes of a dumped tree.
 struct SeenSession {
     TreePid sid;
     bool leaderDumped = false;
-    dev_t terminal = 0;  ///< controlling terminal; 0: none
+    dev_t terminal = 0;  ///< controlling terminal; 0 if the session has none
     TreePid foreground;  ///< foreground process group of the terminal
 };
 

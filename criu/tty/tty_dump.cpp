@@ -23,8 +23,8 @@
 namespace criu::tty {
 namespace {
 
-/// Returns the devpts file system of a master's slave; 0 if it isn't found. The kernel looks for it where the master
-/// was opened, and in "pts" beside it.
+/// Returns the devpts file system of a master's slave; 0 if criu doesn't find it. The kernel searches it at the path of
+/// the master, and in the folder "pts" beside this path.
 dev_t devptsOf(const files::OpenFd& master) {
     struct statfs fs {};
     sys(::fstatfs(master.copy.get(), &fs), "find out the file system of {}", master.describe());
@@ -46,7 +46,7 @@ bool isExternal(const std::string& name, const model::Options& options) {
     });
 }
 
-/// True if the slave was open and all its descriptors are closed now.
+/// Returns true if the slave was open, and all its descriptors are now closed.
 bool slaveWasClosed(int master) {
     pollfd state{master, 0, 0};
     sys(::poll(&state, 1, 0), "look at a pseudoterminal");
@@ -164,7 +164,7 @@ void TtyDump::findSession(Terminal& terminal, const model::TreePids& pids) const
         return;
     TtyInfoEntry& info = *terminal.info;
     const Terminal* const master = terminal.role == Role::PtyMaster ? &terminal : masterOf(terminal);
-    if (master != nullptr) {  // the kernel reports both through the master
+    if (master != nullptr) {  // the kernel reports session and foreground group through the master
         const HostPid session(kernel::sessionOfPty(master->fd.get()).value_or(0));
         const HostPid foreground(kernel::foregroundOfPty(master->fd.get()).value_or(0));
         info.sid = static_cast<std::uint32_t>(pids.inside(session).value);
@@ -180,7 +180,8 @@ void TtyDump::findSession(Terminal& terminal, const model::TreePids& pids) const
     info.pgrp = static_cast<std::uint32_t>(std::max(found->foreground.value, 0));
 }
 
-/// Throws Error if a process outside of the tree holds a terminal, unless an option says how to restore it.
+/// Throws Error if a process outside of the tree has a terminal open, unless an option says how to restore the
+/// terminal.
 void TtyDump::checkOwners(files::FileDump& dump) const {
     const model::Options& options = dump.options();
     const auto inTree = [&](std::uint32_t sid) {
@@ -218,7 +219,7 @@ void TtyDump::checkOwners(files::FileDump& dump) const {
     }
 }
 
-/// Returns the id that CRIU 4.2 gives the first terminal of this type; for pseudoterminals the slave's id.
+/// Returns the id that CRIU 4.2 gives to the first terminal of this type; for a pseudoterminal, the id of the slave.
 std::uint32_t TtyDump::usualId(const Terminal& terminal) {
     if (terminal.external)
         return kExternalIds;
@@ -247,7 +248,7 @@ void TtyDump::assignIds() {
         used.insert(id);
         return id;
     };
-    // Live terminals get their usual ids first, since a hung up one may have the same number.
+    // Assigns ids to live terminals first, because a hung up terminal may have the same number as a live one.
     std::vector<Terminal*> order;
     for (const auto& terminal : terminals_)
         order.push_back(terminal.get());
@@ -269,7 +270,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     const bool closed = slaveWasClosed(fd);
     const Terminal* const slave = slaveOf(master);
     if (slave == nullptr && !closed)
-        return;  // the slave was never opened, or only by processes outside of the tree
+        return;  // no process, or only processes outside of the tree, have opened the slave
     if ((sys(::fcntl(fd, F_GETFL), "read the flags of {}", master.who) & O_ACCMODE) != O_RDWR) {
         dump.log().warn("{} can't be read and written: what waits in it is lost on restore", master.who);
         return;
@@ -281,7 +282,7 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     const auto settings = kernel::readLineSettings(slaveFd.get());
     if (!settings)
         fail("it was hung up while it was dumped");
-    // Enters the terminal in the list first, so that putBack() restores all that criu reads.
+    // Adds the terminal to the list first, so that putBack() writes all bytes that criu has read.
     Taken& taken = taken_.emplace_back();
     taken.master = fd;
     taken.who = master.who;
@@ -292,9 +293,9 @@ void TtyDump::take(const Terminal& master, files::FileDump& dump) {
     if (taken.packets)
         kernel::setPacketMode(fd, false);
     takeOutput(fd, taken.output);
-    // Saves the input of a closed slave, too: a process may open it again and read it.
+    // Also saves the input of a closed slave, because a process may open the slave again and read it.
     takeInput(slaveFd.get(), taken.input);
-    // At once, so that nothing is lost when criu is killed later.
+    // Writes the bytes again at once, so that no byte is lost if criu is killed later.
     putBack(taken, dump.log());
 }
 
@@ -363,7 +364,8 @@ void TtyDump::putBack(Log& log) noexcept {
     for (Taken& taken : taken_)
         putBack(taken, log);
     taken_.clear();
-    terminals_.clear();  // only the tasks' descriptors may keep the terminals open after the resume
+    // Closes criu's copies, so that only descriptors of the tasks keep the terminals open after the resume.
+    terminals_.clear();
 }
 
 }  // namespace criu::tty

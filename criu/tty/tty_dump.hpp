@@ -13,18 +13,19 @@
 
 namespace criu::tty {
 
-/// Dump half of terminals. Each end of a pseudoterminal is a separate terminal, as in the images.
+/// Dump half of terminals. Each end of a pseudoterminal is a separate terminal, as it is in the images.
 class TtyDump {
 public:
-    /// `sessions`: sessions of all live processes of the tree, complete when finish() is called.
+    /// `sessions` contains the sessions of all live processes of the tree; it must be complete when finish() is called.
     explicit TtyDump(const std::vector<SeenSession>& sessions) : sessions_(sessions) {}
 
     void add(const files::OpenFd& file, Role role, FileEntry& entry, files::FileDump& dump);
 
-    /// Finds sessions, assigns ids, reads queues and writes images. Called after the last add(). Throws Error.
+    /// Finds the sessions, assigns ids, reads the waiting bytes, and writes the images. Called after the last add().
+    /// Throws Error.
     void finish(files::FileDump& dump);
 
-    /// Writes the bytes that finish() has read into the pseudoterminals again.
+    /// Writes the bytes that finish() has read to the pseudoterminals again.
     void putBack(Log& log) noexcept;
 
 private:
@@ -32,13 +33,13 @@ private:
         Role role{};
         dev_t device = 0;      ///< device number of the opened file
         dev_t fileSystem = 0;  ///< file system of the opened file
-        dev_t instance = 0;    ///< pseudoterminals: the devpts file system
-        unsigned number = 0;   ///< pseudoterminals
-        dev_t real = 0;        ///< kernel::terminalDevice()
+        dev_t instance = 0;    ///< device number of the devpts file system; 0 for terminals that aren't pseudoterminals
+        unsigned number = 0;   ///< number of a pseudoterminal
+        dev_t real = 0;        ///< device number of kernel::terminalDevice()
         bool hungUp = false;
         bool external = false;
-        std::string who;  ///< first descriptor, for messages
-        UniqueFd fd;      ///< a copy of the first descriptor
+        std::string who;  ///< description of the first descriptor, for messages
+        UniqueFd fd;      ///< copy of the first descriptor
         TtyInfoEntry* info = nullptr;
         std::vector<TtyFileEntry*> files;
 
@@ -47,7 +48,7 @@ private:
         [[nodiscard]] bool pairsWith(const Terminal& other) const noexcept;
     };
 
-    /// A pseudoterminal whose queues criu has read.
+    /// Pseudoterminal whose waiting bytes criu has read.
     struct Taken {
         int master = -1;
         std::string who;
@@ -55,12 +56,12 @@ private:
         std::uint32_t outputId = 0;
         kernel::LineSettings settings;
         bool packets = false;
-        bool isBack = false;  ///< the queues and the packet mode are as before
+        bool isBack = false;  ///< true if criu has restored the waiting bytes and the packet mode
         Queued input;
         Queued output;
     };
 
-    /// Writes the bytes that were read from one terminal into it again, unless that was done before. Only logs
+    /// Writes the bytes that criu has read from one terminal to it again, unless that has happened already. Only logs
     /// failures.
     static void putBack(Taken& taken, Log& log) noexcept;
     Terminal& find(Terminal seen);

@@ -11,7 +11,7 @@
 
 namespace criu::tty {
 
-// Numbers: <linux/major.h> and Documentation/admin-guide/devices.txt of the kernel.
+// The numbers are from <linux/major.h> and Documentation/admin-guide/devices.txt of the kernel.
 std::optional<Role> roleOf(dev_t device) noexcept {
     const unsigned first = major(device);
     const unsigned second = minor(device);
@@ -30,7 +30,7 @@ std::optional<Role> roleOf(dev_t device) noexcept {
         return Role::PtyMaster;
     if (first >= 136 && first <= 143)
         return Role::PtySlave;
-    // USB serial lines, small serial ports, consoles of hypervisors.
+    // Major numbers of USB serial lines, small serial ports, and consoles of hypervisors.
     if (first == 188 || first == 204 || first == 229)
         return Role::Serial;
     return std::nullopt;

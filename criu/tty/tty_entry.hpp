@@ -10,44 +10,45 @@
 #include "criu/kernel/terminal.hpp"
 #include "images/tty.hpp"
 
-/// Terminals in images: tty-info.img has one record for each end of a pseudoterminal and for each other terminal. A
-/// tty_file_entry of files.img refers to it.
+/// Functions for terminals in images. tty-info.img contains one entry for each end of a pseudoterminal and for each
+/// other terminal. A tty_file_entry of files.img refers to such an entry.
 namespace criu::tty {
 
-/// Type of a terminal by its device number.
+/// Type of a terminal, which its device number determines.
 enum class Role : std::uint8_t {
     PtyMaster,
     PtySlave,
-    Own,      ///< /dev/tty, the controlling terminal
+    Own,      ///< /dev/tty, the controlling terminal of the process that opened it
     Console,  ///< /dev/console
     Virtual,  ///< /dev/ttyN
     Serial,
 };
 
-/// Returns the role by Linux's permanent device numbers; nothing for other devices and unknown terminals.
+/// Returns the role for a device number. These numbers are permanent in Linux. Returns nullopt for other devices and
+/// for terminals that criu doesn't know.
 [[nodiscard]] std::optional<Role> roleOf(dev_t device) noexcept;
 
 [[nodiscard]] TtyType typeOf(Role role) noexcept;
 
-/// Returns the name of a terminal for --external and --inherit-fd. `fileSystem`: device number of the file's file
-/// system.
+/// Returns the name of a terminal for --external and --inherit-fd. `fileSystem` is the device number of the file system
+/// that contains the terminal's file.
 [[nodiscard]] std::string externalName(dev_t device, dev_t fileSystem);
 
-/// Ids of tty_info_entry: a pseudoterminal's number times two, plus one for the master. CRIU 4.2 keeps ids in bit maps,
-/// so other terminals have ids just above its greatest pseudoterminal.
+/// Ids of tty_info_entry. A pseudoterminal has its number times two, plus one for the master. CRIU 4.2 stores used ids
+/// in bit maps, so other terminals have ids just above those of its greatest pseudoterminal.
 inline constexpr std::uint32_t kPtyIds = 2 * 1001;
 inline constexpr std::uint32_t kConsoleId = 2 * 1002;
 inline constexpr std::uint32_t kVirtualId = 2 * 1004;
 inline constexpr std::uint32_t kOwnId = 2 * 1006;
 inline constexpr std::uint32_t kSerialId = 2 * 1010;
 inline constexpr std::uint32_t kExternalIds = 2 * 1013;
-/// First id for second terminals of a type, and for numbers above 1000.
+/// First id for all terminals of a type except the first one, and for numbers above 1000.
 inline constexpr std::uint32_t kOtherIds = 2 * 1078;
 
-/// Stores line settings. One 32-bit element of c_cc holds four control characters in memory order; the last elements
-/// are unused.
+/// Stores line settings. Each 32-bit element of c_cc contains four control characters in memory order. The last
+/// elements are unused.
 [[nodiscard]] TermiosEntry* storeSettings(const kernel::LineSettings& settings, Arena& arena);
-/// Throws Error if control characters are missing.
+/// Returns the line settings of an image. Throws Error if control characters are missing.
 [[nodiscard]] kernel::LineSettings loadSettings(const TermiosEntry& entry);
 
 [[nodiscard]] WinsizeEntry* storeWindow(const kernel::WindowSize& size, Arena& arena);

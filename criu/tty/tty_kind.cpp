@@ -104,7 +104,7 @@ private:
             return makeRestoredPty(images_, lock_, outside_, restore.options().orphanPtsMaster);
         if (info.type == TTY_TYPE__CTTY)
             return info.termios == nullptr ? makeHungUpDevTty() : makeRestoredDevTty();
-        // A terminal of a shell outside of the tree becomes the terminal of the shell that the job is restored in.
+        // If the session leader is outside of the tree, the terminal of a shell job becomes the shell job terminal.
         const bool job =
             restore.options().shellJob && info.sid != 0 && !restore.hasProcess(TreePid(static_cast<pid_t>(info.sid)));
         return makeRestoredDevice(job ? Source::OwnTerminal : Source::Path, outside_);

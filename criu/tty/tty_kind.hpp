@@ -10,8 +10,8 @@ namespace criu::tty {
 class OutsideTerminals;
 struct SeenSession;
 
-/// Terminals: pseudoterminals, consoles, virtual terminals, serial lines, and /dev/tty. Documentation/terminals.md
-/// describes their images and their restore.
+/// Fd kind of terminals: pseudoterminals, consoles, virtual terminals, serial lines, and /dev/tty.
+/// Documentation/terminals.md describes their images and their restore.
 std::unique_ptr<files::FileKindDump> makeTtyDump(const std::vector<SeenSession>& sessions);
 std::unique_ptr<files::FileKindRestore> makeTtyRestore(const OutsideTerminals& outside);
 

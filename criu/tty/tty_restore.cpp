@@ -15,7 +15,8 @@
 namespace criu::tty {
 namespace {
 
-/// Blocks SIGTTOU: the kernel stops background processes that change their terminal without it.
+/// Scope in which SIGTTOU is blocked. If it isn't blocked, the kernel stops background processes that change their
+/// terminal.
 class WritingFromBackground {
 public:
     WritingFromBackground() {
@@ -79,7 +80,7 @@ UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access
 }
 
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
-    // Locks come last: the kernel doesn't change locked settings (TIOCSLCKTRMIOS).
+    // Sets the locks last, because the kernel doesn't change locked settings (TIOCSLCKTRMIOS).
     if (info.termios != nullptr)
         kernel::writeLineSettings(fd, loadSettings(*info.termios));
     if (info.winsize != nullptr && window == Window::Set)
@@ -87,7 +88,8 @@ void restoreSettings(int fd, const TtyInfoEntry& info, Window window) {
     if (info.termios_locked == nullptr)
         return;
     const kernel::LineSettings locked = loadSettings(*info.termios_locked);
-    if (locked != kernel::readLockedSettings(fd))  // TIOCSLCKTRMIOS needs privileges that user namespaces may lack
+    // Skips an equal value, because TIOCSLCKTRMIOS needs privileges that a user namespace may lack.
+    if (locked != kernel::readLockedSettings(fd))
         kernel::writeLockedSettings(fd, locked);
 }
 

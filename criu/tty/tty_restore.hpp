@@ -17,14 +17,14 @@
 
 namespace criu::tty {
 
-/// Records of tty-info.img and tty-data.img.
+/// Entries of tty-info.img and tty-data.img.
 class TtyImages {
 public:
     void load(const ImageDir& images);
 
-    /// Throws Error if the images have no such record.
+    /// Returns the entry of a terminal. Throws Error if the images lack it.
     [[nodiscard]] const TtyInfoEntry& info(std::uint32_t id) const;
-    /// Returns the waiting bytes of that end.
+    /// Returns the waiting bytes of the terminal's end with this id.
     [[nodiscard]] Queued queued(std::uint32_t id) const;
 
 private:
@@ -32,59 +32,61 @@ private:
     std::map<std::uint32_t, Record<TtyDataEntry>> data_;
 };
 
-/// An open file description of a terminal in the images.
+/// Open file description of a terminal in the images.
 struct TtyFile {
     const TtyFileEntry* entry = nullptr;
     const TtyInfoEntry* info = nullptr;
-    const RegFileEntry* path = nullptr;  ///< null for external ones
+    const RegFileEntry* path = nullptr;  ///< path of the terminal; nullptr for external terminals
     bool master = false;
 };
 
-/// All open file descriptions of one terminal, or of both ends of a pseudoterminal.
+/// Restore half of one terminal, or of both ends of a pseudoterminal, with all open file descriptions.
 class RestoredTerminal : public files::RestoredFile, public files::SessionTerminal {
 public:
     [[nodiscard]] files::SessionTerminal* asTerminal() final { return this; }
     virtual void add(const TtyFile& file) = 0;
-    /// Completes the restore in the coordinator, when all processes have their files.
+    /// Completes the restore in the coordinator when all processes have their files.
     virtual void finish(files::RestoredTree&) {}
 };
 
-/// `lock`: held by the process that allocates pty numbers. `handOver`: a terminal without a master in the images gets a
-/// new master, which is handed over.
+/// Makes the restore half of a pseudoterminal. A process holds `lock` while it allocates a pty number. If `handOver` is
+/// true, a slave whose master isn't in the images gets a new master, which criu passes to the client.
 std::shared_ptr<RestoredTerminal> makeRestoredPty(const TtyImages& images, const ProcessLock& lock,
                                                   const OutsideTerminals& outside, bool handOver);
-/// Origin of a terminal that criu can't create.
+/// Source of a terminal that criu can't create.
 enum class Source : std::uint8_t {
-    Path,         ///< always exists: consoles, virtual terminals, serial lines
-    Given,        ///< --inherit-fd
-    OwnTerminal,  ///< the terminal criu was started from (--shell-job)
+    Path,         ///< path that always exists: a console, virtual terminal or serial line
+    Given,        ///< descriptor of --inherit-fd
+    OwnTerminal,  ///< shell job terminal (--shell-job)
 };
 std::shared_ptr<RestoredTerminal> makeRestoredDevice(Source source, const OutsideTerminals& outside);
-/// Restores /dev/tty, live or hung up.
+/// Makes the restore half of a devtty.
 std::shared_ptr<RestoredTerminal> makeRestoredDevTty();
 std::shared_ptr<RestoredTerminal> makeHungUpDevTty();
 
-/// Sets the flags of a descriptor, then calls provide(). Comes last, since opening needs flags such as O_NONBLOCK.
+/// Sets the flags of a descriptor, and then calls provide(). It is the last step, because opening a terminal needs
+/// flags such as O_NONBLOCK.
 void provideTerminal(files::FileOpener& opener, const TtyFile& file, UniqueFd fd);
 
-/// Opens a terminal's path without waiting for carrier and without making it the controlling terminal. Throws Error.
+/// Opens the path of a terminal, without waiting for carrier and without making it the controlling terminal. Throws
+/// Error.
 [[nodiscard]] UniqueFd openTerminal(files::FileOpener& opener, const TtyFile& file, int access);
 
-/// Opens the terminal criu was started from, with the access mode of `file`. For slaves whose master a process outside
-/// of the tree had. Throws Error.
+/// Opens the shell job terminal with the access mode of `file`. It replaces slaves whose master belonged to a process
+/// outside of the tree. Throws Error.
 [[nodiscard]] UniqueFd openOwnTerminal(const OutsideTerminals& outside, const TtyFile& file);
 
-/// Decides if a terminal gets the window size of the image. A terminal that existed before keeps its own.
+/// Set if a terminal gets the window size of the image; Keep if it keeps the size that it had before the restore.
 enum class Window : std::uint8_t { Set, Keep };
 /// Restores line settings, window size and locks. Throws Error.
 void restoreSettings(int fd, const TtyInfoEntry& info, Window window = Window::Set);
 
-/// Gives the terminal criu was started from the image's line settings. Sends SIGWINCH to its foreground group if the
-/// window size differs. Called as late as possible: after a failed restore the shell would keep these settings. Works
-/// also if criu is in the background.
+/// Gives the shell job terminal the line settings of the image. Sends SIGWINCH to its foreground group if the window
+/// size differs. Works also if criu is in the background.
+/// criu calls it as late as possible, because the shell would keep these settings after a failed restore.
 void takeOverOwnTerminal(int fd, const TtyInfoEntry& info);
 
-/// Implement SessionTerminal::beginSession() and groupsJoined() in the session's leader.
+/// Makes the terminal the controlling terminal of the calling session leader (SessionTerminal::beginSession()).
 void beginSession(int fd, Log& log, const TtyInfoEntry& info);
 void joinForeground(int fd, pid_t group, Log& log, const TtyInfoEntry& info);
 
