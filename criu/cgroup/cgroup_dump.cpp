@@ -244,7 +244,7 @@ void CgroupDump::storeGroups(const std::string& controllers, CgControllerEntry& 
     entry.dirs = arena_.messages<CgroupDirEntry>(heads.size());
     for (std::size_t i = 0; i < heads.size(); ++i) {
         CgroupDirEntry& out = *entry.dirs[i];
-        // criu needs no data of the root of a hierarchy without controllers. The kernel may be removing this hierarchy.
+        // Criu needs no data of the root of a hierarchy without controllers. The kernel may be removing this hierarchy.
         if (controllers.starts_with(kNamedPrefix) && heads[i] == "/") {
             out.dir_name = arena_.string("");
             continue;

@@ -14,7 +14,8 @@ int ClientListener::reached(const model::StageEvent& event) {
     root_ = event.root;
     if (!wanted_)
         return 0;
-    // Only these two stages have a pid: clients take it for the first process of a starting container.
+    // Passes a pid only at these two stages, because clients assume that it is the first process of a starting
+    // container.
     const bool withPid = event.stage == Stage::SetupNamespaces || event.stage == Stage::PostRestore;
     return ask(event.stage, withPid ? event.root.value : 0, -1) ? 0 : 1;
 }

@@ -15,28 +15,32 @@ class StopRequest;
 namespace criu::service {
 class Connection;
 
-/// Listener that notifies the client of a request of stages and asks for its consent. All arguments must outlive it.
+/// Listener that notifies the client of a request of stages, and asks for its consent. All arguments of the constructor
+/// must outlive it.
 class ClientListener final : public model::StageListener {
 public:
-    /// `wanted` is true if the client asked for notifications. Otherwise it gets none and counts as consenting.
+    /// `wanted` is true if the client has asked for notifications. If it is false, the client gets none and counts as
+    /// consenting.
     ClientListener(Connection& connection, StopRequest& stop, bool wanted) noexcept
         : connection_(connection), stop_(stop), wanted_(wanted) {}
 
-    /// Returns 0, or 1 if the client objects. Throws Error if the client has left or sends another answer.
+    /// Returns 0, or 1 if the client objects. Throws Error if the client has closed the connection or sends an
+    /// unexpected message.
     int reached(const model::StageEvent& event) override;
     bool takeOrphanMaster(UniqueFd& master) override;
     [[nodiscard]] bool namesExternals() const noexcept override { return wanted_; }
     std::vector<std::string> nameExternals() override;
 
-    /// Returns the root of the tree once it is known.
+    /// Returns the root of the tree; 0 before the listener knows it.
     [[nodiscard]] HostPid root() const noexcept { return root_; }
-    /// Returns the last objection as a message; "" without one.
+    /// Returns the last objection as a message; "" if the client hasn't objected.
     [[nodiscard]] const std::string& objection() const noexcept { return objection_; }
 
 private:
-    /// True if the client consents. `pid` 0 means none; `passed` is a descriptor, -1 for none.
+    /// Returns true if the client consents. `pid` is passed to the client unless it is 0, and the descriptor `passed`
+    /// unless it is -1.
     bool ask(model::Stage stage, pid_t pid, int passed) { return agrees(stage, *answerTo(stage, pid, passed)); }
-    /// Notifies the client and waits for its answer.
+    /// Notifies the client, and waits for its answer.
     Record<CriuReq> answerTo(model::Stage stage, pid_t pid, int passed);
     bool agrees(model::Stage stage, const CriuReq& answer);
 

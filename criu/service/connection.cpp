@@ -13,10 +13,10 @@
 namespace criu::service {
 namespace {
 
-/// The rest of a reply contains a few numbers besides the text.
+/// Maximal size of the text in a reply. The rest of a reply contains only a few numbers.
 constexpr std::size_t kLargestText = kLargestReply - 64;
 
-/// Time limit for the client to read replies while the socket's buffer is full.
+/// Timeout for a client to read replies while the buffer of the socket is full.
 constexpr timeval kReadingTime{60, 0};
 
 int socketOptionOf(int socket, int option) {
@@ -26,7 +26,7 @@ int socketOptionOf(int socket, int option) {
     return value;
 }
 
-/// Returns the size of the first packet of the queue without removing it; 0 at the end of the connection.
+/// Returns the size of the first packet in the queue, without removing the packet; 0 at the end of the connection.
 std::size_t nextSize(int socket) {
     std::byte nothing{};
     ssize_t size = 0;
@@ -57,7 +57,7 @@ std::optional<Record<CriuReq>> Connection::receive(StopRequest& stop) {
     const std::size_t size = nextSize(fd());
     if (size == 0)
         return std::nullopt;
-    // The kernel discards the rest of a larger packet, and all descriptors in it.
+    // If a packet is larger than the buffer, the kernel discards its rest, and all descriptors in it.
     std::vector<std::byte> bytes(std::min(size, kLargestRequest));
     const ssize_t got = ::recv(fd(), bytes.data(), bytes.size(), 0);
     sys(got, "receive a request");
@@ -82,7 +82,7 @@ void Connection::send(const CriuResp& reply, int passed) {
 std::string_view cutToReply(std::string_view text) noexcept {
     if (text.size() <= kLargestText)
         return text;
-    constexpr unsigned kContinued = 0x80;  // prefix of all bytes of a character except its first
+    constexpr unsigned kContinued = 0x80;  // prefix of all bytes of a UTF-8 character except its first byte
     constexpr unsigned kContinuedMask = 0xc0;
     std::size_t size = kLargestText;
     while (size > 0 && (static_cast<unsigned char>(text[size]) & kContinuedMask) == kContinued)

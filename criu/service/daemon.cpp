@@ -20,7 +20,8 @@
 namespace criu::service {
 namespace {
 
-/// Pipe on which the parent waits until the service is ready or has failed.
+/// Pipe by which the service tells its parent that it is ready. The parent waits for this, or for the end of the
+/// service.
 struct ReadyPipe {
     UniqueFd reading;
     UniqueFd writing;
@@ -33,15 +34,15 @@ struct ReadyPipe {
     }
 };
 
-/// Points the standard streams of a background process at /dev/null.
+/// Redirects the standard streams of a background process to /dev/null.
 void redirectStreamsToNull() {
     const UniqueFd null(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         sys(::dup2(null.get(), stream), "leave fd {}", stream);
 }
 
-/// Continues in a child with its own session; the calling process exits when the child is ready. Returns the end of
-/// the pipe on which the child reports this.
+/// Creates a child with a new session, and returns only in the child. The calling process exits when the child is ready
+/// or has failed. Returns the end of the pipe by which the child reports that it is ready.
 UniqueFd daemonize() {
     ReadyPipe pipe;
     const pid_t child = sys(::fork(), "create the process of the service");
@@ -74,7 +75,7 @@ public:
         if (!passed)
             name_.emplace(address);
         begin(options);
-        // The service doesn't wait for its children; their logs have the results.
+        // The service doesn't wait for its children, because their logs contain the results.
         ::signal(SIGCHLD, SIG_IGN);
         for (;;) {
             std::optional<UniqueFd> client = accept();
@@ -110,7 +111,7 @@ private:
         sys(::write(ready.get(), "", 1), "say that the service is ready");
     }
 
-    /// Returns the next client; nothing after a stop request.
+    /// Returns the socket of the next client; nullopt after a stop request.
     std::optional<UniqueFd> accept() {
         for (;;) {
             pollfd waiting[2] = {{socket_.get(), POLLIN, 0}, {with_.stop.fd(), POLLIN, 0}};
@@ -124,7 +125,8 @@ private:
                 return client;
             }
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-                // Waits until other processes free resources, because the next accept4(2) would fail at once.
+                // Waits until other processes free resources. Without a wait, the next accept4(2) would fail
+                // immediately.
                 with_.log.error("a client can't be served: {}", ::strerror(errno));
                 constexpr int kPause = 100;  // milliseconds
                 ::poll(&waiting[1], 1, kPause);
@@ -134,11 +136,11 @@ private:
         }
     }
 
-    /// Serves a client in a child process.
+    /// Serves a client. It runs in a child process.
     SessionEnd work(UniqueFd client) {
         socket_.reset();
         if (pidFile_)
-            pidFile_->commit();  // the daemon removes it
+            pidFile_->commit();  // the daemon removes the file, not this child
         ::signal(SIGCHLD, SIG_DFL);
         setProcessTitle("serve a client");
         with_.log.setElapsed(std::chrono::microseconds(0));
@@ -149,8 +151,8 @@ private:
 
     const SessionContext& with_;
     UniqueFd socket_;
-    std::optional<SocketName> name_;          ///< unset: systemd passed the socket
-    std::optional<engine::PidFile> pidFile_;  ///< removed at the end
+    std::optional<SocketName> name_;          ///< name of the socket; unset if systemd passed the socket
+    std::optional<engine::PidFile> pidFile_;  ///< pid file, which is removed when the service ends
 };
 
 }  // namespace

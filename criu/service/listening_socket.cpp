@@ -40,8 +40,8 @@ int givenOptionOf(int socket, int option) {
     return value;
 }
 
-/// Returns the address of a name in an open directory. This path is short, because a socket address has room for
-/// only 107 bytes.
+/// Returns the address of a name in an open directory. It uses a short path in /proc, because a socket address has
+/// space for only 107 bytes.
 sockaddr_un addressIn(int directory, const std::string& name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -56,7 +56,7 @@ UniqueFd makeSocket() {
     return UniqueFd(sys(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), "make a socket"));
 }
 
-/// Removes a socket without a listener.
+/// Removes a socket at which no process listens.
 void removeUnused(int directory, const std::string& name, const sockaddr_un& address) {
     struct stat there {};
     if (::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0)
@@ -95,13 +95,14 @@ std::optional<UniqueFd> takePassedSocket() {
 UniqueFd listenAt(const std::string& path) {
     const ErrorContext context([&] { return fmt::format("socket {}", path); });
     const std::string parent = parentDirectory(path);
-    const std::string name = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+    // rfind() returns npos if there is no slash, and npos + 1 is 0.
+    const std::string name = path.substr(path.rfind('/') + 1);
     const UniqueFd directory(
         sys(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open its directory"));
     const sockaddr_un address = addressIn(directory.get(), name);
     removeUnused(directory.get(), name, address);
     UniqueFd socket = makeSocket();
-    // bind(2) creates a file with the mode of the socket's own inode, reduced by the umask (unix_bind_bsd()).
+    // bind(2) creates a file with the mode of the socket's inode, reduced by the umask (unix_bind_bsd()).
     sys(::fchmod(socket.get(), 0600), "set its mode");
     sys(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), "bind");
     sys(::listen(socket.get(), kBacklog), "listen");

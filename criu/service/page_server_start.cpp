@@ -14,8 +14,8 @@
 namespace criu::service {
 namespace {
 
-/// Detaches the daemon from the client's session and standard streams, so that readers of the client's output see
-/// its end.
+/// Detaches the daemon from the client's session and standard streams. Readers of the client's output then see the end
+/// of the output when the client ends.
 void leaveClient() {
     ::setsid();
     const UniqueFd nothing(sys(::open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null"));
@@ -23,7 +23,7 @@ void leaveClient() {
         sys(::dup2(nothing.get(), standard), "close standard streams");
 }
 
-/// Runs the server in the new process. Never returns.
+/// Runs the server in the new process.
 [[noreturn]] void becomeServer(bool ofCaller, UniqueFd pipe, const std::function<bool(PageServerReport&)>& serve) {
     bool served = false;
     try {
@@ -36,7 +36,7 @@ void leaveClient() {
         PageServerReport report(std::move(pipe));
         served = serve(report);
     } catch (const std::exception&) {
-        // The process of the request sees the end of the pipe.
+        // Ignores the failure, because the process that handles the request sees the end of the pipe.
     }
     ::_exit(served ? 0 : 1);
 }

@@ -35,14 +35,14 @@ std::vector<gid_t> groupsOf(int socket) {
     while (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
         if (errno != ERANGE)
             failErrno("ask for the client's groups");
-        groups.resize(size / sizeof(gid_t));  // with ERANGE, the kernel returns the needed size
+        groups.resize(size / sizeof(gid_t));  // with ERANGE, the kernel returns the necessary size
     }
     groups.resize(size / sizeof(gid_t));
     return groups;
 }
 
-/// Returns the process that connected. Before Linux 6.5, criu finds it by its pid, which another process may have by
-/// then.
+/// Returns the process that connected. Before Linux 6.5, criu finds it by its pid, which the kernel may already have
+/// reused.
 std::shared_ptr<const kernel::PidFd> processOf(int socket, pid_t pid) {
     constexpr int kPeerPidFd = 77;  // SO_PEERPIDFD
     int fd = -1;
@@ -62,7 +62,7 @@ std::shared_ptr<const kernel::PidFd> processOf(int socket, pid_t pid) {
     }
 }
 
-/// Throws Error (EPERM) for a thread that is more restricted than its user, because the service's rules are about
+/// Throws Error (EPERM) for a thread that is more restricted than its user, because the rules of the service apply to
 /// users.
 void requireUnconfined(const kernel::TaskStatus& thread, const kernel::TaskStatus& own) {
     if (thread.seccomp.value_or(kernel::SeccompMode::Disabled) > own.seccomp.value_or(kernel::SeccompMode::Disabled) ||
@@ -75,7 +75,7 @@ void requireUnconfined(const kernel::TaskStatus& thread, const kernel::TaskStatu
     }
 }
 
-/// Throws Error (EPERM) if any thread of a process is restricted, because all threads share their memory.
+/// Throws Error (EPERM) if any thread of the process is restricted, because all its threads share their memory.
 void requireUnconfined(const kernel::ProcPid& process, pid_t pid) {
     const ErrorContext context([&] { return fmt::format("the client, process {}", pid); });
     kernel::ProcBuffer buffer;
@@ -90,8 +90,9 @@ void requireUnconfined(const kernel::ProcPid& process, pid_t pid) {
     }
 }
 
-/// Reads the present state of the process that connected. It may have executed a privileged program since, while
-/// another process holds the socket; so a user other than root counts as having no capabilities.
+/// Reads the current state of the process that connected. Since it connected, this process may have executed a
+/// privileged program, and another process may have the socket. So a user other than root counts as a user without
+/// capabilities.
 void describe(const ucred& credentials, const kernel::PidFd* process, model::Client& client) {
     if (credentials.pid == 0)
         failWith(EPERM, "the client is in a pid namespace that isn't seen from here");
@@ -103,7 +104,7 @@ void describe(const ucred& credentials, const kernel::PidFd* process, model::Cli
     const kernel::TaskStatus status = kernel::readStatus(dir, buffer);
     const auto users = kernel::readNamespaceId(dir, kernel::NamespaceKind::User);
     const auto pids = kernel::readNamespaceId(dir, kernel::NamespaceKind::Pid);
-    // The process is still alive, so /proc/PID belonged to it.
+    // If the process hasn't ended by now, the file /proc/PID belonged to it.
     if (process->waitExit(std::chrono::milliseconds(0)))
         failWith(ESRCH, "the client, process {}, has ended", credentials.pid);
     if (users != kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::User))
@@ -115,7 +116,8 @@ void describe(const ucred& credentials, const kernel::PidFd* process, model::Cli
         const kernel::TaskStatus own = kernel::readStatus(proc.self(), buffer);
         client.isOwner = own.uid.effective == 0 && (own.capEffective & ~status.capEffective) == 0;
     }
-    // ptrace(2) needs a pid in the caller's namespace, so the client couldn't trace processes that it doesn't see.
+    // A client in another pid namespace couldn't trace processes that its namespace doesn't contain, because ptrace(2)
+    // needs a pid of the caller's namespace.
     if (!client.isOwner && pids != kernel::readNamespaceId(proc.self(), kernel::NamespaceKind::Pid))
         failWith(EPERM, "the client, process {}, is in another pid namespace than criu", credentials.pid);
 }
@@ -136,7 +138,7 @@ UniqueFd Peer::copyOf(int fd) const {
 Peer peerOf(int socket, Origin origin) {
     const ucred credentials = credentialsOf(socket);
     Peer peer{credentials.pid, origin, processOf(socket, credentials.pid), {}};
-    // A client that executed criu has all its rights, unless criu is set-user-id.
+    // A client that executed criu has all privileges of criu, unless criu has file privileges such as set-user-id.
     if (origin == Origin::Client && ::getauxval(AT_SECURE) == 0)
         return peer;
     peer.client.isOwner = false;

@@ -14,33 +14,34 @@ class PidFd;
 
 namespace criu::service {
 
-/// Origin of the serving process.
+/// Reason why this process serves a client.
 enum class Origin {
-    Client,  ///< swrk: the client executed criu, which inherited its descriptors
-    Daemon,  ///< the service, for all processes that may connect to its socket
+    Client,  ///< the client executed `criu swrk`, which inherited the client's descriptors
+    Daemon,  ///< the client connected to the socket of the service
 };
 
-/// The other end of a connection as the kernel describes it (SO_PEERCRED): the process that connected or created the
-/// pair of sockets. Another process may hold the socket now.
+/// Other end of a connection, as the kernel describes it (SO_PEERCRED). The kernel reports the process that connected
+/// or created the socket pair. Another process may have the socket now.
 struct Peer {
-    pid_t pid = 0;  ///< 0: its pid namespace isn't visible from here
+    pid_t pid = 0;  ///< pid of the process; 0 if criu can't see its pid namespace
     Origin origin{};
-    /// The process that connected, even after reuse of its pid. Null if it has ended or isn't visible from here.
+    /// Process that connected; it stays correct if the kernel reuses the pid. nullptr if the process has ended, or if
+    /// criu can't see it.
     std::shared_ptr<const kernel::PidFd> process;
-    /// Client of the connection. It is the owner of criu if it executed criu, or if it is root in criu's user
-    /// namespace with all of criu's capabilities. Its directories aren't open yet.
+    /// Client of the connection. It is the owner of criu if it executed criu, or if it is root in criu's user namespace
+    /// with all of criu's capabilities. Its directories aren't open yet.
     model::Client client;
 
-    /// Returns a copy of the client's descriptor. Throws Error.
+    /// Returns a copy of a descriptor of the client. Throws Error.
     [[nodiscard]] UniqueFd copyOf(int fd) const;
 };
 
 /// Returns the peer of a socket. Throws Error (EPERM) for a client in another user namespace, because its ids and
-/// capabilities have another meaning here.
+/// capabilities have another meaning in criu's namespace.
 [[nodiscard]] Peer peerOf(int socket, Origin origin);
 
-/// Opens a directory by the client's descriptor. A client other than the owner must have it open for reading. If
-/// `written` is set, the client must be allowed to write there itself; criu's rights don't count. Throws Error.
+/// Opens a directory by a descriptor of the client. A client other than the owner must have it open for reading. If
+/// `written` is true, the client itself must have write permission; criu's privileges don't count. Throws Error.
 [[nodiscard]] UniqueFd openClientsDirectory(const Peer& peer, int fd, bool written);
 
 }  // namespace criu::service

@@ -34,15 +34,16 @@ void append(std::vector<Setting>& all, std::vector<Setting> more) {
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-/// Reads the settings of the request's config_file. It may not exist, because container runtimes always name one.
+/// Reads the settings in the file config_file of a request. The file may be missing, because container runtimes always
+/// name one.
 std::vector<Setting> readClientsFile(const CriuOpts& opts) {
     if (!isGiven(opts.config_file))
         return {};
     return options::readConfigFile(opts.config_file).value_or(std::vector<Setting>());
 }
 
-/// Throws Error unless the client passed the descriptors. Inherited descriptors aren't close-on-exec; all that criu
-/// opens are.
+/// Throws Error if the client didn't pass one of the descriptors. criu recognizes a passed descriptor because it isn't
+/// close-on-exec; all descriptors that criu opens are.
 void requireInherited(const model::Options& options) {
     for (const model::InheritFd& inherit : options.inheritFds) {
         const int flags = ::fcntl(inherit.fd, F_GETFD);
@@ -63,14 +64,14 @@ bool hasImagesDir(const CriuOpts& opts, const std::vector<Setting>& settings) {
                        [](const Setting& setting) { return setting.row->name == "images-dir" && setting.value; });
 }
 
-/// Returns the client's descriptor of its images directory; negative if there is none. A check has only a log, so it
-/// may use the work directory instead.
+/// Returns the client's descriptor of its images directory; negative if the request has none. A check needs only a
+/// directory for the log, so it may use the work directory.
 int imagesDescriptor(const CriuOpts& opts, const options::Invocation& invocation) {
     const bool logOnly = invocation.command == Command::Check && opts.has_work_dir_fd != 0;
     return logOnly && !hasImagesDir(opts, invocation.settings) ? opts.work_dir_fd : opts.images_dir_fd;
 }
 
-/// True if the command creates images or its log in the images directory.
+/// Returns true if the command creates images or the log in the images directory.
 bool makesFiles(const CriuOpts& opts, const options::Invocation& invocation) {
     const bool onlyReads = invocation.command == Command::CpuinfoCheck || invocation.command == Command::Check ||
                            invocation.command == Command::Restore;
@@ -78,7 +79,8 @@ bool makesFiles(const CriuOpts& opts, const options::Invocation& invocation) {
     return !onlyReads || (opts.has_work_dir_fd == 0 && !log.empty() && log != "-");
 }
 
-/// Opens both directories by the client's descriptors, unless its configuration file (`last`) names others.
+/// Opens both directories by the client's descriptors, unless the client's configuration file (`last`) names other
+/// directories.
 void openDirectories(const CriuOpts& opts, const std::vector<Setting>& last, const Peer& peer, RequestedRun& run) {
     model::Options& options = run.invocation.options;
     const int images = imagesDescriptor(opts, run.invocation);
@@ -99,13 +101,13 @@ void openDirectories(const CriuOpts& opts, const std::vector<Setting>& last, con
     }
 }
 
-/// Throws Error without an images directory. Clients search for this message.
+/// Throws Error if the request has no images directory. The wording is fixed, because clients search for this message.
 void requireImagesDir(const CriuOpts& opts, const options::Invocation& invocation) {
     if (!hasImagesDir(opts, invocation.settings) && imagesDescriptor(opts, invocation) < 0)
         fail("Neither images_dir_fd nor images_dir was passed by RPC client.");
 }
 
-/// True if the client wants a log of a check. Otherwise it only wants the reply, and criu needs no directory.
+/// Returns true if the client wants a log of a check. Without a log, criu needs no directory.
 bool wantsCheckLog(const CriuOpts& opts, const std::vector<Setting>& last) {
     return isGiven(opts.log_file) || names(last, "log-file");
 }
@@ -152,7 +154,7 @@ RequestedRun makeRun(const CriuReq& request, Command command, const options::Inv
     } else if (command != Command::Check) {
         fail("the request has no options (criu_req.opts)");
     }
-    // A client waits for the reply, not for the end of the restored tree.
+    // The client waits for the reply, so criu doesn't wait for the end of the restored tree.
     invocation.options.detached = !invocation.options.execCommandWanted;
     invocation.options.serviceSocket = inodeOf(socket);
     requireInherited(invocation.options);
@@ -186,7 +188,8 @@ void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept
         log.setLevel(static_cast<LogLevel>(std::clamp(opts.log_level, 1, static_cast<int>(LogLevel::Debug))));
         engine::openLog(peer.client, options.logFile, log);
     } catch (const std::exception& error) {
-        log.debug("no log of the client's own: {}", error.what());  // the caller reports the request's error
+        // Not an error, because the caller reports the error of the request.
+        log.debug("no log of the client's own: {}", error.what());
     }
 }
 

@@ -13,26 +13,28 @@ class Log;
 
 namespace criu::service {
 
-/// A command with all options, and its client, made from a request.
+/// Command with all its options, and its client, made from a request.
 struct RequestedRun {
     options::Invocation invocation;
-    UniqueFd imagesDir;  ///< owner of client.imagesDir; not open if criu opens the path
-    UniqueFd workDir;    ///< owner of client.workDir; not open if criu opens the path
+    UniqueFd imagesDir;  ///< owner of client.imagesDir; invalid if criu opens the directory by its path
+    UniqueFd workDir;    ///< owner of client.workDir; invalid if criu opens the directory by its path
     model::Client client;
 };
 
-/// Makes a run from a request. `base` has the settings of configuration files and criu's command line; the request
-/// overrides them, and its config_file overrides the request. `socket` is criu's end of the connection. Opens the
-/// client's directories, and checks the descriptors that the request names. Throws Error without effects if the
-/// request is malformed or forbidden to this client.
+/// Makes a run from a request. `base` contains the settings of configuration files and of criu's command line. The
+/// request overrides these settings, and the file config_file overrides the request. `socket` is criu's end of the
+/// connection.
+/// Opens the client's directories, and checks the descriptors that the request names. If the request is malformed or
+/// forbidden to this client, throws Error and changes nothing.
 [[nodiscard]] RequestedRun makeRun(const CriuReq& request, options::Command command, const options::Invocation& base,
                                    const Peer& peer, int socket);
 
-/// Warns of each field of a request that this criu doesn't know, and ignores. CRIU ignores it silently.
+/// Logs a warning for each field of a request that this criu doesn't know and ignores. CRIU ignores such fields without
+/// a warning.
 void warnOfUnknownFields(const CriuReq& request, Log& log);
 
-/// Opens the log of a refused request in its work directory, because users of container runtimes look for the reason
-/// there. Does nothing if the request names no log or criu can't open it.
+/// Opens the log of a refused request in its work directory, because users of container runtimes search there for the
+/// reason. Does nothing if the request names no log, or if criu can't open it.
 void openClientsLog(const CriuReq& request, const Peer& peer, Log& log) noexcept;
 
 }  // namespace criu::service

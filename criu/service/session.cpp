@@ -38,14 +38,14 @@ CriuResp replyTo(const CriuReq& request, bool success) {
     return reply;
 }
 
-/// Result of a run.
+/// Result of one run.
 struct RunResult {
     bool success = false;
-    int code = 0;                      ///< for cr_errno
-    std::string text;                  ///< for cr_errmsg; "" after a success
-    HostPid root;                      ///< root of a restored tree
-    std::vector<std::string> command;  ///< exec_cmd
-    bool runsOn = false;               ///< the dumped tree is resumed or left stopped
+    int code = 0;                      ///< errno for the field cr_errno of the reply; 0 for none
+    std::string text;                  ///< text for the field cr_errmsg; "" after a success
+    HostPid root;                      ///< root of a restored tree; 0 after other commands
+    std::vector<std::string> command;  ///< command of exec_cmd; empty if the request has none
+    bool runsOn = false;               ///< true if the dumped tree runs or is stopped after the dump
 };
 
 class Session {
@@ -67,7 +67,8 @@ public:
         }
     }
 
-    /// Replies to a message that isn't a request, or isn't allowed here.
+    /// Sends a failure for a message that isn't a request, or isn't allowed at this point. Returns the end of the
+    /// session.
     SessionEnd refuse(const std::string& why) {
         const Error error(EBADRQC, why);
         context_.log.failure(error);
@@ -78,14 +79,14 @@ public:
     }
 
 private:
-    /// Returns nothing if the client has left.
+    /// Waits for the next request; nullopt if the client has closed the connection.
     std::optional<Record<CriuReq>> receive() { return connection_.receive(context_.stop); }
 
     [[nodiscard]] static bool keepsConnection(const CriuReq& request) noexcept {
         return (request.has_keep_open != 0 && request.keep_open != 0) || request.type == CRIU_REQ_TYPE__PRE_DUMP;
     }
 
-    /// True for runs after which this process can do another one.
+    /// Returns true for a request after which this process can handle another one.
     [[nodiscard]] static bool mayStayOpen(CriuReqType type) noexcept {
         switch (type) {
             case CRIU_REQ_TYPE__PAGE_SERVER:
@@ -135,10 +136,10 @@ private:
         }
     }
 
-    /// Runs a command. The result and the log contain all failures. `server` is for Command::PageServer.
+    /// Runs a command. The result and the log contain all failures. `server` is used only for Command::PageServer.
     RunResult carryOut(const CriuReq& request, Command command, PageServerReport* server = nullptr) {
         RunResult result;
-        // Container runtimes don't expect notifications of a pre-dump, and would miss the reply.
+        // Container runtimes don't expect notifications during a pre-dump, and would take one for the reply.
         const bool notify = request.opts != nullptr && request.opts->notify_scripts != 0 && command != Command::PreDump;
         ClientListener listener(connection_, context_.stop, notify);
         warnOfUnknownFields(request, context_.log);
@@ -182,7 +183,8 @@ private:
             result.code = cause.code;
     }
 
-    /// Returns the errno values that clients distinguish; 0 for others, which clients test only by presence.
+    /// Returns the errno values that clients distinguish; 0 for other values, because clients then only check if the
+    /// field exists.
     [[nodiscard]] static int errnoFor(const CriuReq& request, int code) noexcept {
         const bool known = code == EBADRQC || (code == ESRCH && request.type != CRIU_REQ_TYPE__RESTORE) ||
                            (code == EEXIST && request.type == CRIU_REQ_TYPE__RESTORE) || code == ENOTSUP;
@@ -217,7 +219,7 @@ private:
         const bool ofItself = request.opts != nullptr && (request.opts->has_pid == 0 || request.opts->pid == 0);
         setProcessTitle("dump for a client");
         RunResult result = carryOut(request, Command::Dump);
-        // A client that dumped itself and was killed gets the reply after its restore (UnixFlag::Service).
+        // If the client has dumped itself and was killed, it gets the reply after its restore (UnixFlag::Service).
         if (result.success && ofItself && !result.runsOn)
             return {};
         CriuDumpResp dumped = CRIU_DUMP_RESP__INIT;
@@ -251,14 +253,15 @@ private:
         return {result.success && told ? 0 : failure, {}};
     }
 
-    /// Starts a page server in a new process, a child of this one for _CHLD so that the client can wait for it.
-    /// Replies when the server listens; a server that fails has sent the reason itself.
+    /// Starts a page server in a new process. For PAGE_SERVER_CHLD, the process is a child of this one, so that the
+    /// client can wait for it. Replies when the server is ready. A server that fails sends the reason itself.
     SessionEnd pageServer(const CriuReq& request) {
         CriuReq pageServer = request;
         pageServer.type = CRIU_REQ_TYPE__PAGE_SERVER;  // clients expect this type in both replies
         const auto started = startPageServer(
             request.type == CRIU_REQ_TYPE__PAGE_SERVER_CHLD, context_.stop, [&](PageServerReport& report) {
-                report.whenReady([this] { connection_.close(); });  // this copy would hide the end
+                // Closes this copy, because the client wouldn't see the end of the connection while it is open.
+                report.whenReady([this] { connection_.close(); });
                 const RunResult result = carryOut(pageServer, Command::PageServer, &report);
                 if (!result.success && !report.isReady())
                     replyFailure(pageServer, result.code, result.text);
@@ -275,7 +278,7 @@ private:
         return {send(reply) ? 0 : kFailure, {}};
     }
 
-    /// True if the compression library is installed.
+    /// Returns true if the library for LZ4 is installed.
     [[nodiscard]] static bool canCompress() noexcept {
         try {
             return memory::Codec::load(model::PageCodec::Lz4) != nullptr;
@@ -286,7 +289,8 @@ private:
 
     /// Replies with the results of `criu check --feature`.
     SessionEnd checkFeatures(const CriuReq& request) {
-        // Clients of Go fail if the reply has no features, so a request without features gets them, too.
+        // Treats a request without features as one with empty features, because go-criu fails if the reply has no
+        // features.
         const CriuFeatures nothing = CRIU_FEATURES__INIT;
         const CriuFeatures& asked = request.features != nullptr ? *request.features : nothing;
         kernel::Features features;
@@ -310,7 +314,7 @@ private:
         CriuVersion version = CRIU_VERSION__INIT;
         version.major_number = kVersionMajor;
         version.minor_number = kVersionMinor;
-        // No gitid: clients such as go-criu then take the version for that of CRIU's next release.
+        // Omits gitid: if it is set, clients such as go-criu assume the version of CRIU's next release.
         CriuResp reply = replyTo(request, true);
         reply.version = &version;
         return {send(reply) ? 0 : kFailure, {}};
@@ -331,8 +335,8 @@ private:
         return {send(reply) ? 0 : kFailure, {}};
     }
 
-    /// Waits until a child of this process has ended, a stop is requested, or the client has left. Throws Error:
-    /// ECHILD if there is no such child.
+    /// Waits until a child of this process has ended. Throws Error if a stop is requested, if the client has closed the
+    /// connection, or, with ECHILD, if no child has this pid.
     int waitForEnd(pid_t pid) {
         const ErrorContext context([&] { return fmt::format("wait for process {}", pid); });
         siginfo_t info{};
@@ -353,8 +357,8 @@ private:
     bool preDumped_ = false;
 };
 
-/// Sends a client the reason why criu can't serve it, if possible. Waits for its request first: if criu closed the
-/// connection before, the client would fail to send the request and not read the reply.
+/// Sends the client the reason why criu can't serve it. Waits for the client's request first: if criu closed the
+/// connection before, the client would fail to send its request and wouldn't read the reply.
 void sendRefusal(UniqueFd socket, const Error& error, StopRequest& stop) noexcept {
     try {
         Connection connection(std::move(socket));
@@ -368,7 +372,8 @@ void sendRefusal(UniqueFd socket, const Error& error, StopRequest& stop) noexcep
         reply.cr_errmsg = text.data();
         connection.send(reply);
     } catch (const std::exception&) {
-        // The client has left or isn't a valid client; the log has the error.
+        // Ignores the failure, because the log already contains the error. The client has closed the connection or
+        // isn't valid.
     }
 }
 

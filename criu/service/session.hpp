@@ -18,27 +18,29 @@ class StopRequest;
 
 namespace criu::service {
 
-/// Resources of the program for its sessions. All must outlive them.
+/// Session context: resources that the program passes to its sessions. All must outlive the sessions.
 struct SessionContext {
-    const options::Invocation& base;  ///< settings of configuration files and the command line
+    const options::Invocation& base;  ///< settings of configuration files and of the command line
     Log& log;
     StopRequest& stop;
-    std::function<device::Subsystems()> makeDevices;  ///< makes the built-in subsystems for each run
+    std::function<device::Subsystems()> makeDevices;  ///< creates the built-in device subsystems for a run
 };
 
-/// Remaining work after a session.
+/// Work that remains after a session.
 struct SessionEnd {
-    int status = 0;                      ///< exit status of the process that served
-    std::vector<std::string> command{};  ///< command to execute (exec_cmd) as parent of the restored root
-    HostPid root{};                      ///< the restored root; none without a command
+    int status = 0;  ///< exit status of the process that served the client
+    /// Command of exec_cmd, which this process must execute as parent of the restored root.
+    std::vector<std::string> command{};
+    HostPid root{};  ///< root of the restored tree; 0 if there is no command
 };
 
-/// Exit status after a message that isn't a valid request.
+/// Exit status of a process after a message that isn't a valid request.
 inline constexpr int kProtocolError = 255;
 
-/// Serves the client of a connection: one request, and further ones after those with keep_open. The calling process
-/// does the work: it enters the work directory, opens the log of the request, and becomes the parent of the restored
-/// root. Reports failures to the client instead of throwing. Closes `socket`.
+/// Serves the client of a connection: one request, and another one after each request with keep_open. Reports failures
+/// to the client and never throws them. Closes `socket`.
+/// The calling process does the work: it enters the work directory, opens the log of the request, and becomes the
+/// parent of the restored root.
 [[nodiscard]] SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& context);
 
 }  // namespace criu::service
