@@ -51,7 +51,7 @@ public:
     virtual ~ContentCopier() = default;
     /// Copies a piece. Throws Error if it can't copy all bytes.
     virtual void copy(const ContentPiece& piece) = 0;
-    /// Returns the reason why the copier used a slower method than the device's copy engine; empty if it never did.
+    /// Returns the reason why the copier used a slower method than the usual one of the driver; empty if it never did.
     [[nodiscard]] virtual const std::string& fallback() const = 0;
 };
 

@@ -38,7 +38,7 @@ struct SessionEnd {
 inline constexpr int kProtocolError = 255;
 
 /// Serves the client of a connection: one request, and another one after each request with keep_open. Reports failures
-/// to the client and never throws them. Closes `socket`.
+/// to the client. Closes `socket`.
 /// The calling process does the work: it enters the work directory, opens the log of the request, and becomes the
 /// parent of the restored root.
 [[nodiscard]] SessionEnd serve(UniqueFd socket, Origin origin, const SessionContext& context);

@@ -26,7 +26,7 @@ enum class VmFlag : std::uint8_t {
     MayShare,          // ms
     GrowsDown,         // gd  stack segment
     PfnMap,            // pf  page frames without struct page
-    DenyWrite,         // dw  removed in Linux 6
+    DenyWrite,         // dw  removed in Linux 5.15
     Locked,            // lo
     Io,                // io  memory-mapped device registers
     SequentialRead,    // sr  MADV_SEQUENTIAL
