@@ -264,7 +264,7 @@ public:
 /// with NAME.
 struct Feature {
     std::string name;
-    std::string purpose;  ///< use of the feature in a few words, for `criu check --feature list`
+    std::string purpose;         ///< use of the feature in a few words, for `criu check --feature list`
     std::function<bool()> test;  ///< probes the feature; may throw Error with the reason of a failure
     /// Returns true if `criu check --extra` must test the feature, because the device exists. It may throw Error if the
     /// device doesn't exist.

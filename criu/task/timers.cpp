@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kIntervalTimers = 3;  // ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF in this order
 
-// Constants of the kernel's uapi (Linux 6.16), which older headers lack.
+// Constants of the kernel's uapi (Linux 6.15), which older headers lack.
 constexpr int kTimerCreateRestoreIds = 77;
 constexpr unsigned long kRestoreIdsOff = 0;
 constexpr unsigned long kRestoreIdsOn = 1;
