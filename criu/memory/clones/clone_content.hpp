@@ -14,10 +14,10 @@ struct Vma;
 
 namespace criu::memory {
 
-/// Returns the parts of a clone's mapping (isOfClones()) that may not be zero, ascending: private pages and file
-/// content. Page tables don't show untouched file content.
-/// Waits until the shared-pages daemon has read all content, unless `stopWanted`. Returns the whole mapping if the
-/// file can't be examined.
+/// Returns the ranges of a clone's mapping (isOfClones()) that may contain other bytes than zeroes, in ascending order.
+/// These are private pages and file content; page tables don't show file content that the clone never accessed.
+/// Waits until the shared-pages daemon has read all content, or until `stopWanted` returns true. Returns the whole
+/// mapping if criu can't examine the file.
 [[nodiscard]] std::vector<Range> contentOfClone(const kernel::ProcPid& process, const kernel::PagemapScanner& scanner,
                                                 const kernel::Vma& vma, const std::function<bool()>& stopWanted);
 

@@ -15,7 +15,8 @@
 namespace criu::memory {
 namespace {
 
-/// Content below this size is filled before the process runs: page faults would take longer.
+/// Minimum bytes of lazy content for which a mapping uses the shared-pages file. criu fills mappings with less content
+/// before the process runs, because page faults would take longer.
 constexpr std::uint64_t kLeastContent = std::uint64_t{64} << 10;
 
 RangeSet guardsOf(const MmEntry& mm) {

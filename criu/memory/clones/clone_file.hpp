@@ -12,8 +12,8 @@
 #include "images/vma.fwd.hpp"
 
 /// Shared-pages file of `restore --map-pages`: a memfd of the shared-pages daemon that all clones map copy-on-write.
-/// The page at `address` of process number N in the tree has the offset N * kCloneSpan + address. So a growing
-/// mapping reaches no other mapping's bytes, and never the end.
+/// The page at `address` of process number N in the tree has the file offset N * kCloneSpan + address. Thus a mapping
+/// that grows never reaches the bytes of another mapping.
 namespace criu::kernel {
 struct Vma;
 }
@@ -22,19 +22,19 @@ namespace criu::memory {
 
 class PageSource;
 
-/// Bytes of the file per process; no address of a task is above it.
+/// Bytes of the shared-pages file for each process. Every address of a task is below this number.
 inline constexpr std::uint64_t kCloneSpan = std::uint64_t{1} << 47;
-/// Name of the file, which mappings show.
+/// Name of the shared-pages file; /proc/PID/maps shows it.
 inline constexpr std::string_view kCloneFileName = "criu-clones";
 
-/// Returns the mappings that a process gets from the file: those whose pages may be lazy, and that a private file
-/// mapping can replace. Excludes growing stacks and memory with MADV_WIPEONFORK, guard regions, MADV_HUGEPAGE or
-/// little content.
+/// Returns the mappings of a process that a restore maps from the shared-pages file. Their pages may be lazy, and a
+/// private file mapping can replace them. Growing stacks, memory with MADV_WIPEONFORK or MADV_HUGEPAGE, guard regions
+/// and mappings with little content are excluded.
 [[nodiscard]] std::vector<const VmaEntry*> mappingsOfClones(const MmEntry& mm, const PageSource& pages);
 
 /// Shared-pages file of one process, for its restore.
 struct CloneFile {
-    int fd = -1;             ///< descriptor, borrowed
+    int fd = -1;             ///< borrowed descriptor of the file
     std::size_t number = 0;  ///< number of the process in the tree
     LazyAreas areas;         ///< areas of mappingsOfClones()
 
@@ -42,7 +42,7 @@ struct CloneFile {
     [[nodiscard]] bool has(const VmaEntry& vma) const noexcept;
 };
 
-/// Returns true if a mapping is of a shared-pages file and its daemon serves it. It is private memory of its process.
+/// Returns true if a mapping of a running process maps a shared-pages file that a daemon serves.
 [[nodiscard]] bool isOfClones(const kernel::Vma& vma) noexcept;
 
 }  // namespace criu::memory

@@ -11,9 +11,10 @@
 namespace criu::memory {
 namespace {
 
-/// Bytes mapped around a page that a thread waits for.
+/// Maximum bytes that criu maps for a page for which a thread waits.
 constexpr std::uint64_t kAround = std::uint64_t{64} << 10;
-/// Bytes mapped at once when no thread waits. A thread may start to wait during that.
+/// Maximum bytes that criu maps at once while no thread waits. A thread that faults then waits until these bytes are
+/// mapped.
 constexpr std::uint64_t kAhead = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -36,7 +37,7 @@ std::vector<std::unique_ptr<CloneMemory>> CloneMemory::serve() {
 kernel::Supplied CloneMemory::map(const LazyPageMap::Piece& piece) {
     store_.fill(piece.source, piece.bytes);
     const kernel::Supplied result = kernel::uffdContinue(fd_.get(), piece.at, piece.bytes);
-    // The piece may span several mappings, but the kernel accepts one at a time.
+    // The piece may span several mappings, but one UFFDIO_CONTINUE call must stay within one mapping.
     if (result.bytes == 0 && result.code == ENOENT && piece.bytes > kImagePageSize)
         return kernel::uffdContinue(fd_.get(), piece.at, kImagePageSize);
     return result;
@@ -49,12 +50,12 @@ bool CloneMemory::answer(std::uint64_t page) {
         return true;
     switch (result.code) {
         case EAGAIN:
-            return false;  // an event is pending
+            return false;  // the kernel has an event that serve() must read first
         case ESRCH:
             gone_ = true;
             return true;
         case EEXIST:
-        case ENOENT:  // the page is no longer mapped
+        case ENOENT:  // the page is mapped already, or its mapping was removed
             kernel::uffdWake(fd_.get(), page, kImagePageSize);
             return true;
         default:
@@ -90,7 +91,7 @@ bool CloneMemory::mapAhead() {
 }
 
 bool CloneMemory::isGone() {
-    // Any page will do: answer() handles it correctly in each state.
+    // Uses an arbitrary page, because answer() handles a page correctly in each state.
     const auto any = pages_.waitingFrom(0, kImagePageSize);
     constexpr std::uint64_t kSomewhere = std::uint64_t{1} << 16;
     if (!gone_)

@@ -14,32 +14,33 @@ namespace criu::memory {
 
 class CloneStore;
 
-/// Memory of one running clone that the shared-pages daemon serves. The first touch of each page waits for the
-/// daemon.
-/// The daemon maps file pages. Pages that the process discarded (madvise(2), mremap(2)) or that a mapping grew by
-/// become zero, as in anonymous memory.
+/// Memory of one running clone that the shared-pages daemon serves. The first access to each page waits for the daemon.
+/// The daemon maps file pages. It fills pages that the process discarded (madvise(2), mremap(2)) or by which a mapping
+/// grew with zeroes, as anonymous memory has.
 /// One thread must make all calls, so that no page is mapped between the read and the processing of an event.
 class CloneMemory {
 public:
-    /// `name`: for messages. `pages`: result of CloneStore::pagesOf(). `store` must outlive this object.
+    /// `name`: name of the process for error messages. `pages`: result of CloneStore::pagesOf(). `store` must outlive
+    /// this object.
     CloneMemory(std::string name, UniqueFd userfaultfd, LazyPageMap pages, CloneStore& store);
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    /// Reads and serves events. Returns the memory of new child processes. Throws Error.
+    /// Reads userfaultfd events and serves the faults. Returns the memory of new child processes. Throws Error.
     [[nodiscard]] std::vector<std::unique_ptr<CloneMemory>> serve();
-    /// Returns true if a fault is still unserved: the caller must call serve() again soon, without an event.
+    /// Returns true if a fault is still unserved. The caller must then soon call serve() again, even if no event
+    /// arrives.
     [[nodiscard]] bool waits() const noexcept { return !faults_.empty(); }
 
-    /// Maps some untouched pages. Returns false if none are left. Throws Error.
+    /// Maps some pages that the process hasn't accessed. Returns false if no such pages remain. Throws Error.
     bool mapAhead();
 
-    /// Returns true if the process has ended or executed another program. Finds out by serving an arbitrary page.
+    /// Returns true if the process has ended or executed another program. To find out, it serves an arbitrary page.
     [[nodiscard]] bool isGone();
 
 private:
-    /// Serves a fault. Returns true if it is done.
+    /// Serves the fault on a page. Returns false if the caller must repeat the call after it has read events.
     bool answer(std::uint64_t page);
     kernel::Supplied map(const LazyPageMap::Piece& piece);
 
@@ -48,7 +49,7 @@ private:
     LazyPageMap pages_;
     CloneStore& store_;
     std::vector<std::uint64_t> faults_;
-    std::uint64_t ahead_ = 0;  ///< next address of mapAhead()
+    std::uint64_t ahead_ = 0;  ///< address at which mapAhead() continues
     bool gone_ = false;
 };
 

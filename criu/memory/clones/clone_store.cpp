@@ -14,7 +14,7 @@
 namespace criu::memory {
 namespace {
 
-/// Bytes that one read fetches.
+/// Bytes of the file that one read fills.
 constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
 
 #ifndef F_SEAL_FUTURE_WRITE

@@ -19,44 +19,47 @@ namespace criu::memory {
 
 class LazyAreas;
 
-/// The shared-pages daemon's half of the shared-pages file (clone_file.hpp). It reads content from images of any
-/// form, on demand or in idle time, once for all clones.
-/// Other processes can't write to the file: it is sealed before clones get it. F_SEAL_SEAL follows when all content
-/// is read.
+/// Content of the shared-pages file (clone_file.hpp) in the shared-pages daemon. The daemon reads each page from the
+/// images once for all clones, when a clone needs it or when the daemon is idle.
+/// Other processes can't write to the file, because the daemon seals it before clones get it. The daemon adds
+/// F_SEAL_SEAL after it has read all content.
 class CloneStore {
 public:
     /// `processes`: number of processes in the tree. Throws Error.
     explicit CloneStore(std::size_t processes);
 
-    /// Adds the lazy pages of process `number`. `content` finds them by their addresses.
+    /// Adds the lazy pages of process `number`. `content` reads them by their addresses in the process.
     void add(std::size_t number, const PageSource& source, const LazyAreas& areas,
              std::shared_ptr<const LazyContent> content);
-    /// Seals the file after all add() calls: no process can map it writable and shared, or resize it. Throws Error.
+    /// Seals the file: no process can resize it, or map it writable and shared. Must follow all add() calls. Throws
+    /// Error.
     void seal();
 
     [[nodiscard]] int fd() const noexcept { return file_.get(); }
-    /// Returns the file pages of a process: their addresses, and their offsets in the file as `source`.
+    /// Returns the pages that add() added for a process. In the result, `source` is the offset of a page in the file.
     [[nodiscard]] const LazyPageMap& pagesOf(std::size_t number) const { return pages_.at(number); }
 
-    /// Waits until the file has the content of a range, all of which was added. Thread-safe. Throws Error.
-    void fill(std::uint64_t offset, std::uint64_t bytes);
-    /// Reads some missing content. Returns false if all is read or being read. Thread-safe. Throws Error.
-    bool fillNext();
-    /// Sets the final seal when all content is read and no thread is in fillNext(). The images are no longer needed.
+    /// Waits until the file contains the content of a range, which add() must have added completely. Thread-safe.
     /// Throws Error.
+    void fill(std::uint64_t offset, std::uint64_t bytes);
+    /// Reads one block of missing content. Returns false if all content is read or other threads are reading it.
+    /// Thread-safe. Throws Error.
+    bool fillNext();
+    /// Adds F_SEAL_SEAL and releases the images. All content must be read, and no thread may be in fillNext(). Throws
+    /// Error.
     void complete();
 
 private:
     enum class Block : std::uint8_t { Empty, Reading, Full };
 
-    /// Mapping of a process, equal in all its clones.
+    /// Mapping of one process, which is equal in all clones of this process.
     struct Area {
         std::uint64_t address = 0;
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;
         Mapping here;
         std::shared_ptr<const LazyContent> content;
-        std::vector<Range> parts;  ///< pages with content, ascending
+        std::vector<Range> parts;  ///< ranges of addresses with lazy pages, ascending
         std::vector<Block> blocks;
     };
 
@@ -64,9 +67,9 @@ private:
     void readBlock(const Area& area, std::size_t block) const;
 
     UniqueFd file_;
-    std::vector<Area> areas_;  ///< ascending by offset
+    std::vector<Area> areas_;  ///< areas, in ascending order of `offset`
     std::vector<LazyPageMap> pages_;
-    std::mutex mutex_;  ///< guards blocks and the position of fillNext()
+    std::mutex mutex_;  ///< guards the states of blocks, nextArea_ and nextBlock_
     std::condition_variable changed_;
     std::size_t nextArea_ = 0;
     std::size_t nextBlock_ = 0;

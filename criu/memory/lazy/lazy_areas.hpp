@@ -12,17 +12,18 @@
 
 namespace criu::memory {
 
-/// Returns true if pages of a mapping may be lazy. It must be anonymous private memory of ordinary pages, and not
-/// locked: mlock(2) promises no waiting.
+/// Returns true if pages of a mapping may be lazy: anonymous private memory of ordinary pages that isn't locked.
+/// mlock(2) promises that an access never waits.
 [[nodiscard]] bool canBeLazy(const VmaEntry& vma) noexcept;
 
-/// Eager memory: ranges that a process uses first or that other processes read. They are filled before it runs.
+/// Eager memory: ranges that a process accesses first or that other processes read. criu fills these ranges before the
+/// process runs.
 class EagerMemory {
 public:
     /// Adds the arguments and the environment, which /proc shows.
     explicit EagerMemory(const MmEntry& mm);
 
-    /// Adds the memory that a thread uses first: its stack top and rseq area.
+    /// Adds memory that a thread accesses first: the page with its stack pointer, and its rseq area (addRseq()).
     void addStack(std::uint64_t pointer);
     void addRseq(std::uint64_t address, std::uint64_t size);
 
@@ -34,30 +35,31 @@ private:
     std::vector<Range> ranges_;
 };
 
-/// Lazy areas: ranges whose pages may come after the process runs (--lazy-pages).
+/// Lazy areas: ranges whose pages a restore may transfer after the process runs (--lazy-pages).
 class LazyAreas {
 public:
     /// Creates an empty set.
     LazyAreas() = default;
     LazyAreas(const MmEntry& mm, const EagerMemory& touched);
-    /// Creates the areas for mappings without an MmEntry.
+    /// Creates the areas for a list of mappings.
     LazyAreas(std::span<const VmaEntry* const> vmas, const EagerMemory& touched);
 
     [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
 
-    /// Returns the complete mappings that contain lazy areas.
+    /// Returns the complete mappings whose pages may be lazy.
     [[nodiscard]] std::span<const Range> mappings() const noexcept { return mappings_; }
 
-    /// Visits all of a job in ascending order, in lazy and other pieces. A job without lazyAllowed has no lazy piece.
+    /// Calls `visit` with all parts of a job in ascending order, and with a bool that is true for lazy parts. A job
+    /// without lazyAllowed has no lazy part.
     template <typename Visit>
     void forEach(const PageJob& job, Visit&& visit) const;
 
 private:
-    /// Returns the first part that ends after an address.
+    /// Returns the first lazy area that ends after an address.
     [[nodiscard]] std::vector<Range>::const_iterator from(std::uint64_t address) const noexcept;
 
     std::vector<Range> mappings_;
-    std::vector<Range> parts_;  ///< ascending
+    std::vector<Range> parts_;  ///< lazy areas, ascending
 };
 
 template <typename Visit>

@@ -12,7 +12,7 @@
 
 namespace criu::memory {
 
-/// Supplier of pages that images lack: a dump with --lazy-pages that still has them.
+/// Supplier of pages that the images lack: the process of a dump with --lazy-pages, which still has these pages.
 class PageSupplier {
 public:
     virtual ~PageSupplier() = default;
@@ -20,17 +20,18 @@ public:
     virtual void fetch(const MemoryObject& object, std::uint64_t address, std::span<std::byte> into) = 0;
 };
 
-/// Content of the lazy pages of one process, by their addresses in the image. Thread-safe.
+/// Reader of the lazy pages of one process, by their addresses in the image. Thread-safe.
 class LazyContent {
 public:
-    /// `source` and `supplier` must outlive this object. A null `supplier` means that the images have all content.
+    /// `source` and `supplier` must outlive this object. A null `supplier` means that the images contain all pages.
     LazyContent(const PageSource& source, const MemoryObject& object, PageSupplier* supplier)
         : source_(source), object_(object), supplier_(supplier), contents_(source.layers().size()) {}
 
-    /// Opens all content in images and checks its size, before any page is needed. Throws Error.
+    /// Opens the pages files of all layers and checks their sizes, so that errors appear before a process needs a page.
+    /// Throws Error.
     void open() const;
 
-    /// Throws Error with the file and the position.
+    /// Reads pages of the process. The message of a thrown Error contains the file and the position.
     void read(std::uint64_t address, std::span<std::byte> into) const;
 
 private:
@@ -40,7 +41,7 @@ private:
     const MemoryObject object_;
     PageSupplier* supplier_;
     mutable std::mutex opening_;
-    mutable std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null until needed
+    mutable std::vector<std::unique_ptr<PageContent>> contents_;  ///< one element for each layer; null until first used
 };
 
 }  // namespace criu::memory

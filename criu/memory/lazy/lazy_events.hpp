@@ -17,13 +17,14 @@ struct LazyChild {
 
 /// Result of followEvents().
 struct LazyEvents {
-    std::vector<std::uint64_t> faults;  ///< pages that threads of the process wait for
+    std::vector<std::uint64_t> faults;  ///< addresses of pages on which threads of the process faulted
     std::vector<LazyChild> children;
 };
 
-/// Reads all pending events of a process, and applies its changes of mappings to the lazy pages. Wakes threads that
-/// wait for an affected page, so that they touch it again. The caller serves the faults afterwards: the kernel returns
-/// faults before earlier events, so a move may have put a lazy page at a faulting address. Throws Error.
+/// Reads all pending userfaultfd events of a process, and applies its changes of mappings to `pages`. Wakes threads
+/// that wait for an affected page, so that they access the page again.
+/// The caller serves the returned faults afterwards. The kernel returns faults before earlier events, so a move may
+/// have put a lazy page at a faulting address. Throws Error.
 [[nodiscard]] LazyEvents followEvents(int userfaultfd, LazyPageMap& pages);
 
 }  // namespace criu::memory

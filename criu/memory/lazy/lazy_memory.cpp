@@ -96,7 +96,7 @@ void LazyMemory::answerFaults(News& news) {
         if (result.code == ESRCH)
             lose();
         else if (result.code != 0)
-            kernel::uffdWake(fd_.get(), page, kImagePageSize);  // the page has arrived, or no longer exists
+            kernel::uffdWake(fd_.get(), page, kImagePageSize);  // the page has arrived or was removed
         return true;
     });
     hasFaults_ = !faults_.empty();
@@ -139,7 +139,7 @@ void LazyMemory::supply(const LazyPageMap::Order& order, std::span<std::byte> bu
             return;
         constexpr useconds_t kPause = 100;
         if (!progress)
-            ::usleep(kPause);  // lets the thread that reads events run
+            ::usleep(kPause);  // lets the thread run that reads events
     }
 }
 
@@ -154,8 +154,8 @@ bool LazyMemory::put(const LazyPageMap::Order& order, const LazyPageMap::Piece& 
             case EAGAIN:
                 return false;
             case ENOENT:
-                // A piece may span several mappings, but the kernel accepts one at a time. A single failing page was
-                // unmapped.
+                // A piece may span several mappings, but one UFFDIO_COPY call must stay within one mapping. A single
+                // page fails only if the process has unmapped it.
                 if (size > kImagePageSize) {
                     most = size / 2 & ~(kImagePageSize - 1);
                     return true;
@@ -167,7 +167,7 @@ bool LazyMemory::put(const LazyPageMap::Order& order, const LazyPageMap::Piece& 
                 done = kImagePageSize;
                 break;
             case ESRCH:
-            case ENOSPC:  // older kernels return it for an ending process
+            case ENOSPC:  // kernels before Linux 4.13 return ENOSPC for an ended process
                 lose();
                 return true;
             default:

@@ -16,14 +16,15 @@
 
 namespace criu::memory {
 
-/// Memory of one running process with lazy pages. One thread reads its events, while other threads read content and
-/// supply pages.
-/// No thread may supply a page between the read and the processing of an event. The process continues after the read,
-/// and a discarded page must not come back. The kernel has the reverse rule: while an event is pending, it refuses
-/// pages.
+/// Memory of one running process with lazy pages. One thread reads its userfaultfd events, while other threads read
+/// content and supply pages.
+/// No thread may supply a page between the read and the processing of an event: the process continues after the read,
+/// and a page that the process discarded must not appear again. While an event is pending, the kernel itself refuses
+/// supplied pages with EAGAIN.
 class LazyMemory {
 public:
-    /// `name`: for messages. `fd`: userfaultfd of the process, whose registered mappings lack `pages`.
+    /// `name`: name of the process for error messages. `fd`: userfaultfd of the process. `pages`: missing pages of the
+    /// registered mappings.
     LazyMemory(std::string name, UniqueFd fd, LazyPageMap pages, std::shared_ptr<const LazyContent> content);
     LazyMemory(const LazyMemory&) = delete;
     LazyMemory& operator=(const LazyMemory&) = delete;
@@ -32,30 +33,32 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
     struct News {
-        std::vector<std::uint64_t> wanted;                  ///< waiting pages that a thread of the process faulted on
+        std::vector<std::uint64_t> wanted;  ///< addresses of waiting pages that a thread of the process faulted on
         std::vector<std::unique_ptr<LazyMemory>> children;  ///< memory of new child processes
-        bool again = false;  ///< a fault is still unserved: call again soon, without an event
+        bool again = false;  ///< true if a fault is still unserved: the caller must soon call takeEvents() again, even
+                             ///< if no event arrives
     };
-    /// Reads and processes events. Only one thread may call it. Throws Error.
+    /// Reads and processes userfaultfd events. Only one thread may call it. Throws Error.
     [[nodiscard]] News takeEvents();
 
-    /// Like LazyPageMap's functions, but thread-safe.
+    /// These functions do the same as the functions of LazyPageMap, but are thread-safe.
     [[nodiscard]] std::optional<LazyPageMap::Order> takeAt(std::uint64_t address, std::uint64_t most);
     [[nodiscard]] std::optional<LazyPageMap::Order> takeNext(std::uint64_t most);
     [[nodiscard]] std::uint64_t waitingBytes() const;
 
-    /// Reads the pages of an order into `buffer`, which must be large enough, and copies them to their current
-    /// addresses. Throws Error; then the process can't be completed.
+    /// Reads the pages of `order` into `buffer`, which must have order.bytes bytes, and copies them to their current
+    /// addresses in the process. After a thrown Error, the process can't get all its pages.
     void supply(const LazyPageMap::Order& order, std::span<std::byte> buffer);
 
     /// Returns true if all pages have arrived or the process has ended.
     [[nodiscard]] bool complete() const;
 
-    /// Returns the bytes supplied so far.
+    /// Returns the number of bytes that the process got until now.
     [[nodiscard]] std::uint64_t suppliedBytes() const noexcept { return supplied_; }
 
 private:
-    /// Lock that admits several threads that supply pages, or one that reads events, which has priority.
+    /// Lock for several threads that supply pages, or for the one thread that reads events. The thread that reads
+    /// events has priority.
     class Gate {
     public:
         void enterPutting();
@@ -71,10 +74,11 @@ private:
     };
 
     void readEvents(News& news);
-    /// Serves faults when no event is left.
+    /// Serves faults after all pending events are read.
     void answerFaults(News& news);
     [[nodiscard]] LazyPageMap::State stateOf(std::uint64_t page) const;
-    /// Supplies the beginning of one piece. Returns false if the kernel requires that an event is read first.
+    /// Copies the beginning of `piece` into the process. Returns false if the kernel requires that an event is read
+    /// first.
     bool put(const LazyPageMap::Order& order, const LazyPageMap::Piece& piece, std::span<const std::byte> content,
              std::uint64_t& most);
     void lose();
@@ -85,7 +89,7 @@ private:
     Gate gate_;
     mutable std::mutex mutex_;  ///< guards pages_
     LazyPageMap pages_;
-    std::vector<std::uint64_t> faults_;  ///< faulting pages without a known state
+    std::vector<std::uint64_t> faults_;  ///< pages on which a thread faulted and which answerFaults() must try again
     std::atomic<bool> hasFaults_{false};
     std::atomic<std::uint64_t> supplied_{0};
 };

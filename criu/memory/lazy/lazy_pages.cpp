@@ -10,7 +10,7 @@ namespace {
 
 using Piece = LazyPageMap::Piece;
 
-/// Parts of a piece before, within and after a range; each may be empty.
+/// Parts of a piece before, within and after a range. Each part may be empty.
 struct SplitPiece {
     Piece before;
     Piece inside;
@@ -48,7 +48,7 @@ std::vector<Piece> cut(std::vector<Piece>& pieces, std::uint64_t start, std::uin
 void LazyPageMap::add(const Piece& piece) {
     if (piece.bytes == 0)
         return;
-    // Merges adjacent pieces, because fragments would cause small requests.
+    // Merges adjacent pieces, because small pieces would cause small requests.
     auto next = waiting_.lower_bound(piece.at);
     if (next != waiting_.begin()) {
         const auto before = std::prev(next);

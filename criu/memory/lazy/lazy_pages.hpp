@@ -8,20 +8,21 @@
 
 namespace criu::memory {
 
-/// Lazy page map of one running process: its missing pages and their content. `at` is the current address of a page;
-/// `source`, its address in the image, names its content.
-/// Pages *wait* until a thread takes an order for them, and then are *coming* until they arrive. Changes of the
+/// Lazy page map of one running process: its missing pages and the locations of their content. A page has its current
+/// address `at`, and its address `source` in the image.
+/// Each page first *waits*. Once a thread takes an order that contains the page, the page is *coming* until it arrives.
+/// Changes by the process (forget(), move(), fork()) apply to waiting and coming pages. Not thread-safe.
 /// process (forget(), move(), fork()) apply to both. Not thread-safe.
 class LazyPageMap {
 public:
-    /// Range of consecutive pages.
+    /// Range of consecutive pages. `at`: current address. `source`: address of the content in the image.
     struct Piece {
         std::uint64_t at = 0;
         std::uint64_t bytes = 0;
         std::uint64_t source = 0;
         friend bool operator==(const Piece&, const Piece&) = default;
     };
-    /// Content that one thread reads at once.
+    /// Lazy pages that one thread reads and copies together.
     struct Order {
         std::uint64_t number = 0;
         std::uint64_t source = 0;
@@ -29,40 +30,43 @@ public:
     };
     enum class State { Unknown, Waiting, Coming };
 
-    /// Adds waiting pages, in ascending order or where none wait.
+    /// Adds waiting pages. The range must not overlap other waiting pages.
     void add(const Piece& piece);
 
     [[nodiscard]] State stateOf(std::uint64_t address) const noexcept;
 
-    /// Returns waiting pages from that of `address` on, at most `most` bytes, without taking them; nullopt if that
-    /// page doesn't wait.
+    /// Returns at most `most` bytes of waiting pages that begin with the page of `address`, without taking them.
+    /// Returns nullopt if that page isn't waiting.
     [[nodiscard]] std::optional<Piece> waitingAt(std::uint64_t address, std::uint64_t most) const;
-    /// Returns the first waiting pages at or after an address, without taking them.
+    /// Returns the first waiting pages at or after `address`, without taking them.
     [[nodiscard]] std::optional<Piece> waitingFrom(std::uint64_t address, std::uint64_t most) const;
 
-    /// Takes waiting pages from that of `address` on, at most `most` bytes; nullopt if that page doesn't wait.
-    /// takeNext() continues after them.
+    /// Takes at most `most` bytes of waiting pages that begin with the page of `address`. Returns nullopt if that page
+    /// isn't waiting. The next takeNext() continues after the taken pages.
     [[nodiscard]] std::optional<Order> takeAt(std::uint64_t address, std::uint64_t most);
-    /// Takes the next waiting pages after the last order, starting over at the end.
+    /// Takes the next waiting pages after the last taken order. After the highest address, it continues at the lowest
+    /// one.
     [[nodiscard]] std::optional<Order> takeNext(std::uint64_t most);
 
-    /// Returns the current addresses of an order's pages; empty if all were forgotten.
+    /// Returns the current addresses of an order's missing pages. The result is empty if the process has all of them or
+    /// has discarded them.
     [[nodiscard]] std::vector<Piece> placesOf(std::uint64_t order) const;
-    /// Records that pages of an order have arrived.
+    /// Records that the process now has `bytes` bytes of an order's pages at `at`.
     void arrived(std::uint64_t order, std::uint64_t at, std::uint64_t bytes);
-    /// Ends an order.
+    /// Removes an order that is complete.
     void close(std::uint64_t order) { orders_.erase(order); }
 
-    /// Records that the process has discarded pages.
+    /// Records that the process has discarded pages, such as by madvise(2) or munmap(2).
     void forget(std::uint64_t start, std::uint64_t bytes);
-    /// Records that the process has moved pages over others.
+    /// Records that the process has moved pages (mremap(2)). The moved pages replace pages at `to`.
     void move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
-    /// Returns the map of a child with a copy of the memory. Its coming pages wait again.
+    /// Returns the map for a child process, which has a copy of the memory. Pages that are coming to the parent are
+    /// waiting in the child.
     [[nodiscard]] LazyPageMap fork() const;
-    /// Forgets all pages, because the process has ended.
+    /// Removes all pages, because the process has ended.
     void clear();
 
-    /// Returns true if no page waits or is coming.
+    /// Returns true if no page is waiting or coming.
     [[nodiscard]] bool complete() const noexcept { return waiting_.empty() && orders_.empty(); }
     [[nodiscard]] std::uint64_t waitingBytes() const noexcept;
 
@@ -75,7 +79,7 @@ private:
 
     [[nodiscard]] Map::const_iterator find(std::uint64_t address) const noexcept;
     Order take(const Piece& piece);
-    /// Removes a range from the waiting pages.
+    /// Removes a range from the waiting pages. Returns the removed pieces.
     std::vector<Piece> cutWaiting(std::uint64_t start, std::uint64_t bytes);
 
     Map waiting_;

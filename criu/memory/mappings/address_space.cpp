@@ -21,7 +21,7 @@
 namespace criu::memory {
 namespace {
 
-/// Start of temporary addresses, far from those of programs and libraries.
+/// Lowest temporary address of a mapping. Programs and libraries usually lie far from it.
 constexpr std::uint64_t kImageScratchBase = 0x100000000;
 
 bool isPrivate(const VmaEntry& vma) {
@@ -32,7 +32,7 @@ bool hasContent(const PageSource& pages, const VmaEntry& vma) {
     return hasPrivatePages(vma) && pages.covers(vma.start, vma.end);
 }
 
-/// Returns true for mappings whose addresses are reserved before they can be made.
+/// Returns true if criu reserves the addresses of such mappings with PROT_NONE before it can create the mappings.
 bool isReserved(MapStage stage) {
     return stage == MapStage::Descriptors || stage == MapStage::Program;
 }
@@ -97,21 +97,23 @@ void AddressSpace::unmapOthers(const AddressSpace& previous) const {
             ::munmap(reinterpret_cast<void*>(old.at), old.size());
 }
 
-/// Free addresses for mappings of `mm` that can't be made at their final address. Excludes occupied addresses and
-/// final addresses of all mappings.
+/// Free addresses for mappings of `mm` that criu can't create at their final address. They exclude occupied addresses
+/// and the final addresses of all mappings.
 class AddressSpace::Room {
 public:
-    /// `occupied`: known mappings of this process. Unknown ones make MAP_FIXED_NOREPLACE fail.
+    /// `occupied`: known mappings of this process. If another mapping exists, mmap(2) with MAP_FIXED_NOREPLACE fails,
+    /// and make() tries again.
     Room(const MmEntry& mm, RangeSet occupied) : mm_(mm), occupied_(std::move(occupied)) { avoidTargets(); }
 
-    /// Makes a mapping at its final or another address: `map` maps at placed.at without replacing a mapping.
+    /// Chooses placed.at, which is the final address if it is free, and calls `map`. `map` creates the mapping at
+    /// placed.at, and must not replace an existing mapping.
     template <typename Map>
     void make(PlacedVma& placed, Map&& map) {
         place(placed);
         try {
             map();
         } catch (const Error&) {
-            // An unknown mapping of this process occupies the address.
+            // A mapping of this process that `occupied_` lacks occupies the address.
             const std::uint64_t tried = placed.at;
             if (!renew())
                 throw;
@@ -141,7 +143,7 @@ private:
         avoid_.add({placed.at, placed.at + placed.size()});
     }
 
-    /// Reads the mappings from the kernel, once. Returns true if it did.
+    /// Reads the current mappings of this process into `occupied_`. Returns false if an earlier call did so.
     bool renew() {
         if (std::exchange(renewed_, true))
             return false;
@@ -195,7 +197,7 @@ void AddressSpace::addPlaced(PlacedVma placed, Log& log) {
     vmas_.push_back(placed);
 }
 
-/// Adds a mapping that the restorer's program makes.
+/// Adds a mapping that the restorer's program will create.
 void AddressSpace::addUnmapped(const VmaEntry& vma) {
     PlacedVma placed;
     placed.vma = &vma;
@@ -216,7 +218,7 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
     if (late.saved() != 0)
         log.debug("{} of {} mappings are left to the restorer's program", late.saved(), mm.n_vmas);
 
-    // Unmaps mappings without a counterpart first, to free their addresses.
+    // Mappings of the creator that this process doesn't need are unmapped first, to free their addresses.
     std::vector<const VmaEntry*> fresh;
     for (const VmaEntry* vma : list(mm.vmas, mm.n_vmas)) {
         if (is(*vma, VmaStatus::Guard))
@@ -239,7 +241,8 @@ AddressSpace AddressSpace::build(const model::Task& task, const PageSource& page
             space.addUnmapped(*vma);
             continue;
         }
-        // Content is written through the mapping. Mappings without content get their final protection at once.
+        // criu writes content through the mapping, so it must be writable. A mapping without content gets its final
+        // protection at once.
         const int protection = hasContent(pages, *vma) ? PROT_READ | PROT_WRITE : static_cast<int>(vma->prot);
         if (isOfClones(*vma))
             space.addOfClones(*vma, protection, *clones, room, log);

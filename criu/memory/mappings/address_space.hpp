@@ -23,78 +23,81 @@ class MappingKind;
 enum class LateWork : std::uint8_t;
 struct CloneFile;
 
-/// Mapping of the image in the process that is being restored.
+/// Mapping of the image, with its state in the process that is being restored.
 struct PlacedVma {
     const VmaEntry* vma = nullptr;
     const MappingKind* kind = nullptr;
     std::uint64_t at = 0;  ///< current address; the final address is vma->start
     bool mapped = false;
-    bool inherited = false;  ///< inherited by fork: shares pages copy-on-write with the creator
-    bool ofClones = false;   ///< maps the shared-pages file
-    bool filled = false;     ///< has private pages, made by this process or an ancestor
-    bool complete = false;   ///< has its final content in this process
+    bool inherited = false;  ///< true if it was inherited by fork and shares pages copy-on-write with the creator
+    bool ofClones = false;   ///< true if it maps the shared-pages file
+    bool filled = false;     ///< true if it has private pages, which this process or an ancestor filled
+    bool complete = false;   ///< true if it has its final content in this process
     int protection = 0;      ///< current protection
-    LateWork late{};         ///< work that the restorer's program does
+    LateWork late{};         ///< work on this mapping that is left to the restorer's program
 
     [[nodiscard]] bool moved() const noexcept { return mapped && at != vma->start; }
     [[nodiscard]] std::uint64_t size() const noexcept { return vma->end - vma->start; }
 };
 
-/// Builds the memory of a process beside criu's, which the process runs on until the restorer takes over. Every
-/// mapping is made at its final address if free. Otherwise the restorer's program moves it when criu's memory is
-/// unmapped. Ordinary code and threads of criu fill the contents.
-/// Fork passes the half-built memory to a child, so pages that were shared copy-on-write are shared again. The child
-/// takes over equal mappings of its creator, and writes only differing pages.
-/// Pages that no other process shared at the dump are filled after the children are created.
+/// Builds the memory of a restored process beside criu's memory, in which the process runs until the restorer takes
+/// over. criu creates each mapping at its final address if that is free. If it is occupied, the restorer's program
+/// moves the mapping after criu's memory is unmapped.
+/// A child inherits the half-built memory by fork, so pages that were shared copy-on-write are shared again. The child
+/// takes over equal mappings of its creator, and writes only pages that differ. Pages that no other process shared at
+/// the dump are filled after the children are created.
 class AddressSpace {
 public:
-    /// Creates an empty address space, for the root.
+    /// Creates an empty address space, which is the `previous` of the root process.
     AddressSpace() = default;
 
-    /// Maps all mappings of `task` that have content, and those needed by future children.
-    /// `pages`: its private pages. `previous`: mappings inherited from its creator. `clones`: shared-pages file
-    /// (--map-pages), or null.
-    /// `present`: other known mappings, from ownMappings() before the first process was created. Reading them again
-    /// in each process took a tenth of the restore time of small processes.
-    /// `allowed`: number of mappings that a process may have.
+    /// Creates the mappings of `task` that can exist before files are open, including mappings that only future
+    /// children need.
+    /// - `pages`: private pages of the task.
+    /// - `previous`: mappings that the task inherited from its creator.
+    /// - `clones`: shared-pages file (--map-pages), or null.
+    /// - `present`: other known mappings, from ownMappings() before the first process was created. A new read in each
+    ///   process took a tenth of the restore time of small processes.
+    /// - `allowed`: maximum number of mappings of a process (vm.max_map_count).
     static AddressSpace build(const model::Task& task, const PageSource& pages, const AddressSpace& previous,
                               const RangeSet& present, MappedFiles& files, const CloneFile* clones, std::size_t allowed,
                               Log& log);
 
-    /// Maps device memory. Must follow fill() and the opening of the process' files.
+    /// Maps device memory. Must follow fill(), and the files of the process must be open.
     void mapDevices(const model::Task& task, MappedFiles& files, Log& log);
 
     struct FillRules {
         const LazyAreas& late;  ///< lazy areas, which are skipped
-        bool frees = false;     ///< frees storage of read content
-        ReadWatch watch = {};   ///< is notified of most pages, but not of compared ones
-        unsigned threads = 0;   ///< limit of reading threads; 0: all processors
+        bool frees = false;     ///< frees the storage of content that was read
+        ReadWatch watch = {};   ///< called for most pages; not called for pages that are compared with inherited memory
+        unsigned threads = 0;   ///< maximum number of reading threads; 0: one for each processor
     };
-    /// Content to read: pages that the image doesn't mark as exclusive, or all unread pages.
+    /// Content to read. ForChildren: mappings whose pages other processes may share. All: all mappings that aren't
+    /// filled.
     enum class Content : std::uint8_t { ForChildren, All };
-    /// Reads contents. Uses threads for large memories, which have ended when it returns.
+    /// Reads contents of mappings. May use threads, all of which have ended when it returns.
     void fill(const PageSource& pages, const FillRules& rules, Content which, Log& log);
 
-    /// Creates AIO contexts. Must follow the creation of all children, because fork doesn't copy contexts.
+    /// Creates AIO contexts. Must follow the creation of all children, because fork(2) doesn't copy contexts.
     void createAioRings(const model::Task& task, const PageSource& pages);
 
-    /// Maps memory of sockets. Must follow the placement of their descriptors.
+    /// Maps rings of packet sockets. The sockets must have their final descriptor numbers.
     void mapSockets(MappedFiles& files);
 
-    /// Sets final protections, advice and locks. Content can't be changed afterwards.
+    /// Sets final protections, advice, locks and guard regions. criu can't change contents afterwards.
     void seal();
 
-    /// Adds steps that unmap all memory except this and `keep` (the restorer and the vDSO).
+    /// Adds steps that unmap all memory except the mappings of this object and `keep` (the restorer and the vDSO).
     void addUnmapSteps(const RangeSet& keep, pie::StepList& steps) const;
-    /// Adds steps that map io_uring rings, whose address the kernel chooses. They fill all other free addresses
-    /// first, so all other memory must be at its final address. `others`: ranges outside of this address space.
+    /// Adds steps that map io_uring rings. The kernel alone chooses their address, so the steps first fill all other
+    /// free addresses. All other memory must be at its final address. `others`: ranges outside of this address space.
     void addIoUringSteps(MappedFiles& files, const RangeSet& others, pie::StepList& steps) const;
-    /// Adds steps that move mappings to their final addresses. Must follow the steps of the vDSO.
+    /// Adds steps that move mappings to their final addresses. Must follow the steps that move the vDSO.
     void addMoveSteps(pie::StepList& steps) const;
-    /// Adds steps that do the late work (LateWorkPlan). Must follow addMoveSteps().
+    /// Adds steps for the work that LateWorkPlan left to the restorer's program. Must follow addMoveSteps().
     void addLateSteps(pie::StepList& steps) const;
 
-    /// Returns the final ranges of all mappings, which criu must not use for lasting memory.
+    /// Returns the final ranges of all mappings. criu must not use these ranges for its own lasting memory.
     [[nodiscard]] RangeSet targets() const;
 
     [[nodiscard]] const std::vector<PlacedVma>& vmas() const noexcept { return vmas_; }

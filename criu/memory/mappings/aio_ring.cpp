@@ -22,12 +22,12 @@
 namespace criu::memory {
 namespace {
 
-/// Header of a ring, before its events. It is part of the kernel's interface; libaio uses it too.
+/// Header of a ring, which precedes its events. It is part of the kernel's interface, and libaio reads it too.
 struct RingHead {
     std::uint32_t id;      ///< id that the kernel uses
     std::uint32_t events;  ///< capacity in events
-    std::uint32_t head;    ///< index of the oldest event that is not taken
-    std::uint32_t tail;    ///< index of the next event
+    std::uint32_t head;    ///< index of the oldest event that the task hasn't read
+    std::uint32_t tail;    ///< index at which the kernel writes the next event
     std::uint32_t magic;
     std::uint32_t compatible;
     std::uint32_t incompatible;
@@ -49,8 +49,8 @@ void check(const RingHead& head, std::uint64_t bytes) {
              head.events, head.head, head.tail);
 }
 
-/// Returns the argument of io_setup(2) for a ring of the same number of pages. The kernel doubles it, adds two, and
-/// rounds up to whole pages (fs/aio.c).
+/// Returns the argument of io_setup(2) that creates a ring of `bytes` bytes. The kernel doubles the argument, adds two,
+/// and rounds up to whole pages (fs/aio.c).
 std::uint32_t requestsFor(std::uint64_t bytes) {
     return static_cast<std::uint32_t>((eventsIn(bytes) - 2) / 2);
 }
@@ -61,8 +61,8 @@ RingHead readHead(std::span<const std::byte> ring) {
     return head;
 }
 
-/// Advances the positions of a new ring. The kernel alone sets the tail, so this takes real requests: writes to
-/// memory, which finish on submission.
+/// Advances the head and tail of a new ring. Only the kernel may set the tail, so this class submits real requests:
+/// writes to a memfd, which finish at submission.
 class RingPositionSetter {
 public:
     RingPositionSetter(aio_context_t context, std::uint32_t events)
@@ -75,7 +75,7 @@ public:
         request_.aio_lio_opcode = IOCB_CMD_PWRITE;
     }
 
-    /// Adds `count` results to the ring.
+    /// Adds `count` results to the ring, so the tail advances by `count`.
     void fill(std::uint32_t count) {
         std::vector<iocb*> requests(count, &request_);
         for (std::uint32_t done = 0; done < count;)
@@ -84,9 +84,9 @@ public:
                     "submit {} asynchronous writes", count - done));
     }
 
-    /// Adds `count` results and takes them.
+    /// Adds `count` results and reads them, so head and tail advance by `count`.
     void turn(std::uint32_t count) {
-        // Adds half a ring at a time, because the kernel reserves some room for other processors.
+        // Adds at most half a ring at a time, because the kernel reserves a part of the ring for other processors.
         const std::uint32_t step = std::max(events_ / 2, 1U);
         std::vector<io_event> results(step);
         while (count > 0) {

@@ -13,18 +13,18 @@
 #include "images/mm.fwd.hpp"
 #include "images/vma.fwd.hpp"
 
-/// AIO contexts (io_setup(2)). A context's id is the address of its ring, to which the kernel writes the results of
-/// finished requests. Only the kernel knows unfinished requests: criu loses them, as CRIU 4.2 does.
+/// AIO contexts (io_setup(2)). The id of a context is the address of its ring, to which the kernel writes results of
+/// finished requests. criu doesn't dump unfinished requests, which only the kernel knows; CRIU 4.2 doesn't either.
 namespace criu::memory {
 
-/// Returns true if a mapping of this name is a ring.
+/// Returns true if a mapping with this name in /proc/PID/maps is the ring of an AIO context.
 bool isAioRing(std::string_view name) noexcept;
 
-/// Dump half: fills mm.aios for the rings among `vmas`. Throws Error if a ring has an unknown format.
+/// Fills mm.aios for the AIO rings among `vmas`, for a dump. Throws Error if a ring has an unknown format.
 void storeAioRings(HostPid process, std::span<const VmaEntry* const> vmas, MmEntry& mm, Arena& arena);
 
-/// Restore half: creates a context for the calling process. `content` is the dumped ring with positions and results.
-/// Returns the range of the new ring; mremap(2) of it changes the context's id.
+/// Creates an AIO context for the calling process, for a restore. `content` is the dumped ring with its positions and
+/// results. Returns the range of the new ring. mremap(2) of the ring changes the id of the context.
 Range makeAioRing(const AioRingEntry& ring, std::span<const std::byte> content);
 
 }  // namespace criu::memory

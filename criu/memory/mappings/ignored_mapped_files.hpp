@@ -9,7 +9,7 @@ class ProcPid;
 
 namespace criu::engine {
 
-/// Mapped files for callers that need only private content. Records no files and refuses nothing.
+/// MappedFileDump for callers that need only private pages of mappings. It records no files and refuses no mapping.
 class IgnoredMappedFiles final : public memory::MappedFileDump {
 public:
     /// `process` must outlive this object.

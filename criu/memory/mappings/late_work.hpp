@@ -8,8 +8,8 @@
 #include "images/mm.fwd.hpp"
 #include "images/vma.fwd.hpp"
 
-/// Mappings of a restored process that wait until criu's memory is unmapped, because the kernel allows a process only
-/// so many (vm.max_map_count).
+/// Mappings of a restored process that the restorer's program creates or protects after criu's memory is unmapped.
+/// While criu's memory exists, both together could exceed vm.max_map_count.
 namespace criu::memory {
 
 class PageSource;
@@ -17,24 +17,25 @@ class PageSource;
 /// Work on a private anonymous mapping that is left to the restorer's program.
 enum class LateWork : std::uint8_t {
     None,
-    Map,      ///< maps it; only without content
-    Protect,  ///< gives it its protection. Until then it is writable, and one with its neighbours for the kernel
+    Map,      ///< creates the mapping; chosen only for mappings without content
+    Protect,  ///< sets the protection. Until then the mapping is writable, and the kernel merges it with its
+              ///< neighbours.
 };
 
 /// Choice of late work for one process.
 class LateWorkPlan {
 public:
-    /// Chooses nothing if `mm` has room for criu's mappings below `allowed`. Otherwise chooses as many mappings as
-    /// that needs, or all that can wait.
+    /// Chooses no work if the mappings of `mm` and of criu together are at most `allowed`. Otherwise chooses work for
+    /// as many mappings as needed, or for all possible mappings.
     static LateWorkPlan choose(const MmEntry& mm, const PageSource& pages, std::size_t allowed);
 
-    /// Returns how many mappings can be missing at most while criu's memory is there, whatever their content is.
+    /// Returns the maximum number of mappings that late work can save while criu's memory is mapped, for any content.
     [[nodiscard]] static std::size_t mostSaved(const MmEntry& mm);
-    /// Returns how many can be missing at least.
+    /// Returns the minimum number of mappings that late work can save, for any content.
     [[nodiscard]] static std::size_t leastSaved(const MmEntry& mm);
 
     [[nodiscard]] LateWork of(const VmaEntry& vma) const noexcept;
-    /// Number of mappings that the process has less until the program does the work.
+    /// Number of mappings that the process lacks until the restorer's program does the late work.
     [[nodiscard]] std::size_t saved() const noexcept { return saved_; }
 
 private:

@@ -9,7 +9,7 @@ struct Vma;
 
 namespace criu::memory {
 
-/// Interface that describes the file behind a mapping.
+/// Interface by which the dump of a mapping describes the mapped file.
 class MappedFileDump {
 public:
     virtual ~MappedFileDump() = default;
@@ -20,25 +20,25 @@ public:
     /// Returns the image id of a memfd entry for shared memory. Called once per process and segment.
     virtual FileId segmentFor(const kernel::Vma& vma) = 0;
 
-    /// Returns the access mode of the mapped open file description: O_RDONLY or O_RDWR, because mmap(2) needs read
-    /// access. Called for every mapping of a file.
+    /// Returns the access mode of the mapped open file description: O_RDONLY or O_RDWR; mmap(2) refuses O_WRONLY.
+    /// Called for every mapping of a file.
     virtual int accessOf(const kernel::Vma& vma) = 0;
 
-    /// Returns true if mapping the file again gives the same memory: a regular file, or /dev/zero. Called once per
+    /// Returns true if a new mapping of the file has the same content: a regular file or /dev/zero. Called once per
     /// file.
     virtual bool isPlain(const kernel::Vma& vma) = 0;
 
-    /// Returns the image id of the packet socket whose ring is mapped; 0 if no process has the socket open.
+    /// Returns the image id of the packet socket whose ring is mapped, or 0 if no process has the socket open.
     virtual FileId socketFor(const kernel::Vma&) { return {}; }
 
-    /// Returns the image id of the mapped io_uring; 0 if no process has it open.
+    /// Returns the image id of the mapped io_uring, or 0 if no process has the io_uring open.
     virtual FileId ioUringFor(const kernel::Vma&) { return {}; }
 
     /// Returns true if a device subsystem handles the mapping, and sets `file` to its file id.
     virtual bool claimsDevice(const kernel::Vma&, FileId& /*file*/) { return false; }
 
-    /// Returns true if the process can't use the mapping, and a restore only reserves its addresses. A device
-    /// subsystem knows that, and claims the mapping.
+    /// Returns true if the process can't access the mapping, so a restore only reserves its addresses. The device
+    /// subsystem that claims the mapping decides this.
     virtual bool isUnusable(const kernel::Vma&) { return false; }
 };
 

@@ -8,7 +8,8 @@
 
 namespace criu::memory {
 
-/// File and offset to map for device memory. If the wanted mapping is only a part of it, see device::Relocated.
+/// File, offset and range to map for device memory. If `whole` isn't 0, criu must map `whole` bytes, and the wanted
+/// bytes begin `skipped` bytes after the start (device::Relocated).
 struct MappedDeviceFile {
     UniqueFd fd;
     std::uint64_t offset = 0;
@@ -16,30 +17,30 @@ struct MappedDeviceFile {
     std::uint64_t whole = 0;
 };
 
-/// Source of the files behind a restored process' mappings.
+/// Source of files that a restored process maps.
 class MappedFiles {
 public:
     virtual ~MappedFiles() = default;
     /// Opens the file of a mapping. `flags`: access mode and other flags of open(2).
     virtual UniqueFd openForMapping(const VmaEntry& vma, int flags) = 0;
-    /// Returns a descriptor of a mapped socket. Requires that descriptors are at their final numbers.
+    /// Returns a descriptor of a mapped socket. All descriptors of the process must have their final numbers.
     virtual UniqueFd placedSocket(const VmaEntry& vma) = 0;
-    /// Returns the process' descriptor number of a mapped io_uring. Requires that descriptors are at their final
-    /// numbers.
+    /// Returns the process' descriptor number of a mapped io_uring. All descriptors of the process must have their
+    /// final numbers.
     virtual int placedRing(const VmaEntry& vma) = 0;
-    /// Returns the descriptor of a segment, borrowed.
+    /// Returns a borrowed descriptor of a segment.
     virtual int segment(const VmaEntry& vma) = 0;
-    /// Returns the current file and offset of device memory.
+    /// Returns the file and offset of device memory after the restore.
     virtual MappedDeviceFile device(const VmaEntry& vma) = 0;
 };
 
-/// Cache that keeps the last file open for further mappings of it.
+/// Cache that keeps the last opened file open, because the next mapping often maps the same file.
 class FileCache {
 public:
     /// `files` must outlive this object.
     explicit FileCache(MappedFiles& files) noexcept : files_(files) {}
 
-    /// Returns a descriptor that is valid until the next call.
+    /// Returns a descriptor for mmap(2), which is valid until the next call.
     [[nodiscard]] int file(const VmaEntry& vma);
     [[nodiscard]] int segment(const VmaEntry& vma);
 

@@ -6,8 +6,8 @@
 namespace criu::memory {
 namespace {
 
-/// Ring of an AIO context. io_setup(2) creates it at an address of the kernel's choice, after all children exist,
-/// because fork doesn't copy contexts (AddressSpace::createAioRings()).
+/// Ring of an AIO context. AddressSpace::createAioRings() creates it by io_setup(2) after all children exist, because
+/// fork(2) doesn't copy contexts. The kernel chooses the first address of the ring.
 class AioRing final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return isAioRing(vma.name); }

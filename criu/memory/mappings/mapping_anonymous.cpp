@@ -6,8 +6,8 @@
 namespace criu::memory {
 namespace {
 
-/// Returns true if no other process shares a page of the mapping. False for swapped pages, whose sharing the kernel
-/// doesn't report, and for hugetlbfs pages, which it counts elsewhere. Uncertain pages count as shared.
+/// Returns true if no other process shares a page of the mapping. Returns false if criu can't know: the kernel doesn't
+/// report the sharing of swapped pages, and counts hugetlbfs pages in other fields.
 bool isExclusive(const kernel::Vma& vma) {
     return vma.inCommon == 0 && vma.swap == 0 && !vma.flags.has(kernel::VmFlag::HugeTlb);
 }

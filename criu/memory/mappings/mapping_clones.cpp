@@ -7,8 +7,9 @@
 namespace criu::memory {
 namespace {
 
-/// Mapping of the shared-pages file (restore --map-pages). The process sees anonymous memory, and images store it so.
-/// They contain all pages and don't depend on the images that it was restored from.
+/// Mapping of the shared-pages file (restore --map-pages). To the process this is anonymous memory, so images store it
+/// as anonymous memory. The new images contain all pages, and don't depend on the images that the process was restored
+/// from.
 class Clones final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return isOfClones(vma); }
@@ -19,7 +20,8 @@ public:
         entry.status = VmaStatus::Regular | VmaStatus::AnonPrivate;
     }
 
-    [[nodiscard]] bool isOf(const VmaEntry&) const override { return false; }  // images store it as anonymous
+    /// Returns false, because images store such mappings as anonymous memory.
+    [[nodiscard]] bool isOf(const VmaEntry&) const override { return false; }
     int map(const WantedMapping& wanted, FileCache&) const override { return mapFile(wanted, -1, 0); }
 };
 

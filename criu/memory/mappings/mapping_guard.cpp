@@ -5,8 +5,9 @@
 namespace criu::memory {
 namespace {
 
-/// Guard regions (MADV_GUARD_INSTALL, Linux 6.13), which are no mappings. A dump finds them in page tables
-/// (page_dump). A restore installs them after the contents are written (AddressSpace).
+/// Guard regions (MADV_GUARD_INSTALL, Linux 6.13), which are page table entries within other mappings. A dump finds
+/// them in page tables (page_dump.cpp). A restore installs them after it has written the contents
+/// (AddressSpace::seal()).
 class Guard final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma&, MappingDump&) const override { return false; }

@@ -6,8 +6,8 @@
 namespace criu::memory {
 namespace {
 
-/// Rings of an io_uring. Their content is stored with the open file. The kernel chooses their address, so only the
-/// restorer's program can map them, when it leaves no other address free (AddressSpace::addIoUringSteps()).
+/// Rings of an io_uring. The image of the open file contains their content. The kernel chooses their address, so the
+/// restorer's program maps them while all other addresses are occupied (AddressSpace::addIoUringSteps()).
 class IoUring final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return vma.name == kIoUringName; }

@@ -11,14 +11,14 @@ bool isVdsoData(const kernel::Vma& vma) {
     return vma.name.starts_with("[vvar");
 }
 
-/// Mappings that the kernel adds to every process. VdsoMove places the vDSO.
+/// Mappings that the kernel adds to every process. VdsoMove restores the address of the vDSO.
 class KernelArea final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override {
         return vma.name == "[vsyscall]" || vma.name == "[vdso]" || isVdsoData(vma);
     }
 
-    /// One entry covers all data mappings of the vDSO, because kernels differ in their number.
+    /// One image entry covers all data mappings of the vDSO, because kernels differ in the number of these mappings.
     [[nodiscard]] bool continues(const VmaEntry& before, const kernel::Vma& vma) const override {
         return isVdsoData(vma) && is(before, VmaStatus::Vvar) && before.end == vma.start;
     }

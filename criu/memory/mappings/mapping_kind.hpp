@@ -12,12 +12,11 @@
 #include "criu/memory/mappings/vma_dump.hpp"
 #include "criu/memory/mappings/vma_status.hpp"
 
-/// Mapping kinds: anonymous memory, a file, a segment, a ring shared with the kernel … Each kind is one object in
-/// mapping_NAME.cpp with a dump half and a restore half; mappingKinds() lists them. Kinds don't decide how pages are
-/// stored.
+/// Mapping kinds, such as anonymous memory, a file, a segment, or a ring shared with the kernel. Each kind is one
+/// object in mapping_NAME.cpp with a dump half and a restore half; mappingKinds() lists all objects.
 namespace criu::memory {
 
-/// Dump state that mapping kinds use, one object per process.
+/// State of the dump of one process' mappings, which mapping kinds use.
 class MappingDump {
 public:
     /// Both arguments must outlive this object.
@@ -26,11 +25,11 @@ public:
     [[nodiscard]] const VmaDumpRules& rules() const noexcept { return rules_; }
     [[nodiscard]] MappedFileDump& files() noexcept { return files_; }
 
-    /// Return the results of files(), cached per file.
+    /// isPlain(), fileFor() and segmentFor() return the results of files(), cached for each file.
     [[nodiscard]] bool isPlain(const kernel::Vma& vma);
     [[nodiscard]] FileId fileFor(const kernel::Vma& vma);
     [[nodiscard]] FileId segmentFor(const kernel::Vma& vma);
-    /// Records the access mode of the mapped open file description.
+    /// Sets entry.fdflags to the access mode of the mapped open file description.
     void setAccess(const kernel::Vma& vma, VmaEntry& entry);
 
     bool sawUprobes = false;
@@ -47,21 +46,21 @@ private:
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::string_view>, Known> known_;
 };
 
-/// Stage of a restore in which a mapping is made.
+/// Stage of a restore in which criu creates a mapping.
 enum class MapStage {
-    Memory,       ///< at once: before its content and before children
-    Files,        ///< when the process' files are open
-    Descriptors,  ///< when descriptors are at their final numbers; its address is reserved until then
-    Program,      ///< in the restorer's program, when criu's memory is unmapped; its address is reserved until then
-    Elsewhere,    ///< by other code: a kernel area, or an entry that isn't a mapping
+    Memory,       ///< before content is filled and before children are created
+    Files,        ///< when the files of the process are open
+    Descriptors,  ///< when descriptors have their final numbers; criu reserves the addresses until then
+    Program,    ///< in the restorer's program, after criu's memory is unmapped; criu reserves the addresses until then
+    Elsewhere,  ///< not by this class: the kernel or other code creates it, or the entry isn't a mapping
 };
 
-/// Mapping to be made.
+/// Mapping that criu is to create in the calling process.
 struct WantedMapping {
     const VmaEntry& vma;
     std::uint64_t at = 0;
-    int protection = 0;  ///< protection while content is written
-    int flags = 0;       ///< flags of mmap(2), including those for the address
+    int protection = 0;  ///< protection with which the mapping is created
+    int flags = 0;       ///< flags of mmap(2), including MAP_FIXED or MAP_FIXED_NOREPLACE
 
     [[nodiscard]] std::uint64_t size() const noexcept { return vma.end - vma.start; }
 };
@@ -72,33 +71,34 @@ public:
     MappingKind(const MappingKind&) = delete;
     MappingKind& operator=(const MappingKind&) = delete;
 
-    // Dump
+    // Functions for a dump
 
-    /// Returns true if a mapping of a process is of this kind. criu asks the kinds in list order until one returns
-    /// true.
+    /// Returns true if a mapping of a process is of this kind. criu calls claims() of the kinds in list order until one
+    /// returns true.
     [[nodiscard]] virtual bool claims(const kernel::Vma& vma, MappingDump& dump) const = 0;
-    /// Returns true if images omit the mapping. Throws Error if the options don't allow that.
+    /// Returns true if images omit the mapping. Throws Error if the user's options don't allow the omission.
     [[nodiscard]] virtual bool leavesOut(const kernel::Vma&, MappingDump&) const { return false; }
-    /// Returns true if the mapping extends the entry of the mapping before it.
+    /// Returns true if the mapping has no entry because it extends the entry `before`.
     [[nodiscard]] virtual bool continues(const VmaEntry& /*before*/, const kernel::Vma&) const { return false; }
-    /// Sets the kind's fields of the entry; addresses, protection and flags are set already. Throws Error if the
-    /// mapping can't be dumped.
+    /// Sets the fields of `entry` that depend on the kind. The caller has set addresses, protection and flags. Throws
+    /// Error if criu can't dump the mapping.
     virtual void describe(const kernel::Vma& vma, VmaEntry& entry, MappingDump& dump) const = 0;
 
-    // Restore
+    // Functions for a restore
 
-    /// Returns true if an image entry is of this kind. criu asks the kinds in list order until one returns true.
+    /// Returns true if an image entry is of this kind. criu calls isOf() of the kinds in list order until one returns
+    /// true.
     [[nodiscard]] virtual bool isOf(const VmaEntry& entry) const = 0;
     [[nodiscard]] virtual MapStage stage() const noexcept { return MapStage::Memory; }
-    /// Makes the mapping in the calling process, for the stages Memory, Files and Descriptors. Returns its
-    /// protection. Throws Error.
+    /// Creates the mapping in the calling process. criu calls it for the stages Memory, Files and Descriptors. Returns
+    /// the protection of the new mapping. Throws Error.
     virtual int map(const WantedMapping& wanted, FileCache& files) const = 0;
 
 protected:
     MappingKind() = default;
 };
 
-/// Returns all kinds; the last one claims every mapping.
+/// Returns all kinds in list order. The last kind claims every mapping.
 [[nodiscard]] std::span<const MappingKind* const> mappingKinds();
 
 /// Returns the kind of a process' mapping.
@@ -106,11 +106,11 @@ protected:
 /// Returns the kind of an image entry.
 [[nodiscard]] const MappingKind& mappingKindOf(const VmaEntry& entry);
 
-// Properties that several kinds use.
+// Constants and functions that several kinds use
 
-/// Name of a mapped io_uring.
+/// Name of an io_uring's mapping in /proc/PID/maps.
 inline constexpr std::string_view kIoUringName = "anon_inode:[io_uring]";
-/// Name of huge page memory without a file, shared or private.
+/// Name of anonymous memory of huge pages in /proc/PID/maps, shared or private.
 inline constexpr std::string_view kAnonymousHugeName = "/anon_hugepage (deleted)";
 /// Bits of mmap(2) flags for the huge page size (MAP_HUGE_MASK << MAP_HUGE_SHIFT).
 inline constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;
@@ -118,7 +118,8 @@ inline constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;
 [[nodiscard]] inline bool isWithoutFile(const kernel::Vma& vma) noexcept {
     return vma.inode == 0 && vma.devMajor == 0 && vma.devMinor == 0;
 }
-/// Returns true for private huge page memory, which only the kernel treats as a file.
+/// Returns true for private anonymous memory of huge pages. /proc/PID/maps shows a file name for it, because the kernel
+/// implements it by a file.
 [[nodiscard]] inline bool isAnonymousHuge(const kernel::Vma& vma) noexcept {
     return vma.flags.has(kernel::VmFlag::HugeTlb) && !vma.shared && vma.name == kAnonymousHugeName;
 }
@@ -126,8 +127,7 @@ inline constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;
 /// Throws Error "memory at ADDRESS maps WHAT, which can't be dumped".
 [[noreturn]] void refuseMapping(const kernel::Vma& vma, std::string_view what, std::string_view hint = {});
 
-/// Calls mmap(2) for a file from the entry's offset on, or for anonymous memory (-1). Returns the protection. Throws
-/// Error.
+/// Calls mmap(2) for a file, or for anonymous memory if `fd` is -1. Returns the protection. Throws Error.
 int mapFile(const WantedMapping& wanted, int fd, std::uint64_t offset);
 
 }  // namespace criu::memory

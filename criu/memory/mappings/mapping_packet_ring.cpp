@@ -7,7 +7,8 @@
 namespace criu::memory {
 namespace {
 
-/// Rings of packet sockets. Their content is lost: the restored program and the kernel start with empty rings.
+/// Rings of packet sockets. Images don't store their content: after a restore, the program and the kernel start with
+/// empty rings.
 class PacketRing final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override {

@@ -20,16 +20,16 @@ namespace {
 using kernel::MemoryPolicy;
 
 struct Answer {
-    std::uint64_t mode;  ///< stays 0, MPOL_DEFAULT, if the call fails
+    std::uint64_t mode;  ///< result of get_mempolicy(2); stays 0 (MPOL_DEFAULT) if the call fails
     MemoryPolicy::Nodes nodes;
 };
 
-/// Maximal number of mappings per run, and bytes that each needs in the process.
+/// Maximum number of mappings that one run of a program queries, and bytes of process memory for each mapping.
 constexpr std::size_t kAtOnce = 128;
 constexpr std::size_t kRoom = 256;
 static_assert(sizeof(Answer) + sizeof(pie::Step) <= kRoom);
 
-/// Adds the query of some mappings. Returns the position of the answers.
+/// Adds steps that query the policies of some mappings. Returns the position of the results in `data`.
 std::uint64_t askPolicies(std::span<VmaEntry* const> mappings, pie::StepList& steps, pie::RemoteData& data) {
     if (mappings.empty())
         return 0;
@@ -45,7 +45,7 @@ std::uint64_t askPolicies(std::span<VmaEntry* const> mappings, pie::StepList& st
     return answersAt;
 }
 
-/// Stores the answers that begin at `at`.
+/// Copies the query results that begin at position `at` into the entries.
 void storePolicies(std::span<VmaEntry* const> mappings, std::uint64_t at, pie::RemoteData& answers, Arena& arena) {
     for (VmaEntry* const vma : mappings) {
         const auto& answer = answers.local<Answer>(at);

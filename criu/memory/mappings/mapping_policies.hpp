@@ -27,14 +27,14 @@ class StepList;
 /// NUMA memory policies of single mappings (mbind(2)).
 namespace criu::memory {
 
-/// Query of the memory policies of a process' mappings. The first part runs with all other queries; many mappings need
-/// more runs.
+/// Query of the memory policies of a process' mappings. A part with the first mappings runs together with the other
+/// queries of the process. If more mappings exist, queryRest() runs the other parts.
 class PolicyQueries {
 public:
-    /// Policies are stored in the entries, which must outlive this object, as must `arena`.
+    /// store() and queryRest() write the policies into the entries. The entries and `arena` must outlive this object.
     PolicyQueries(std::vector<VmaEntry*> mappings, Arena& arena) : mappings_(std::move(mappings)), arena_(arena) {}
 
-    /// Returns the bytes that the first part needs in the process' memory.
+    /// Returns the number of bytes that the first part needs in the memory of the process.
     [[nodiscard]] std::size_t room() const;
     void ask(pie::StepList& steps, pie::RemoteData& data);
     void store(pie::RemoteData& answers) const;
@@ -42,19 +42,19 @@ public:
     void queryRest(compel::Tracee& thread, compel::Injection& injection, StopRequest& stop) const;
 
 private:
-    /// Returns the mappings of the part that begins with `first`.
+    /// Returns the part that begins with mapping number `first`.
     [[nodiscard]] std::span<VmaEntry* const> part(std::size_t first) const;
 
     std::vector<VmaEntry*> mappings_;
     Arena& arena_;
-    std::uint64_t answersAt_ = 0;  ///< position of the first part; set by ask()
+    std::uint64_t answersAt_ = 0;  ///< position of the first part's results in RemoteData; set by ask()
 };
 
 /// Returns true if two mappings have the same policy.
 [[nodiscard]] bool samePolicy(const VmaEntry& one, const VmaEntry& other) noexcept;
 
-/// Sets the policy of a mapping of this process at `at`, if it has one. Returns false if the machine lacks its nodes,
-/// which is no error.
+/// Sets the policy of `vma` for memory of this process at `at`. Returns false if mbind(2) fails, such as on a machine
+/// without these NUMA nodes; the restore then continues with a warning.
 [[nodiscard]] bool setPolicy(const VmaEntry& vma, std::uint64_t at) noexcept;
 
 }  // namespace criu::memory

@@ -7,7 +7,8 @@
 namespace criu::memory {
 namespace {
 
-/// Segments: shared anonymous memory and memfds, which only the kernel treats as files.
+/// Segments: shared anonymous memory and memfds. The kernel implements both by files of its internal tmpfs or of
+/// hugetlbfs.
 class Segment final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump& dump) const override {

@@ -5,7 +5,7 @@
 namespace criu::memory {
 namespace {
 
-/// Kernel mappings that images can't represent.
+/// Mappings that criu refuses to dump, because images can't represent them.
 class Unsupported final : public MappingKind {
 public:
     [[nodiscard]] bool claims(const kernel::Vma& vma, MappingDump&) const override { return !nameOf(vma).empty(); }

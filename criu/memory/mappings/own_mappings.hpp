@@ -5,12 +5,12 @@
 
 namespace criu::memory {
 
-/// Returns all current mappings of the calling process, with the addresses that its stack may still grow into.
+/// Returns all current mappings of the calling process, and the addresses into which its stack may still grow.
 RangeSet ownMappings();
 
-/// Converts the heap of the calling process to huge pages. fork(2) then copies one entry instead of 512 per huge
-/// page, and munmap(2) in the child drops one. Costs about one copy of the heap. Does nothing if the heap is small or
-/// the kernel can't (MADV_COLLAPSE, Linux 6.1).
+/// Converts the heap of the calling process to huge pages. fork(2) then copies one page table entry instead of 512, and
+/// munmap(2) in the child removes one. The conversion costs about one copy of the heap.
+/// Does nothing if the heap is small or the kernel lacks MADV_COLLAPSE (Linux 6.1).
 void makeHeapHuge();
 
 }  // namespace criu::memory

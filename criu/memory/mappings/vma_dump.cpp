@@ -20,7 +20,7 @@ using kernel::VmFlag;
 
 constexpr unsigned kMapHugeShift = 26;  // MAP_HUGE_SHIFT
 
-/// Flags of mmap(2) that VmFlags of smaps shows.
+/// Flags of mmap(2) that the VmFlags line of /proc/PID/smaps shows.
 constexpr std::pair<VmFlag, std::uint32_t> kMapFlags[] = {
     {VmFlag::GrowsDown, MAP_GROWSDOWN},
     {VmFlag::Locked, MAP_LOCKED},
@@ -28,7 +28,7 @@ constexpr std::pair<VmFlag, std::uint32_t> kMapFlags[] = {
     {VmFlag::HugeTlb, MAP_HUGETLB},
 };
 
-/// Lasting madvise(2) advice that VmFlags shows.
+/// Advice of madvise(2) that stays in effect and that the VmFlags line of /proc/PID/smaps shows.
 constexpr std::pair<VmFlag, int> kAdvice[] = {
     {VmFlag::SequentialRead, MADV_SEQUENTIAL}, {VmFlag::RandomRead, MADV_RANDOM},     {VmFlag::DontCopy, MADV_DONTFORK},
     {VmFlag::DontDump, MADV_DONTDUMP},         {VmFlag::Mergeable, MADV_MERGEABLE},   {VmFlag::HugePage, MADV_HUGEPAGE},

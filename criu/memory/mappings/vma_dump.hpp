@@ -12,11 +12,11 @@
 #include "criu/memory/mappings/vma_status.hpp"
 #include "images/mm.fwd.hpp"
 
-/// Dump half of mappings: converts /proc data to image entries.
+/// Conversion of the mappings in /proc/PID/smaps to image entries.
 namespace criu::memory {
 
 struct VmaDumpRules {
-    /// Device of the kernel's internal tmpfs, which holds memfds and shared anonymous memory
+    /// Device numbers of the kernel's internal tmpfs, which contains memfds and shared anonymous memory
     /// (SegmentsDump::device()).
     std::uint32_t shmemMajor = 0;
     std::uint32_t shmemMinor = 0;
@@ -29,20 +29,22 @@ struct VmaDumpRules {
 
 struct DumpedVma {
     VmaEntry* entry = nullptr;
-    const kernel::Vma* source = nullptr;  ///< null for guard regions; the first one for merged data pages of the vDSO
+    const kernel::Vma* source = nullptr;  ///< mapping of the process; null for guard regions. If data mappings of the
+                                          ///< vDSO were merged into one entry, this is the first one.
 };
 
 /// Image entries for the mappings of one process.
 struct DumpedMemory {
-    std::vector<DumpedVma> vmas;  ///< ascending by address, then guard regions
-    bool uprobes = false;         ///< the process has an uprobes area, which images omit
+    std::vector<DumpedVma>
+        vmas;              ///< entries of mappings in ascending order of addresses; entries of guard regions follow
+    bool uprobes = false;  ///< true if the process has an uprobes area, which images omit
 
-    /// Sets mm.vmas. Must follow dumpPages(), which finds the guard regions.
+    /// Sets mm.vmas. Must follow dumpPages(), which adds the guard regions.
     void fill(MmEntry& mm, Arena& arena) const;
 };
 
-/// Converts the mappings of one process (readSmaps()) without changing it. `vmas` must outlive the result. Throws
-/// Error for a mapping that can't be dumped.
+/// Converts the mappings of one process (readSmaps()) without changing the process. `vmas` must outlive the result.
+/// Throws Error if criu can't dump a mapping.
 DumpedMemory dumpVmas(std::span<const kernel::Vma> vmas, const VmaDumpRules& rules, MappedFileDump& files,
                       Arena& arena);
 

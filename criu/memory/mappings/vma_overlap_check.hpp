@@ -5,9 +5,9 @@
 
 namespace criu::memory {
 
-/// VMA overlap check: throws Error if mappings of an image overlap, or end before they begin. It precedes any
-/// mapping, because such a damaged image could cover criu's own memory. Guard regions lie within mappings and are
-/// allowed.
+/// VMA overlap check: throws Error if mappings of an image overlap, or if one ends before it begins. A restore calls it
+/// before it maps anything, because such a damaged image could replace criu's own memory. Guard regions may overlap
+/// mappings, because they lie within mappings.
 void requireNoVmaOverlap(const MmEntry& mm);
 
 }  // namespace criu::memory

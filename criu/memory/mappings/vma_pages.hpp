@@ -16,9 +16,9 @@ inline bool isHuge(const VmaEntry& vma) noexcept {
     return (vma.flags & MAP_HUGETLB) != 0;
 }
 
-/// Returns the page size of a mapping, which its address is a multiple of.
+/// Returns the page size of a mapping. The address of the mapping is a multiple of this size.
 inline std::uint64_t pageSizeOf(const VmaEntry& vma) noexcept {
-    constexpr int kShift = 26;  // MAP_HUGE_SHIFT: position of the page size's log2 in mmap(2) flags
+    constexpr int kShift = 26;  // MAP_HUGE_SHIFT: bit position of log2 of the page size in the flags of mmap(2)
     constexpr std::uint64_t kDefault = std::uint64_t{2} << 20;
     if (!isHuge(vma))
         return machinePageSize();

@@ -5,7 +5,7 @@
 
 #include "images/vma.hpp"
 
-/// Bits of vma_entry.status (image format).
+/// Bits of the field `status` of a VMA entry in images.
 namespace criu::memory {
 
 enum class VmaStatus : std::uint32_t {
@@ -27,7 +27,7 @@ enum class VmaStatus : std::uint32_t {
     Guard = 1U << 16,
     Uprobes = 1U << 17,
     Plugin = 1U << 27,
-    IoUring = 1U << 28,  ///< CRIU 4.2 lacks it
+    IoUring = 1U << 28,  ///< CRIU 4.2 doesn't know this bit
 };
 
 constexpr std::uint32_t bit(VmaStatus status) noexcept {
@@ -42,7 +42,7 @@ inline bool is(const VmaEntry& vma, VmaStatus status) noexcept {
     return (vma.status & bit(status)) != 0;
 }
 
-/// Returns true if pagemap-<pid> stores private pages of the mapping.
+/// Returns true if the image pagemap-<pid> stores private pages of the mapping.
 inline bool hasPrivatePages(const VmaEntry& vma) noexcept {
     return is(vma, VmaStatus::Regular) && (is(vma, VmaStatus::AnonPrivate) || is(vma, VmaStatus::FilePrivate)) &&
            !is(vma, VmaStatus::Vvar) && !is(vma, VmaStatus::Vsyscall);

@@ -14,7 +14,8 @@ namespace {
 
 static_assert(kChecksumPiece == kImagePageSize);
 
-/// Bytes that are read and then compared: few enough to stay in the processor's cache.
+/// Bytes that criu reads before it compares their checksums. The content must still be in the processor's cache when it
+/// is compared.
 constexpr std::uint64_t kCheckedStep = std::uint64_t{256} << 10;
 
 class CheckedContent final : public PageContent {
@@ -39,7 +40,7 @@ public:
     [[nodiscard]] std::string where(std::uint64_t position) const override { return content_->where(position); }
 
 private:
-    /// Reads parts of pages. Fetches complete pages, because a checksum covers a page.
+    /// Reads parts of pages. It fetches complete pages, because each checksum covers a whole page.
     void readParts(std::uint64_t position, std::span<iovec> targets) const {
         const std::uint64_t within = position % kImagePageSize;
         const std::uint64_t bytes = within + sizeOf(targets);
@@ -53,10 +54,10 @@ private:
         }
     }
 
-    /// Returns the position after the compared content.
+    /// Compares the checksums of read content. Returns the position after this content.
     std::uint64_t compare(std::uint64_t position, std::span<const iovec> targets) const {
         std::array<std::byte, kImagePageSize> split;
-        std::size_t filled = 0;  // bytes of a page that several targets share
+        std::size_t filled = 0;  // bytes in `split`, which collects a page that several targets share
         for (const iovec& target : targets) {
             std::span<const std::byte> rest(static_cast<const std::byte*>(target.iov_base), target.iov_len);
             while (!rest.empty()) {

@@ -12,11 +12,11 @@
 #include "criu/memory/pages/page_sink.hpp"
 #include "criu/memory/pages/page_source.hpp"
 
-/// Checksums of pages in any storage form. They are computed from content that a sink gets, and compared with content
-/// that is read.
+/// Checksums of pages, for every storage form. A dump computes them from content that a sink gets. A restore compares
+/// them with content that it reads.
 namespace criu::memory {
 
-/// Computes checksums of content that comes in blocks from several threads.
+/// Checksums of content that several threads add in blocks.
 class PageSums {
 public:
     /// `checksum` must outlive this object.
@@ -25,18 +25,19 @@ public:
     /// Adds a block. Must precede PageSink::write() of the block.
     void add(const PageBlock& block);
 
-    /// Returns the checksums of all pages, in order of positions. `bytes`: total content. Throws Error if content is
-    /// missing. The object can't be used afterwards.
+    /// Returns the checksums of all pages in ascending order of positions. `bytes`: size of all content. Throws Error
+    /// if content is missing. The caller must not use this object afterwards.
     [[nodiscard]] std::vector<std::uint32_t> take(std::uint64_t bytes);
 
 private:
     const Checksum& checksum_;
     std::mutex mutex_;
-    std::map<std::uint64_t, std::vector<std::uint32_t>> blocks_;  ///< by position
+    std::map<std::uint64_t, std::vector<std::uint32_t>>
+        blocks_;  ///< checksums of the pages of each block; the key is the position of the block
 };
 
-/// Returns a wrapper that compares content with its checksums when it is read. `sums`: one per page, in order of
-/// positions; they must outlive the wrapper.
+/// Returns a wrapper of `content` that compares each page with its checksum when it is read. `sums`: one checksum per
+/// page, in ascending order of positions; the array must outlive the wrapper.
 [[nodiscard]] std::unique_ptr<PageContent> checkedContent(std::unique_ptr<PageContent> content,
                                                           std::span<const std::uint32_t> sums,
                                                           std::shared_ptr<const Checksum> checksum);

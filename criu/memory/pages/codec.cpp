@@ -68,7 +68,8 @@ public:
     }
 
 private:
-    /// Library state, one object per concurrent thread: creating it takes longer than using it.
+    /// States of the library, of which each concurrent thread uses one. They are kept, because creating a state takes
+    /// longer than compressing a block.
     template <typename State>
     struct States {
         template <typename Make>

@@ -9,18 +9,18 @@
 
 namespace criu::memory {
 
-/// Compresses and decompresses blocks by a library, loaded with the first object. Thread-safe.
+/// Compressor and decompressor of blocks. The library of the codec is loaded when an object is created. Thread-safe.
 class Codec {
 public:
     virtual ~Codec() = default;
     Codec(const Codec&) = delete;
     Codec& operator=(const Codec&) = delete;
 
-    /// `level`: for LZ4 the acceleration (1: normal, smallest output), for zstd 1 to 19. Throws Error if the library
-    /// isn't installed.
+    /// Loads the library of a codec. `level`: for LZ4 the acceleration (1 gives the smallest output), for zstd 1 to 19.
+    /// Throws Error if the library isn't installed.
     [[nodiscard]] static std::unique_ptr<const Codec> load(model::PageCodec codec, int level = 1);
 
-    /// Returns the number of bytes written, or 0 if `to` is too small.
+    /// Compresses `from`. Returns the number of bytes written to `to`, or 0 if `to` is too small.
     [[nodiscard]] virtual std::size_t compress(std::span<const std::byte> from, std::span<std::byte> to) const = 0;
 
     /// Decompresses untrusted data. Throws Error unless the result fills `to` exactly.

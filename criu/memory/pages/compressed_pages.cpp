@@ -27,14 +27,14 @@
 namespace criu::memory {
 namespace {
 
-/// Returns the largest compressed size worth storing. Above it the block is stored uncompressed, which a restore
-/// reads faster.
+/// Returns the maximum compressed size for which criu stores a block compressed. A larger block is stored uncompressed,
+/// because a restore reads it faster.
 constexpr std::size_t worthwhile(std::size_t bytes) noexcept {
     return bytes / 8 * 7;
 }
 
-/// Returns true if a block seems compressible, by trying two of its pages. Incompressible data (encrypted,
-/// compressed, neural network weights) would cost as much time as other data.
+/// Returns true if a block seems compressible. Tries only two of its pages, because an attempt to compress
+/// incompressible data (encrypted, compressed, neural network weights) costs as much time as other data.
 bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
     constexpr std::size_t kFew = 4 * kImagePageSize;
     if (block.size() <= kFew)
@@ -46,14 +46,15 @@ bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
     return shrinks(block.size() / 2 / kImagePageSize * kImagePageSize) || shrinks(0);
 }
 
-/// Run, or a part of one, within one block of the dump.
+/// Run of pages, or the part of a run that lies within one block of the dump.
 struct FramePiece {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::vector<std::uint32_t> stored;  ///< sizes of its compressed blocks; empty: all are uncompressed
+    std::vector<std::uint32_t>
+        stored;  ///< stored size of each compressed block in bytes; empty if all blocks are uncompressed
 };
 
-/// Compression of one block of the dump.
+/// Compressed form of one block of the dump.
 class Packing {
 public:
     Packing(const Codec& codec, std::uint64_t blockSize, const PageBlock& block)
@@ -68,7 +69,7 @@ public:
     std::vector<FramePiece> pieces;
     std::vector<iovec> output;
     std::uint64_t size = 0;   ///< bytes of output
-    std::uint64_t zeros = 0;  ///< bytes of omitted zeroes
+    std::uint64_t zeros = 0;  ///< bytes of zero pages, which the image omits
 
 private:
     void add(std::uint64_t address, std::span<const std::byte> content) {
@@ -113,11 +114,13 @@ private:
 
     const Codec& codec_;
     const std::uint64_t blockSize_;
-    std::unique_ptr<std::byte[]> room_;  ///< the compressed output is smaller than the block
+    std::unique_ptr<std::byte[]>
+        room_;  ///< room_ has the size of the block, and each compressed part is smaller than its source
     std::size_t used_ = 0;
 };
 
-/// Sink that writes compressed blocks in order of positions: a block's file offset is known after all earlier blocks.
+/// Sink that writes compressed blocks in ascending order of positions, because a block's file offset depends on the
+/// sizes of all earlier blocks.
 class CompressedSink final : public PageSink {
 public:
     CompressedSink(const ImageDir& images, const MemoryObject& object, std::uint32_t number,
@@ -177,7 +180,8 @@ private:
         return offset;
     }
 
-    /// Completes a run. `sums`: checksums of all remaining content, from which it removes those of the run.
+    /// Writes the pagemap entries of a run. `sums`: checksums of all remaining content; this function removes the run's
+    /// checksums from it.
     void finishRun(const PageRun& run, std::span<const std::uint32_t>& sums) {
         for (std::uint64_t done = 0; done < run.bytes;) {
             if (pieces_.empty() || pieces_.front().address != run.address + done)
@@ -199,12 +203,12 @@ private:
     const Compression compression_;
     PagemapWriter pagemap_;
     const std::unique_ptr<PagesStore> pages_;
-    SequencedExecution turns_;  ///< orders the assignment of file offsets
+    SequencedExecution turns_;  ///< assigns file offsets in ascending order of positions
     std::mutex mutex_;
     std::deque<PageRun> runs_;
-    std::deque<FramePiece> pieces_;  ///< in order of positions
-    std::uint64_t end_ = 0;          ///< file size so far
-    std::optional<PageSums> sums_;   ///< unset: no checksums are computed
+    std::deque<FramePiece> pieces_;  ///< pieces in ascending order of positions
+    std::uint64_t end_ = 0;          ///< size of the pages file in bytes
+    std::optional<PageSums> sums_;   ///< checksums of the content; unset if the images have no checksums
 };
 
 class CompressedContent final : public PageContent {

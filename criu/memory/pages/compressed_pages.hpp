@@ -13,21 +13,21 @@ class ImageDir;
 class Pagemap;
 }  // namespace criu
 
-/// Compressed storage: a pagemap and one pages file. Each thread of the dump compresses whole blocks. Blocks that
-/// don't shrink are stored uncompressed, and blocks of zeroes are omitted.
+/// Compressed storage of pages: a pagemap and one pages file. Each thread of the dump compresses whole blocks. Blocks
+/// that don't shrink are stored uncompressed, and blocks of zeroes are omitted.
 namespace criu::memory {
 
 struct Compression;
 
-/// Creates a sink, which must not outlive `images`. `number`: number of the pages file. `compression` must have a
-/// codec.
+/// Creates a sink for compressed pages. `images` must outlive the sink. `number`: number of the pages file.
+/// `compression` must have a codec.
 [[nodiscard]] std::unique_ptr<PageSink> makeCompressedSink(const ImageDir& images, const MemoryObject& object,
                                                            std::uint32_t number, const Compression& compression);
 
-/// Returns the codec of a pagemap's content; null if it is uncompressed. Throws Error for an unknown codec.
+/// Returns the codec of a pagemap's content, or null if the content is uncompressed. Throws Error for an unknown codec.
 [[nodiscard]] std::shared_ptr<const Codec> codecOf(const Pagemap& pagemap);
 
-/// Opens the content of such a pagemap, which must outlive it.
+/// Opens content that a compressed sink stored. `pagemap` must outlive the result.
 [[nodiscard]] std::unique_ptr<PageContent> openCompressed(const ImageDir& images, const Pagemap& pagemap,
                                                           std::shared_ptr<const Codec> codec);
 

@@ -17,18 +17,18 @@
 #include "criu/memory/pages/page_sink.hpp"
 #include "criu/memory/pages/ranges.hpp"
 
-/// Content connections (PageCommand::Streams) between a dump and a page server of this criu: both ends.
+/// Connections that transfer only content (PageCommand::Streams) from a dump to a page server of this criu.
 namespace criu::memory {
 
-/// Sender's end.
+/// Dump's end of the content connections.
 class ContentSenders {
 public:
     explicit ContentSenders(std::vector<PageConnection> connections);
 
-    /// Sends content over a free connection; waits if none is free. Thread-safe. Throws Error.
+    /// Sends content over a connection that no other thread uses; waits if all are in use. Thread-safe. Throws Error.
     void send(std::uint64_t object, std::uint64_t position, std::span<const std::byte> content);
 
-    /// Ends all connections after the last content. Throws Error.
+    /// Closes all connections. Must follow the last send(). Throws Error.
     void finish();
 
 private:
@@ -42,10 +42,11 @@ private:
     std::atomic<std::size_t> turn_{0};
 };
 
-/// Server's end: one thread per connection, which writes content to the sink of the current object.
+/// Page server's end of the content connections. One thread per connection writes content to the sink of the current
+/// object.
 class ContentReceivers {
 public:
-    /// `control` must outlive this object. It is interrupted if receiving content fails.
+    /// `control` must outlive this object. A failed content connection interrupts `control`.
     ContentReceivers(std::vector<PageConnection> connections, PageConnection& control);
     ~ContentReceivers();
     ContentReceivers(const ContentReceivers&) = delete;
@@ -53,16 +54,16 @@ public:
 
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    /// Sets the current object, for content until complete() returns.
+    /// Sets the sink for the content of `object`. It stays valid until complete() returns.
     void begin(std::uint64_t object, PageSink& sink);
-    /// Announces content of a run that was added to the sink.
+    /// Announces the content of a run that the caller has added to the sink.
     void expect(const PageRun& run, std::uint64_t position);
-    /// Waits until all announced content is written. Throws the error of a receiving thread.
+    /// Waits until all announced content is written. Throws Error if a receiving thread failed.
     void complete();
-    /// Waits until the senders have closed their connections after the last object. Throws Error.
+    /// Waits until the sender has closed all connections after the last object. Throws Error.
     void finish();
 
-    /// Throws the error of a receiving thread, if one failed.
+    /// Throws the stored Error if a receiving thread has failed.
     void rethrow() const;
 
 private:
@@ -73,17 +74,18 @@ private:
 
     void run(PageConnection& connection);
     void take(PageConnection& connection, const PageMessage& header, std::span<std::byte> room);
-    /// Waits until the content is announced. Returns its sink and sets its ranges.
+    /// Waits until the content of `header` is announced. Returns the sink, and sets `ranges` to the addresses of the
+    /// content.
     PageSink& await(const PageMessage& header, std::uint64_t bytes, std::vector<kernel::RemoteRange>& ranges);
     void giveUp(std::exception_ptr why) noexcept;
-    /// Content that has arrived before its announcement.
+    /// Content that a connection has received before its announcement.
     struct Early {
         std::uint64_t object = 0;
         std::uint64_t end = 0;
     };
     [[nodiscard]] bool isExpected(const Early& content) const noexcept;
-    /// Returns true if the current object's missing content can't arrive: all its runs are known, and each connection
-    /// has ended or waits with another object's content.
+    /// Returns true if content of the current object is missing and can't arrive any more. Each connection has then
+    /// ended, or waits with content of another object.
     [[nodiscard]] bool isStuck() const noexcept;
 
     PageConnection& control_;
@@ -93,15 +95,15 @@ private:
     std::condition_variable changed_;
     PageSink* sink_ = nullptr;    ///< sink of the current object
     std::uint64_t object_ = 0;    ///< number of the current object
-    std::deque<Placed> placed_;   ///< runs of that object with content, ascending by position
-    std::uint64_t expected_ = 0;  ///< announced bytes of content
-    std::uint64_t stored_ = 0;    ///< stored bytes of content
-    RangeSet taken_;              ///< positions that have arrived
-    std::list<Early> early_;      ///< unannounced content that connections wait with
-    std::size_t ended_ = 0;       ///< ended connections
-    bool isLast_ = false;         ///< no other object follows
+    std::deque<Placed> placed_;   ///< runs of the current object with content, in ascending order of positions
+    std::uint64_t expected_ = 0;  ///< bytes of content that expect() announced
+    std::uint64_t stored_ = 0;    ///< bytes of content that are written
+    RangeSet taken_;              ///< positions of content that has arrived
+    std::list<Early> early_;      ///< unannounced content; one connection waits with each element
+    std::size_t ended_ = 0;       ///< number of connections that have ended
+    bool isLast_ = false;         ///< true after finish(): no other object follows
     std::exception_ptr failure_;
-    ThreadPool pool_;  // last member: its threads use the others
+    ThreadPool pool_;  // last member, because its threads use the other members
 };
 
 }  // namespace criu::memory

@@ -14,23 +14,25 @@
 namespace criu::memory {
 namespace {
 
-/// ENDBR64: first instruction of functions that indirect calls may reach under indirect branch tracking.
+/// Machine code of ENDBR64. With indirect branch tracking, every function that an indirect call may reach begins with
+/// it.
 constexpr std::array<std::byte, 4> kLandingPad{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
 
-/// ENDBR32, the same instruction of 32-bit code.
+/// Machine code of ENDBR32, the form of ENDBR64 in 32-bit code.
 constexpr std::array<std::byte, 4> kCompatLandingPad{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e},
                                                      std::byte{0xfb}};
 
-/// jmp of 32-bit code, followed by the distance.
+/// Opcode of jmp in 32-bit code; the 4-byte distance to the target follows.
 constexpr std::byte kCompatJump{0xe9};
 
-/// Returns the number of bytes at the beginning of a function that must stay.
+/// Returns the number of bytes at the beginning of `function` that criu must not overwrite: the size of `pad`, or 0 if
+/// the function doesn't begin with `pad`.
 std::size_t paddingOf(std::span<const std::byte> function, std::span<const std::byte> pad) {
     const bool padded = function.size() >= pad.size() && std::equal(pad.begin(), pad.end(), function.begin());
     return padded ? pad.size() : 0;
 }
 
-/// jmp *0(%rip): jumps to the address that follows. Changes no register.
+/// Machine code of jmp *0(%rip), which jumps to the address in the next 8 bytes. It changes no register.
 constexpr std::array<std::byte, 6> kJump{std::byte{0xff}, std::byte{0x25}};
 
 }  // namespace
@@ -70,8 +72,8 @@ void addMapCompatVdso(std::uint64_t at, pie::StepList& steps) {
 }
 
 Range compatVdsoRange() noexcept {
-    // Begins above the first MiB, which real-mode emulators use. Ends at the kernel's IA32_PAGE_OFFSET, the limit of
-    // 32-bit tasks.
+    // The range begins above the first MiB, which real-mode emulators use. It ends at the kernel's IA32_PAGE_OFFSET,
+    // the limit of 32-bit tasks.
     return {0x100000, 0xffffe000};
 }
 
