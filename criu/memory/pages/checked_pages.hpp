@@ -32,8 +32,8 @@ public:
 private:
     const Checksum& checksum_;
     std::mutex mutex_;
-    std::map<std::uint64_t, std::vector<std::uint32_t>>
-        blocks_;  ///< checksums of the pages of each block; the key is the position of the block
+    /// Checksums of the pages of each block; the key is the position of the block.
+    std::map<std::uint64_t, std::vector<std::uint32_t>> blocks_;
 };
 
 /// Returns a wrapper of `content` that compares each page with its checksum when it is read. `sums`: one checksum per

@@ -50,8 +50,8 @@ bool seemsCompressible(const Codec& codec, std::span<const std::byte> block) {
 struct FramePiece {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::vector<std::uint32_t>
-        stored;  ///< stored size of each compressed block in bytes; empty if all blocks are uncompressed
+    /// Stored size of each compressed block in bytes; empty if all blocks are uncompressed.
+    std::vector<std::uint32_t> stored;
 };
 
 /// Compressed form of one block of the dump.
@@ -114,8 +114,8 @@ private:
 
     const Codec& codec_;
     const std::uint64_t blockSize_;
-    std::unique_ptr<std::byte[]>
-        room_;  ///< room_ has the size of the block, and each compressed part is smaller than its source
+    /// Buffer for compressed blocks. It has the size of the uncompressed block, which compressed output never exceeds.
+    std::unique_ptr<std::byte[]> room_;
     std::size_t used_ = 0;
 };
 

@@ -14,10 +14,10 @@
 namespace criu::memory {
 namespace {
 
-/// Maximal number of queued jobs, 1.5 MiB for fragmented memory.
+/// Maximum number of queued jobs, which take 1.5 MiB if memory is fragmented.
 constexpr std::size_t kMostWaiting = std::size_t{1} << 16;
 
-/// Pages with content, and their position.
+/// Range of pages with content, and the position of this content in the sink.
 struct QueuedJob {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
@@ -25,18 +25,18 @@ struct QueuedJob {
     bool shared = false;
 };
 
-/// Consecutive content.
+/// Consecutive content that one thread copies at once.
 struct Block {
     std::uint64_t position = 0;
     std::uint64_t bytes = 0;
     std::vector<kernel::RemoteRange> ranges;
-    std::vector<bool> shared;  ///< one per range
+    std::vector<bool> shared;  ///< for each range: true if its pages may be shared copy-on-write
 };
 
-/// Queue that receives jobs and returns blocks.
+/// Queue of jobs that threads take out in blocks.
 class JobQueue {
 public:
-    /// Adds jobs; waits while the queue is full. Returns false if the work was abandoned.
+    /// Adds jobs; waits while the queue is full. Returns false if abandon() was called.
     bool add(std::span<const QueuedJob> jobs) {
         while (!jobs.empty()) {
             std::unique_lock lock(mutex_);
@@ -51,14 +51,14 @@ public:
         return true;
     }
 
-    /// Ends the input.
+    /// Announces that no more jobs follow.
     void close() {
         const std::lock_guard lock(mutex_);
         closed_ = true;
         work_.notify_all();
     }
 
-    /// Stops all threads.
+    /// Makes all waiting and later calls of add() and next() return false.
     void abandon() noexcept {
         const std::lock_guard lock(mutex_);
         abandoned_ = true;
@@ -66,7 +66,8 @@ public:
         room_.notify_all();
     }
 
-    /// Takes a block. Returns false if no job is queued; with `wait`, only after close().
+    /// Takes the next block of at most kContentBlock bytes. Returns false if no job is queued. With `wait`, it waits
+    /// for jobs and returns false only after close() or abandon().
     bool next(Block& block, bool wait) {
         std::unique_lock lock(mutex_);
         if (wait)
@@ -102,7 +103,7 @@ private:
     std::condition_variable work_;
     std::condition_variable room_;
     std::deque<QueuedJob> jobs_;
-    std::uint64_t taken_ = 0;  ///< bytes taken of the first job
+    std::uint64_t taken_ = 0;  ///< bytes of the first job that earlier blocks contain
     bool closed_ = false;
     bool abandoned_ = false;
 };
@@ -116,7 +117,7 @@ struct Drainer::Run::State {
           threads(owner.options_.threads == 0 ? availableCores() : owner.options_.threads),
           sink(to) {}
 
-    /// Adds jobs to the sink and to the waiting jobs.
+    /// Adds jobs to the sink, and those with content to `waiting`.
     void announce(std::span<const DrainJob> jobs) {
         std::vector<PageRun> runs;
         runs.reserve(jobs.size());
@@ -132,7 +133,7 @@ struct Drainer::Run::State {
         }
     }
 
-    /// Copies blocks until the queue is empty. Each thread runs it.
+    /// Copies blocks until the queue has no more. Each thread calls it with the index of its own buffer.
     void work(std::size_t buffer, bool wait) {
         const Options& options = drainer.options_;
         const std::span<std::byte> room = drainer.buffers_[buffer].bytes();
@@ -153,7 +154,7 @@ struct Drainer::Run::State {
         }
     }
 
-    /// Copies in this thread.
+    /// Copies all waiting jobs in the calling thread.
     void copyAlone() {
         drainer.makeBuffers(1);
         for (std::span<const QueuedJob> rest = waiting; !rest.empty();) {
@@ -187,10 +188,11 @@ struct Drainer::Run::State {
     const unsigned threads;
     PageSink& sink;
     JobQueue queue;
-    std::vector<QueuedJob> waiting;  ///< jobs before the decision to use threads
+    /// Jobs that aren't in the queue yet, because criu hasn't decided to use threads.
+    std::vector<QueuedJob> waiting;
     std::uint64_t waitingBytes = 0;
     std::atomic<std::uint64_t> zero{0};
-    std::optional<ThreadPool> pool;  // last member: its threads use the others
+    std::optional<ThreadPool> pool;  // last member, because its threads use the other members
 };
 
 Drainer::Run::Run(Drainer& drainer, const DrainSource& source, PageSink& sink)
@@ -211,7 +213,7 @@ void Drainer::Run::add(std::span<const DrainJob> jobs) {
         state.startThreads();
     }
     if (!state.queue.add(state.waiting))
-        state.pool->wait();  // throws the error of a thread
+        state.pool->wait();  // rethrows the error of the thread that failed
     state.waiting.clear();
 }
 

@@ -14,47 +14,53 @@
 #include "criu/kernel/proc/procdir.hpp"
 #include "criu/memory/pages/page_sink.hpp"
 
-/// Drain: copies pages of private memory, segments and files out of frozen processes into a dump, on all cores.
+/// Drain: copies pages of private memory, segments and files from frozen processes into page sinks, on all cores.
 namespace criu::memory {
 
-/// Consecutive pages to dump.
+/// Run of pages to dump.
 struct DrainJob {
-    PageRun run;          ///< if present, its content is at the run's address
-    bool shared = false;  ///< other processes may share the pages, and must keep sharing them
+    PageRun run;  ///< run of pages; with PageFlags::Present, run.address is the address of the content
+    /// True if other processes may share the pages copy-on-write; the copy must not break this sharing.
+    bool shared = false;
 };
 
-/// Source of pages: the memory of a frozen process, a file (a memfd, shared memory), or a function.
+/// Source of pages: the memory of a frozen process, a file (a memfd or shared memory), or a function.
 struct DrainSource {
-    HostPid pid;                               ///< process that has the memory; none for a file
-    const kernel::ProcPid* process = nullptr;  ///< /proc directory of that process, for pages without PROT_READ
-    int fd = -1;                               ///< the file; bytes beyond its end read as zeroes
-    /// /proc/PID/mem of a running process, opened while it was frozen, so that it refers to the same memory after
-    /// execve(2). Unreadable memory reads as zeroes and is reported to `lost`, from any thread.
+    HostPid pid;  ///< process whose memory is read; unset for a file
+    /// /proc directory of `pid`, which is needed to read pages without PROT_READ.
+    const kernel::ProcPid* process = nullptr;
+    int fd = -1;  ///< descriptor of the file; -1 for a process. Bytes after the end of the file read as zeroes
+    /// Descriptor of /proc/PID/mem of a running process, or -1. criu opened it while the process was frozen, so it
+    /// refers to the same memory after execve(2).
     int runningMemory = -1;
+    /// Called from any thread for memory that `runningMemory` can't read; such memory reads as zeroes.
     std::function<void(std::uint64_t address, std::uint64_t bytes)> lost = nullptr;
-    /// Reads content of other sources: fills `into`. Called from any thread; throws Error.
+    /// Reads the content of a source that is neither a process nor a file into `into`. Called from any thread; throws
+    /// Error.
     std::function<void(std::uint64_t address, std::span<std::byte> into)> content = nullptr;
 };
 
-/// Copies pages into sinks in large blocks. Uses as many threads as pay off; the calling thread copies small amounts.
-/// Keeps its buffers between runs.
+/// Copies pages into sinks in large blocks. Small amounts are copied by the calling thread, larger ones by several
+/// threads. The buffers are kept for the next run.
 class Drainer {
 public:
     struct Options {
-        std::function<void(std::uint64_t)> progress;  ///< called with the bytes just copied, from any thread; may be
-                                                      ///< empty
+        /// Called from any thread with the number of bytes that were just copied; may be empty.
+        std::function<void(std::uint64_t)> progress;
         /// Called with the start time and the bytes of a copied block, from the thread that copied it; may be empty.
         std::function<void(std::chrono::steady_clock::time_point, std::uint64_t)> block;
-        std::function<bool()> stopWanted;  ///< called between blocks, from any thread; may be empty
-        unsigned threads = 0;              ///< maximal number; 0: one per core
+        /// Called between blocks, from any thread; true ends the copy; may be empty.
+        std::function<bool()> stopWanted;
+        unsigned threads = 0;  ///< maximum number of threads; 0: one per core
     };
 
     Drainer() : Drainer(Options{}) {}
     explicit Drainer(Options options);
 
-    /// Copy of one object whose jobs are added step by step. Threads start when enough work is known.
-    /// A drainer has at most one run at a time, which must not outlive the drainer or the sink. The destructor ends
-    /// all threads. Only finish() completes the copy.
+    /// Copy of one object, whose jobs the caller adds step by step. Threads start once 16 MiB (kWorthThreads) are
+    /// waiting.
+    /// A drainer has at most one run at a time. The drainer and the sink must outlive the run. Only finish() completes
+    /// the copy; the destructor without finish() ends all threads.
     class Run {
     public:
         Run(Drainer& drainer, const DrainSource& source, PageSink& sink);
@@ -62,10 +68,10 @@ public:
         Run(const Run&) = delete;
         Run& operator=(const Run&) = delete;
 
-        /// Adds runs to the sink and copies their content. Throws Error, also for earlier jobs; EINTR if stopWanted()
-        /// returned true.
+        /// Adds runs to the sink and copies their content. Throws Error, also for a failure with earlier jobs. The code
+        /// is EINTR if stopWanted() returned true.
         void add(std::span<const DrainJob> jobs);
-        /// Copies the remaining content and waits for all threads. The owner of the sink must finish the sink.
+        /// Copies the remaining content and waits for all threads. The caller must then finish the sink.
         void finish();
 
     private:
@@ -79,9 +85,9 @@ public:
     /// Returns the result of Options::stopWanted.
     [[nodiscard]] bool stopWanted() const { return options_.stopWanted && options_.stopWanted(); }
 
-    /// Returns the memory allocated for buffers.
+    /// Returns the bytes of memory that the buffers use.
     [[nodiscard]] std::uint64_t bufferBytes() const noexcept { return bufferBytes_; }
-    /// Returns the bytes of zero pages without storage, in all finished runs.
+    /// Returns the bytes of zero pages that sinks stored without storage, for all finished runs.
     [[nodiscard]] std::uint64_t zeroBytes() const noexcept { return zeroBytes_; }
 
 private:
@@ -93,7 +99,7 @@ private:
     std::uint64_t zeroBytes_ = 0;
 };
 
-/// Bytes below which threads cost more than they gain.
+/// Minimum bytes of content for which several threads are faster than one.
 inline constexpr std::uint64_t kWorthThreads = std::uint64_t{16} << 20;
 
 }  // namespace criu::memory

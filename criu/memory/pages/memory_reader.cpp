@@ -56,7 +56,7 @@ void MemoryReader::readProcess(std::span<const kernel::RemoteRange> ranges, std:
         const std::uint64_t address = ranges.front().start + inRange;
         if (done.code != EFAULT || source_.process == nullptr)
             failWith(done.code, "read memory of process {} at {:#x}", source_.pid, address);
-        // A range lies in one mapping, so all of it is unreadable.
+        // A range lies within one mapping, so the rest of the range is also unreadable.
         const std::uint64_t rest = ranges.front().size - inRange;
         readThroughMem(address, into.first(rest));
         into = into.subspan(rest);
@@ -87,7 +87,7 @@ void MemoryReader::readRunning(std::uint64_t address, std::span<std::byte> into)
             failErrno("read memory of process {} at {:#x}", source_.pid, address);
         auto done = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
         if (done == 0) {
-            // 0: the memory no longer exists, because the process ended or called execve(2).
+            // A result of 0 means that the memory no longer exists, because the process ended or called execve(2).
             done =
                 got == 0 ? into.size() : std::min<std::size_t>(into.size(), kImagePageSize - address % kImagePageSize);
             std::memset(into.data(), 0, done);
@@ -104,7 +104,7 @@ void MemoryReader::readFile(std::uint64_t offset, std::span<std::byte> into) con
         if (got < 0 && errno == EINTR)
             continue;
         if (sys(got, "read shared memory at {:#x}", offset) == 0) {
-            std::memset(into.data(), 0, into.size());  // bytes of the last page beyond the end
+            std::memset(into.data(), 0, into.size());  // bytes of the last page after the end of the file
             return;
         }
         offset += static_cast<std::uint64_t>(got);

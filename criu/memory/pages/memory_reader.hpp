@@ -12,15 +12,15 @@
 
 namespace criu::memory {
 
-/// Reads pages of a process or a file. Each thread needs its own.
+/// Reader of pages of a process or a file. Each thread needs its own object.
 class MemoryReader {
 public:
     explicit MemoryReader(const DrainSource& source) noexcept : source_(source) {}
 
-    /// Reads the ranges one after another; `into` has exactly their size. `shared`: for each range, true if its pages
-    /// may be shared copy-on-write. Throws Error.
-    /// process_vm_readv(2) is fastest (6.3 against 4.5 GB/s), but it pins pages, so the kernel first breaks
-    /// copy-on-write sharing. /proc/PID/mem keeps pages shared, and reads memory without PROT_READ.
+    /// Reads the ranges one after another; the size of `into` must be their total size. `shared`: for each range, true
+    /// if its pages may be shared copy-on-write. Throws Error.
+    /// process_vm_readv(2) is faster (6.3 against 4.5 GB/s), but it pins pages, and the kernel breaks copy-on-write
+    /// sharing of pages that it pins. /proc/PID/mem keeps pages shared, and also reads memory without PROT_READ.
     void read(std::span<const kernel::RemoteRange> ranges, const std::vector<bool>& shared, std::span<std::byte> into);
 
 private:

@@ -19,12 +19,12 @@ namespace {
 
 /// Bytes that one thread reads and compares at once.
 constexpr std::uint64_t kCheckedSlice = std::uint64_t{1} << 20;
-/// Maximal number of damaged pages to name per object; others are only counted.
+/// Maximum number of damaged pages that are named for each object; the other ones are only counted.
 constexpr std::uint64_t kMostNamed = 16;
-/// Maximal number of objects with open files.
+/// Maximum number of objects whose files are open at the same time.
 constexpr std::size_t kMostObjects = 8;
 
-/// Check of one object, whose slices are being compared.
+/// Check of one object. Threads compare its slices in any order.
 class ObjectCheck {
 public:
     ObjectCheck(PageSource from, std::string name, const PageCheck::Damaged& damaged)
@@ -32,13 +32,13 @@ public:
     ObjectCheck(const ObjectCheck&) = delete;
     ObjectCheck& operator=(const ObjectCheck&) = delete;
 
-    /// Reports the number of unnamed damages after all slices.
+    /// Reports the number of damaged pages that weren't named. Must follow all compare() calls.
     void finish() const {
         if (bad_ > kMostNamed)
             damaged_(fmt::format("{}: {} more pages aren't what was written", name_, bad_ - kMostNamed));
     }
 
-    /// Returns the content of layers with checksums, in slices. Adds the bytes without checksums to `without`.
+    /// Returns all content that has checksums, in slices. Adds the number of bytes without checksums to `without`.
     std::vector<PageJob> slices(std::uint64_t& without) {
         std::vector<PageJob> slices;
         source_.forEach(0, source_.end(), [&](const PageJob& job) {

@@ -11,18 +11,18 @@ class ImageDir;
 
 namespace criu::memory {
 
-/// Compares all pages that an images directory needs with their checksums, on all cores. It includes pages of
-/// parents, except replaced ones.
+/// Comparison of all pages that a restore from an images directory reads with their checksums, on all cores. This
+/// includes pages of parents that no later dump replaced.
 class PageCheck {
 public:
-    /// Receiver of a description of each damage, called from any thread.
+    /// Function that gets a description of each damage, from any thread.
     using Damaged = std::function<void(const std::string&)>;
 
-    /// Runs the check. `images` must have its parents open. `checkStop` is called between pieces, from any thread,
-    /// and throws to end the work. Throws Error for failures other than damages.
+    /// Runs the check. `images` must have its parents open. `checkStop` is called between pieces, from any thread; if
+    /// it throws, the check ends. Damaged pages are only reported; Error is thrown for other failures.
     PageCheck(const ImageDir& images, const Damaged& damaged, const std::function<void()>& checkStop);
 
-    /// Return the bytes of content with and without checksums.
+    /// compared() returns the bytes of content with checksums, without() the bytes of content that has none.
     [[nodiscard]] std::uint64_t compared() const noexcept { return compared_; }
     [[nodiscard]] std::uint64_t without() const noexcept { return without_; }
 

@@ -16,7 +16,7 @@ PageConnection::PageConnection(UniqueFd socket, StopRequest& stop, std::chrono::
     : socket_(std::move(socket)), stop_(stop) {
     setPatience(patience);
     const int on = 1;
-    // Fails for a Unix socket, which never delays data.
+    // The call fails for a Unix socket, which never delays data.
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
@@ -42,7 +42,7 @@ void PageConnection::secure(bool asServer, std::shared_ptr<const TlsCredentials>
             await(step.events, kSilent);
             continue;
         }
-        // A peer that sends single bytes must not prolong the handshake.
+        // The limit covers the whole handshake, so that a peer that sends single bytes can't prolong it.
         const auto used = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
         if (used >= *limit || !waitReady(socket_.get(), step.events, stop_, *limit - used))
             failWith(ETIMEDOUT, "{} for {} s", kSilent, limit->count() / 1000);
@@ -59,7 +59,7 @@ void PageConnection::endSecurity() {
     tls_.reset();
 }
 
-/// Sends some bytes. Returns 0 if it had to wait instead.
+/// Sends some bytes. Returns 0 if the caller must repeat the call, because the function waited or was interrupted.
 std::size_t PageConnection::sendSome(std::span<const std::byte> bytes, bool moreFollows) {
     constexpr const char* kDeaf = "send pages: the other side takes nothing";
     if (tls_) {
@@ -84,7 +84,7 @@ void PageConnection::send(std::span<const std::byte> bytes, bool moreFollows) {
         bytes = bytes.subspan(sendSome(bytes, moreFollows));
 }
 
-/// Receives some bytes, and waits for them. Returns 0 if the peer has closed the connection.
+/// Waits for bytes and receives some. Returns 0 if the peer has closed the connection.
 std::size_t PageConnection::receiveSome(std::span<std::byte> bytes) {
     constexpr const char* kSilent = "receive pages: the other side sends nothing";
     for (;;) {

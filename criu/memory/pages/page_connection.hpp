@@ -19,39 +19,41 @@ class TlsCredentials;
 class PageTls;
 
 /// One end of a stream socket between a sender of pages and a page server. Every wait ends if the peer closes the
-/// connection, a stop is requested, or the timeout expires.
-/// The file status flags of the socket stay unchanged, because other processes may share a --ps-socket. The socket
-/// sends small messages at once. One thread may send while another receives.
+/// connection, the user requests a stop, or the timeout expires.
+/// criu doesn't change the file status flags of the socket, because other processes may share a --ps-socket.
+/// TCP_NODELAY is set, so small messages are sent at once. One thread may send while another receives.
 class PageConnection {
 public:
-    /// `patience`: timeout for a peer that neither sends nor receives; 0: none. `stop` must outlive this object.
+    /// `patience`: timeout for a peer that neither sends nor receives; 0 means no timeout. `stop` must outlive this
+    /// object.
     PageConnection(UniqueFd socket, StopRequest& stop, std::chrono::seconds patience) noexcept;
     ~PageConnection();
     PageConnection(PageConnection&&) noexcept;
     PageConnection& operator=(PageConnection&&) = delete;
 
-    /// Starts TLS and verifies the peer's certificate. `limit`: time for the whole handshake; nothing for no limit
-    /// other than the timeout. Throws Error.
+    /// Starts TLS and verifies the peer's certificate. `limit`: maximum time for the whole handshake; without it, only
+    /// the timeout of each wait applies. Throws Error.
     void secure(bool asServer, std::shared_ptr<const TlsCredentials> credentials,
                 std::optional<std::chrono::milliseconds> limit = std::nullopt);
-    /// Ends TLS and keeps the socket. No other data may be pending. Throws Error.
+    /// Ends TLS; the socket stays open. The peer must not send data afterwards. Throws Error.
     void endSecurity();
 
-    /// Sends all bytes, at once or together with the next ones. Throws Error: ETIMEDOUT if the peer accepts nothing
-    /// for too long, EINTR if a stop is requested.
+    /// Sends all bytes. With `moreFollows`, the kernel may delay them to send them with the next bytes. Throws Error:
+    /// ETIMEDOUT if the peer receives nothing until the timeout, EINTR if a stop is requested.
     void send(std::span<const std::byte> bytes, bool moreFollows = false);
 
-    /// Receives exactly the size of `bytes`. Returns false if the peer closed the connection before the first byte.
-    /// Throws Error as send() does.
+    /// Fills `bytes` completely. Returns false if the peer closed the connection before the first byte. Throws Error
+    /// with the codes of send().
     [[nodiscard]] bool receive(std::span<std::byte> bytes);
 
-    /// Sets the timeout.
+    /// Sets the timeout for a peer that neither sends nor receives; 0 means no timeout.
     void setPatience(std::chrono::seconds patience) noexcept;
 
-    /// Makes all waiting and later calls fail as if the peer had closed. Any thread may call it.
+    /// Makes all waiting and later calls fail as if the peer had closed the connection. Any thread may call it.
     void interrupt() noexcept;
 
-    /// Receives an answer: one number in the machine's byte order. Throws Error, also if the connection is closed.
+    /// Receives a reply that is one number in the machine's byte order. Throws Error, also if the peer closed the
+    /// connection.
     template <typename Number>
     [[nodiscard]] Number receiveNumber() {
         Number number{};
@@ -69,7 +71,7 @@ private:
     UniqueFd socket_;
     StopRequest& stop_;
     std::optional<std::chrono::milliseconds> patience_;
-    std::unique_ptr<PageTls> tls_;  ///< null: not encrypted
+    std::unique_ptr<PageTls> tls_;  ///< null if the connection isn't encrypted
 };
 
 }  // namespace criu::memory

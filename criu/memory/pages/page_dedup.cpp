@@ -19,13 +19,13 @@
 namespace criu::memory {
 namespace {
 
-/// Pages of an object in one parent, to be freed.
+/// Pages of one object in one parent dump, of which ranges are to be freed.
 class Ancestor {
 public:
     Ancestor(const ImageDir& dir, Pagemap pagemap)
         : dir_(dir), pagemap_(std::move(pagemap)), files_(pagemap_.openPages(dir, O_RDWR)) {}
 
-    /// Frees a range. Calls must ascend.
+    /// Frees a range of addresses. Calls must be in ascending order of addresses.
     void free(std::uint64_t start, std::uint64_t end) {
         for (const PagemapRange& range : pagemap_.from(start)) {
             if (range.vaddr >= end)
@@ -44,7 +44,7 @@ public:
     }
 
 private:
-    /// Joins adjacent content into one hole, because a call per page would take long.
+    /// Collects adjacent content and frees it as one hole, because a system call per page would be slow.
     void note(std::uint64_t position, std::uint64_t bytes) {
         if (position != position_ + bytes_) {
             freeNoted();
@@ -84,14 +84,14 @@ std::uint64_t freeReplaced(const ImageDir& images, const MemoryObject& object, c
     for (const ImageDir* dir = images.parent(); dir != nullptr; dir = dir->parent()) {
         auto pagemap = Pagemap::load(*dir, pagemapOf(object), object.id);
         if (!pagemap)
-            break;  // then its parents have no pages of the object either
+            break;  // the parents of this dump then have no pages of the object either
         if (pagemap->codec() != 0)
-            continue;  // compressed blocks of several pages can't be freed in part
+            continue;  // a compressed block contains several pages and can't be freed in part
         ancestors.emplace_back(*dir, std::move(*pagemap));
     }
     if (ancestors.empty())
         return 0;
-    (void)own->openPages(images, O_RDONLY);  // checks that all content exists
+    (void)own->openPages(images, O_RDONLY);  // throws if content is missing
     for (const PagemapRange& range : own->ranges()) {
         if (!has(range.flags, PageFlags::Present))
             continue;
@@ -125,7 +125,8 @@ std::uint64_t freeReplacedPages(const ImageDir& images, const std::function<void
             fail("the images in {} are encrypted: with holes they wouldn't be what was written", each->name());
     std::uint64_t freed = 0;
     for (const MemoryObject& object : objectsIn(images))
-        // Each dump is complete for files and device contents, so parents don't matter for those.
+        // Parents matter only for processes and shared memory. Each dump has the complete contents of files and
+        // devices.
         if (object.kind == MemoryObject::Kind::Process || object.kind == MemoryObject::Kind::Shared)
             freed += freeReplaced(images, object, checkStop);
     return freed;

@@ -22,14 +22,16 @@ using kernel::PageIs;
 using kernel::PageRange;
 using Clock = std::chrono::steady_clock;
 
-/// Maximal jobs and pages before they are passed on, so that copying starts while the search continues.
+/// Maximum numbers of jobs and pages that are collected before the drainer gets them. The drainer copies while the
+/// search continues.
 constexpr std::size_t kJobsAtOnce = 4096;
 constexpr std::uint64_t kPagesAtOnce = 16384;
 
-/// Size up to which a page table walk passes through skipped mappings: cheaper than another call.
+/// Maximum bytes of skipped mappings that a page table walk passes through, because a second system call would cost
+/// more.
 constexpr std::uint64_t kSmallDetour = std::uint64_t{16} << 20;
 
-/// Size from which an anonymous mapping gets a separate walk without the File category.
+/// Minimum bytes of an anonymous mapping for a separate walk, in which the kernel needn't determine the category File.
 constexpr std::uint64_t kLargeAnonymous = std::uint64_t{1} << 20;
 
 bool isWhole(const VmaEntry& vma) {
@@ -44,18 +46,20 @@ bool hasPagesToDump(const VmaEntry& vma) {
     return (hasPrivatePages(vma) && (vma.flags & kMapDroppable) == 0) || is(vma, VmaStatus::AioRing);
 }
 
-/// Returns true if a page may be private, by the counts of smaps, which exclude huge pages.
+/// Returns true if the mapping may have private pages. The counts of smaps exclude huge pages of hugetlbfs, so such a
+/// mapping always counts.
 bool isTouched(const kernel::Vma& vma) {
     return memory::isOfClones(vma) || vma.anonymous != 0 || vma.swap != 0 || vma.flags.has(kernel::VmFlag::HugeTlb);
 }
 
-/// Returns true if related processes may share copy-on-write pages. smaps shows sharing only for present pages, so
-/// swapped ones count too.
+/// Returns true if related processes may share pages of the mapping copy-on-write. smaps shows sharing only for present
+/// pages, so a mapping with swapped pages also counts.
 bool hasSharedPages(const kernel::Vma& vma) {
     return vma.inCommon != 0 || vma.swap != 0;
 }
 
-/// Returns true if a mapping has no page tables that can be walked.
+/// Returns true if the kernel has no page tables to walk for an entry: an area of the kernel, a guard region or device
+/// memory.
 bool isKernels(const VmaEntry& vma) {
     return is(vma, VmaStatus::Vvar) || is(vma, VmaStatus::Vsyscall) || is(vma, VmaStatus::Guard) ||
            is(vma, VmaStatus::Plugin);
@@ -65,7 +69,7 @@ std::chrono::microseconds since(Clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
 }
 
-/// Returns an estimate of the bytes to dump.
+/// Returns an estimate of the bytes to dump, for the choice of the storage format.
 std::uint64_t expectedBytes(const DumpedMemory& memory) {
     std::uint64_t bytes = 0;
     for (const DumpedVma& vma : memory.vmas)
@@ -76,13 +80,14 @@ std::uint64_t expectedBytes(const DumpedMemory& memory) {
     return bytes;
 }
 
-/// Search for the pages of a frozen process.
+/// Search for the pages of a frozen process that must be dumped.
 class PageSearch {
 public:
-    /// Receiver of found pages, ascending by address. It may change the list, which is cleared afterwards.
+    /// Function that gets the found pages in ascending order of addresses. It may change the list, which is cleared
+    /// afterwards.
     using Taker = std::function<void(std::vector<DrainJob>&)>;
 
-    /// `stopWanted`: called during waits.
+    /// `stopWanted` is called during waits for a shared-pages daemon.
     PageSearch(const PageDumpTask& task, const DumpedMemory& memory, Taker taker, std::function<bool()> stopWanted)
         : task_(task),
           memory_(memory),
@@ -91,8 +96,8 @@ public:
           stopWanted_(std::move(stopWanted)),
           findsLittle_(usesParent()) {}
 
-    /// Searches for callers that use the pages only afterwards. Several threads then walk the page tables, as when a
-    /// parent has most of the pages.
+    /// Searches for a caller that copies the pages only after the search. Since no copy runs at the same time, several
+    /// threads walk the page tables.
     void runToEnd() {
         findsLittle_ = true;
         run();
@@ -124,7 +129,8 @@ public:
 private:
     [[nodiscard]] bool walksTables() const { return scanner_.mode() == kernel::PagemapScanner::Mode::Scan; }
 
-    /// Returns true if the mapping is walked. Mappings of files and shared memory are walked for guard regions only.
+    /// Returns true if the walk includes the mapping. Mappings of files and shared memory are included only to find
+    /// guard regions.
     [[nodiscard]] bool isScanned(const DumpedVma& vma) const {
         const VmaEntry& entry = *vma.entry;
         if (isKernels(entry) || entry.end > taskSize())
@@ -140,12 +146,12 @@ private:
         return isAnonymous(vma) && vma.entry->end - vma.entry->start >= kLargeAnonymous;
     }
 
-    /// Returns the last mapping of the walk from mapping `first` on. A walk covers either only large anonymous
-    /// mappings or none of them.
+    /// Returns the index of the last mapping of the walk that begins with mapping `first`. All mappings of a walk are
+    /// large and anonymous, or none of them is.
     [[nodiscard]] std::size_t endOfWalk(std::size_t first) const {
         std::size_t last = first;
         if (!walksTables())
-            return last;  // each page costs time, even if unmapped
+            return last;  // in this mode each page takes time, even if no page is mapped
         const bool anonymous = isLargeAnonymous(memory_.vmas[first]);
         for (std::size_t next = first + 1; next < memory_.vmas.size(); ++next) {
             const VmaEntry& vma = *memory_.vmas[next].entry;
@@ -161,7 +167,7 @@ private:
         return last;
     }
 
-    /// Walks the mappings with indices `first` to `last`.
+    /// Walks the page tables of the mappings with indices `first` to `last`.
     void scan(std::size_t first, std::size_t last) {
         kernel::PageQuery query =
             isLargeAnonymous(memory_.vmas[first]) ? kernel::kAnonymousPages : kernel::kPrivatePages;
@@ -218,15 +224,16 @@ private:
 
     [[nodiscard]] bool usesParent() const noexcept { return task_.tracking != nullptr && task_.parent != nullptr; }
 
-    /// Returns true if the page is unwritten. In file mappings a discarded copy-on-write page may leave a protection
-    /// mark that looks like a swapped page, so absent pages don't count.
+    /// Returns true if no process wrote the pages since the parent dump. In a file mapping, a discarded copy-on-write
+    /// page can leave a protection mark that looks like a swapped page. Thus absent pages of file mappings aren't
+    /// clean.
     [[nodiscard]] bool isClean(const DumpedVma& vma, const PageRange& found) const {
         return !any(found.categories & PageIs::Written) &&
                (any(found.categories & PageIs::Present) || is(*vma.entry, VmaStatus::AnonPrivate)) &&
                task_.tracking->covers(vma.entry->start, vma.entry->end);
     }
 
-    /// Dumps pages that the parent lacks.
+    /// Adds clean pages: criu dumps a page only if the parent lacks it.
     void addFromParent(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
         task_.parent->forEach(start, end, [&](std::uint64_t from, std::uint64_t to, bool there) {
             if (!there)
@@ -244,8 +251,8 @@ private:
     }
 
     void addPages(const DumpedVma& vma, std::uint64_t start, std::uint64_t end) {
-        // Pages that processes share are eager, so that they stay shared. Pages of clones are shared with processes
-        // outside of the tree, which doesn't count.
+        // Pages that processes of the tree share are eager, so that they stay shared. A clone shares its pages with
+        // processes outside of the tree, which doesn't matter here.
         const bool late = canBeLazy(*vma.entry) && (vma.source->inCommon == 0 || isOfClones(vma));
         if (!late || task_.staying == nullptr)
             return addContent(vma, start, end, late ? PageFlags::Present | PageFlags::Lazy : PageFlags::Present);
@@ -263,7 +270,8 @@ private:
 
     void addContent(const DumpedVma& vma, std::uint64_t start, std::uint64_t end, PageFlags flags) {
         waiting_ += (end - start) / kImagePageSize;
-        // /proc/PID/mem doesn't wait for userfaultfd, so it can't read unmapped pages of clones.
+        // /proc/PID/mem can't read pages that a userfaultfd must first supply, so pages of clones are read by
+        // process_vm_readv(2).
         addJob({{start, end - start, flags}, hasSharedPages(*vma.source) && !isOfClones(vma)});
     }
 
@@ -284,9 +292,9 @@ private:
     kernel::PagemapScanner scanner_;
     Taker taker_;
     std::function<bool()> stopWanted_;
-    bool findsLittle_;  ///< little is copied during the walk, so several threads walk
+    bool findsLittle_;  ///< true if most pages aren't copied, so several threads walk the page tables
     std::vector<DrainJob> jobs_;
-    std::uint64_t waiting_ = 0;  ///< pages with content in `jobs_`
+    std::uint64_t waiting_ = 0;  ///< number of pages with content in `jobs_`
     std::vector<Range> guards_;
     std::uint64_t scanned_ = 0;
     std::uint64_t inParent_ = 0;
@@ -302,7 +310,8 @@ DumpedVma guardEntry(const Range& range, Arena& arena) {
     return {&entry, nullptr};
 }
 
-/// Returns true if a pre-dump skips the mapping: it is dumped completely, or can't be tracked.
+/// Returns true if a pre-dump skips the mapping, because the final dump copies all of it anyway or its writes can't be
+/// tracked.
 bool isLeftToDump(const DumpedVma& vma) {
     return isWhole(*vma.entry) || isOfClones(vma) || !hasPagesToDump(*vma.entry) ||
            (vma.entry->flags & MAP_HUGETLB) != 0;

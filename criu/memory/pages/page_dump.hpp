@@ -22,46 +22,48 @@ class WriteTracking;
 
 /// Statistics of dumpPages(). Pages have 4 KiB.
 struct PageDumpResult {
-    std::uint64_t pagesScanned = 0;       ///< size of the private mappings
+    std::uint64_t pagesScanned = 0;       ///< pages of all private mappings
     std::uint64_t pagesWritten = 0;       ///< pages with content, including zero pages
-    std::uint64_t pagesInParent = 0;      ///< pages left to the parent dump
-    std::uint64_t pagesLeftLazy = 0;      ///< pages left lazy
-    std::chrono::microseconds finding{};  ///< time for page table walks; threads may copy during it
+    std::uint64_t pagesInParent = 0;      ///< clean pages, which only the parent dump contains
+    std::uint64_t pagesLeftLazy = 0;      ///< lazy pages that stay in the process
+    std::chrono::microseconds finding{};  ///< time for page table walks, in which other threads may copy
     std::chrono::microseconds moving{};   ///< time for the copy after the walks
 };
 
-/// Process whose pages are dumped before its mappings. Its mappings have no file names.
+/// Result of dumping the pages of a process before its mappings are dumped. The mappings in `memory` have no file
+/// names.
 struct EarlyDump {
     DumpedMemory memory;
     PageDumpResult result;
 };
 
-/// Process to dump pages of.
+/// Process whose pages are dumped, with options.
 struct PageDumpTask {
     HostPid pid;
-    TreePid imageId;  ///< pid in image names
+    TreePid imageId;  ///< pid of the process in image names
     const kernel::ProcPid& process;
     kernel::PagemapScanner::Mode mode = kernel::PagemapScanner::Mode::Auto;
-    /// Written pages since the parent dump, and the pages that the parent has. Clean pages that the parent has aren't
-    /// dumped. Null: all are dumped.
+    /// Record of written pages since the parent dump, and list of pages that the parent dump has. Clean pages of the
+    /// parent dump aren't dumped. If null, all pages are dumped.
     const WriteTracking* tracking = nullptr;
     const ParentPages* parent = nullptr;
-    /// Lazy areas, which stay in the process: images mark them as lazy. Null: all is dumped.
+    /// Lazy areas whose pages stay in the process; images mark these pages as lazy. If null, all pages are dumped.
     const LazyAreas* staying = nullptr;
-    /// /proc/PID/mem of a stopped clone of `process`, read instead of the process; -1: none.
+    /// Descriptor of /proc/PID/mem of a stopped clone, from which criu reads the pages; -1 to read them from the
+    /// process.
     int clone = -1;
 };
 
-/// Writes the private pages of one frozen process to a sink. Adds guard regions to `memory`.
+/// Writes the private pages of one frozen process to a new sink of `sinks`. Adds guard regions to `memory`.
 PageDumpResult dumpPages(const PageDumpTask& task, DumpedMemory& memory, PageSinks& sinks, Drainer& drainer,
                          Arena& arena);
 
-/// Pages of one frozen process that a pre-dump copies later. Excludes huge pages and pages with untracked writes,
-/// which the final dump copies.
+/// Pages of one frozen process that a pre-dump copies after it has resumed the process. Huge pages and untracked
+/// mappings are excluded; the final dump copies them.
 struct FoundPages {
     std::vector<DrainJob> jobs;
-    std::uint64_t scanned = 0;   ///< size of the mappings in pages
-    std::uint64_t inParent = 0;  ///< pages that the parent dump has
+    std::uint64_t scanned = 0;   ///< size of the searched mappings in pages
+    std::uint64_t inParent = 0;  ///< number of pages that the parent dump has
 };
 [[nodiscard]] FoundPages findPages(const PageDumpTask& task, const DumpedMemory& memory);
 

@@ -26,42 +26,43 @@ namespace criu::memory {
 
 class Codec;
 
-/// Extension name in inventories for content in several files (PageStripes).
+/// Extension name in the inventory for content that is spread over several pages files (PageStripes).
 inline constexpr const char* kStripedPages = "striped-pages";
-/// Extension name for file contents outside of their archive (MemoryObject::Kind::Files).
+/// Extension name in the inventory for contents of tmpfs files that pages images contain (MemoryObject::Kind::Files).
 inline constexpr const char* kFilesPages = "tmpfs-files";
-/// Extension name for device buffer contents in pages (MemoryObject::Kind::Device).
+/// Extension name in the inventory for contents of device buffers in pages images (MemoryObject::Kind::Device).
 inline constexpr const char* kDevicePages = "device-pages";
 
-/// Extension name for compressed content.
+/// Extension name in the inventory for compressed content.
 inline constexpr const char* kCompressedPages = "compressed-pages";
 
-/// Compression of content.
+/// Options for the compression of content.
 struct Compression {
-    /// Loads the codec, unless it is None. `level`: as in Codec::load().
+    /// Loads the library of the codec; for None, the result has no codec. `level`: see Codec::load(). `block`: bytes
+    /// that are compressed together.
     static Compression with(model::PageCodec kind, int level, std::uint64_t block);
 
-    std::shared_ptr<const Codec> codec;  ///< null: no compression
+    std::shared_ptr<const Codec> codec;  ///< null if content isn't compressed
     model::PageCodec kind{};
-    std::uint64_t block = std::uint64_t{256} << 10;  ///< bytes that are compressed together, a multiple of the page
-                                                     ///< size
+    /// Bytes that are compressed together, a multiple of the page size.
+    std::uint64_t block = std::uint64_t{256} << 10;
 };
 
 /// Number of pages files for an object with much content.
 struct Striping {
-    unsigned files = 1;       ///< 1: the format of CRIU 4.2
-    std::uint64_t least = 0;  ///< bytes of content that need more than one file
-    bool extended = false;    ///< other formats that CRIU 4.2 can't read are allowed too
+    unsigned files = 1;       ///< number of files; CRIU 4.2 can only read 1
+    std::uint64_t least = 0;  ///< minimum bytes of content for more than one file
+    bool extended = false;    ///< true if other formats that CRIU 4.2 can't read are also allowed
 
-    /// Returns the best setting for this machine: a file per core, up to the number that tmpfs and ext4 gain from,
-    /// for content that outweighs opening files.
+    /// Returns the best setting for this machine: one file per core, but at most 16, because more files aren't faster
+    /// on tmpfs and ext4. Small content gets one file, because opening more files would cost more than they save.
     static Striping usual();
-    /// Returns a setting with this number of files for content of at least a stripe per file.
+    /// Returns a setting with `files` files, for content that has at least one stripe per file.
     static Striping asWished(unsigned files);
 };
 
-/// Sinks that write pages to an images directory (page_files.hpp). Pages files have numbers from `first` on. One
-/// object serves one dump.
+/// Sinks of one dump that write pages to an images directory (page_files.hpp). The first pages file has the number
+/// `first`.
 class FilePageSinks final : public PageSinks {
 public:
     /// `images` must outlive this object.
@@ -80,14 +81,15 @@ public:
 private:
     const ImageDir& images_;
     std::mutex aheadLock_;
-    std::map<MemoryObject, std::optional<ParentPages>> ahead_;  ///< results of readParentAhead() until parentOf()
+    /// Results of readParentAhead() that parentOf() hasn't returned yet.
+    std::map<MemoryObject, std::optional<ParentPages>> ahead_;
     const Striping striping_;
     const Compression compression_;
     std::atomic<std::uint32_t> next_;
     std::atomic<bool> striped_{false};
     std::atomic<bool> compressed_{false};
-    std::atomic<bool> files_{false};   ///< files of a tmpfs were stored
-    std::atomic<bool> device_{false};  ///< device buffers were stored
+    std::atomic<bool> files_{false};   ///< true if contents of tmpfs files were stored
+    std::atomic<bool> device_{false};  ///< true if contents of device buffers were stored
 };
 
 }  // namespace criu::memory

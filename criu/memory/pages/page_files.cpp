@@ -21,10 +21,10 @@
 namespace criu::memory {
 namespace {
 
-/// Bytes of a stripe; one thread writes each in one call.
+/// Bytes of a stripe. One thread writes a stripe in one call.
 constexpr std::uint64_t kStripe = kContentBlock;
 
-/// Sink that writes a pagemap and its pages files.
+/// Sink that writes a pagemap and its pages files, uncompressed.
 class FileSink final : public PageSink {
 public:
     FileSink(const ImageDir& images, const MemoryObject& object, PageStripes stripes)
@@ -76,12 +76,13 @@ private:
         else
             for (const PageRun& run : runs)
                 pagemap_.add(run.address, run.bytes / kImagePageSize, run.flags);
-        // Sets the final sizes: zero pages at the end are a hole, and stores through a mapping need the file size.
+        // Sets the final file sizes. Zero pages at the end of a file are a hole, and writes through a mapping need the
+        // file size.
         for (std::size_t index = 0; index < files_.size(); ++index)
             files_[index]->resize(stripes_.sizeOf(index, contentSize));
     }
 
-    /// Adds entries when all content is complete, because an entry contains the checksums of its pages.
+    /// Adds the pagemap entries after all content is complete, because an entry contains the checksums of its pages.
     void addSummed() {
         const std::vector<std::uint32_t> sums = sums_->take(contentSize());
         std::span<const std::uint32_t> rest = sums;
@@ -96,8 +97,8 @@ private:
     PagemapWriter pagemap_;
     PageStripes stripes_;
     std::vector<std::unique_ptr<PagesStore>> files_;
-    std::optional<PageSums> sums_;  ///< unset: no checksums are computed
-    std::vector<PageRun> runs_;     ///< all added runs, if checksums are computed
+    std::optional<PageSums> sums_;  ///< unset if no checksums are computed
+    std::vector<PageRun> runs_;     ///< all added runs; empty if no checksums are computed
 };
 
 class FileContent final : public PageContent {
@@ -177,9 +178,10 @@ private:
     const ImageDir& images_;
     const std::string name_;
     Pagemap pagemap_;
-    /// Null if uncompressed. Loaded early, because restored processes may see another file system.
+    /// Codec of the content, or null if it is uncompressed. The constructor loads the library, because a restored
+    /// process may not see the library's file.
     std::shared_ptr<const Codec> codec_;
-    std::shared_ptr<const Checksum> checksum_;  ///< null: content isn't compared
+    std::shared_ptr<const Checksum> checksum_;  ///< null if content isn't compared with checksums
 };
 
 bool needsParent(std::span<const PagemapRange> ranges) {
@@ -187,7 +189,8 @@ bool needsParent(std::span<const PagemapRange> ranges) {
                        [](const PagemapRange& range) { return has(range.flags, PageFlags::Parent); });
 }
 
-/// Returns true if every restore reads some of the content. Lazy content may never be read by this process.
+/// Returns true if every restore reads some of the content. A restore with lazy pages may leave lazy content to the
+/// lazy-pages daemon.
 bool needsContent(std::span<const PagemapRange> ranges) {
     return std::any_of(ranges.begin(), ranges.end(), [](const PagemapRange& range) {
         return has(range.flags, PageFlags::Present) && !has(range.flags, PageFlags::Lazy);
@@ -266,11 +269,11 @@ std::optional<PageSource> FilePageSources::open(const MemoryObject& object) cons
             break;
         }
         end = fmt::format("{} has no parent", dir->name());
-        // Fetches the files now: the reading process may be in a user namespace and unable to create files in the
-        // directory.
+        // Fetches the pages files now. The process that reads them may be in a user namespace, in which it can't create
+        // files in the directory.
         for (const std::uint32_t number : pagemap->stripes().files)
             dir->fetch(imageName(ImageKind::Pages, number));
-        // Checks for missing and truncated files before any process is created.
+        // Checks for missing and truncated pages files before criu creates any process.
         if (needsContent(pagemap->ranges()))
             (void)pagemap->openPages(*dir, O_RDONLY | O_CLOEXEC);
         layers.push_back(std::make_unique<FileLayer>(*dir, dir->name() + "/" + file, std::move(*pagemap), compares_));

@@ -9,15 +9,15 @@ namespace criu {
 class ImageDir;
 }
 
-/// Pages in an images directory, in the format of CRIU 4.2. Each memory object has a pagemap, which lists the pages,
-/// and a numbered pages file with the content of present pages.
+/// Pages in an images directory, in the format of CRIU 4.2. Each memory object has a pagemap that lists its pages, and
+/// a numbered pages file with the content of present pages.
 namespace criu::memory {
 
-/// Reads pages from an images directory and its parents.
+/// Sources of pages in an images directory and its parents.
 class FilePageSources final : public PageSources {
 public:
-    /// `images` must outlive this object, and have its parents open (ImageDir::openParents()). `compares`: compares
-    /// content with its checksums, if it has any.
+    /// `images` must outlive this object and have its parents open (ImageDir::openParents()). If `compares` is true,
+    /// content is compared with its checksums, if the images have them.
     explicit FilePageSources(const ImageDir& images, bool compares = true) noexcept
         : images_(images), compares_(compares) {}
 

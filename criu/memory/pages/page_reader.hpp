@@ -13,29 +13,30 @@
 
 namespace criu::memory {
 
-/// Present pages with their address in this process.
+/// Present pages, and the address in this process to which they are read.
 struct PlacedPages {
     PageJob job;
     std::uint64_t at = 0;
 };
 
-/// Reads pages of a source into this process' memory. Closes the files that it opened.
+/// Reads pages of a source into the memory of this process. The destructor closes the opened files.
 class PageReader {
 public:
-    /// `checkStop` is called between pieces, from any thread, and throws to end the work; may be empty.
+    /// `checkStop` is called between pieces, from any thread, and throws to end the work; it may be empty.
     explicit PageReader(const PageSource& source, std::function<void()> checkStop = {}, ReadWatch watch = {});
 
-    /// Reads all pages. Uses threads for large amounts, which have ended when it returns. Throws Error, also for
+    /// Reads all pages. Uses threads for large amounts; all threads have ended when it returns. Throws Error, also for
     /// pages that aren't present.
     void read(std::span<const PlacedPages> pages);
 
-    /// Frees storage of content that read(pages) has read (--auto-dedup). Must precede the first read.
+    /// Makes read(pages) free the storage of content after it has read this content (--auto-dedup). Must precede the
+    /// first read.
     void freeWhatIsRead() noexcept { frees_ = true; }
 
-    /// Limits the threads of read(pages); 0 means all processors.
+    /// Sets the maximum number of threads of read(pages); 0 means one per processor.
     void limitThreads(unsigned most) noexcept { mostThreads_ = most; }
 
-    /// Fills `into` from the beginning of a job, in the calling thread. Throws Error.
+    /// Fills `into` with the first bytes of a job, in the calling thread. Throws Error.
     void read(const PageJob& job, std::span<std::byte> into);
 
 private:
@@ -49,7 +50,7 @@ private:
     ReadWatch watch_;
     bool frees_ = false;
     unsigned mostThreads_ = 0;
-    std::vector<std::unique_ptr<PageContent>> contents_;  ///< by layer; null until needed
+    std::vector<std::unique_ptr<PageContent>> contents_;  ///< one element per layer; null until first used
 };
 
 }  // namespace criu::memory

@@ -18,7 +18,7 @@ std::optional<MemoryObject> objectOf(std::uint64_t number) noexcept {
     const std::uint64_t id = number >> kKindBits;
     switch (number & ((1U << kKindBits) - 1)) {
         case kProcess:
-        case 10:  // numbers of image types in senders before CRIU 3.3
+        case 10:  // this number and the next ones are image types, which CRIU before 3.3 sends
         case 11:
         case 16:
         case 17:

@@ -14,32 +14,33 @@
 #include "criu/memory/pages/parent_pages.hpp"
 #include "criu/memory/shmem/memory_object.hpp"
 
-/// Interface of a dump to page storage. Each storage (files, a page server, a stream …) implements PageSinks and
-/// PageSink in separate files. Code that dumps memory uses only these two interfaces.
+/// Interface between the dump of memory and the storage of pages. Each storage (files, page server, stream) implements
+/// PageSinks and PageSink.
 namespace criu::memory {
 
-/// Maximal size of content blocks, which end at its multiples. Large enough to make calls cheap. Small enough that
-/// content is still in the processor's cache when it is written, and that threads end together. Measured: 0.5 to 2
-/// MiB are equal; other sizes are slower.
+/// Maximum size of content blocks; a block ends at the next multiple of it. The size is large enough to make system
+/// calls cheap. It is small enough that content is still in the processor's cache when it is written, and that all
+/// threads end at about the same time. 0.5 to 2 MiB are equally fast; other sizes are slower.
 inline constexpr std::uint64_t kContentBlock = std::uint64_t{1} << 20;
 
-/// Consecutive pages of a memory object.
+/// Consecutive pages of a memory object with equal flags.
 struct PageRun {
-    std::uint64_t address = 0;  ///< address of the first byte; in shared memory its offset
-    std::uint64_t bytes = 0;    ///< multiple of kImagePageSize, never 0
+    std::uint64_t address = 0;  ///< address of the first byte; for shared memory the offset of it
+    std::uint64_t bytes = 0;    ///< size in bytes, a multiple of kImagePageSize; never 0
     PageFlags flags = PageFlags::Present;
 };
 
-/// Content of pages that were added to a sink.
+/// Content of consecutive pages with content that were added to a sink.
 struct PageBlock {
-    /// Position: bytes of content that were added before this block's. It orders blocks, and isn't a file offset.
+    /// Number of bytes of content that were added to the sink before this block; not a file offset.
     std::uint64_t position = 0;
-    /// Ranges of the content, in the order of add(). Their total size is that of `bytes`.
+    /// Ranges of addresses of the content, in the order in which they were added. Their total size is the size of
+    /// `bytes`.
     std::span<const kernel::RemoteRange> ranges;
     std::span<const std::byte> bytes;
 };
 
-/// Sink for the pages of one memory object. The dump adds runs while it finds pages; several threads write their
+/// Sink for the pages of one memory object. The dump adds runs while it searches for pages. Several threads write the
 /// content at the same time.
 class PageSink {
 public:
@@ -47,67 +48,69 @@ public:
     PageSink(const PageSink&) = delete;
     PageSink& operator=(const PageSink&) = delete;
 
-    /// Adds runs, which must ascend by address across calls. Runs with PageFlags::Present have content, which must be
+    /// Adds runs, in ascending order of addresses across calls. The content of runs with PageFlags::Present must be
     /// written before finish(). Returns the position of the first run's content.
-    /// One thread may call it, while others write. Throws Error.
+    /// One thread may call it while other threads write. Throws Error.
     std::uint64_t add(std::span<const PageRun> runs);
 
-    /// Returns true if write() stores blocks in order of positions, and waits for earlier blocks. Concurrent threads
-    /// should then get neighbouring blocks.
+    /// Returns true if write() stores blocks in ascending order of positions, and waits until earlier blocks are
+    /// stored. Threads should then write neighbouring blocks at the same time.
     [[nodiscard]] virtual bool isOrdered() const noexcept { return false; }
 
-    /// Announces that several threads will write. Must precede their writes.
+    /// Announces that several threads will call write(). Must precede these calls.
     virtual void share() {}
 
-    /// Writes content of added runs. Several threads may write different blocks at once. Callers start blocks in
-    /// order of positions. Returns the bytes of zero pages without storage. Throws Error.
+    /// Writes content of added runs. Several threads may write different blocks at the same time, but must begin with
+    /// blocks in ascending order of positions. Returns the bytes of zero pages for which no storage was used. Throws
+    /// Error.
     virtual std::uint64_t write(const PageBlock& block) = 0;
 
-    /// Completes the object after all content is written. Throws Error.
+    /// Completes the object. Must follow the last write(). Throws Error.
     virtual void finish() = 0;
 
-    /// Ends waiting write() calls with an Error, because content will be missing. Any thread may call it.
+    /// Makes waiting write() calls throw Error, because content will be missing. Any thread may call it.
     virtual void abandon() noexcept {}
 
-    /// Returns the bytes of content of all runs, including zero pages.
+    /// Returns the bytes of content of all added runs, including zero pages.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
 
 protected:
     PageSink() = default;
 
 private:
-    /// Adds runs; `contentSize` is the total content including them.
+    /// Adds runs. `contentSize`: bytes of content of all runs, including the new ones.
     virtual void append(std::span<const PageRun> runs, std::uint64_t contentSize) = 0;
 
     std::uint64_t contentSize_ = 0;
 };
 
-/// Creates the sinks of one dump. Thread-safe.
+/// Creator of the sinks of one dump. Thread-safe.
 class PageSinks {
 public:
     virtual ~PageSinks() = default;
 
-    /// Creates the sink of an object, once per dump. `expected`: estimate of its bytes, which may influence the
-    /// storage format. The sink must not outlive this object. Throws Error.
+    /// Creates the sink of an object, once per dump. `expected`: estimate of the object's content in bytes, which may
+    /// influence the storage format. The sink must not outlive this object. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<PageSink> open(const MemoryObject& object, std::uint64_t expected) = 0;
 
-    /// Returns names for InventoryEntry.extensions: formats of written content that CRIU 4.2 can't read. Empty if it
-    /// can read all.
+    /// Returns the names of all used formats that CRIU 4.2 can't read, for InventoryEntry.extensions. The result is
+    /// empty if CRIU 4.2 can read all written content.
     [[nodiscard]] virtual std::vector<std::string> extensions() const { return {}; }
 
-    /// Returns the pages of an object that the parent dump has; nullopt without such a parent. Thread-safe, also
-    /// while sinks are open. Throws Error.
+    /// Returns the pages of an object that the parent dump has, or nullopt without a parent dump of the object.
+    /// Thread-safe, even while sinks are open. Throws Error.
     [[nodiscard]] virtual std::optional<ParentPages> parentOf(const MemoryObject&) { return std::nullopt; }
 
-    /// Reads the data for a later parentOf() before processes are frozen. Throws Error.
+    /// Reads the data that parentOf() will need, before criu freezes processes. Throws Error.
     virtual void readParentAhead(const MemoryObject&) {}
 
-    /// Returns true if objects of a kind can be stored. All sinks take processes and shared memory, as CRIU 4.2 does.
+    /// Returns true if the sinks can store objects of a kind. All sinks store processes and shared memory, as CRIU 4.2
+    /// does.
     [[nodiscard]] virtual bool takes(MemoryObject::Kind kind) const noexcept {
         return kind == MemoryObject::Kind::Process || kind == MemoryObject::Kind::Shared;
     }
 
-    /// Waits until everything is stored, after all sinks are finished. Throws Error.
+    /// Waits until all content is stored. Must follow finish() of all sinks. Throws Error.
     virtual void finish() {}
 };
 

@@ -8,7 +8,7 @@
 namespace criu::memory {
 namespace {
 
-/// Returns the ranges from the first one that ends after `address`.
+/// Returns the ranges that end after `address`.
 std::span<const PagemapRange> rangesFrom(std::span<const PagemapRange> ranges, std::uint64_t address) {
     const auto first = std::upper_bound(ranges.begin(), ranges.end(), address,
                                         [](std::uint64_t at, const PagemapRange& range) { return at < range.end(); });
@@ -39,7 +39,8 @@ PageJob PageJob::from(std::uint64_t start) const noexcept {
 
 PageSource::PageSource(std::vector<std::unique_ptr<const PageLayer>> layers, std::string end)
     : layers_(std::move(layers)), end_(std::move(end)) {
-    // Visits all pages of parents once, so that a missing one is found before any process is created.
+    // Visits all pages that are in parents once, so that a missing page causes an error before criu creates any
+    // process.
     for (const PagemapRange& range : layers_.front()->ranges())
         if (has(range.flags, PageFlags::Parent))
             visitLayer(1, range.vaddr, range.end(), [](const PageJob&) {});

@@ -15,27 +15,27 @@
 #include "criu/image/pagemap.hpp"
 #include "criu/memory/shmem/memory_object.hpp"
 
-/// Interface of a restore to page storage. Each storage (files, a stream, encrypted files …) implements PageSources,
-/// PageLayer and PageContent in separate files. Code that restores memory uses PageSource and PageReader.
+/// Interface between the restore of memory and the storage of pages. Each storage (files, stream, encrypted files)
+/// implements PageSources, PageLayer and PageContent. A restore reads pages by PageSource and PageReader.
 namespace criu::memory {
 
-/// Consecutive pages of equal state in a checkpoint.
+/// Consecutive pages with equal state in a checkpoint.
 struct PageJob {
     enum class State {
-        Absent,   ///< no page: zeroes, or content of the mapped file
+        Absent,   ///< no page in the images: reads as zeroes, or as the mapped file
         Lazy,     ///< lazy page whose content the images lack
-        Present,  ///< readable content
+        Present,  ///< page whose content the images contain
     };
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     State state = State::Absent;
-    bool lazyAllowed = false;    ///< if present: may be filled after the process runs
-    std::size_t layer = 0;       ///< if present: 0 for this dump, 1 for its parent, and so on
-    std::uint64_t position = 0;  ///< if present: position of the first byte in the layer's content
+    bool lazyAllowed = false;  ///< for a present page: true if it may be filled after the process runs
+    std::size_t layer = 0;  ///< for a present page: 0 if this dump has the content, 1 if its parent has it, and so on
+    std::uint64_t position = 0;  ///< for a present page: position of its first byte in the content of the layer
 
     [[nodiscard]] std::uint64_t end() const noexcept { return address + bytes; }
     [[nodiscard]] bool present() const noexcept { return state == State::Present; }
-    /// Returns the part from an address within the job on.
+    /// Returns the part of the job that begins at address `start`, which must be within the job.
     [[nodiscard]] PageJob from(std::uint64_t start) const noexcept;
     friend bool operator==(const PageJob&, const PageJob&) = default;
 };
@@ -44,50 +44,49 @@ struct PageJob {
 class PageContent {
 public:
     virtual ~PageContent() = default;
-    /// Reads content from `position` on into the targets, one after another, and consumes `targets`. Thread-safe.
-    /// Throws Error, also if the content is too short.
+    /// Reads content that begins at `position` into the targets, one after another, and removes filled targets from
+    /// `targets`. Thread-safe. Throws Error, also if the content is too short.
     virtual void read(std::uint64_t position, std::span<iovec> targets) const = 0;
-    /// Frees the storage of content, if it was opened by openToFree() and the storage supports it. Thread-safe.
-    /// Throws Error.
+    /// Frees the storage of content if openToFree() opened it and the storage supports this. Thread-safe. Throws Error.
     virtual void free(std::uint64_t /*position*/, std::uint64_t /*bytes*/) const {}
-    /// Returns the location of content, for messages.
+    /// Returns the location of content, for error messages.
     [[nodiscard]] virtual std::string where(std::uint64_t position) const;
 };
 
-/// Pages of a memory object in one dump.
+/// Pages of one memory object in one dump of a chain.
 class PageLayer {
 public:
     virtual ~PageLayer() = default;
-    /// Returns ascending, disjoint ranges.
+    /// Returns the ranges of the pagemap, which ascend and don't overlap.
     [[nodiscard]] virtual std::span<const PagemapRange> ranges() const = 0;
     /// Opens the content for the calling process and checks its size. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<PageContent> open() const = 0;
-    /// Returns the name of the pagemap, for messages.
+    /// Returns the name of the pagemap, for error messages.
     [[nodiscard]] virtual std::string name() const { return "a parent dump"; }
-    /// Returns true if content is compared with checksums.
+    /// Returns true if read content is compared with checksums.
     [[nodiscard]] virtual bool compares() const noexcept { return false; }
-    /// Opens content whose storage may be freed after reading.
+    /// Opens the content for PageContent::read() and PageContent::free().
     [[nodiscard]] virtual std::unique_ptr<PageContent> openToFree() const { return open(); }
 };
 
-/// Pages of one memory object in a chain of layers. Layer 0 is the dump that is restored. Each layer has only pages
-/// that changed since the next one, its parent.
-/// Has no descriptors, so restored processes may inherit it.
+/// Pages of one memory object in a chain of layers. Layer 0 is the dump that criu restores, and layer N + 1 is the
+/// parent of layer N. A layer contains only pages that changed since its parent.
+/// The object has no open descriptors, so restored processes may inherit it.
 class PageSource {
 public:
-    /// Throws Error if pages of a parent are missing, or if the last layer refers to a parent. `end`: reason why no
-    /// parent follows, for messages.
+    /// `end`: reason why the last layer has no parent, for error messages. Throws Error if pages of a parent are
+    /// missing, or if the last layer refers to a parent.
     explicit PageSource(std::vector<std::unique_ptr<const PageLayer>> layers, std::string end = "there is none");
 
-    /// Visits an address range in ascending order, in jobs of equal state.
+    /// Calls `visit` with jobs of equal state for all addresses of a range, in ascending order.
     void forEach(std::uint64_t start, std::uint64_t end, const std::function<void(const PageJob&)>& visit) const;
-    /// Returns these jobs as a list.
+    /// Returns the jobs with which forEach() calls `visit`.
     [[nodiscard]] std::vector<PageJob> jobs(std::uint64_t start, std::uint64_t end) const;
 
-    /// Returns true if a page of the range isn't absent.
+    /// Returns true if the images have or mark at least one page of the range.
     [[nodiscard]] bool covers(std::uint64_t start, std::uint64_t end) const noexcept;
 
-    /// Returns the end of the last page that isn't absent; 0 if all are.
+    /// Returns the end address of the last page that the pagemap lists, or 0 if it lists none.
     [[nodiscard]] std::uint64_t end() const noexcept;
 
     [[nodiscard]] std::span<const std::unique_ptr<const PageLayer>> layers() const noexcept { return layers_; }
@@ -100,19 +99,19 @@ private:
     std::string end_;
 };
 
-/// Opens the page sources of one checkpoint.
+/// Opener of the page sources of one checkpoint.
 class PageSources {
 public:
     virtual ~PageSources() = default;
 
-    /// Returns nullopt if the checkpoint has no pages of the object. The source must not outlive this object. Throws
-    /// Error.
+    /// Opens the source of an object. Returns nullopt if the checkpoint has no pages of the object. The source must not
+    /// outlive this object. Throws Error.
     [[nodiscard]] virtual std::optional<PageSource> open(const MemoryObject& object) const = 0;
 
-    /// Opens the source of an object that every checkpoint has. Throws Error if it is missing.
+    /// Opens the source of an object that every checkpoint must have. Throws Error if the checkpoint lacks it.
     [[nodiscard]] PageSource openRequired(const MemoryObject& object) const;
 
-    /// Returns the user's name for the pages of an object, for messages.
+    /// Returns a description of the pages of an object, for error messages.
     [[nodiscard]] virtual std::string describe(const MemoryObject& object) const;
 };
 

@@ -29,7 +29,7 @@ ssize_t pull(void* socket, void* bytes, std::size_t size) {
     return ::recv(static_cast<int>(reinterpret_cast<std::intptr_t>(socket)), bytes, size, MSG_DONTWAIT);
 }
 
-/// Throws Error if users other than the owner and the group may access the key, or if the group may write to it.
+/// Throws Error if the group may write to the key, or if users other than the owner and the group may access it.
 void requirePrivate(const std::string& key) {
     struct stat status {};
     sys(::stat(key.c_str(), &status), "TLS: --tls-key {}", key);

@@ -55,7 +55,7 @@ private:
     PagesWriter writer_;
 };
 
-/// Pages file that goes to an outlet while it is written.
+/// Pages file that an image outlet gets while the dump writes it.
 class OutletStore final : public PagesStore {
 public:
     OutletStore(ImageOutlet& outlet, const std::string& name)
@@ -97,7 +97,7 @@ public:
 private:
     const std::unique_ptr<ImageOutlet::File> file_;
     const bool inOrder_;
-    SequencedExecution turns_;  ///< orders the writing threads
+    SequencedExecution turns_;  ///< makes threads write in ascending order of offsets
     std::mutex mutex_;
     std::uint64_t size_ = 0;
 };

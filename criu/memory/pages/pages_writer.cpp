@@ -16,11 +16,11 @@
 namespace criu::memory {
 namespace {
 
-/// Size of the mapping of a file, whatever its final size. It uses addresses, but no memory.
+/// Size of the mapping of a pages file, independent of the file size. The mapping uses addresses, but no memory.
 constexpr std::uint64_t kWindow = std::uint64_t{1} << 40;
 
-/// Bytes between attempts to take the lock. A larger step saves calls; a smaller one uses the cheaper write(2) more
-/// often.
+/// Bytes that a thread copies through the mapping before it tries to take the lock again. A larger value saves calls; a
+/// smaller value makes threads use the cheaper write(2) more often.
 constexpr std::size_t kWriteStep = std::size_t{128} << 10;
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE (Linux 5.14)
@@ -38,7 +38,7 @@ void PagesWriter::share() noexcept {
     shared_ = true;
     void* const at = ::mmap(nullptr, kWindow, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
     if (at == MAP_FAILED)
-        return;  // addresses are limited (RLIMIT_AS)
+        return;  // the mapping fails if addresses are limited (RLIMIT_AS)
     window_ = Mapping(at, kWindow);
     mappable_ = true;
 }
@@ -79,14 +79,14 @@ bool PagesWriter::putMapped(std::uint64_t offset, std::span<const std::byte> byt
     if (!mappable_ || offset + bytes.size() > kWindow)
         return false;
     char* const at = window_.as<char>() + offset;
-    // A store to a page that can't be allocated raises SIGBUS. MADV_POPULATE_WRITE reports an error instead, which
-    // write(2) then repeats.
+    // A store to a page that the kernel can't allocate raises SIGBUS. MADV_POPULATE_WRITE returns an error, and the
+    // caller then uses write(2), which reports the cause.
     if (::madvise(at, bytes.size(), kPopulateWrite) != 0) {
         mappable_ = false;
         return false;
     }
     std::memcpy(at, bytes.data(), bytes.size());
-    // Unmaps the pages, which stay in the file, so that they don't count as criu's memory.
+    // Removes the pages from this process' page tables, so that they don't count as criu's memory. The file keeps them.
     ::madvise(at, bytes.size(), MADV_DONTNEED);
     return true;
 }

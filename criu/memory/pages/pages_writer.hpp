@@ -33,21 +33,23 @@ std::uint64_t forEachNonZero(std::span<const std::byte> content, const Visit& vi
     return zeroes;
 }
 
-/// Writes blocks to a pages file without zero pages. Several threads may write to different offsets at once.
-/// write(2) to one file takes one lock, which limits many threads on tmpfs: 3.5 GB/s on 16 cores, where stores into a
-/// shared mapping reach 6 GB/s. But stores take twice the work (1.2 against 2.3 GB per second of one core).
-/// So a thread calls write(2) if the lock is free, and otherwise copies through the mapping step by step until it is.
-/// On file systems with a disk, write(2) alone is faster.
+/// Writer of blocks to a pages file, which omits zero pages. Several threads may write to different offsets at the same
+/// time.
+/// On tmpfs, write(2) holds a lock of the file, so 16 cores write only 3.5 GB/s. Stores to a shared mapping of the file
+/// reach 6 GB/s, but take twice the processor time (1.2 against 2.3 GB per second of one core). Thus a thread calls
+/// write(2) if no other thread does. If another thread writes, it copies through the mapping, step by step, until the
+/// lock is free.
+/// On other file systems, all threads call write(2), which is faster there.
 class PagesWriter {
 public:
-    /// The owner of the file must extend it (ftruncate(2)) before writes.
+    /// The owner of the file must enlarge it (ftruncate(2)) before a write.
     explicit PagesWriter(int fd) noexcept : fd_(fd) {}
 
     /// Announces that several threads will write.
     void share() noexcept;
 
-    /// Writes whole pages; `offset` and size are multiples of kImagePageSize. Returns the omitted bytes, whose file
-    /// range must be a hole. Throws Error.
+    /// Writes whole pages; `offset` and the size are multiples of kImagePageSize. Returns the bytes of omitted zero
+    /// pages, for which the file must have a hole. Throws Error.
     std::uint64_t write(std::uint64_t offset, std::span<const std::byte> content);
 
 private:
@@ -56,7 +58,7 @@ private:
     bool putMapped(std::uint64_t offset, std::span<const std::byte> bytes) noexcept;
 
     int fd_;
-    bool shared_ = false;  ///< taken by threads that call write(2)
+    bool shared_ = false;  ///< true after share() if the file is on tmpfs
     std::mutex turn_;
     Mapping window_;
     std::atomic<bool> mappable_{false};

@@ -37,7 +37,7 @@ void ParentPages::forEach(std::uint64_t start, std::uint64_t end,
     for (const PagemapRange& range : pagemap_->from(start)) {
         if (range.vaddr >= end)
             break;
-        // Images lack the content of lazy pages.
+        // Skips lazy pages, because images lack their content.
         if (!has(range.flags, PageFlags::Present) && !has(range.flags, PageFlags::Parent))
             continue;
         const std::uint64_t from = std::max(range.vaddr, start);

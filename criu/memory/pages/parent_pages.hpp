@@ -15,18 +15,20 @@ namespace criu::memory {
 
 struct MemoryObject;
 
-/// Returns the image kind of an object's pagemap. The image number is that of the object.
+/// Returns the image kind of an object's pagemap. The number of the image is the id of the object.
 [[nodiscard]] ImageKind pagemapOf(const MemoryObject& object) noexcept;
 
-/// Pages of one memory object that the parent of a dump has, itself or through its parents.
+/// List of the pages of one memory object that the parent of a dump or its own parents have.
 class ParentPages {
 public:
-    /// Reads them from an images directory; nullopt if it has no pagemap of the object. Throws Error.
+    /// Reads the list from an images directory. Returns nullopt if the directory has no pagemap of the object. Throws
+    /// Error.
     static std::optional<ParentPages> in(const ImageDir& parent, const MemoryObject& object);
-    /// Returns all pages, for a receiver that finds out itself.
+    /// Returns a list that contains every page, for a page server that finds missing pages itself.
     static ParentPages all() { return ParentPages(std::nullopt); }
 
-    /// Visits an address range in ascending order; the last argument is true if the parent has the pages.
+    /// Calls `visit` with parts of an address range in ascending order. The last argument is true if the parent has the
+    /// pages of the part.
     void forEach(std::uint64_t start, std::uint64_t end,
                  const std::function<void(std::uint64_t, std::uint64_t, bool)>& visit) const;
 

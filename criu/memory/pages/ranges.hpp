@@ -17,7 +17,7 @@ struct Range {
     friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// Set of addresses as disjoint, merged ranges.
+/// Set of addresses, stored as ranges that neither overlap nor touch.
 class RangeSet {
 public:
     void add(Range range) {
@@ -55,13 +55,13 @@ public:
         return at != ranges_.end() && at->first < range.end;
     }
 
-    /// Returns true if the set contains a whole range.
+    /// Returns true if the set contains all of a range.
     [[nodiscard]] bool covers(Range range) const {
         const auto at = ranges_.upper_bound(range.start);
         return at != ranges_.begin() && std::prev(at)->second >= range.end;
     }
 
-    /// Returns all ranges, ascending.
+    /// Returns all ranges in ascending order.
     [[nodiscard]] std::vector<Range> ranges() const {
         std::vector<Range> all;
         for (const auto& [start, end] : ranges_)
@@ -69,7 +69,8 @@ public:
         return all;
     }
 
-    /// Returns the start of a free range of `size` bytes at or above `from`; nullopt if none ends below `limit`.
+    /// Returns the start of the first free range of `size` bytes at or above `from`. Returns nullopt if no such range
+    /// ends at or below `limit`.
     [[nodiscard]] std::optional<std::uint64_t> findHole(std::uint64_t size, std::uint64_t from,
                                                         std::uint64_t limit = taskSize()) const {
         std::uint64_t candidate = from;
@@ -85,7 +86,7 @@ public:
         return candidate;
     }
 
-    /// Returns the gaps between the ranges, from 0 to `limit`.
+    /// Returns the free ranges from address 0 to `limit`.
     [[nodiscard]] std::vector<Range> gaps(std::uint64_t limit = taskSize()) const {
         std::vector<Range> out;
         std::uint64_t at = 0;

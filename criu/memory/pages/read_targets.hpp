@@ -7,14 +7,14 @@
 #include <span>
 #include <vector>
 
-/// Scatter reads from a file into memory.
+/// Reads from a file into several memory ranges (preadv(2)).
 namespace criu::memory {
 
-/// Reads from `offset` on into the targets, one after another, and consumes them. Throws Error, also if the file ends
-/// before.
+/// Reads bytes from `offset` into the targets, one after another, and removes filled targets from `targets`. Throws
+/// Error, also if the file ends before all targets are full.
 void readFrom(int file, std::uint64_t offset, std::span<iovec> targets);
 
-/// Takes targets of `bytes` bytes in total from the front. Splits a larger target.
+/// Removes `bytes` bytes from the front of the targets and returns them. Splits a target that is larger.
 [[nodiscard]] std::vector<iovec> takeFront(std::span<iovec>& targets, std::uint64_t bytes);
 
 /// Returns the total size of the targets.

@@ -7,11 +7,11 @@
 
 namespace criu::memory {
 
-/// Functions that are notified while pages or device contents are read or saved; all may be empty.
+/// Functions that are called while pages or device contents are read or saved. Each function may be empty.
 struct ReadWatch {
-    /// Called before the work with the total bytes.
+    /// Called with the total number of bytes before the work begins.
     std::function<void(std::uint64_t bytes)> expected = nullptr;
-    /// Called with the start time and the bytes of a piece, from the thread that moved it.
+    /// Called with the start time and the bytes of a piece, from the thread that read or saved it.
     std::function<void(std::chrono::steady_clock::time_point begin, std::uint64_t bytes)> piece = nullptr;
 };
 

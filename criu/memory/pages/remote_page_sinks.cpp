@@ -11,7 +11,8 @@
 
 namespace criu::memory {
 
-/// Sink that sends blocks in order of positions, because the server appends them. A block that comes too early waits.
+/// Sink that sends blocks in ascending order of positions, because the server appends them. A block waits until all
+/// earlier blocks are sent.
 class RemotePageSinks::Sink final : public PageSink {
 public:
     Sink(RemotePageSinks& owner, const MemoryObject& object) : owner_(owner), object_(objectNumber(object)) {
@@ -21,7 +22,7 @@ public:
 
     std::uint64_t write(const PageBlock& block) override {
         turns_.run(block.position, block.bytes.size(), [&] { sendBlock(block.bytes); });
-        return 0;  // zero pages are sent too
+        return 0;  // zero pages are also sent
     }
 
     void finish() override {
@@ -41,13 +42,13 @@ private:
         runs_.insert(runs_.end(), runs.begin(), runs.end());
     }
 
-    /// Sends runs without content that precede the next run with content.
+    /// Sends the runs without content that precede the next run with content.
     void sendWithoutContent() {
         for (; !runs_.empty() && !has(runs_.front().flags, PageFlags::Present); runs_.pop_front())
             owner_.send(message(runs_.front(), runs_.front().bytes));
     }
 
-    /// Sends a block. Only the block in order sends, while other threads may add runs.
+    /// Sends the content of a block. Other threads may add runs at the same time, but only one thread sends.
     void sendBlock(std::span<const std::byte> content) {
         while (!content.empty()) {
             const PageMessage header = nextRun(content.size());
@@ -57,7 +58,8 @@ private:
         }
     }
 
-    /// Returns the header of the next content, of one run and at most `most` bytes.
+    /// Takes content of at most `most` bytes from the first run, and returns its header. Sends preceding runs without
+    /// content.
     PageMessage nextRun(std::size_t most) {
         const std::lock_guard lock(mutex_);
         sendWithoutContent();
@@ -79,10 +81,11 @@ private:
     const std::uint64_t object_;
     SequencedExecution turns_;
     std::mutex mutex_;
-    std::deque<PageRun> runs_;  ///< unsent runs
+    std::deque<PageRun> runs_;  ///< runs that aren't sent yet
 };
 
-/// Sink that sends blocks at once from any thread; their positions tell the server where they belong.
+/// Sink that sends blocks at once from any thread. Each content message contains its position, so the server can write
+/// it in any order.
 class RemotePageSinks::StreamedSink final : public PageSink {
 public:
     StreamedSink(RemotePageSinks& owner, const MemoryObject& object, std::uint64_t expected)
@@ -96,7 +99,7 @@ public:
 
     std::uint64_t write(const PageBlock& block) override {
         owner_.streams_->send(object_, block.position, block.bytes);
-        return 0;  // zero pages are sent too
+        return 0;  // zero pages are also sent
     }
 
     void finish() override {}  // the server waits for the content before the next object and at the end

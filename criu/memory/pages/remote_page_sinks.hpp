@@ -15,14 +15,14 @@ namespace criu::memory {
 
 class ContentSenders;
 
-/// Sends pages to a page server, of CRIU 4.2 or of this criu. One connection transfers one object after another:
-/// open() waits until the previous sink is destroyed. A server of this criu may accept content over other
-/// connections, in any order.
+/// Sinks that send pages to a page server, which may be CRIU 4.2 or this criu. The connection transfers one object
+/// after another: open() waits until the previous sink is destroyed. A page server of this criu may also accept content
+/// over separate connections, in any order.
 class RemotePageSinks final : public PageSinks {
 public:
-    /// `reused`: keeps the connection after finish(), for other dumps.
+    /// `reused`: true if the connection stays open after finish(), for other dumps.
     RemotePageSinks(PageConnection server, bool reused);
-    /// `streams`: content connections that have joined.
+    /// `streams`: content connections that the server has accepted.
     RemotePageSinks(PageConnection server, std::vector<PageConnection> streams);
     ~RemotePageSinks() override;
 
@@ -43,12 +43,12 @@ private:
 
     PageConnection server_;
     bool reused_;
-    std::unique_ptr<ContentSenders> streams_;  ///< null: only one connection
-    std::atomic<bool> striped_{false};         ///< content of an object is in several files
-    std::mutex talking_;                       ///< held for a message with its pages or its answer
+    std::unique_ptr<ContentSenders> streams_;  ///< content connections; null if only one connection is used
+    std::atomic<bool> striped_{false};         ///< true if the content of an object is in several files
+    std::mutex talking_;  ///< held while a message is sent with its pages, or until its reply is received
     std::mutex turns_;
     std::condition_variable free_;
-    bool taken_ = false;  ///< a sink exists
+    bool taken_ = false;  ///< true if a sink exists
 };
 
 }  // namespace criu::memory

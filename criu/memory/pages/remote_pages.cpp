@@ -7,7 +7,7 @@
 namespace criu::memory {
 namespace {
 
-/// Receives the answer to a request for pages. Returns the bytes received.
+/// Receives the reply to a request for pages. Returns the number of bytes received.
 std::uint64_t receivePages(PageConnection& server, std::uint64_t address, std::span<std::byte> into) {
     PageMessage answer;
     if (!server.receive(std::as_writable_bytes(std::span(&answer, 1))))
@@ -37,7 +37,7 @@ std::uint64_t RemotePages::fetchSome(const MemoryObject& object, std::uint64_t a
     std::uint64_t number = 0;
     {
         const std::lock_guard lock(sending_);
-        // For this command only, the object is the plain pid.
+        // In this message, the field `object` is the plain pid without a kind.
         const PageMessage request{wordOf(PageCommand::Get), 0, into.size() / kImagePageSize, address, object.id};
         server_.send(std::as_bytes(std::span(&request, 1)));
         number = sent_++;

@@ -10,15 +10,15 @@
 
 namespace criu::memory {
 
-/// Requests pages from a dump, or from a page server with images, by CRIU 4.2's protocol. Several requests may be
-/// pending; answers come in their order.
+/// Supplier that requests pages from a dump, or from a page server with images, by CRIU 4.2's protocol. Several
+/// requests may be pending; the peer replies in the order of the requests.
 class RemotePages final : public PageSupplier {
 public:
     explicit RemotePages(PageConnection server) noexcept : server_(std::move(server)) {}
 
     void fetch(const MemoryObject& object, std::uint64_t address, std::span<std::byte> into) override;
 
-    /// Informs the peer that no more pages are needed. Throws Error.
+    /// Informs the peer that this criu needs no more pages. Throws Error.
     void finish();
 
 private:

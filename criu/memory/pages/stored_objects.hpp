@@ -11,7 +11,7 @@ class ImageDir;
 
 namespace criu::memory {
 
-/// Returns the objects that a directory has pagemaps of, in order. Throws Error.
+/// Returns the objects whose pagemaps are in a directory, in ascending order. Throws Error.
 [[nodiscard]] std::vector<MemoryObject> objectsIn(const ImageDir& images);
 
 }  // namespace criu::memory

@@ -20,8 +20,8 @@ using kernel::PageQuery;
 using kernel::Vma;
 using kernel::VmFlag;
 
-/// Returns the query for unprotected private pages. Without the condition on presence, the kernel would put
-/// protection marks where no page is, and these look like swapped pages.
+/// Returns the query that write-protects unprotected private pages. It must keep the condition on presence: for absent
+/// pages, the kernel would create protection marks that look like swapped pages.
 PageQuery unprotected(const PageQuery& own) {
     return {.all = PageIs::Written, .none = own.none, .any = own.any, .report = PageIs::Written, .writeProtect = true};
 }
@@ -30,7 +30,7 @@ PageQuery protectedOnes(const PageQuery& own) {
     return {.none = own.none | PageIs::Written, .any = own.any};
 }
 
-/// Returns true if page tables show every write to a private mapping.
+/// Returns true if page tables show every write to the mapping. This excludes all shared mappings.
 bool canBeTracked(const Vma& vma) {
     constexpr VmFlag kNever[] = {VmFlag::HugeTlb,   VmFlag::Io,          VmFlag::PfnMap,
                                  VmFlag::MixedMap,  VmFlag::ShadowStack, VmFlag::Droppable,
@@ -39,7 +39,7 @@ bool canBeTracked(const Vma& vma) {
            std::none_of(std::begin(kNever), std::end(kNever), [&](VmFlag flag) { return vma.flags.has(flag); });
 }
 
-/// Returns true for devices without DMA to process pages: memory devices, terminals and misc devices.
+/// Returns true for devices that never access process memory by DMA: memory devices, terminals and misc devices.
 bool isHarmlessDevice(dev_t device) noexcept {
     constexpr unsigned kMemory = 1;
     constexpr unsigned kTerminals = 4;
@@ -64,7 +64,7 @@ bool handsOutPages(const kernel::ProcPid& process, int fd) {
         return ::fstatat(process.fd(), name.c_str(), &status, 0) == 0 && S_ISCHR(status.st_mode) &&
                !isHarmlessDevice(status.st_rdev);
     } catch (const Error&) {
-        return true;  // the type is unknown
+        return true;  // the type of the file is unknown
     }
 }
 
@@ -78,8 +78,8 @@ void WriteTracking::recognize(std::span<Vma> vmas) {
     for (Vma& vma : vmas) {
         if (!vma.flags.has(VmFlag::UffdWriteProtect) || !canBeTracked(vma))
             continue;
-        // The kernel accepts a second registration only by the same descriptor. So success means that this descriptor
-        // made the first one.
+        // The kernel accepts a second registration only by the same userfaultfd. If it succeeds, this descriptor
+        // registered the mapping earlier.
         if (!registerArea(vma))
             continue;
         vma.flags.clear(VmFlag::UffdWriteProtect);
@@ -88,16 +88,16 @@ void WriteTracking::recognize(std::span<Vma> vmas) {
 }
 
 std::vector<Vma> WriteTracking::recognizeAgain(const kernel::ProcPid& process, std::span<const Vma> vmas) {
-    // Reads the registered mappings first, because a registration would track untracked ones too. Registration covers
-    // a whole mapping, so its first page shows it.
+    // Checks first that the mapping is registered, because the call below would also register untracked mappings. A
+    // registration covers a whole mapping, so criu checks only the first page.
     constexpr PageQuery kRegistered{.all = PageIs::WpAllowed};
     const kernel::PagemapScanner scanner(process, kernel::PagemapScanner::Mode::Scan);
     std::vector<Vma> found;
     for (const Vma& vma : vmas) {
         if (!canBeTracked(vma) || scanner.scan(vma.start, vma.start + machinePageSize(), kRegistered).empty())
             continue;
-        // Skips checks for trackability: they were made at the first registration, and a property that forbids it
-        // lasts as long as the mapping.
+        // Needs no smaps data: canBeTracked() accepted the mapping at its first registration, and properties that
+        // forbid tracking don't change.
         if (!registerArea(vma))
             continue;
         tracked_.add({vma.start, vma.end});
@@ -117,8 +117,8 @@ void WriteTracking::restart(const kernel::ProcPid& process, std::span<const Vma>
         if (!tracked) {
             if (!registerArea(vma))
                 continue;
-            // Before Linux 6.13, pages that mremap(2) moved out of a registered range kept the protection mark
-            // without being protected.
+            // Before Linux 6.13, pages that mremap(2) moved out of a registered range kept the protection mark,
+            // although they weren't protected.
             if (!scanner.scan(vma.start, vma.end, protectedOnes(own)).empty())
                 if (const int code = kernel::clearUffdWp(fd_.get(), vma.start, vma.size()); code != 0)
                     failWith(code, "lift the protection of memory at {:#x}", vma.start);

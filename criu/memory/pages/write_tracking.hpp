@@ -13,39 +13,39 @@
 
 namespace criu::memory {
 
-/// Tracked writes of one process to its private memory since a moment, by userfaultfd: all pages were write-protected
-/// then, and still protected pages are clean.
-/// A page counts as clean only if that is certain. Untracked: shared memory, hugetlbfs pages, kernel areas, and
-/// ranges that another userfaultfd has registered.
+/// Tracker of one process' writes to private memory, by a userfaultfd. At a start time, the tracker write-protects all
+/// pages; pages that are still protected are clean.
+/// Shared memory, hugetlbfs pages, kernel areas and ranges of other userfaultfds are untracked. Their pages never count
+/// as clean.
 class WriteTracking {
 public:
-    /// Takes a descriptor for which kernel::enableUffdWpAsync() was called.
+    /// Takes a userfaultfd for which kernel::enableUffdWpAsync() was called.
     explicit WriteTracking(UniqueFd userfaultfd) noexcept : fd_(std::move(userfaultfd)) {}
 
-    /// Finds the tracked mappings of the frozen process. Clears the flag of registered memory in `vmas`, because only
-    /// criu handles faults there.
+    /// Finds the tracked mappings of the frozen process. Clears VmFlag::UffdWriteProtect of tracked mappings in `vmas`,
+    /// because no process of the tree handles their faults.
     void recognize(std::span<kernel::Vma> vmas);
 
-    /// Finds tracked mappings without smaps data, for which the kernel would count every page. Returns them. Throws
-    /// Error.
+    /// Finds and returns tracked mappings without smaps data. criu avoids smaps here, because the kernel counts every
+    /// page for it. Throws Error.
     [[nodiscard]] std::vector<kernel::Vma> recognizeAgain(const kernel::ProcPid& process,
                                                           std::span<const kernel::Vma> vmas);
 
-    /// Returns true if the whole range is tracked, so that its protected pages are clean. Requires recognize() or
+    /// Returns true if the whole range is tracked, so protected pages of it are clean. Must follow recognize() or
     /// recognizeAgain().
     [[nodiscard]] bool covers(std::uint64_t start, std::uint64_t end) const { return tracked_.covers({start, end}); }
 
-    /// Makes all trackable pages of the frozen process clean. Mappings that are tracked already need no smaps data.
-    /// Throws Error.
+    /// Makes all trackable pages of the frozen process clean, so tracking starts again. Mappings that are tracked
+    /// already need no smaps data in `vmas`. Throws Error.
     void restart(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas);
 
-    /// Makes pages count as written. Several threads may call it, also while the process runs.
+    /// Makes pages count as written. Several threads may call it, even while the process runs.
     void markWritten(std::uint64_t start, std::uint64_t size) noexcept;
 
-    /// Returns true if markWritten() has failed: later results are invalid.
+    /// Returns true if markWritten() has failed, which makes later results invalid.
     [[nodiscard]] bool broken() const noexcept { return broken_; }
 
-    /// Passes the descriptor to another owner, and ends this object's use.
+    /// Passes the descriptor to another owner. This object can't be used afterwards.
     [[nodiscard]] UniqueFd takeFd() noexcept { return std::move(fd_); }
 
 private:
@@ -56,8 +56,8 @@ private:
     std::atomic<bool> broken_{false};
 };
 
-/// Returns true if writes may bypass the page tables of a process: devices and AIO requests write to pages that they
-/// got earlier. Such a process is never tracked.
+/// Returns true if page tables may miss writes to the memory of a process: devices and AIO requests write to pages that
+/// they pinned earlier. criu never tracks such a process.
 [[nodiscard]] bool hasUntrackedWrites(const kernel::ProcPid& process, std::span<const kernel::Vma> vmas);
 
 }  // namespace criu::memory

@@ -22,8 +22,8 @@ namespace {
 
 class RestoredMemfd final : public files::RestoredFile {
 public:
-    /// `original`: uses the open file description of memfd_create(2), instead of opening the memfd again. Needed if
-    /// any descriptor is open for writing: later opened ones would keep the memfd from being executed.
+    /// `original`: true to use the open file description of memfd_create(2), false to open the memfd again. Files
+    /// opened again for writing would make execve(2) of the memfd fail (ETXTBSY).
     RestoredMemfd(const MemfdFileEntry& entry, const Segments& segments, bool original)
         : entry_(entry), segments_(segments), original_(original) {}
 
@@ -87,7 +87,8 @@ public:
 
 private:
     const Segments& segments_;
-    std::set<std::uint64_t> originals_;  ///< inodes whose first open file description is in use
+    /// Inodes for which a file uses the open file description of memfd_create(2).
+    std::set<std::uint64_t> originals_;
 };
 
 }  // namespace

@@ -7,8 +7,8 @@ namespace criu::memory {
 class Segments;
 class SegmentsDump;
 
-/// Fd kind of memfds. The dump half records their memory in `segments`; the restore half uses the memory created
-/// there. Both `segments` must outlive the halves.
+/// Create the halves of the fd kind of memfds. The dump half adds the memory of memfds to `segments`. The restore half
+/// uses memory that `segments` created. `segments` must outlive the halves.
 std::unique_ptr<files::FileKindDump> makeMemfdDump(SegmentsDump& segments);
 std::unique_ptr<files::FileKindRestore> makeMemfdRestore(const Segments& segments);
 

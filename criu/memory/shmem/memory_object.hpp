@@ -8,17 +8,18 @@
 
 namespace criu::memory {
 
-/// Memory object that pages of a checkpoint belong to.
+/// Owner of pages in a checkpoint.
 struct MemoryObject {
     enum class Kind {
-        Process,  ///< private memory of a process; pages have addresses
-        Shared,   ///< shared memory segment or memfd; pages have offsets
-        Files,    ///< files of a tmpfs; a list in the images assigns each a range of addresses
-        Device,   ///< buffers of a device; the device's images assign the addresses
+        Process,  ///< private memory of a process; its pages have addresses
+        Shared,   ///< shared memory segment or memfd; its pages have offsets
+        Files,    ///< files of a tmpfs; a list in the images assigns a range of addresses to each file
+        Device,   ///< buffers of a device; the images of the device assign their addresses
     };
     Kind kind = Kind::Process;
-    std::uint64_t id = 0;  ///< pid in the process' own pid namespace; for other kinds the image number of the shared
-                           ///< memory, file system or device buffers
+    /// For a process: its pid in the pid namespace of the root process. For other kinds: the image number of the shared
+    /// memory, file system or device buffers.
+    std::uint64_t id = 0;
 
     static constexpr MemoryObject process(TreePid pid) noexcept {
         return {Kind::Process, static_cast<std::uint64_t>(pid.value)};

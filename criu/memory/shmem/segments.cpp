@@ -26,11 +26,11 @@ namespace {
 
 constexpr std::string_view kAnonymous = "/dev/zero";
 constexpr std::string_view kAnonymousHuge = "/anon_hugepage";
-constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;  // MFD_HUGE_MASK << MFD_HUGE_SHIFT, equal to the bits of mmap(2)
+constexpr std::uint32_t kHugeSizeMask = 0x3fU << 26;  // MFD_HUGE_MASK << MFD_HUGE_SHIFT; mmap(2) uses the same bits
 constexpr std::uint32_t kFutureWrite = 0x10;          // F_SEAL_FUTURE_WRITE (Linux 5.1)
 
-/// Creates shared anonymous memory and opens it as a file. Mappings show "/dev/zero (deleted)", as with
-/// mmap(MAP_SHARED | MAP_ANONYMOUS).
+/// Creates shared anonymous memory and returns a descriptor of it. /proc/PID/maps shows mappings of it as "/dev/zero
+/// (deleted)", as for mmap(MAP_SHARED | MAP_ANONYMOUS).
 UniqueFd makeAnonymous(std::uint64_t size, int extraFlags = MAP_NORESERVE) {
     const int flags = MAP_SHARED | MAP_ANONYMOUS | extraFlags;
     void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -43,7 +43,7 @@ UniqueFd makeAnonymous(std::uint64_t size, int extraFlags = MAP_NORESERVE) {
 }
 
 UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
-    // A memfd without MFD_ALLOW_SEALING has exactly F_SEAL_SEAL (memfd_create(2)).
+    // A memfd that was created without MFD_ALLOW_SEALING has only the seal F_SEAL_SEAL (memfd_create(2)).
     unsigned flags = MFD_CLOEXEC;
     if (inode.seals != F_SEAL_SEAL)
         flags |= MFD_ALLOW_SEALING;
@@ -54,9 +54,9 @@ UniqueFd makeMemfd(std::string_view name, const MemfdInodeEntry& inode) {
     return fd;
 }
 
-/// Creates the memory of an inode. In images, only the name distinguishes memfds from anonymous memory.
+/// Creates the memory of an inode. In images, only the name distinguishes memfds from shared anonymous memory.
 UniqueFd makeInode(const MemfdInodeEntry& inode, const model::IdMap& ids) {
-    // Old images contain the name in the format of /proc links.
+    // Older images contain the name in the format of /proc/PID/fd links.
     std::string_view name = inode.name;
     constexpr std::string_view kPrefix = "/memfd:";
     if (name.starts_with(kPrefix))
@@ -140,8 +140,8 @@ void Segments::collect(const model::ProcessTree& tree, const ImageDir& images, c
                          vma->start, id);
                 inodeOfFile_[vma->shmid] = inode;
                 Segment& segment = byInode_[inode];
-                // F_SEAL_FUTURE_WRITE keeps earlier mappings writable (fcntl(2), Linux 5.1), so it is set after they
-                // are made.
+                // F_SEAL_FUTURE_WRITE doesn't affect mappings that exist (fcntl(2), Linux 5.1). criu sets it after
+                // processes have mapped the memfd for writing.
                 if (mapsForWriting(*vma) && (segment.memfd->seals & kFutureWrite) != 0)
                     segment.sealLate = true;
             } else if (is(*vma, VmaStatus::AnonShared) && !is(*vma, VmaStatus::SysvIpc)) {
@@ -166,7 +166,8 @@ void Segments::create(const model::IdMap& ids, kernel::FdStore& store, const std
         segment.fd = store.inherit(kernel::FdKey::SharedMemory, makeInode(*segment.memfd, ids));
         if (segment.sealLate)
             continue;
-        // The kernel refuses a write seal on a mapped memfd. So criu fills and seals it before a process maps it.
+        // The kernel refuses a write seal on a mapped memfd, so criu fills and seals the memfd before a process maps
+        // it.
         if (segment.size != 0 && (segment.memfd->seals & (F_SEAL_WRITE | kFutureWrite)) != 0) {
             sealedBytes_ += fill(segment, checkStop, {});
             segment.filled = true;

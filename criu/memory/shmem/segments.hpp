@@ -32,34 +32,36 @@ struct ProcessTree;
 namespace criu::memory {
 struct ReadWatch;
 
-/// Restore half. The coordinator creates every segment before the first process, so that all processes inherit the
-/// descriptors. Its threads fill the contents while processes are being restored.
+/// Segments of a restore. The coordinator creates all segments before the first process, so that all processes inherit
+/// the descriptors. Threads of the coordinator fill the contents while criu restores processes.
 class Segments {
 public:
-    /// Finds the segments that the tree's mappings and files use, and their contents. `pages` must outlive this
-    /// object. `memfdOf`: returns the inode id for the file id of a memfd, 0 for other files.
+    /// Finds the segments that mappings and files of the tree use, and their contents. `pages` must outlive this
+    /// object. `memfdOf` returns the inode id of a memfd for its file id, and 0 for other files.
     void collect(const model::ProcessTree& tree, const ImageDir& images, const PageSources& pages,
                  const std::function<std::uint64_t(FileId)>& memfdOf);
 
-    /// Frees storage of content once it is read (--auto-dedup). Must precede create().
+    /// Makes criu free the storage of content after it was read (--auto-dedup). Must precede create().
     void freeWhatIsRead() noexcept { frees_ = true; }
 
-    /// Returns the number of segments, which is the number of descriptors of create().
+    /// Returns the number of segments. create() opens one descriptor for each.
     [[nodiscard]] std::size_t count() const noexcept { return byShmid_.size() + byInode_.size(); }
 
-    /// Creates all segments. Fills only write-sealed memfds. Adds the descriptors to `store` for inheritance.
-    /// `checkStop` is called between pieces of content and throws to end the work; may be empty.
+    /// Creates all segments, and adds their descriptors to `store`, so that processes inherit them. Fills and seals
+    /// only memfds with a write seal. `checkStop` is called between pieces of content and throws to end the work; it
+    /// may be empty.
     void create(const model::IdMap& ids, kernel::FdStore& store, const std::function<void()>& checkStop = {});
 
-    /// Fills the other segments, also while processes are being restored. Returns the total of bytes read.
+    /// Fills the segments that create() left empty. May run while criu restores processes. Returns the bytes read,
+    /// including create().
     std::uint64_t fill(const std::function<void()>& checkStop, const ReadWatch& watch);
 
-    /// Sets the remaining seals. Must follow fill() and the last mapping by a process.
+    /// Sets the remaining seals, and the times of memfds. Must follow fill() and the last mmap(2) of a process.
     void finish() const;
 
-    /// Returns a borrowed descriptor for mapping. Throws Error for an unknown segment.
+    /// Returns a borrowed descriptor of the segment that `vma` maps. Throws Error for an unknown segment.
     [[nodiscard]] int descriptorFor(const VmaEntry& vma) const;
-    /// Returns the memfd of an inode id. Throws Error if unknown.
+    /// Returns a borrowed descriptor of the memfd with an inode id. Throws Error for an unknown id.
     [[nodiscard]] int memfd(std::uint64_t inodeId) const;
 
 private:
@@ -70,7 +72,7 @@ private:
         std::optional<PageSource> content;
         const MemfdInodeEntry* memfd = nullptr;  ///< null for shared anonymous memory
         bool filled = false;
-        bool sealLate = false;  ///< a process maps it for writing, so seals must follow the mapping
+        bool sealLate = false;  ///< true if a process maps it for writing, so criu sets the seals after the mapping
     };
     static void seal(const Segment& segment);
     [[nodiscard]] std::uint64_t fill(const Segment& segment, const std::function<void()>& checkStop,
@@ -82,13 +84,13 @@ private:
     std::vector<Record<MemfdInodeEntry>> inodes_;
     std::map<std::uint64_t, Segment> byShmid_;
     std::map<std::uint64_t, Segment> byInode_;
-    std::map<std::uint64_t, std::uint64_t> inodeOfFile_;  ///< from memfd file id to inode id
+    std::map<std::uint64_t, std::uint64_t> inodeOfFile_;  ///< inode id of each memfd; the key is the file id
 };
 
-/// Fills memory of this process with the content of segment `shmid`; a null `pages` means no content. Leaves absent
-/// pages unchanged. Returns the bytes read. `frees`: frees storage of read content.
-/// Content may reach to the end of the last page of `memory`, which must be mapped. Throws Error, also if content
-/// lies beyond `memory`.
+/// Fills `memory` of this process with the content of segment `shmid`. A null `pages` means no content. Absent pages
+/// stay unchanged. `frees`: true to free the storage of read content. Returns the bytes read.
+/// The last page of `memory` must be mapped completely, because content may reach to its end. Throws Error, also if
+/// content lies beyond this page.
 std::uint64_t fillSharedContent(const PageSource* pages, std::uint64_t shmid, std::span<std::byte> memory,
                                 const std::function<void()>& checkStop, const ReadWatch& watch, bool frees);
 /// Fills memory without notifications, and frees no storage.

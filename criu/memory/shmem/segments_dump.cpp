@@ -31,15 +31,14 @@ namespace {
 constexpr unsigned kMemfdHugeShift = 26;  // MFD_HUGE_SHIFT
 constexpr std::string_view kMemfdPrefix = "/memfd:";
 
-/// Number of jobs that are passed to the drainer at once.
+/// Maximum number of jobs that are collected before the drainer gets them.
 constexpr std::size_t kSegmentJobsAtOnce = 4096;
 
 std::string linkOf(int fd) {
     return kernel::ProcDir().self().readLink(fmt::format("fd/{}", fd));
 }
 
-/// Returns the name of a segment in images: the argument of memfd_create(2), or the kernel's name for anonymous
-/// memory.
+/// Returns the name of a segment in images: the argument of memfd_create(2), or for anonymous memory the name in /proc.
 std::string nameOf(std::string_view link) {
     if (link.ends_with(kernel::kDeletedMark))
         link.remove_suffix(kernel::kDeletedMark.size());
@@ -69,8 +68,8 @@ VmaDumpRules SegmentsDump::rules() const noexcept {
 }
 
 std::uint32_t SegmentsDump::chooseShmid(ino_t inode) {
-    // Inode numbers become image numbers. Each huge page size has a separate file system, so inode numbers may
-    // collide.
+    // Inode numbers become image numbers. They may collide, because the kernel has a separate file system for each huge
+    // page size.
     auto shmid = static_cast<std::uint32_t>(inode);
     while (shmid == 0 || !shmids_.insert(shmid).second)
         ++shmid;
@@ -131,7 +130,7 @@ bool SegmentsDump::claims(const files::OpenFd& file) const {
         return false;
     if (file.stat.st_dev == device_)
         return true;
-    // Memfds of huge pages are on a hugetlbfs of their page size. Other file systems may have files of such a name.
+    // A memfd of huge pages is on a hugetlbfs for its page size. Files of other file systems may also be named so.
     struct statfs system {};
     return file.link.starts_with(kMemfdPrefix) && ::fstatfs(file.copy.get(), &system) == 0 &&
            system.f_type == HUGETLBFS_MAGIC && file.stat.st_nlink == 0;
@@ -142,7 +141,8 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& 
     if (known != byInode_.end())
         return static_cast<std::uint32_t>(known->second + 1);
     std::string path = fmt::format("/proc/{}/fd/{}", file.pid, file.fd);
-    // Refuses here a memfd that write() couldn't read. An O_PATH descriptor can't query seals either (fcntl(2)).
+    // Refuses here a memfd that write() couldn't read. fcntl(2) refuses to read the seals of an O_PATH descriptor, so
+    // it is opened again.
     const files::FileCopy content = file.isReadable() ? files::FileCopy() : files::openContent(file, images);
     const std::size_t index = add(content ? content.get() : file.copy.get(), std::move(path), file.isReadable());
     if (file.fd < 0)
@@ -151,7 +151,7 @@ std::uint32_t SegmentsDump::inodeFor(const files::OpenFd& file, const ImageDir& 
     return static_cast<std::uint32_t>(index + 1);
 }
 
-/// Returns the allocated size of a file.
+/// Returns the allocated size of a file in bytes.
 static std::uint64_t bytesOf(int fd) {
     struct stat status {};
     sys(::fstat(fd, &status), "stat shared memory");
@@ -197,7 +197,7 @@ SegmentsDumpResult SegmentsDump::write(const ImageDir& images, PageSinks& sinks,
             UniqueFd opened;
             const auto rights = segment.readable ? nullptr : images.takeRights();
             if (!segment.kept) {
-                // O_NOATIME hides the read from the process.
+                // O_NOATIME hides the read from the process. open(2) allows it only to the owner of the file.
                 opened.reset(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));
                 if (!opened)
                     opened.reset(sys(::open(segment.path.c_str(), O_RDONLY | O_CLOEXEC), "open {} by {}", segment.name,
@@ -235,7 +235,7 @@ UniqueFd ProcMappedFiles::open(const kernel::ProcPid& process, const kernel::Vma
 }
 
 int ProcMappedFiles::access(const kernel::ProcPid& process, const kernel::Vma& vma) {
-    // The permissions of the link show the access mode of the open.
+    // The permissions of the link in map_files show the access mode with which the file was opened.
     struct stat link {};
     const std::string name = mapFilesName(vma);
     sys(::fstatat(process.fd(), name.c_str(), &link, AT_SYMLINK_NOFOLLOW), "look at {}/{}", process.path(), name);
@@ -246,7 +246,7 @@ bool ProcMappedFiles::plain(const kernel::ProcPid& process, const kernel::Vma& v
     struct stat file {};
     const std::string name = mapFilesName(vma);
     sys(::fstatat(process.fd(), name.c_str(), &file, 0), "look at the file behind {}/{}", process.path(), name);
-    // The kernel assigns /dev/zero this number on all machines (Documentation/admin-guide/devices.txt).
+    // On all machines, /dev/zero has this device number (Documentation/admin-guide/devices.txt of Linux).
     return S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && file.st_rdev == makedev(1, 5));
 }
 

@@ -45,51 +45,53 @@ struct SegmentsDumpResult {
     std::chrono::microseconds moving{};
 };
 
-/// Dump half of segments: shared anonymous memory and memfds. The kernel and images treat both as inodes of the
-/// internal tmpfs, or of hugetlbfs.
-/// Collects segments that all processes of a tree map and have open, and writes the content once per inode. Processes
-/// must stay frozen until write().
+/// Segments of a dump: shared anonymous memory and memfds. For the kernel and in images, both are inodes of the
+/// internal tmpfs or of hugetlbfs.
+/// Collects the segments that processes of the tree map or have open, and writes the content of each inode once. The
+/// processes must stay frozen until write() returns.
 class SegmentsDump {
 public:
     SegmentsDump();
 
-    /// Returns rules with the device numbers of this machine.
+    /// Returns the device numbers of the kernel's internal tmpfs on this machine.
     [[nodiscard]] VmaDumpRules rules() const noexcept;
 
-    /// Returns the file id for a mapping. The first call for a segment creates an entry without a descriptor; later
-    /// calls reuse it.
+    /// Returns the file id for a mapping of a segment. The first call for a segment adds a file entry that no
+    /// descriptor uses; later calls return its id.
     FileId fileFor(const kernel::ProcPid& process, const kernel::Vma& vma, files::FileDump& dump);
 
-    /// Result of find(), for callers that store entries themselves. `fresh` is null if the entry exists already; it
-    /// lives as long as this object.
+    /// Result of find(), for callers that store file entries themselves. `fresh` is the new entry of the first call for
+    /// a segment, and null for later calls. This object owns the entry.
     struct Mapped {
         FileId id;
         FileEntry* fresh = nullptr;
     };
     Mapped find(const kernel::ProcPid& process, const kernel::Vma& vma, const std::function<FileId()>& nextId);
 
-    /// Returns true if a descriptor refers to a memfd or shared memory.
+    /// Returns true if a descriptor refers to a memfd or to shared anonymous memory.
     [[nodiscard]] bool claims(const files::OpenFd& file) const;
-    /// Returns the inode id for a descriptor. `images` must be those of write().
+    /// Returns the inode id of a memfd. `images` must be the argument of a later write().
     std::uint32_t inodeFor(const files::OpenFd& file, const ImageDir& images);
 
-    /// Reserves an image number that is in use for other content. Must precede write().
+    /// Reserves an image number that other shared memory uses, such as System V segments. Must precede write().
     void reserve(std::uint32_t shmid) { shmids_.insert(shmid); }
 
-    /// Writes contents and memfd.img. Must follow all processes and files.
+    /// Writes contents and memfd.img. Must follow all other calls.
     SegmentsDumpResult write(const ImageDir& images, PageSinks& sinks, const model::IdMap& owners, Drainer& drainer);
 
 private:
     struct Segment {
         std::string name;
-        std::string path;       ///< path through a process; it can be opened as long as the process is frozen
-        UniqueFd kept;          ///< replaces `path` for files without a descriptor number
-        bool readable = false;  ///< readable through the process of `path`; otherwise the client needs permission to
-                                ///< read it
+        std::string path;  ///< path in /proc of a process; it can be opened as long as this process is frozen
+        /// Descriptor that is used in place of `path` if the file has no descriptor number; else empty.
+        UniqueFd kept;
+        /// True if the process of `path` has the file open for reading. If false, the client needs permission to read
+        /// the file.
+        bool readable = false;
         struct stat stat {};
         std::uint32_t seals = 0;
-        std::uint32_t hugeFlag = 0;  ///< MFD_HUGETLB and the page size; 0 for ordinary pages
-        FileId mappedAs;             ///< 0 until a mapping is found
+        std::uint32_t hugeFlag = 0;  ///< MFD_HUGETLB and the huge page size; 0 for ordinary pages
+        FileId mappedAs;             ///< file id of the entry for mappings; 0 until a mapping is found
 
         [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(stat.st_size); }
     };
@@ -100,17 +102,17 @@ private:
 
     Arena arena_;
     dev_t device_ = 0;
-    std::vector<Segment> segments_;  ///< an inode id is an index in it plus 1
+    std::vector<Segment> segments_;  ///< segments; an inode id is an index into this list plus 1
     std::map<Key, std::size_t> byInode_;
     std::set<std::uint32_t> shmids_;
 };
 
-/// Writes the content of a shared memory file as MemoryObject::shared(shmid). `name` is for messages. Returns the
-/// number of pages written. Throws Error.
+/// Writes the content of a shared memory file as pages of MemoryObject::shared(shmid). `name`: name for error messages.
+/// Returns the number of pages written. Throws Error.
 std::uint64_t writeSharedContent(int fd, std::string_view name, std::uint32_t shmid, std::uint64_t size,
                                  PageSinks& sinks, Drainer& drainer);
 
-/// Files behind mappings, through /proc/PID/map_files. Subclasses add fileFor().
+/// Mapped files of a process, opened by /proc/PID/map_files. Subclasses implement fileFor().
 class ProcMappedFiles : public MappedFileDump {
 public:
     ProcMappedFiles(const kernel::ProcPid& process, SegmentsDump& segments, files::FileDump& dump) noexcept
@@ -120,10 +122,10 @@ public:
     int accessOf(const kernel::Vma& vma) override { return access(process_, vma); }
     bool isPlain(const kernel::Vma& vma) override { return plain(process_, vma); }
 
-    /// Implement accessOf() and isPlain().
+    /// Implement accessOf() and isPlain() for a process.
     [[nodiscard]] static int access(const kernel::ProcPid& process, const kernel::Vma& vma);
     [[nodiscard]] static bool plain(const kernel::ProcPid& process, const kernel::Vma& vma);
-    /// Opens the file of a mapping (O_PATH, O_RDONLY …). Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
+    /// Opens the file of a mapping with `flags` of open(2). Needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
     [[nodiscard]] static UniqueFd open(const kernel::ProcPid& process, const kernel::Vma& vma, int flags);
 
 protected:

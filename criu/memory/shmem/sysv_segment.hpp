@@ -10,23 +10,24 @@
 #include "criu/base/unique_fd.hpp"
 #include "images/ipc-shm.hpp"
 
-/// Segments of System V shared memory (shmget(2)) in the IPC namespace of the calling thread.
+/// System V shared memory segments (shmget(2)) in the IPC namespace of the calling thread.
 namespace criu::memory {
 
-inline constexpr unsigned kShmDestroyed = 01000;  ///< SHM_DEST in a mode: the kernel removes the segment after the
-                                                  ///< last detach
-inline constexpr unsigned kShmLocked = 02000;     ///< SHM_LOCKED in a mode
+/// SHM_DEST in a mode: the kernel removes the segment after the last detach.
+inline constexpr unsigned kShmDestroyed = 01000;
+inline constexpr unsigned kShmLocked = 02000;  ///< SHM_LOCKED in a mode: the segment is locked in memory
 
-/// Reads the status of a segment; nullopt if no segment has this id. Throws Error.
+/// Reads the status of a segment. Returns nullopt if no segment has this id. Throws Error.
 [[nodiscard]] std::optional<shmid_ds> findSegment(int id);
 
-/// Creates the empty segment with its id, key, size, mode and creator. Leaves nothing on failure. Throws Error.
+/// Creates an empty segment with the id, key, size, mode and creator of `entry`. If it fails, no segment remains.
+/// Throws Error.
 void makeSegment(const IpcShmEntry& entry);
 
-/// Sets the owner of a segment.
+/// Sets the owner and mode of a segment.
 void setSegmentOwner(const IpcShmEntry& entry);
 
-/// Segment that criu has attached temporarily.
+/// Segment that criu has attached to its own memory until this object is destroyed.
 class AttachedSegment {
 public:
     /// `flags`: flags of shmat(2). Throws Error.
@@ -35,10 +36,10 @@ public:
     AttachedSegment(const AttachedSegment&) = delete;
     AttachedSegment& operator=(const AttachedSegment&) = delete;
 
-    /// Returns the `size` bytes. Memory after them is mapped up to the end of the page.
+    /// Returns the `size` bytes of the segment. The memory after them is mapped up to the end of the page.
     [[nodiscard]] std::span<std::byte> bytes() const { return {static_cast<std::byte*>(at_), size_}; }
 
-    /// Opens the file behind the segment. Throws Error.
+    /// Opens the kernel's file of the segment for reading. Throws Error.
     [[nodiscard]] UniqueFd file() const;
 
 private:
@@ -46,7 +47,8 @@ private:
     std::uint64_t size_;
 };
 
-/// Returns the shmget(2) flags for the page size of a segment's file: SHM_HUGETLB with the size, or 0. Throws Error.
+/// Returns flags of shmget(2) for the page size of a segment's file: SHM_HUGETLB with the size, or 0 for ordinary
+/// pages. Throws Error.
 [[nodiscard]] std::uint32_t segmentHugeFlag(int file);
 
 }  // namespace criu::memory

@@ -20,7 +20,7 @@
 namespace criu::memory {
 namespace {
 
-constexpr std::uint64_t kRecordAlignment = 4;  // alignment of content that follows a record in older images
+constexpr std::uint64_t kRecordAlignment = 4;  // alignment of content that follows an entry in older images
 
 void requireSame(const IpcShmEntry& entry, const shmid_ds& found) {
     const IpcDescEntry& desc = *entry.desc;
@@ -33,13 +33,14 @@ void requireSame(const IpcShmEntry& entry, const shmid_ds& found) {
              found.shm_lpid);
 }
 
-/// Clears pages that the images lack: an existing segment may have other content by now.
+/// Clears pages that the images lack, because the content of an existing segment may have changed since the dump.
 void clearRest(const PageSource& pages, std::span<std::byte> memory) {
     pages.forEach(0, std::max<std::uint64_t>(pageAlignUp(memory.size()), pages.end()), [&](const PageJob& job) {
         if (job.state != PageJob::State::Absent)
             return;
         std::byte* const at = memory.data() + job.address;
-        if (::madvise(at, job.bytes, MADV_REMOVE) != 0)  // for instance huge pages
+        // madvise(2) fails for some memory, for instance for huge pages.
+        if (::madvise(at, job.bytes, MADV_REMOVE) != 0)
             std::memset(at, 0, std::min(job.bytes, memory.size() - job.address));
     });
 }
@@ -75,7 +76,7 @@ std::uint64_t SysvShmDump::write(const ImageDir& images, PageSinks& sinks, std::
                                  const model::IdMap& ids, Drainer& drainer) const {
     std::uint64_t pages = 0;
     if (attached_.empty()) {
-        images.unlink(ImageKind::IpcShm, namespaceId);  // removes an image of an earlier dump
+        images.unlink(ImageKind::IpcShm, namespaceId);  // removes the image of an earlier dump
         return pages;
     }
     ImageWriter image = images.create(ImageKind::IpcShm, namespaceId);
@@ -158,7 +159,7 @@ int attachSysvShm(const VmaEntry& vma, std::uint64_t place) {
         fail("System V shared memory {} has {} bytes, fewer than are mapped", id, size);
     const bool writable = (vma.prot & PROT_WRITE) != 0;
     const int flags = (writable ? 0 : SHM_RDONLY) | ((vma.prot & PROT_EXEC) != 0 ? SHM_EXEC : 0);
-    // Reserves the addresses, so that the kernel doesn't choose them for other mappings.
+    // Reserves the addresses at `place`, so that shmat(2) doesn't choose them.
     if (::mmap(reinterpret_cast<void*>(place), wanted, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
         failErrno("keep room for System V shared memory {} at {:#x}", id, place);

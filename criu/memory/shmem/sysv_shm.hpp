@@ -23,35 +23,36 @@ namespace criu::model {
 class IdMap;
 }
 
-/// System V shared memory (shmget(2)) of processes in criu's IPC namespace. Segments outlive processes. So a restore
-/// may find a segment that no process has attached; otherwise it creates it with the dumped id and key.
-/// Mappings name segments by id, which /proc/PID/maps shows as inode number.
+/// System V shared memory (shmget(2)) of processes in criu's IPC namespace. Segments outlive processes, so a restore
+/// may find the dumped segment, which no process may have attached. If the segment doesn't exist, criu creates it with
+/// the dumped id and key.
+/// The inode number of a mapping in /proc/PID/maps is the id of the segment.
 namespace criu::memory {
 
 /// Returns true for the name of a System V shared memory mapping in /proc/PID/maps.
 [[nodiscard]] bool isSysvShm(const std::string& name);
 
-/// Dump half. Refuses a segment that a process outside of the tree has attached too, because that process could
-/// change its content.
+/// Segments of a dump. Refuses a segment that a process outside of the tree has attached, because that process could
+/// change the content.
 class SysvShmDump {
 public:
-    /// Counts a mapping of a segment. Needed for every mapping.
+    /// Counts a mapping of a segment. Must be called for every mapping.
     void add(const VmaEntry& vma) { ++attached_[static_cast<int>(vma.shmid)]; }
 
-    /// Returns the ids of the segments, which share image numbers with other shared memory.
+    /// Returns the ids of the segments. They are also image numbers, which no other shared memory may use.
     [[nodiscard]] std::vector<std::uint32_t> ids() const;
 
-    /// Writes the image, if there are segments. Returns the number of pages written. Throws Error for segments in use
-    /// outside of the tree.
+    /// Writes the image and the contents of all segments. Returns the number of pages written. Throws Error if a
+    /// process outside of the tree uses a segment.
     std::uint64_t write(const ImageDir& images, PageSinks& sinks, std::uint32_t namespaceId, const model::IdMap& ids,
                         Drainer& drainer) const;
 
 private:
-    std::map<int, std::uint64_t> attached_;  ///< number of attaches by id
+    std::map<int, std::uint64_t> attached_;  ///< number of mappings of each segment; the key is the id
 };
 
-/// Restore half, which runs in the coordinator before any process exists. The destructor removes segments that it
-/// created, unless commit() was called.
+/// Segments of a restore. The coordinator restores them before any process exists. The destructor removes the created
+/// segments if commit() wasn't called.
 class SysvShmRestore {
 public:
     explicit SysvShmRestore(Log& log) : log_(log) {}
@@ -59,11 +60,12 @@ public:
     SysvShmRestore(const SysvShmRestore&) = delete;
     SysvShmRestore& operator=(const SysvShmRestore&) = delete;
 
-    /// Reads the image and creates all segments with their contents.
+    /// Reads the image, creates missing segments, and fills all contents.
     void create(const ImageDir& images, const PageSources& pages, std::uint32_t namespaceId, const model::IdMap& ids,
                 const std::function<void()>& checkStop = {});
 
-    /// Keeps the segments, which the processes have attached. Marks those for removal that were dumped so.
+    /// Keeps the segments, which the processes have attached by now. Marks segments for removal that had this mark at
+    /// the dump.
     void commit() noexcept;
 
 private:
@@ -72,7 +74,7 @@ private:
     std::vector<int> removalMarked_;
 };
 
-/// Attaches the part of a segment that `vma` maps at `place`, which must be free. Returns the protection.
+/// Attaches the part of a segment that `vma` maps at address `place`, which must be free. Returns the protection.
 int attachSysvShm(const VmaEntry& vma, std::uint64_t place);
 
 }  // namespace criu::memory

@@ -15,13 +15,14 @@
 namespace criu::memory {
 namespace {
 
-/// Header that the child writes to the pipe before the code. The parent reads after the child has ended, so the pipe
-/// must hold everything. If pipes are too small (fs.pipe-user-pages-soft), the write fails.
+/// Header that the child process writes to the pipe, before the code of the vDSO. The parent reads the pipe after the
+/// child has ended, so the pipe must hold all bytes. If the limit for pipes is too small (fs.pipe-user-pages-soft), the
+/// write fails.
 struct Found {
     std::uint64_t codeStart = 0;
     std::uint64_t codeSize = 0;
     std::uint32_t areas = 0;
-    Range data[4];  ///< each is a separate mapping, and mremap(2) moves only one
+    Range data[4];  ///< data mappings; separate elements, because mremap(2) moves only one mapping
 };
 constexpr std::uint64_t kMostCode = 32768;
 
@@ -30,7 +31,7 @@ void unmap(const Range& range) {
         sys(::munmap(reinterpret_cast<void*>(range.start), range.size()), "unmap the vDSO");
 }
 
-/// Maps the vDSO in the child, and writes its layout and code to the pipe.
+/// Maps the vDSO for 32-bit programs in a child process, and writes its layout and code to the pipe.
 bool describe(int pipe) {
     const VdsoLayout own = VdsoLayout::ofSelf();
     unmap(own.code);

@@ -12,28 +12,29 @@
 
 namespace criu::memory {
 
-/// vDSO of this kernel for 32-bit programs. A 64-bit process can map it after it has unmapped its own.
+/// vDSO of this kernel for 32-bit programs. A 64-bit process can map it after it has unmapped its 64-bit vDSO.
 struct CompatVdso {
-    VdsoLayout layout;  ///< relative to the lowest address
+    VdsoLayout layout;  ///< layout, with offsets from the lowest address
     std::vector<std::byte> code;
 
-    /// Reads it in a child. Throws Error if the kernel has none.
+    /// Reads the vDSO in a child process. Throws Error if this kernel has no vDSO for 32-bit programs.
     static CompatVdso ofKernel();
 
     [[nodiscard]] std::uint64_t size() const noexcept;
 };
 
-/// Architecture: maps it into the calling process, which must have no vDSO, at an address of the kernel's choice.
-/// Returns false if the kernel can't.
+/// Maps the 32-bit vDSO into the calling process, which must have no vDSO. The kernel chooses the address. Returns
+/// false if the kernel doesn't support this. Defined per architecture.
 bool mapCompatVdso() noexcept;
 
-/// Architecture: returns the hint for users whose kernel lacks it.
+/// Returns a hint for users whose kernel has no 32-bit vDSO. Defined per architecture.
 std::string_view compatVdsoHint() noexcept;
 
-/// Architecture: adds the step that maps it in a process without a vDSO, with its lowest address at `at`.
+/// Adds the step that maps the 32-bit vDSO at `at` in a process without a vDSO. `at` is its lowest address. Defined per
+/// architecture.
 void addMapCompatVdso(std::uint64_t at, pie::StepList& steps);
 
-/// Architecture: returns the range in which the kernel's vDSO may lie in a 32-bit task.
+/// Returns the range of addresses in which a 32-bit task may have its vDSO. Defined per architecture.
 Range compatVdsoRange() noexcept;
 
 }  // namespace criu::memory

@@ -23,15 +23,15 @@
 namespace criu::memory {
 namespace {
 
-/// Start of the search for free addresses if none are near the dumped vDSO.
+/// Lowest address for a search for free addresses, if no addresses are free near the dumped vDSO.
 constexpr std::uint64_t kVdsoScratchBase = 0x100000000;
 
 void sortByAddress(std::vector<Range>& ranges) {
     std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
 }
 
-/// Returns the total size of all data mappings. Images merge adjacent mappings, so the numbers of mappings may
-/// differ.
+/// Returns the total size of all data mappings. Images merge adjacent data mappings, so only total sizes can be
+/// compared.
 std::uint64_t totalSize(const std::vector<Range>& ranges) {
     std::uint64_t sum = 0;
     for (const Range& range : ranges)
@@ -39,7 +39,7 @@ std::uint64_t totalSize(const std::vector<Range>& ranges) {
     return sum;
 }
 
-/// Returns the dumped code; empty if the images lack a part of it.
+/// Returns the dumped code of the vDSO. The result is empty if the images lack a part of it.
 std::vector<std::byte> dumpedCode(Range at, const PageSource& pages) {
     const std::vector<PageJob> jobs = pages.jobs(at.start, at.end);
     if (!std::all_of(jobs.begin(), jobs.end(), [](const PageJob& job) { return job.present(); }))
@@ -56,7 +56,7 @@ std::span<const std::byte> codeOf(const VdsoLayout& here) {
     return {reinterpret_cast<const std::byte*>(here.code.start), here.code.size()};
 }
 
-/// Returns true if the data mappings have the addresses that the code expects.
+/// Returns true if the data mappings have the same distance from the code in both layouts.
 bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
     if (here.code.size() != wanted.code.size() || totalSize(here.data) != totalSize(wanted.data))
         return false;
@@ -64,7 +64,8 @@ bool sameLayout(const VdsoLayout& here, const VdsoLayout& wanted) {
            here.data.front().start - here.code.start == wanted.data.front().start - wanted.code.start;
 }
 
-/// Refuses a thread whose instruction pointer is within replaced code: it would continue in other code.
+/// Refuses a thread that was dumped within an overwritten part of the code, because it would continue at a wrong
+/// instruction.
 void refuseWithin(const model::Task& task, const VdsoLayout& wanted, const std::vector<VdsoRedirection>& replaced) {
     for (const VdsoRedirection& function : replaced) {
         const Range range{wanted.code.start + function.offset, wanted.code.start + function.offset + function.size};
@@ -205,7 +206,7 @@ void VdsoMove::proxy(const model::Task& task, const VdsoLayout& here, const Vdso
         return *hole;
     };
 
-    // The kernel's vDSO stays at its address, unless dumped mappings need it.
+    // The kernel's vDSO stays at its address if no dumped mapping needs this address.
     std::uint64_t presentAt = here.code.start;
     Range whole = here.code;
     for (const Range& range : here.data)

@@ -10,18 +10,18 @@
 #include "criu/model/process_tree.hpp"
 #include "criu/pie/program_builder.hpp"
 
-/// The vDSO: code that the kernel maps into every process, and its data pages ([vvar], and [vvar_vclock] since Linux
-/// 6.13).
+/// The vDSO: code that the kernel maps into every process, and its data pages ([vvar], and since Linux 6.13
+/// [vvar_vclock]).
 namespace criu::memory {
 
 /// Addresses of the kernel's vDSO mappings in a process.
 struct VdsoLayout {
     Range code;               ///< empty if the process has no vDSO
-    std::vector<Range> data;  ///< ascending; mappings may be adjacent
+    std::vector<Range> data;  ///< data mappings in ascending order; mappings may be adjacent
 
     /// Returns the layout of the calling process.
     static VdsoLayout ofSelf();
-    /// Returns the layout in the image, where adjacent data mappings are merged.
+    /// Returns the layout of the dumped process. Adjacent data mappings are merged in images.
     static VdsoLayout ofImage(const MmEntry& mm);
 
     [[nodiscard]] RangeSet ranges() const;
@@ -30,24 +30,25 @@ struct VdsoLayout {
 struct CompatVdso;
 
 /// Plan for the vDSO of a restored process. If the kernel's vDSO has the dumped bytes, criu moves it to the dumped
-/// address, so that pointers into it stay valid.
-/// Otherwise the dumped code becomes a vDSO proxy at that address: ordinary memory that jumps into the kernel's vDSO
-/// (vdso_proxy.hpp).
-/// A 32-bit task gets a new mapping of the kernel's 32-bit vDSO after the 64-bit one is unmapped.
+/// address, so pointers into the vDSO stay valid.
+/// If the bytes differ, the dumped code becomes a vDSO proxy at the dumped address: ordinary memory that jumps into the
+/// kernel's vDSO (vdso_proxy.hpp).
+/// A 32-bit task maps the kernel's 32-bit vDSO after the 64-bit vDSO is unmapped.
 class VdsoMove {
 public:
-    /// Plans for this process, which is being restored, and has its vDSO at `here`. `compat`: the kernel's 32-bit
-    /// vDSO if `task` is a 32-bit task. Throws Error if the image's vDSO is unusable.
+    /// Creates the plan for the calling process, which is being restored as `task`. `here`: layout of its present vDSO.
+    /// `compat`: the kernel's 32-bit vDSO for a 32-bit task, else null. Throws Error if the dumped vDSO is unusable.
     static VdsoMove plan(const model::Task& task, const PageSource& pages, const VdsoLayout& here,
                          const CompatVdso* compat);
 
-    /// Returns the current ranges, which must stay mapped while criu's other memory is unmapped.
+    /// Returns the ranges that must stay mapped when criu's other memory is unmapped.
     [[nodiscard]] const RangeSet& present() const noexcept { return present_; }
 
-    /// Returns all ranges after the steps.
+    /// Returns all ranges that the vDSO occupies after the steps.
     [[nodiscard]] RangeSet finalPlaces() const;
 
-    /// Adds the steps. `parking`: parking room of parkingSize() bytes, for overlapping moves and for a new vDSO.
+    /// Adds the steps that move or map the vDSO. `parking`: address of a parking room of parkingSize() bytes, which is
+    /// needed for overlapping moves and for a new vDSO.
     void addSteps(std::uint64_t parking, pie::StepList& steps) const;
     [[nodiscard]] std::uint64_t parkingSize() const noexcept;
 
@@ -65,13 +66,14 @@ private:
     void proxy(const model::Task& task, const VdsoLayout& here, const VdsoLayout& wanted, std::vector<std::byte> code);
 
     std::vector<Piece> pieces_;
-    Piece compatOld_;               ///< proxy code of a 32-bit task
-    std::uint64_t compatSize_ = 0;  ///< size of a 32-bit task's vDSO, and then pieces_ has offsets in it; 0 for other
-                                    ///< tasks
+    Piece compatOld_;  ///< vDSO proxy of a 32-bit task
+    /// Size of the kernel's 32-bit vDSO for a 32-bit task; 0 for a 64-bit task. If it isn't 0, pieces_ contains offsets
+    /// in this vDSO.
+    std::uint64_t compatSize_ = 0;
     RangeSet present_;
-    Mapping proxyCode_;             ///< vDSO proxy, which is one of pieces_
+    Mapping proxyCode_;             ///< memory with the vDSO proxy's code, which a step moves to its final address
     Mapping reserved_;              ///< reserves the future addresses of the kernel's vDSO
-    std::vector<Range> emptyData_;  ///< data ranges of the dumped vDSO that get zero pages
+    std::vector<Range> emptyData_;  ///< ranges of the dumped vDSO's data; they get zero pages
 };
 
 }  // namespace criu::memory

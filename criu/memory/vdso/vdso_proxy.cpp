@@ -9,13 +9,14 @@
 namespace criu::memory {
 namespace {
 
-/// Redirects functions. `jump(code, offset, target)` writes one jump and returns its size.
+/// Overwrites functions by jumps. `jump(code, offset, target)` writes one jump and returns its size, or 0 if it doesn't
+/// fit.
 template <typename Jump>
 std::vector<VdsoRedirection> redirect(std::span<std::byte> old, std::span<const std::byte> present,
                                       std::uint64_t presentAt, Jump&& jump) {
     const std::vector<VdsoFunction> there = readVdsoFunctions(present);
     std::vector<VdsoRedirection> redirected;
-    std::set<std::uint64_t> done;  // most functions have two names
+    std::set<std::uint64_t> done;  // offsets of redirected functions; most functions have two names
     for (const VdsoFunction& function : readVdsoFunctions(old)) {
         const auto same = std::find_if(there.begin(), there.end(),
                                        [&](const VdsoFunction& other) { return other.name == function.name; });

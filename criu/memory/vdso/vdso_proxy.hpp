@@ -9,38 +9,38 @@
 
 #include "images/core.fwd.hpp"
 
-/// vDSO proxy: dumped vDSO code that jumps into the vDSO of the running kernel, if the kernels differ. Pointers into
-/// the old code stay valid, and its functions work.
+/// vDSO proxy: dumped vDSO code that jumps into the vDSO of the running kernel, for a kernel with another vDSO.
+/// Pointers into the dumped vDSO stay valid, and its functions work.
 namespace criu::memory {
 
-/// Replaced bytes of a function.
+/// Bytes of a vDSO function that criu has overwritten by a jump.
 struct VdsoRedirection {
     std::string name;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
 };
 
-/// Overwrites the entry of each function in `old` that `present` also has by a jump to it. `presentAt`: future
+/// Overwrites the entry of each function in `old` that `present` also has by a jump into `present`. `presentAt`: future
 /// address of `present`. Throws Error if either vDSO is malformed.
-/// Code stays if it has no counterpart, or no room for a jump, or a thread stopped within it. It then reads zero
-/// pages in place of the kernel's data.
-/// A zero clock mode is unreadable for that code, so it makes the system call. Only seconds and coarse clocks are
-/// read without a check: a thread that was dumped within such a call may get 0 once.
+/// Code of `old` stays if `present` lacks the function, or if a jump doesn't fit. The code then reads zero pages where
+/// the dumping kernel had its data. It sees the clock mode 0, and makes the system call. Code for seconds and coarse
+/// clocks doesn't check the mode: a thread that was dumped within such a function may once read 0.
 std::vector<VdsoRedirection> redirectVdso(std::span<std::byte> old, std::span<const std::byte> present,
                                           std::uint64_t presentAt);
 
-/// Redirects the functions of a 32-bit vDSO. `oldAt`: future address of `old`. Both addresses are below 4 GiB.
+/// Does the same as redirectVdso() for a 32-bit vDSO. `oldAt`: future address of `old`. Both addresses are below 4 GiB.
 std::vector<VdsoRedirection> redirectCompatVdso(std::span<std::byte> old, std::uint64_t oldAt,
                                                 std::span<const std::byte> present, std::uint64_t presentAt);
 
-/// Architecture: writes a jump like writeVdsoJump(), in 32-bit code. `at`: address of `function`.
+/// Overwrites the beginning of a 32-bit function as writeVdsoJump() does. `at`: future address of `function`. Defined
+/// per architecture.
 std::size_t writeCompatVdsoJump(std::span<std::byte> function, std::uint64_t at, std::uint64_t target) noexcept;
 
-/// Architecture: overwrites the beginning of a function by a jump to `target`. Returns the number of bytes changed or
-/// skipped. Returns 0 and changes nothing if the function is too small.
+/// Overwrites the beginning of a function by a jump to `target`, after skipping a landing pad. Returns the number of
+/// skipped and overwritten bytes, or 0 without a change if the function is too small. Defined per architecture.
 std::size_t writeVdsoJump(std::span<std::byte> function, std::uint64_t target) noexcept;
 
-/// Architecture: returns the instruction pointer of a thread in an image.
+/// Returns the dumped instruction pointer of a thread. Defined per architecture.
 std::uint64_t instructionPointerOf(const CoreEntry& core) noexcept;
 
 }  // namespace criu::memory

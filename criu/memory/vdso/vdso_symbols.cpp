@@ -13,7 +13,7 @@
 namespace criu::memory {
 namespace {
 
-/// Bounds-checked access to the image by offset.
+/// ELF image in memory, with bounds checks for all accesses.
 class Image {
 public:
     explicit Image(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
@@ -46,7 +46,7 @@ private:
     std::span<const std::byte> bytes_;
 };
 
-/// ELF structures of 64-bit files (Native) and 32-bit files.
+/// ELF structures of 64-bit files (Native) and of 32-bit files (Compat).
 struct Native {
     using Header = Elf64_Ehdr;
     using Segment = Elf64_Phdr;
@@ -62,15 +62,16 @@ struct Compat {
     using BloomWord = std::uint32_t;
 };
 
-/// Offsets of the tables for symbols.
+/// Offsets of the tables that describe the symbols.
 struct Tables {
     std::uint64_t symbols = 0;
     std::uint64_t names = 0;
-    std::uint64_t hash = 0;     ///< 0 if missing
-    std::uint64_t gnuHash = 0;  ///< 0 if missing
+    std::uint64_t hash = 0;     ///< 0 if the vDSO lacks this table
+    std::uint64_t gnuHash = 0;  ///< 0 if the vDSO lacks this table
 };
 
-/// Returns the difference between addresses and offsets.
+/// Returns the difference between virtual addresses and file offsets. Sets `dynamic` to the header of the dynamic
+/// section.
 template <typename Elf>
 std::uint64_t biasOf(const Image& image, const typename Elf::Header& header,
                      std::optional<typename Elf::Segment>& dynamic) {
@@ -117,10 +118,10 @@ Tables findTables(const Image& image, std::uint64_t bias, const typename Elf::Se
     return tables;
 }
 
-/// Returns the number of symbols, from the hash tables: the symbol table has no length.
+/// Returns the number of symbols. criu gets it from a hash table, because the symbol table has no length field.
 std::uint32_t countSymbols(const Image& image, const Tables& tables, std::size_t bloomWord) {
     if (tables.hash != 0)
-        return image.at<std::uint32_t>(tables.hash + 4);  // nchain
+        return image.at<std::uint32_t>(tables.hash + 4);  // field nchain: the number of symbols
     if (tables.gnuHash == 0)
         fail("the vDSO has no hash table");
     const auto buckets = image.at<std::uint32_t>(tables.gnuHash);
@@ -132,7 +133,7 @@ std::uint32_t countSymbols(const Image& image, const Tables& tables, std::size_t
     for (std::uint32_t bucket = 0; bucket < buckets; ++bucket)
         last = std::max(last, image.at<std::uint32_t>(bucketsAt + std::uint64_t{4} * bucket));
     if (last < first)
-        return first;  // no symbol is exported
+        return first;  // the vDSO exports no symbol
     // The last entry of a chain has its lowest bit set.
     const std::uint64_t chainsAt = bucketsAt + std::uint64_t{4} * buckets;
     while ((image.at<std::uint32_t>(chainsAt + std::uint64_t{4} * (last - first)) & 1U) == 0)

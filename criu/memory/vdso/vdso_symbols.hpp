@@ -12,13 +12,13 @@ namespace criu::memory {
 /// Function of a vDSO (vdso(7)).
 struct VdsoFunction {
     std::string name;
-    std::uint64_t offset = 0;  ///< offset in the image
+    std::uint64_t offset = 0;  ///< offset of the code in the vDSO
     std::uint64_t size = 0;    ///< bytes of code
     friend bool operator==(const VdsoFunction&, const VdsoFunction&) = default;
 };
 
-/// Reads the functions of a vDSO image in memory from its dynamic symbols (64-bit or 32-bit ELF). Treats `image` as
-/// untrusted: throws Error if it is malformed or refers beyond its end.
+/// Reads the functions of a vDSO (64-bit or 32-bit ELF) from its dynamic symbols. `image` is untrusted: the function
+/// throws Error if it is malformed or refers to bytes after its end.
 std::vector<VdsoFunction> readVdsoFunctions(std::span<const std::byte> image);
 
 }  // namespace criu::memory
