@@ -3,36 +3,39 @@
 
 #include "criu/files/file_kind.fwd.hpp"
 
-/// Kinds of files without a path whose sources declare nothing else (anonymous inodes, bpf(2)).
+/// Fd kinds of files without a path (anonymous inodes and BPF maps), each of which has one source file.
 namespace criu::files {
 
-/// eventfd(2): counter and EFD_SEMAPHORE.
+/// eventfd(2): images contain the counter and the flag EFD_SEMAPHORE.
 std::unique_ptr<FileKindDump> makeEventFdDump();
 std::unique_ptr<FileKindRestore> makeEventFdRestore();
 
-/// signalfd(2): the mask. Pending signals belong to the process, not to the file.
+/// signalfd(2): images contain the signal mask. Pending signals belong to the process, not to the file.
 std::unique_ptr<FileKindDump> makeSignalFdDump();
 std::unique_ptr<FileKindRestore> makeSignalFdRestore();
 
-/// timerfd_create(2): clock, time left, interval, unread expirations, flags of the last timerfd_settime(2). Images have
-/// the time left, not the deadline, so an absolute timer expires later by the time between dump and restore.
+/// timerfd_create(2): images contain the clock, the remaining time, the interval, unread expirations, and flags of the
+/// last timerfd_settime(2). They don't contain the deadline. So an absolute timer expires later, by the time between
+/// dump and restore.
 std::unique_ptr<FileKindDump> makeTimerFdDump();
 std::unique_ptr<FileKindRestore> makeTimerFdRestore();
 
-/// pidfd_open(2) of processes of the tree and of reaped processes. The latter are restored as pidfds of a placeholder
-/// process that has ended; its exit status isn't restored.
+/// pidfd_open(2): pidfds of processes of the tree and of reaped processes. For a reaped process, a restore opens pidfds
+/// of a placeholder process that has ended; its exit status isn't restored.
 std::unique_ptr<FileKindDump> makePidFdDump();
 std::unique_ptr<FileKindRestore> makePidFdRestore();
 
-/// epoll_create(2): the set, with events and data. Images name a target by its descriptor number in the process. If
-/// that number was closed, the image also has the file's id; CRIU can't dump most of these. The ready list isn't
-/// dumped: the kernel creates a new one when targets are added. So ready targets are reported, even edge-triggered
-/// events (EPOLLET) that were reported before.
+/// epoll_create(2): images contain the set of targets with their events and data. They name a target by its descriptor
+/// number in the process. If the process has closed that number, the image also contains the file's id; CRIU can't dump
+/// most such targets.
+/// The ready list isn't dumped, because the kernel creates it again when a restore adds the targets. A ready target is
+/// therefore reported, even if its edge-triggered event (EPOLLET) was reported before the dump.
 std::unique_ptr<FileKindDump> makeEpollDump();
 std::unique_ptr<FileKindRestore> makeEpollRestore();
 
-/// Hash and array maps of bpf(2): attributes, elements, the frozen flag, and all open file descriptions. Maps of other
-/// types are refused. A restore creates a new map; external programs keep using the old one.
+/// bpf(2): hash and array maps. Images contain attributes, elements, the frozen flag, and all open file descriptions;
+/// criu refuses maps of other types. A restore creates a new map. Programs outside of the tree continue to use the old
+/// map.
 std::unique_ptr<FileKindDump> makeBpfMapDump();
 std::unique_ptr<FileKindRestore> makeBpfMapRestore();
 

@@ -25,7 +25,7 @@
 namespace criu::files {
 namespace {
 
-/// Returns the access flags of a descriptor, which the map doesn't store.
+/// Returns the flags of BPF_MAP_GET_FD_BY_ID for the access mode of a descriptor.
 std::uint32_t accessFlags(std::uint32_t openFlags) {
     switch (openFlags & O_ACCMODE) {
         case O_RDONLY:
@@ -37,12 +37,13 @@ std::uint32_t accessFlags(std::uint32_t openFlags) {
     }
 }
 
-/// True for map types whose elements are plain bytes, one value for each key.
+/// Returns true for map types whose elements are plain bytes, with one value for each key.
 bool isSupported(std::uint32_t type) {
     return type == BPF_MAP_TYPE_HASH || type == BPF_MAP_TYPE_ARRAY;
 }
 
-/// Elements of the maps in the images. Any description of a map may be restored first.
+/// Elements of all maps in the images. They are loaded first, because a restore may open the descriptors of a map in
+/// any order.
 class Contents {
 public:
     void load(const ImageDir& images) {
@@ -59,7 +60,7 @@ public:
         }
     }
 
-    /// Returns null if the images have none.
+    /// Returns null if the images have no elements of this map.
     [[nodiscard]] const kernel::BpfMapContent* find(std::uint32_t mapId) const {
         const auto found = maps_.find(mapId);
         return found == maps_.end() ? nullptr : &found->second;
@@ -69,7 +70,7 @@ private:
     std::map<std::uint32_t, kernel::BpfMapContent> maps_;
 };
 
-/// One map with all its open file descriptions.
+/// One BPF map with all its open file descriptions.
 class RestoredBpfMap final : public RestoredFile {
 public:
     RestoredBpfMap(std::uint32_t mapId, const Contents& contents) : id_(mapId), contents_(contents) {}
@@ -177,10 +178,10 @@ private:
         attributes.keySize = info.keySize;
         attributes.valueSize = info.valueSize;
         attributes.maxEntries = info.maxEntries;
-        // The dumped descriptor may be open for writing only.
+        // The dumped descriptor may be open only for writing.
         UniqueFd readable;
         if ((file.info.flags & O_ACCMODE) == O_WRONLY) {
-            // A map has no owner that the client's credentials could be compared with.
+            // A map has no owner, so criu can't check whether the client may read it.
             if (dump.images().isLimited())
                 failWith(EPERM, "it isn't open for reading, and a map can't be read by the client");
             readable = kernel::openBpfMap(info.id, BPF_F_RDONLY);

@@ -8,11 +8,11 @@
 /// GNU build ids of ELF files, which identify a program or library.
 namespace criu::files {
 
-/// Finds NT_GNU_BUILD_ID in the notes at the start of an ELF file (elf(5)). Returns an empty id if there is none, if
-/// the notes lie beyond `head`, or if the bytes aren't ELF. Never reads beyond `head`.
+/// Returns the build id of an ELF file, which is the note NT_GNU_BUILD_ID (elf(5)). `head`: first bytes of the file.
+/// Returns an empty id if the bytes aren't ELF, or if no such note lies within `head`.
 std::vector<std::byte> parseBuildId(std::span<const std::byte> head);
 
-/// Reads the build id of an open file; empty also if the file can't be read.
+/// Reads the build id of an open file. Returns an empty id if the file has none or can't be read.
 std::vector<std::byte> readBuildId(int fd);
 
 }  // namespace criu::files

@@ -29,7 +29,7 @@
 namespace criu::files {
 namespace {
 
-/// struct epoll_params of <linux/eventpoll.h> (Linux 6.9): how a wait polls network devices.
+/// struct epoll_params of <linux/eventpoll.h> (Linux 6.9): the way in which epoll_wait(2) polls network devices.
 struct BusyPolling {
     std::uint32_t microseconds = 0;
     std::uint16_t budget = 0;
@@ -40,10 +40,11 @@ constexpr unsigned long kSetBusyPolling = _IOW(0x8a, 1, BusyPolling);  // EPIOCS
 constexpr unsigned long kGetBusyPolling = _IOR(0x8a, 2, BusyPolling);  // EPIOCGPARAMS
 
 constexpr std::uint32_t kHow = EPOLLONESHOT | EPOLLET | EPOLLWAKEUP | EPOLLEXCLUSIVE;
-/// All events that a target may have at once.
+/// All events that a target can have without an error.
 constexpr std::uint32_t kAnyReadiness = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLRDNORM | EPOLLWRNORM;
 
-/// True if a target has fired its one shot. It reports nothing then, not even errors, until epoll_ctl(2) arms it again.
+/// Returns true if a target with EPOLLONESHOT has reported its event. It reports nothing, not even errors, until
+/// epoll_ctl(2) arms it again.
 bool hasFired(const EventpollTfdEntry& target) {
     return (target.events & EPOLLONESHOT) != 0 && (target.events & ~kHow) == 0;
 }
@@ -63,7 +64,7 @@ public:
 
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
-        // Fired targets come first, while the set has no other target that could be ready.
+        // Adds fired targets first, so that epoll_wait(2) in fire() can report no other target.
         for (const bool fired : {true, false})
             for (const EventpollTfdEntry* const target : list(entry_.tfd, entry_.n_tfd)) {
                 if (hasFired(*target) != fired)
@@ -94,8 +95,8 @@ private:
             fire(self, target);
     }
 
-    /// Lets a fired target fire again. epoll_ctl(2) always arms it for errors and hang-ups, which it would report
-    /// although it had fired. A target that isn't ready stays armed for these two.
+    /// Disarms a target that had fired, by reporting its event again. epoll_ctl(2) always arms a target for errors and
+    /// hang-ups, which a fired target must not report. A target that isn't ready stays armed for these two events.
     static void fire(int self, const EventpollTfdEntry& target) {
         epoll_event event{};
         if (sys(::epoll_wait(self, &event, 1, 0), "wait for epoll fd {}", self) != 0)
@@ -111,14 +112,15 @@ private:
         wanted.microseconds = entry_.has_busy_poll_usecs != 0 ? entry_.busy_poll_usecs : 0;
         wanted.budget = static_cast<std::uint16_t>(entry_.has_busy_poll_budget != 0 ? entry_.busy_poll_budget : 0);
         wanted.prefer = entry_.has_prefer_busy_poll != 0 && entry_.prefer_busy_poll != 0 ? 1 : 0;
-        // A kernel without it ignores the setting, which changes no results.
+        // A kernel without this setting is ignored, because the setting only influences the speed.
         if ((wanted.microseconds != 0 || wanted.budget != 0 || wanted.prefer != 0) &&
             ::ioctl(self, kSetBusyPolling, &wanted) != 0 && errno != ENOTTY && errno != EINVAL)
             failErrno("set how an epoll file polls network devices");
     }
 
-    /// Adds a target under its old descriptor number, which identifies it in the set (epoll(7)). The number may be
-    /// closed or used by another file. The target's file is put there for the call, and the present file is restored.
+    /// Adds a target with its old descriptor number, which identifies the target in the set (epoll(7)). The number may
+    /// be closed or refer to another file. criu opens the target's file at this number for the call, and then restores
+    /// the other file.
     static void addUnderOldNumber(int self, const EventpollTfdEntry& target, PlacedFiles& files) {
         const int number = static_cast<int>(target.tfd);
         const UniqueFd file = files.fetch(FileId{target.id});
@@ -126,7 +128,7 @@ private:
         const int flags = ::fcntl(number, F_GETFD);
         if (flags >= 0)
             present = files.toServiceRange(UniqueFd(sys(::fcntl(number, F_DUPFD_CLOEXEC, 0), "copy fd {}", number)));
-        // The number may be that of the epoll file, which is then reached by the copy.
+        // If the number is that of the epoll file, criu uses the copy of the epoll file.
         const int through = number == self ? present.get() : self;
         sys(::dup3(file.get(), number, O_CLOEXEC), "put the target at its old number");
         try {
@@ -200,7 +202,7 @@ private:
         std::string name;
     };
 
-    /// Finds the file of each target. Its number may have been closed or reused since it was added.
+    /// Finds the file of each target. The process may have closed or reused the target's descriptor number.
     static void resolve(const Dumped& epoll, FileDump& dump) {
         const std::span<const SeenFd> own = dump.descriptorsOf(epoll.pid);
         std::map<std::uint32_t, std::uint32_t>
@@ -234,7 +236,8 @@ private:
             error.addHint("the file lives on outside of the tree or in a message");
             throw error;
         }
-        // Uses another number of the same file in this process, as CRIU does, unless that is in the set already.
+        // Prefers another descriptor number of the same file in this process, as CRIU does, unless a target has that
+        // number.
         for (const SeenFd& descriptor : own)
             if (descriptor.id == found->id && taken.insert(static_cast<std::uint32_t>(descriptor.fd)).second) {
                 target.tfd = static_cast<std::uint32_t>(descriptor.fd);

@@ -19,8 +19,8 @@
 namespace criu::files {
 namespace {
 
-// Marks a semaphore in the image's flags, which have no separate bit: EFD_SEMAPHORE (1) is or'ed in. As an access mode
-// it would be O_WRONLY, which an eventfd never has.
+// Bit for EFD_SEMAPHORE (1) in the flags of the image, which has no separate field. As an access mode, 1 would mean
+// O_WRONLY, which an eventfd never has.
 constexpr std::uint32_t kSemaphore = EFD_SEMAPHORE;
 
 class RestoredEventFd final : public RestoredFile {
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] std::string describe() const override { return "eventfd"; }
 
     void open(FileOpener& opener) override {
-        // The argument of eventfd(2) has 32 bits, so the count is written.
+        // eventfd(2) accepts only 32 bits of the count, so criu writes the 64-bit count to the file.
         UniqueFd fd(sys(::eventfd(0, EFD_CLOEXEC | static_cast<int>(entry_.flags & kSemaphore)), "create eventfd"));
         if (entry_.counter != 0) {
             const std::uint64_t count = entry_.counter;

@@ -27,7 +27,7 @@
 namespace criu::files {
 namespace {
 
-/// All open file descriptions of one fifo.
+/// One fifo with all its open file descriptions.
 class RestoredFifo final : public RestoredFile {
 public:
     RestoredFifo(std::uint32_t pipeId, const PipeContentsRestore& contents) : id_(pipeId), contents_(contents) {}
@@ -47,8 +47,8 @@ public:
             return;
         }
         requireReader(opener);
-        // Opens the fifo for reading and writing first. An open of one end then never waits, and the content stays
-        // until all descriptions are open.
+        // Opens the fifo for reading and writing first. Then no open of one end waits, and the kernel keeps the content
+        // until all ends are open.
         const UniqueFd both =
             opener.toServiceRange(opener.openPath(FileId{entries_.front().entry->regf_id}, O_RDWR | O_NONBLOCK));
         struct stat there {};
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// Throws Error if the fifo had an external reader and has none now.
+    /// Throws Error if an external process read the fifo at the dump, and no process reads it now.
     void requireReader(FileOpener& opener) const {
         const Item& first = entries_.front();
         if (first.entry->has_outside == 0 || first.entry->outside == 0 || opener.options().allowLoss)
@@ -127,7 +127,9 @@ private:
     void noteOutside(FileDump& dump) {
         for (const auto& [fifo, shown] : ends_.outside()) {
             if (!ends_.isWritten(fifo))
-                continue;  // the kernel doesn't distinguish a fifo that lost its writers from one that never had any
+                // The kernel doesn't distinguish a fifo whose writers have closed it from a fifo that never had a
+                // writer.
+                continue;
             dump.log().warn("{} is read by an external process, which must open it again before a restore", shown);
             for (FifoEntry* const entry : entries_)
                 if (entry->pipe_id == fifo)
@@ -135,7 +137,8 @@ private:
         }
     }
 
-    /// Returns the inode number, or the next free number if a fifo of another file system has it.
+    /// Returns the inode number of the fifo. If a fifo of another file system has this number, it returns the next free
+    /// number.
     std::uint32_t numberOf(const struct stat& stat) {
         const auto [at, fresh] = numbers_.try_emplace({stat.st_dev, stat.st_ino});
         if (fresh) {

@@ -37,53 +37,58 @@ class TreePids;
 
 namespace criu::files {
 
-/// A descriptor of a dumped process. Processes that share a descriptor table are represented by the first of them.
+/// Descriptor of a dumped process. If processes share a descriptor table, `pid` is the first of them.
 struct SeenFd {
     HostPid pid;
     int fd = -1;
     FileId id;
 };
 
-/// Functions that a fd kind may use during a dump.
+/// Functions that an fd kind may call during a dump.
 class FileDump {
 public:
     virtual ~FileDump() = default;
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
-    /// Stop request, to check between pieces of long work.
+    /// Returns the stop request, which long work must check between its pieces.
     [[nodiscard]] virtual StopRequest& stop() = 0;
-    /// Arena of messages, which live until they are written.
+    /// Returns the arena for image messages, which lives until the messages are written.
     [[nodiscard]] virtual Arena& arena() = 0;
-    /// Returns a new id, for entries without a descriptor (a fifo's path, link-remap names).
+    /// Returns a new file id, for an entry that no descriptor refers to (path of a fifo, name of a link remap).
     virtual FileId nextId() = 0;
-    /// Adds an entry to files.img: one without a descriptor, or one of addLater().
+    /// Adds an entry to files.img: an entry that no descriptor refers to, or an entry for which addLater() was called.
     virtual void add(FileEntry& entry) = 0;
-    /// Keeps the engine from adding the entry that FileKindDump::dump() fills. The kind adds it itself, in finish() at
-    /// the latest. For kinds whose entries need an order.
+    /// Prevents the engine from adding the entry that FileKindDump::dump() fills. The fd kind must add the entry itself
+    /// until the end of finish(). It serves kinds whose entries need a certain order.
     virtual void addLater(const FileEntry& entry) = 0;
-    /// Dumps a path without a descriptor as a regular-file entry: the path of a fifo or terminal.
+    /// Dumps the path of a fifo or terminal as a regular-file entry that no descriptor refers to. Returns the id of the
+    /// entry.
     virtual FileId addPath(const OpenFd& file, std::uint32_t flags) = 0;
-    /// Returns the id of a description in flight, which is in no descriptor table. Dumps it if it is new.
+    /// Returns the id of an open file description in flight, which no descriptor table contains. Dumps the file if it
+    /// is new.
     virtual FileId addInFlight(UniqueFd fd) = 0;
-    /// Returns the owner settings (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) of a description as an image message.
+    /// Returns the signal owner of an open file description (F_GETOWN_EX, F_GETSIG, F_GETOWNER_UIDS) as an image
+    /// message.
     virtual FownEntry* owner(const OpenFd& file) = 0;
-    /// Returns the descriptions of an inode, each by its first descriptor. Complete in FileKindDump::finish().
+    /// Returns the first descriptor of each open file description of an inode. The result is complete in
+    /// FileKindDump::finish().
     [[nodiscard]] virtual std::vector<SeenFd> seen(dev_t device, ino_t inode) const = 0;
-    /// Returns all descriptors of a process in ascending order. Valid when its table has been dumped.
+    /// Returns all descriptors of a process in ascending order. The descriptor table must have been dumped.
     [[nodiscard]] virtual std::span<const SeenFd> descriptorsOf(HostPid pid) const = 0;
-    /// Translation of pids, pgids and sids to those of the tree.
+    /// Returns the translation of host pids, pgids and sids to tree pids.
     [[nodiscard]] virtual const model::TreePids& pids() const = 0;
-    /// True if a process, by its host pid, belongs to the tree.
+    /// Returns true if the process belongs to the tree.
     [[nodiscard]] virtual bool isDumped(HostPid pid) const = 0;
-    /// Translation of uids and gids to those of the tree.
+    /// Returns the translation of host uids and gids to uids and gids of the tree.
     [[nodiscard]] virtual const model::IdMap& ids() const = 0;
-    /// Returns the namespace id of a namespace with this inode; empty if the tree isn't in it.
+    /// Returns the namespace id of a namespace for the inode number of its link in /proc. Returns nullopt if no process
+    /// of the tree is in it.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind,
                                                                        std::uint32_t inode) const = 0;
-    /// Namespace id of the root's network namespace.
+    /// Returns the namespace id of the root's network namespace.
     [[nodiscard]] virtual std::uint32_t networkNumber() const = 0;
-    /// Root directory of the processes' absolute paths.
+    /// Returns the root directory of the absolute paths of the tree.
     [[nodiscard]] virtual const TreeRoot& treeRoot() const = 0;
 };
 

@@ -10,25 +10,27 @@ class FileRestore;
 class RestoredFile;
 class RestoredTree;
 
-/// The restore half of a fd kind. One object lives for one restore and may keep state. All functions run in the
-/// coordinator; RestoredFile does the work in restored processes.
+/// Restore half of an fd kind. One object lives for one restore and may keep state. All functions run in the
+/// coordinator; RestoredFile runs in restored processes.
 class FileKindRestore {
 public:
     virtual ~FileKindRestore() = default;
 
-    /// Called before entries are collected. Reads images of this kind.
+    /// Reads images of this kind. Called before the first collect().
     virtual void prepare(FileRestore&) {}
 
-    /// Returns the object that opens this entry; the same object for entries that are created together.
+    /// Returns the object that opens the file of an entry. Returns the same object for all entries that one open()
+    /// creates.
     virtual std::shared_ptr<RestoredFile> collect(const FileEntry& entry, FileRestore& restore) = 0;
 
-    /// Called when all entries are collected. Throws Error if the user must pass an option or a descriptor and hasn't.
+    /// Throws Error if an option or descriptor is missing that the user must pass. Called after all entries are
+    /// collected.
     virtual void requireGiven(FileRestore&) const {}
 
-    /// Called when the restore is planned and no process exists yet.
+    /// Called after the restore is planned, and before criu creates any process.
     virtual void beforeProcesses() {}
 
-    /// Called when all files are open and the processes are frozen. They run afterwards.
+    /// Called when all files are open and all processes are frozen, directly before the processes run.
     virtual void finish(RestoredTree&) {}
 };
 

@@ -33,22 +33,24 @@ namespace criu::files {
 struct OpenFd;
 }
 
-/// Locks and leases on files: flock(2), fcntl_locking(2). POSIX locks belong to a process, the others to an open file
-/// description.
+/// Locks and leases on files (flock(2), fcntl_locking(2)). A POSIX lock belongs to a process; other locks and leases
+/// belong to an open file description.
 namespace criu::files {
 
 class LockDump {
 public:
-    /// Stores the locks that the kernel shows for a descriptor. Throws Error for kinds that can't be set again.
+    /// Stores the locks that /proc/PID/fdinfo shows for a descriptor. Throws Error for kinds of locks that criu can't
+    /// restore.
     void add(const OpenFd& file, FileId id, const model::TreePids& pids);
 
-    /// Writes filelocks.img if there are locks.
+    /// Writes filelocks.img if add() has stored locks.
     void finish(const ImageDir& images) const;
 
 private:
     void addLock(const OpenFd& file, FileId id, const kernel::FileLock& lock, const model::TreePids& pids);
 
-    /// Identifies a lock that several descriptors may show: kind, owner (process or description), device, inode, range.
+    /// Identity of a lock that several descriptors may show: kind, owner (process or open file description), device,
+    /// inode, and first and last byte.
     using Key = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t,
                            std::uint64_t>;
     std::map<Key, FileLockEntry> locks_;
@@ -57,31 +59,33 @@ private:
 
 class LockRestore {
 public:
-    /// Throws Error for unknown kinds, and for locks of processes that aren't `alive`.
+    /// Reads filelocks.img. Throws Error for unknown kinds of locks, and for locks of processes for which `alive`
+    /// returns false.
     void load(const ImageDir& images, const std::function<bool(TreePid)>& alive);
 
-    /// Return the locks of descriptions: those of a process' descriptors, and those of descriptions in flight.
+    /// Return the locks and leases of open file descriptions: ofDescriptions() for the descriptors of a process, and
+    /// inFlight() for descriptors in flight.
     [[nodiscard]] std::vector<const FileLockEntry*> ofDescriptions(TreePid pid) const;
     [[nodiscard]] std::vector<const FileLockEntry*> inFlight() const;
-    /// Returns the POSIX locks of a process. The kernel removes them when the process closes any descriptor of the
-    /// file. So they are set after criu has closed its descriptors.
+    /// Returns the POSIX locks of a process. The kernel removes POSIX locks when the process closes any descriptor of
+    /// the file. Thus they are set after criu has closed all its descriptors.
     [[nodiscard]] std::vector<const FileLockEntry*> ofProcess(TreePid pid) const;
 
 private:
     std::vector<Record<FileLockEntry>> locks_;
 };
 
-/// Sets a flock, an open file description lock or a lease. Runs in the process that had set it, with its descriptor.
-/// `owner`: signal owner of the description; a lease would replace it by this process, and a break would send a signal.
+/// Sets a flock, an open file description lock or a lease. Runs in the process that had set it, with the descriptor of
+/// that process. `owner`: signal owner of the open file description, which is restored after a broken lease.
 void setDescriptionLock(int fd, const FileLockEntry& lock, const std::optional<FownEntry>& owner);
 
 /// Returns the argument of fcntl(F_SETLK) for a POSIX lock.
 [[nodiscard]] struct flock asPosixLock(const FileLockEntry& lock);
 
-/// Throws the Error for a lock that can't be set.
+/// Throws the Error for a lock that criu can't set.
 [[noreturn]] void failLock(int code, const FileLockEntry& lock);
 
-/// Returns "POSIX lock on fd 3", for messages.
+/// Returns a text such as "POSIX lock on fd 3", for error messages.
 [[nodiscard]] std::string describeLock(const FileLockEntry& lock);
 
 }  // namespace criu::files

@@ -30,28 +30,30 @@ struct Options;
 
 namespace criu::files {
 
-/// Functions that a fd kind may use while images are read.
+/// Functions that an fd kind may call while the coordinator reads images.
 class FileRestore {
 public:
     virtual ~FileRestore() = default;
     [[nodiscard]] virtual const model::Options& options() const = 0;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
-    /// Returns the entry of an id; throws Error if the images have none.
+    /// Returns the entry of a file id. Throws Error if the images have no such entry.
     [[nodiscard]] virtual const FileEntry& entry(FileId id) const = 0;
     /// Returns all entries of a type in the order of their ids.
     [[nodiscard]] virtual std::vector<const FileEntry*> entries(FdTypes type) const = 0;
-    /// Returns the namespace id of the tree's namespace; empty if the images don't say.
+    /// Returns the namespace id of the root's namespace, or nullopt if the images don't contain it.
     [[nodiscard]] virtual std::optional<std::uint32_t> namespaceNumber(kernel::NamespaceKind kind) const = 0;
-    /// True if the images have a process of this pid.
+    /// Returns true if the images contain a process with this pid.
     [[nodiscard]] virtual bool hasProcess(TreePid pid) const = 0;
-    /// Returns the object that restores an id; collects it first if needed.
+    /// Returns the object that restores a file. Calls FileKindRestore::collect() for the entry if this hasn't been
+    /// done.
     virtual std::shared_ptr<RestoredFile> file(FileId id) = 0;
-    /// Returns all descriptions in the descriptor tables that contain `id`, in the order of their descriptors.
+    /// Returns all open file descriptions in the descriptor tables that contain `id`, in the order of their
+    /// descriptors.
     [[nodiscard]] virtual std::vector<FileId> besides(FileId id) const = 0;
-    /// Returns the processes that have the description.
+    /// Returns the processes that have a descriptor of the file.
     [[nodiscard]] virtual std::vector<TreePid> users(FileId id) const = 0;
-    /// True if it is standard input, output or error of one of them.
+    /// Returns true if the file is standard input, output or error of a process.
     [[nodiscard]] virtual bool isStandardStream(FileId id) const = 0;
 };
 

@@ -24,7 +24,7 @@ FownEntry* readOwner(int fd, Arena& arena) {
     auto* const entry = arena.make<FownEntry>();
     f_owner_ex owner{};
     if (::fcntl(fd, F_GETOWN_EX, &owner) < 0) {
-        if (errno == EBADF)  // O_PATH descriptor
+        if (errno == EBADF)  // the descriptor is O_PATH
             return entry;
         failErrno("read the signal owner of a file");
     }
@@ -71,7 +71,7 @@ void restoreOwner(int fd, const FownEntry& owner) {
     std::optional<kernel::PrctlStateScope> kept;
     if (other) {
         kept.emplace();
-        // Keeps the saved uid, which permits the way back.
+        // Keeps the saved uid, so that the second setresuid(2) is permitted.
         sys(::setresuid(owner.uid, owner.euid, saved), "take uid {} for a file's signal owner", owner.uid);
     }
     const f_owner_ex to{static_cast<decltype(f_owner_ex::type)>(owner.pid_type), static_cast<pid_t>(owner.pid)};

@@ -6,20 +6,22 @@
 #include "criu/model/tree_pids.hpp"
 #include "images/fown.fwd.hpp"
 
-/// Signal owner of an open file description (F_SETOWN, F_SETSIG). All fd kinds have it.
+/// Signal owner of an open file description (F_SETOWN, F_SETSIG). Files of all fd kinds may have one.
 namespace criu::files {
 
-/// Reads the signal owner by any descriptor of the description, with host uids and pid. An O_PATH descriptor has none.
+/// Reads the signal owner by any descriptor of the open file description, with host uids and host pid. Returns an empty
+/// entry for an O_PATH descriptor, which has no owner.
 FownEntry* readOwner(int fd, Arena& arena);
 
-/// Translates uids and pid to those of the tree. Clears the owner if its process isn't in the tree.
+/// Translates host uids and host pid to uids and pid of the tree. Clears the entry if the owner isn't in the tree.
 void translateOwner(FownEntry& owner, const model::IdMap& ids, const model::TreePids& pids);
 
-/// Sets only the signal (F_SETSIG).
+/// Sets only the signal (F_SETSIG) of a file.
 void restoreSignal(int fd, const FownEntry& owner);
 
-/// Sets the owner and the signal; the owner process must exist. Runs as root of the user namespace and takes the
-/// recorded uids for the call: the kernel stores the setter's uids for permission checks of later signals.
+/// Sets the signal and the owner, which must exist. The caller must be root of the user namespace. The function takes
+/// the dumped uids for the call, because the kernel stores the uids of the caller and checks them when it sends a
+/// signal.
 void restoreOwner(int fd, const FownEntry& owner);
 
 }  // namespace criu::files

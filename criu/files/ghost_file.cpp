@@ -24,7 +24,7 @@
 namespace criu::files {
 namespace {
 
-constexpr std::uint64_t kChunkedFrom = 12288;  // smaller contents follow their record directly
+constexpr std::uint64_t kChunkedFrom = 12288;  // smaller contents follow their entry without chunks
 constexpr std::size_t kCopyBlock = std::size_t{1} << 20;
 
 bool isDevice(mode_t mode) {
@@ -54,7 +54,7 @@ void copyRange(int from, std::uint64_t offset, std::uint64_t length, ImageWriter
     }
 }
 
-/// Copies only data extents, so holes stay holes.
+/// Copies only ranges with data, so holes stay holes.
 void copyChunks(int from, std::uint64_t size, ImageWriter& to, StopRequest& stop) {
     forEachData(from, size, [&](std::uint64_t start, std::uint64_t end) {
         GhostChunkEntry chunk = GHOST_CHUNK_ENTRY__INIT;
@@ -94,7 +94,8 @@ void fillRegular(ImageReader& image, const GhostFileEntry& entry, int to) {
     }
 }
 
-/// Creates a new inode without content or owner at `at`. Returns regular files open for writing, others as O_PATH.
+/// Creates the inode of a ghost at the name `at`, without content and owner. Returns regular files open for writing,
+/// other files as O_PATH.
 UniqueFd createInode(const GhostFileEntry& entry, const std::string& path, kernel::CreatedName& at) {
     const auto mode = static_cast<mode_t>(entry.mode);
     const ErrorContext context([&] { return path; });
@@ -112,12 +113,12 @@ UniqueFd createInode(const GhostFileEntry& entry, const std::string& path, kerne
     fail("the ghost has a mode of no known file type ({:#o})", entry.mode);
 }
 
-/// Sets owner, mode and times. Uses `made`, the result of createInode(), and not the name, which another user may have
-/// replaced.
+/// Sets owner, mode and times. Uses the descriptor `made` of createInode(), because another user may have replaced the
+/// file at the name.
 void setMetadata(const GhostFileEntry& entry, const std::string& path, int made, const model::IdMap& ids) {
     const ErrorContext context([&] { return path; });
     changeOwner(made, ids.outerUid(entry.uid), ids.outerGid(entry.gid));
-    // Comes after chown(2), which clears the set-user-id and set-group-id bits.
+    // Sets the mode after the owner, because chown(2) clears the set-user-id and set-group-id bits.
     if (!S_ISLNK(static_cast<mode_t>(entry.mode)))
         changeMode(made, static_cast<mode_t>(entry.mode) & 07777);
     if (entry.atim != nullptr && entry.mtim != nullptr) {
@@ -128,7 +129,7 @@ void setMetadata(const GhostFileEntry& entry, const std::string& path, int made,
     }
 }
 
-/// Creates all directories above `path` in a new file system that isn't attached.
+/// Creates all directories of `path` in a new file system that isn't mounted, and returns the name of `path` in it.
 kernel::CreatedName createDetachedName(int fileSystem, const std::string& path) {
     std::string at;
     for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
@@ -138,8 +139,8 @@ kernel::CreatedName createDetachedName(int fileSystem, const std::string& path) 
     return kernel::CreatedName::below(fileSystem, path.substr(1));
 }
 
-/// True for file systems on which an O_PATH descriptor keeps a deleted inode. The servers of others (FUSE, SMB, 9p)
-/// drop a file without a name and an open descriptor.
+/// Returns true for file systems on which an O_PATH descriptor keeps a deleted inode. On other file systems (FUSE, SMB,
+/// 9p), the server drops a file that has neither a name nor an open descriptor.
 bool keepsDeletedInodes(int file) {
     constexpr decltype(statfs::f_type) kLocal[] = {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, RAMFS_MAGIC,
                                                    TMPFS_MAGIC,       XFS_SUPER_MAGIC,  F2FS_SUPER_MAGIC};
@@ -148,8 +149,8 @@ bool keepsDeletedInodes(int file) {
            std::find(std::begin(kLocal), std::end(kLocal), system.f_type) != std::end(kLocal);
 }
 
-/// Opens a file that will lose its name for reading or writing, where O_PATH doesn't keep it. Elsewhere keeps O_PATH:
-/// the kernel grants no write lease (F_SETLEASE) on a file that is open elsewhere.
+/// Opens a file that will lose its name for reading or writing, if an O_PATH descriptor wouldn't keep the file.
+/// Otherwise returns the O_PATH descriptor: if a file is open, the kernel grants no write lease (F_SETLEASE) on it.
 UniqueFd held(UniqueFd file) {
     struct stat status {};
     if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || keepsDeletedInodes(file.get()))
@@ -241,13 +242,13 @@ GhostFile::GhostFile(std::uint32_t id, const std::string& path, const ImageDir& 
     oldInode_ = {entry->dev, entry->ino};
     std::string name = path;
     if (isDevice(mode)) {
-        // Creates a device node in a detached file system. On a visible path, another user could open the device for a
-        // moment. The mount ends with its last descriptor.
+        // Creates a device node in a file system that isn't mounted. At a visible path, another user could open the
+        // device before the name is removed. The kernel removes the file system with its last descriptor.
         const UniqueFd apart = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
         temporary_ = createDetachedName(apart.get(), path);
     } else {
-        // A directory can't be hard-linked, so it gets its old name at once if that is free. Other names contain criu's
-        // pid, which makes them unique.
+        // A directory can't be hard-linked, so it gets its old name at once if that name is free. Other temporary names
+        // contain criu's pid, which makes them unique.
         struct stat there {};
         if (!S_ISDIR(mode) || ::lstat(path.c_str(), &there) == 0)
             suffix_ = fmt::format(".cr.{:x}.{}.ghost", id, ::getpid());

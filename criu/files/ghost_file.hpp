@@ -24,16 +24,16 @@ namespace criu::model {
 class IdMap;
 }
 
-/// Ghost files: deleted files that are open, stored in the images.
+/// Ghost files: deleted files that processes have open, and whose content is in the images.
 namespace criu::files {
 
-/// Dump half: numbers each deleted inode and writes it once.
+/// Ghost files of a dump. Assigns a number to each deleted inode and writes the inode once.
 class GhostFileDump {
 public:
-    /// `limit`: largest content that images may contain (--ghost-limit), in bytes on disk.
+    /// `limit`: maximum size of a ghost file in bytes on disk (--ghost-limit).
     explicit GhostFileDump(std::uint64_t limit) : limit_(limit) {}
 
-    /// Returns the number of the ghost for this file; writes it if it is new. Throws Error, also as soon as `stop` is
+    /// Returns the number of the ghost for a file. Writes the ghost if it is new. Throws Error, also if a stop is
     /// requested.
     std::uint32_t add(const OpenFd& file, const ImageDir& images, const model::IdMap& ids, StopRequest& stop);
 
@@ -47,40 +47,43 @@ private:
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> ids_;
 };
 
-/// Hard-links a file to a path on another mount of the same file system, with `suffix` added to the path. Throws Error.
+/// Function that hard-links a file to a path on another mount of the same file system. It appends `suffix` to the path.
+/// Throws Error.
 using LinkAcross = std::function<void(std::string_view suffix)>;
 
-/// Restore half: creates ghosts under a temporary name, which the destructor removes.
+/// Ghost file of a restore. It has a temporary name, which the destructor removes.
 class GhostFile {
 public:
-    /// Creates the inode of ghost `id` beside `path` (its old name) with content, owner, mode and times. `ids`:
-    /// translates the owner.
+    /// Creates the inode of ghost `id` with content, owner, mode and times. The temporary name lies in the directory of
+    /// `path`, the old name. `ids` translates the owner.
     GhostFile(std::uint32_t id, const std::string& path, const ImageDir& images, const model::IdMap& ids);
     GhostFile(const GhostFile&) = delete;
     GhostFile& operator=(const GhostFile&) = delete;
 
-    /// Opens the ghost under the name `path` if that is free, else under its temporary name. The name is removed when
-    /// this object ends. The descriptor is O_PATH where that keeps a deleted file. Creates missing directories and
-    /// removes them again. `across`: see openUnderName().
+    /// Opens the ghost so that its name reads `path`, if that path is free, or else by its temporary name. Returns an
+    /// O_PATH descriptor if such a descriptor keeps a deleted file. Creates missing directories, and the destructor
+    /// removes them. `across`: see openUnderName().
     [[nodiscard]] UniqueFd openAs(const std::string& path, const LinkAcross& across = {});
 
-    /// Suffix of the temporary name behind the path; empty if the path itself is the name.
+    /// Returns the suffix of the temporary name after the path; empty if the temporary name is the path itself.
     [[nodiscard]] const std::string& suffix() const noexcept { return suffix_; }
 
-    /// Device (minor in the low 20 bits) and inode at the dump.
+    /// Returns the device (in the form of images, with the minor number in the low 20 bits) and inode number at the
+    /// dump.
     [[nodiscard]] std::pair<std::uint32_t, std::uint64_t> oldInode() const noexcept { return oldInode_; }
 
 private:
-    kernel::CreatedDirectories parents_;  ///< missing directories that were created
+    kernel::CreatedDirectories parents_;  ///< missing directories that criu created
     kernel::CreatedName temporary_;
     std::string suffix_;
     std::pair<std::uint32_t, std::uint64_t> oldInode_;
-    bool hasOneName_ = false;  ///< a directory, or a device node in a detached file system
+    bool hasOneName_ = false;  ///< true for a directory, and for a device node in a file system that isn't mounted
 };
 
-/// Opens an existing file (`file`: O_PATH) so that its name reads `path`: links it there for a moment if that name is
-/// free. The returned descriptor keeps the file after the name is removed. `across`: for a path on another mount, where
-/// link(2) refuses; the file is then opened on that mount, or Error is thrown.
+/// Opens a file so that /proc shows `path` as its name. It links the file to `path` if that path is free, opens the
+/// link and removes it. `file` is an O_PATH descriptor. The returned descriptor keeps the file.
+/// `across` links the file if `path` is on another mount, for which link(2) fails. The file is then opened on that
+/// mount.
 UniqueFd openUnderName(UniqueFd file, const std::string& path, const LinkAcross& across = {});
 
 }  // namespace criu::files

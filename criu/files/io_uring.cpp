@@ -27,7 +27,7 @@ std::string plural(std::uint32_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// Whether a later dump may succeed.
+/// Reason type of a refusal: a later dump may succeed (ForNow) or can't succeed (ForGood).
 enum class RingRefusal : std::uint8_t { ForNow, ForGood };
 
 [[noreturn]] void refuse(const OpenFd& file, std::string_view what, RingRefusal how = RingRefusal::ForGood) {
@@ -39,8 +39,8 @@ enum class RingRefusal : std::uint8_t { ForNow, ForGood };
     throw error;
 }
 
-/// Throws Error unless every request has its completion. Compares counters, which is valid only if each request makes
-/// exactly one completion. Refuses rings with more or fewer.
+/// Throws Error unless every request has its completion. It compares the counters of requests and completions, which is
+/// valid only if each request makes exactly one completion. Rings with other requests are refused.
 void requireIdle(const OpenFd& file, const kernel::IoUringInfo& info) {
     const auto inFlight = static_cast<std::int32_t>(info.sqTaken - info.cqPosted);
     if (inFlight > 0)
@@ -114,7 +114,7 @@ public:
     }
 
 private:
-    /// A ring whose registered files are found when all descriptors of the process are known.
+    /// Ring whose registered files are found in finish(), when all descriptors of the process are known.
     struct Pending {
         HostPid pid;
         std::string name;
@@ -122,7 +122,7 @@ private:
         std::vector<kernel::IoUringFile> files;
         bool hasEventFd = false;
     };
-    /// Open file descriptions of a process, by the text of their links.
+    /// File ids of a process' descriptors; the key is the escaped text of the link /proc/PID/fd/N.
     using Candidates = std::map<std::string, std::set<FileId>, std::less<>>;
 
     static void storeBuffers(const kernel::IoUringInfo& info, IoUringEntry& out, Arena& arena) {
@@ -144,7 +144,7 @@ private:
         return found;
     }
 
-    /// Escapes a path as fdinfo does.
+    /// Escapes a path in the way of /proc/PID/fdinfo.
     static std::string escaped(std::string_view path) {
         std::string out;
         for (const char byte : path) {
@@ -156,7 +156,8 @@ private:
         return out;
     }
 
-    /// Finds the description of a registered file. fdinfo shows only its path, so several matches are refused.
+    /// Returns the file id of a registered file. fdinfo shows only the path of the file, so criu refuses a path that
+    /// several open file descriptions have.
     static FileId only(const Pending& ring, std::string_view what, std::string_view path, const Candidates& all) {
         const auto found = all.find(path);
         if (found == all.end())

@@ -13,15 +13,16 @@ class RingOwners;
 
 namespace criu::files {
 
-/// io_uring(7): rings without requests in flight, with unread completions, unsubmitted requests, registered files and
-/// buffers, and an eventfd. `owners` outlives the result. See Documentation/io_uring.md.
+/// io_uring(7): rings without requests in flight. Images contain unread completions, unsubmitted requests, registered
+/// files and buffers, and an eventfd. `owners` must outlive the result. See Documentation/io_uring.md.
 std::unique_ptr<FileKindDump> makeIoUringDump(const RingOwners& owners);
 std::unique_ptr<FileKindRestore> makeIoUringRestore();
 
-/// Creates the object that restores a ring. `entry` must outlive it.
+/// Creates the object that restores a ring. `entry` must outlive the object.
 std::shared_ptr<RestoredFile> makeRestoredIoUring(const IoUringEntry& entry);
 
-/// Largest counter value of a restored ring. A restore submits that many empty requests, some ten million a second.
+/// Maximum value of a restored ring's request counter. A restore submits that many empty requests, about ten million a
+/// second.
 inline constexpr std::uint32_t kMostIoUringRequests = 1U << 28;
 
 }  // namespace criu::files

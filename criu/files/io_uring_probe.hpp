@@ -12,39 +12,42 @@
 
 namespace criu::files {
 
-/// True if a ring serves only one thread (IORING_SETUP_SINGLE_ISSUER) and the caller isn't that thread.
+/// Returns true if only one thread may use the ring (IORING_SETUP_SINGLE_ISSUER), and the calling thread isn't that
+/// thread.
 [[nodiscard]] bool belongsToAnother(int ring) noexcept;
 
-/// Collects all answers but the last. `ask`: makes the request at kNowhere with a count of 1; returns an errno value.
+/// Collects the results of all requests except bufferGroup. `ask` makes a request with the address kNowhere and a count
+/// of 1, and returns an errno value.
 [[nodiscard]] RingAnswers askRing(const std::function<int(unsigned request)>& ask);
 
-/// An address that the kernel can't read in any process: a program may map the first page, but never the last.
+/// Address that the kernel can't read in any process. The last page is never mapped; a program might map the first
+/// page.
 inline constexpr std::uint64_t kNowhere = ~std::uint64_t{0xfff};
 
 /// Argument of a query for a group of provided buffers (struct io_uring_buf_status of Linux 6.8). The kernel returns
-/// ENOENT if no group has this number.
+/// ENOENT if the ring has no group with this number.
 struct BufferGroupStatus {
     std::uint32_t group = 0;
     std::uint32_t head = 0;
     std::uint32_t reserved[8] = {};
 };
 inline constexpr std::uint32_t kBufferGroups = 65536;
-/// True if the kernel supports that query. Throws Error.
+/// Returns true if the kernel supports the query with BufferGroupStatus. Throws Error.
 [[nodiscard]] bool reportsBufferGroups();
 
-/// Finds properties of a frozen program's ring that /proc doesn't show: setup flags and registered objects. Most
-/// results come from requests that the kernel refuses.
+/// Probe for properties of a frozen program's ring that /proc doesn't show: setup flags and registered objects. Most
+/// results are error codes of requests that the kernel refuses.
 class IoUringProbe {
 public:
-    /// `ring`: a descriptor that stays the caller's and outlives this object. Throws Error if the program's part of the
-    /// ring can't be found. `owners`: answers that the ring owner got; may be null.
+    /// `ring`: borrowed descriptor, which must outlive this object. `owners`: results of requests that the ring owner
+    /// made; may be null. Throws Error if criu can't find the program's memory of the ring.
     IoUringProbe(int ring, const kernel::IoUringInfo& info, const RingAnswers* owners);
 
-    /// Returns why the ring can't be dumped ("that …"); empty if it can.
+    /// Returns the reason why criu can't dump the ring ("that …"), or an empty text if criu can dump it.
     [[nodiscard]] std::string whatCantBeCarried();
-    /// Valid if the ring can be dumped.
+    /// Returns true if an eventfd is registered. Valid after whatCantBeCarried() has returned an empty text.
     [[nodiscard]] bool hasEventFd() const noexcept;
-    /// Stores sizes, counters and contents.
+    /// Stores sizes, counters and contents of the ring in `out`.
     void store(IoUringEntry& out, Arena& arena) const;
 
 private:
@@ -57,8 +60,8 @@ private:
     const kernel::IoUringInfo& info_;
     const RingAnswers* owners_;
     RingAnswers answers_;
-    std::uint32_t flags_ = 0;  ///< IORING_SETUP_…
-    std::string doubt_;        ///< why the flags are unknown
+    std::uint32_t flags_ = 0;  ///< setup flags (IORING_SETUP_…) that the probe has found
+    std::string doubt_;        ///< reason why the flags are unknown; empty if they are known
 };
 
 }  // namespace criu::files

@@ -25,19 +25,21 @@
 #include "criu/model/options.hpp"
 #include "images/fdinfo.hpp"
 
-/// Files whose path doesn't lead to them any more: finds their mount and creates temporary hard links (--link-remap).
+/// Files whose path doesn't lead to them any more. criu finds their mount and creates temporary hard links
+/// (--link-remap).
 namespace criu::files {
 namespace {
 
-/// Returns the nearest existing directory above a path.
+/// Returns the nearest existing directory above a path. `at` returns a path that criu can use.
 std::string nearestDirectory(const std::string& path, const std::function<std::string(const std::string&)>& at) {
     std::string folder = path.substr(0, path.rfind('/'));
     while (!folder.empty() && ::access(at(folder).c_str(), F_OK) != 0 && errno == ENOENT)
-        folder.resize(folder.rfind('/'));  // removed as well
+        folder.resize(folder.rfind('/'));  // this directory was also removed
     return folder;
 }
 
-/// Throws Error unless the file can get another name in `folder`, which must be on the file's mount (linkat(2): EXDEV).
+/// Throws Error unless criu can create another name of the file in `folder`. The folder must be on the file's mount
+/// (linkat(2): EXDEV).
 void requireDirectory(const OpenFd& file, const std::string& folder, const std::string& seen) {
     if (S_ISDIR(file.stat.st_mode))
         fail("{} is a directory that its path doesn't lead to, and can't have a further name", file.describe());
@@ -52,8 +54,9 @@ void requireDirectory(const OpenFd& file, const std::string& folder, const std::
     throw error;
 }
 
-/// Calls CreatedName::link(), also on file systems of the tree's user namespace, where only mapped users may create
-/// files. A thread takes such an fsuid for the call and keeps its capabilities.
+/// Calls CreatedName::link(). On a file system of the tree's user namespace, only users that are mapped in this
+/// namespace may create files. If the call fails for this reason, a thread repeats it with such an fsuid; the thread
+/// keeps its capabilities.
 int linkFile(int file, kernel::CreatedName& to, const model::IdMap& ids) {
     int code = to.link(file);
     if (code != EOVERFLOW || !ids.isOwnNamespace())
@@ -89,7 +92,7 @@ bool PathDump::isMounted(const OpenFd& file, const TreeRoot& tree) {
         kernel::ProcBuffer buffer;
         ownMounts_.emplace(kernel::readMountInfo(kernel::ProcDir().self(), buffer));
     }
-    return id < 0 || ownMounts_->find(id) != nullptr;  // before Linux 5.8 the mount id may be unknown
+    return id < 0 || ownMounts_->find(id) != nullptr;  // before Linux 5.8, the mount id may be unknown
 }
 
 std::optional<std::string> PathDump::otherName(const OpenFd& file, const std::string& path, const FileDump& dump) {
@@ -136,7 +139,7 @@ FileId PathDump::linkRemap(const OpenFd& file, const std::string& path, FileDump
     const std::string stem = fmt::format("{}/{}{}", folder, kLinkRemapPrefix, id);
     std::string link = stem;
     kernel::CreatedName created;
-    constexpr int kTries = 1000;  // keeps existing links of the same name
+    constexpr int kTries = 1000;  // skips existing links with the same name
     int code = EEXIST;
     for (int next = 1; next <= kTries; ++next) {
         created = kernel::CreatedName(at(link));

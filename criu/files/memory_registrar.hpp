@@ -10,16 +10,17 @@ class StepList;
 
 namespace criu::files {
 
-/// Interface of a restored file with which the kernel has registered memory of a process (the buffers of an io_uring).
-/// The memory is registered again when it is mapped.
+/// Restored file with which a process has registered memory, such as buffers of an io_uring. criu registers the memory
+/// again after it is mapped.
 class MemoryRegistrar {
 public:
     virtual ~MemoryRegistrar() = default;
 
-    /// Returns the id of the description that the memory is registered with.
+    /// Returns the file id of the open file description with which the memory is registered.
     [[nodiscard]] virtual FileId registrar() const = 0;
 
-    /// Adds steps to the program of the process that maps the file; `fd` is the file's descriptor there.
+    /// Adds steps that register the memory, to the program of the process that maps the file. `fd`: descriptor of the
+    /// file in this process.
     virtual void addMemorySteps(int fd, pie::StepList& steps, pie::RemoteData& data) const = 0;
 };
 

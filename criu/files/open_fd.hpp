@@ -21,8 +21,8 @@ class ImageDir;
 
 namespace criu::files {
 
-/// A descriptor of criu for a file of another process. On a userspace file system (FUSE), close(2) waits for the
-/// server, and not even SIGKILL ends the wait. So the tracer leaves such a descriptor open until criu's process ends
+/// Descriptor of criu for a file of another process. On a userspace file system (FUSE), close(2) waits for the server,
+/// and not even SIGKILL ends the wait. criu leaves such a descriptor open until criu's process ends
 /// (engine/userspace_filesystems).
 class FileCopy {
 public:
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] int get() const noexcept { return fd_.get(); }
     explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
 
-    /// Called for a file on a userspace file system.
+    /// Makes the destructor leave the descriptor open; for a file on a userspace file system.
     void leaveOpen() noexcept { leftOpen_ = true; }
 
 private:
@@ -53,47 +53,49 @@ private:
     bool leftOpen_ = false;
 };
 
-/// A descriptor of a stopped process and the kernel's data about its open file description.
+/// Descriptor of a stopped process, with the kernel's data about its open file description.
 struct OpenFd {
     HostPid pid;
-    int fd = -1;            ///< descriptor number in the process; -1: none (exe link, mapped file, cwd, root)
-    FileCopy copy;          ///< the description in criu (pidfd_getfd); O_PATH for files without a descriptor number
+    /// Descriptor number in the process; -1 for an exe link, a mapped file, a working directory or a root directory.
+    int fd = -1;
+    FileCopy copy;  ///< descriptor of criu for the same open file description (pidfd_getfd(2)); O_PATH if `fd` is -1
     struct stat stat {};    ///< status of the file
-    std::string link;       ///< /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
-    int socketFamily = -1;  ///< AF_… of a socket
-    /// Namespace id of the network namespace of a socket, and of other files that have one. Threads in that namespace
-    /// call FileKindDump::prepare() and dump().
+    std::string link;       ///< text of the link /proc/PID/fd/N: a path, or "pipe:[123]", "anon_inode:[eventpoll]" …
+    int socketFamily = -1;  ///< AF_… of a socket; -1 for other files
+    /// Namespace id of the network namespace to which a socket or another file belongs. criu calls
+    /// FileKindDump::prepare() and dump() in threads in this namespace.
     std::uint32_t network = 0;
-    /// Result of FileKindDump::prepare(); null: none.
+    /// Result of FileKindDump::prepare(), or null.
     ProtobufCMessage* prepared = nullptr;
-    bool served = false;    ///< on a userspace file system (FUSE)
-    bool inFlight = false;  ///< in a socket's queue: pid and fd are criu's
-    kernel::FdInfo info;    ///< position, flags, mount id and lines of the fd kind
+    bool served = false;    ///< true if the file is on a userspace file system (FUSE)
+    bool inFlight = false;  ///< true if the file is in the queue of a socket; `pid` and `fd` are then criu's
+    kernel::FdInfo info;    ///< position, flags, mount id, and lines of the fd kind in fdinfo
 
-    /// Marks a file on a userspace file system. The copy isn't O_PATH, whose close(2) wouldn't reach the server.
+    /// Marks a file on a userspace file system. criu then never closes `copy`: it isn't an O_PATH descriptor, so
+    /// close(2) would wait for the server.
     void setServed() noexcept {
         served = true;
         copy.leaveOpen();
     }
     [[nodiscard]] bool isAnonymous(std::string_view name) const { return link == fmt::format("anon_inode:{}", name); }
-    /// Returns the flags of open(2) that belong to the description. fdinfo also shows O_CLOEXEC, which belongs to the
-    /// descriptor.
+    /// Returns the flags of open(2) that belong to the open file description. fdinfo also shows O_CLOEXEC, which
+    /// belongs to the descriptor.
     [[nodiscard]] std::uint32_t statusFlags() const { return info.flags & ~static_cast<std::uint32_t>(O_CLOEXEC); }
-    /// True if the process can read the file by this descriptor.
+    /// Returns true if the process can read the file by this descriptor.
     [[nodiscard]] bool isReadable() const noexcept {
         return fd >= 0 && (info.flags & O_PATH) == 0 && (info.flags & O_ACCMODE) != O_WRONLY;
     }
-    /// Returns the mount id of the file; -1 if the kernel doesn't show it.
+    /// Returns the mount id of the file, or -1 if the kernel doesn't show it.
     [[nodiscard]] int mountId() const;
-    /// Returns "fd 7 of pid 12 (pipe:[123])", for messages.
+    /// Returns a text such as "fd 7 of pid 12 (pipe:[123])", for error messages.
     [[nodiscard]] std::string describe() const;
 };
 
-/// Throws Error: the file's mount isn't in the tree's mount namespace.
+/// Throws an Error that says that the file's mount isn't in the tree's mount namespace.
 [[noreturn]] void refuseOutside(const OpenFd& file);
 
-/// Opens a file of the tree for reading. If the process can't read it by its descriptor, uses the credentials of the
-/// client that `images` are limited to. Throws Error.
+/// Opens a file of the tree for reading. If the descriptor of the process isn't readable, the function opens the file
+/// with the credentials of the client that `images` are limited to. Throws Error.
 [[nodiscard]] FileCopy openContent(const OpenFd& file, const ImageDir& images);
 
 }  // namespace criu::files

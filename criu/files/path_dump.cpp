@@ -31,7 +31,8 @@
 namespace criu::files {
 namespace {
 
-/// False for log files: other programs append to them between dump and restore, so their size isn't compared.
+/// Returns false for log files. Other programs append to them between dump and restore, so a restore doesn't compare
+/// their size.
 bool sizeMatters(std::uint32_t flags) {
     return (flags & O_APPEND) == 0 || (flags & O_ACCMODE) != O_WRONLY;
 }
@@ -46,13 +47,13 @@ decltype(statfs::f_type) fileSystemOf(const OpenFd& file) {
     return fs.f_type;
 }
 
-/// True for a deleted device node. After a restore it is in a detached file system (GhostFile).
+/// Returns true for a deleted device node. A restore creates it in a file system that isn't mounted (GhostFile).
 bool isDeletedDevice(const OpenFd& file) {
     return (S_ISCHR(file.stat.st_mode) || S_ISBLK(file.stat.st_mode)) && file.stat.st_nlink == 0;
 }
 
-/// Returns the mount that a path leads to in the tree. A file that was opened before the tree got its mounts is on a
-/// mount of another namespace.
+/// Returns the id of the mount that a path leads to in the tree. file.mountId() may be a mount of another namespace, if
+/// the file was opened before the tree got its mounts.
 int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
     const int id = file.mountId();
     if (tree.hasMount(id))
@@ -64,8 +65,8 @@ int mountOf(const OpenFd& file, const std::string& path, const TreeRoot& tree) {
     return found;
 }
 
-/// True if another mount covers the directory of a deleted file, or the nearest existing one above it. A file created
-/// at that path would be on the covering mount.
+/// Returns true if another mount covers the directory of a deleted file, or the nearest existing directory above it. A
+/// restore would create the file on the covering mount.
 bool isDirectoryCovered(std::string path, int mount, const TreeRoot& tree) {
     if (!tree.isOwn() || !tree.hasMount(mount) || tree.isCovered(mount))
         return false;
@@ -78,7 +79,7 @@ bool isDirectoryCovered(std::string path, int mount, const TreeRoot& tree) {
     return false;
 }
 
-/// True for a file on criu's /proc, where a tree with a private pid namespace sees host pids.
+/// Returns true for a file on criu's /proc, on which a tree with a private pid namespace sees host pids.
 bool isOnCriusProc(const OpenFd& file, const FileDump& dump) {
     struct stat crius {};
     sys(::stat("/proc", &crius), "look at /proc");
@@ -86,7 +87,7 @@ bool isOnCriusProc(const OpenFd& file, const FileDump& dump) {
            !dump.treeRoot().changesPids(file.mountId(), kernel::kernelForm(crius.st_dev));
 }
 
-/// Throws Error for a file of a process in /proc whose path would belong to another process after a restore.
+/// Throws Error for a file of a process in /proc if the path would belong to another process after a restore.
 void requireSameProcess(const OpenFd& file, const std::string& path, const FileDump& dump) {
     const TreeRoot& tree = dump.treeRoot();
     const int own = file.mountId();
@@ -97,7 +98,7 @@ void requireSameProcess(const OpenFd& file, const std::string& path, const FileD
     const model::TreePids& pids = dump.pids();
     if (tree.changesPids(own, kernel::kernelForm(file.stat.st_dev))) {
         const std::string directory = fmt::format("/proc/{}", *number);
-        // The pid belongs to no process, before or after the restore, so the path is restored as that of an ended
+        // The pid belongs to no process, neither before nor after the restore. The file is dumped as a file of an ended
         // process.
         const bool ended = processOfPath(path) == number && tree.hasMount(own) &&
                            ::access(tree.at(directory, own).c_str(), F_OK) != 0 &&
@@ -125,7 +126,7 @@ void dropSuffix(std::string& path, std::string_view suffix) {
         path.resize(path.size() - suffix.size());
 }
 
-/// Returns an empty id if the file has none or can't be read.
+/// Returns the build id of a file; empty if the file has none or can't be read.
 std::vector<std::byte> buildIdOf(const OpenFd& file, const ImageDir& images) {
     try {
         return readBuildId(openContent(file, images).get());
@@ -156,7 +157,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     if (fileSystem == PROC_SUPER_MAGIC)
         remapDeadProcess(file, path, out, dump);
     else if (fileSystem == DEVPTS_SUPER_MAGIC)
-        dropSuffix(path, kernel::kDeletedMark);  // names in devpts exist as long as their terminals
+        dropSuffix(path, kernel::kDeletedMark);  // a name in devpts exists as long as its terminal
     else
         findPath(file, path, out, dump);
 
@@ -170,7 +171,7 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
     out.name = dump.arena().string(path);
     out.flags = flags;
     out.pos = static_cast<std::uint64_t>(file.info.pos);
-    if (fileSystem != PROC_SUPER_MAGIC)  // proc: inode numbers change with each lookup
+    if (fileSystem != PROC_SUPER_MAGIC)  // inode numbers in proc change with each lookup
         storeInode(file.copy.get(), out);
     if (!S_ISREG(file.stat.st_mode))
         return;
@@ -189,7 +190,8 @@ void PathDump::fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, R
 }
 
 void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump) {
-    // The kernel appends the mark, but it may also be part of a name. So both paths are tried.
+    // The kernel appends " (deleted)" to the path of a deleted file. The text may also be a part of the name, so both
+    // paths are tried.
     struct stat there {};
     const TreeRoot& tree = dump.treeRoot();
     const int mount = tree.isOwn() ? file.mountId() : -1;
@@ -206,7 +208,8 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
         out.mode = there.st_mode;
         return true;
     };
-    // A mount of open_tree(2) with OPEN_TREE_CLONE: the path of the original mount may lead to the same directory.
+    // A mount of open_tree(2) with OPEN_TREE_CLONE is detached. The path of the original mount may lead to the same
+    // directory.
     if (file.fd >= 0 && (file.info.flags & O_PATH) != 0 && kernel::isMountRoot(file.copy.get()) &&
         !isMounted(file, tree))
         refuseOutside(file);
@@ -217,8 +220,9 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
         return;
     if (!tree.hasMount(mount) && !isDeletedDevice(file))
         refuseOutside(file);
-    // glibc's sem_open(3) creates a file under a temporary name, links it to its final name, and removes the first.
-    // With --link-remap alone, criu makes a link that no other program knows and removes.
+    // glibc's sem_open(3) creates a file with a temporary name, links it to its final name, and removes the temporary
+    // name. criu uses the final name. With --link-remap alone, criu creates a link, because no other program removes
+    // that link.
     const bool byName = dump.options().ghostLinks || !dump.options().linkRemap;
     if (byName && file.stat.st_nlink != 0 && !S_ISDIR(file.stat.st_mode))
         if (auto name = otherName(file, path, dump)) {
@@ -231,14 +235,14 @@ void PathDump::findPath(const OpenFd& file, std::string& path, RegFileEntry& out
 
 void PathDump::remapDeadProcess(const OpenFd& file, std::string& path, const RegFileEntry& out, FileDump& dump) {
     const TreeRoot& tree = dump.treeRoot();
-    // Doesn't compare inode numbers, which change with each lookup.
+    // Inode numbers in proc aren't compared, because they change with each lookup.
     dropSuffix(path, kernel::kDeletedMark);
     requireSameProcess(file, path, dump);
     const std::optional<TreePid> pid = processOfPath(path);
     if (!pid || deadProcesses_.contains(*pid) || ::access(tree.at(fmt::format("/proc/{}", *pid)).c_str(), F_OK) == 0)
         return;
-    // The opener creates a placeholder process with this pid, for which it would have to be in the path's pid
-    // namespace.
+    // A restore creates a placeholder process with this pid. The process that opens the file would have to be in the
+    // pid namespace of the path to do this.
     if (!dump.pids().nested().empty() || isOnCriusProc(file, dump))
         fail("{} is of a process that has ended, which can't be dumped in a tree with pid namespaces of its own yet",
              file.describe());

@@ -20,11 +20,11 @@
 namespace criu::files {
 namespace {
 
-/// Identity of an inode, which also differs from that of a later inode with the same number.
+/// Identity of an inode. The time of birth distinguishes it from a later inode with the same number.
 struct Identity {
-    std::uint32_t device = 0;  ///< in the form of images
+    std::uint32_t device = 0;  ///< device number in the form of images
     std::uint64_t inode = 0;
-    std::uint64_t born = 0;  ///< nanoseconds since 1970; 0: the file system doesn't store it
+    std::uint64_t born = 0;  ///< time of birth in nanoseconds since 1970; 0 if the file system doesn't store it
 
     static Identity of(int file) {
         struct statx status {};
@@ -45,7 +45,7 @@ bool isDumpedInode(const RegFileEntry& entry, int file) {
            Identity::of(file) == Identity{entry.device, entry.inode, entry.has_born != 0 ? entry.born : 0};
 }
 
-/// True if other credentials could help.
+/// Returns true if open(2) may succeed with other credentials.
 bool forbidsOpening(int code) {
     return code == EACCES || code == EPERM;
 }
@@ -56,7 +56,8 @@ struct stat statOf(int file, const std::string& path) {
     return status;
 }
 
-/// Throws Error unless the file matches the entry. Called before it is opened.
+/// Throws Error unless the file matches the entry. `file` is an O_PATH descriptor: criu opens the file only after this
+/// check.
 void validate(const RegFileEntry& entry, int file, const std::string& path, const PathOpening& opening) {
     const struct stat now = statOf(file, path);
     if (entry.has_mode != 0 && (now.st_mode & S_IFMT) != (entry.mode & S_IFMT))
@@ -86,13 +87,14 @@ int pathOnly(int how) {
     return O_PATH | O_CLOEXEC | (how & (O_NOFOLLOW | O_DIRECTORY));
 }
 
-/// Opens the file of an O_PATH descriptor again. Sets errno.
+/// Opens the file of an O_PATH descriptor with the flags `how`. On failure it returns an invalid descriptor and sets
+/// errno.
 UniqueFd openAgain(int file, int how) {
     const std::string self = fmt::format("/proc/self/fd/{}", file);
     return UniqueFd(::open(self.c_str(), how & ~O_NOFOLLOW));
 }
 
-/// Opens a path with the caller's credentials. Returns an invalid descriptor if they don't suffice.
+/// Opens a path with the credentials of the calling thread. Returns an invalid descriptor if they don't permit it.
 UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
     UniqueFd file(::open(path.c_str(), pathOnly(how)));
     if (file) {
@@ -112,7 +114,7 @@ UniqueFd openAsCaller(const RegFileEntry& entry, const std::string& path, int ho
     throw error;
 }
 
-/// Opens a path with the credentials of root of the tree's user namespace, or of criu outside of it.
+/// Opens a path with the credentials of root of the tree's user namespace, or of criu (by usernsd).
 UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int how, const PathOpening& opening) {
     UniqueFd file(::open(path.c_str(), pathOnly(how)));
     bool outside = false;
@@ -144,7 +146,8 @@ UniqueFd openWithMore(const RegFileEntry& entry, const std::string& path, int ho
         return open(true);
     if (isOwn())
         return open(false);
-    // Looks the path up again, component by component: another user could exchange a component between two lookups.
+    // Looks up the path again, component by component, because another user could replace a component between two
+    // lookups.
     const bool fromOutside = opening.users.empty();
     file = openControlled(path, fromOutside ? Trusted::Unmapped : Trusted::RootOrSelf);
     if (!file)

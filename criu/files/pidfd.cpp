@@ -28,7 +28,7 @@ constexpr std::uint32_t kThreadFlag = O_EXCL;     // PIDFD_THREAD, Linux 6.9
 constexpr std::uint32_t kOpenFlags = O_NONBLOCK;  // PIDFD_NONBLOCK
 constexpr std::int32_t kReaped = -1;
 
-/// `pid`: in the pid namespace of the calling process.
+/// `pid` is a pid in the pid namespace of the calling process.
 UniqueFd openPidFd(pid_t pid, const PidfdEntry& entry) {
     return UniqueFd(static_cast<int>(sys(::syscall(SYS_pidfd_open, pid, entry.flags & kOpenFlags),
                                          "open a pidfd of process {} with flags {:#o}", pid, entry.flags)));
@@ -50,15 +50,16 @@ private:
     const PidfdEntry& entry_;
 };
 
-/// All pidfds of one process that has ended. They must refer to one process when they are compared, and to no other
-/// one.
+/// All pidfds of one process that has ended. They must refer to one common process, to which no other pidfd refers,
+/// because kcmp(2) can compare them.
 class RestoredDeadPidFds final : public RestoredFile {
 public:
     void add(const PidfdEntry& entry) { entries_.push_back(&entry); }
 
     [[nodiscard]] std::string describe() const override { return "pidfd of a process that has ended"; }
 
-    /// Late, because the placeholder process takes a pid, which mustn't be one that a process of the tree needs.
+    /// Returns true, because the placeholder process needs a free pid. Before all processes exist, it could take a pid
+    /// of the tree.
     [[nodiscard]] bool late() const override { return true; }
 
     void open(FileOpener& opener) override {

@@ -28,7 +28,7 @@
 namespace criu::files {
 namespace {
 
-/// All open file descriptions of one pipe.
+/// One pipe with all its open file descriptions.
 class RestoredPipe final : public RestoredFile {
 public:
     RestoredPipe(std::uint32_t pipeId, const PipeContentsRestore& contents) : id_(pipeId), contents_(contents) {}
@@ -43,13 +43,14 @@ public:
             return;
         }
         int made[2];
-        // Non-blocking, so that content that doesn't fit is an error. Each description gets its own flags below.
+        // The ends are non-blocking, so that the write of content that doesn't fit fails. Each open file description
+        // gets its dumped flags below.
         sys(::pipe2(made, O_CLOEXEC | O_NONBLOCK), "create pipe {}", id_);
         UniqueFd ends[2] = {opener.toServiceRange(UniqueFd(made[0])), opener.toServiceRange(UniqueFd(made[1]))};
         contents_.fill(id_, ends[1].get(), opener.images(), opener.usernsd());
 
-        // Other descriptions of an end, and those opened through /proc (also for both directions), are opened from the
-        // first two. These are closed last, so that no end stays open that the tree didn't have.
+        // Other open file descriptions of an end are opened from the first two ends by /proc, also for reading and
+        // writing. The first two ends are closed last, so that no end stays open that the tree didn't have.
         bool used[2] = {false, false};
         for (const PipeEntry* entry : entries_) {
             const int access = static_cast<int>(entry->flags) & O_ACCMODE;
@@ -79,8 +80,9 @@ private:
         sys(::fcntl(fd, F_SETFL, static_cast<int>(flags)), "set flags {:#o} of pipe {}", flags, id_);
     }
 
-    /// Opens the inherited pipe again for each description, so that each has its own flags. Copies the descriptor if
-    /// that isn't possible: its owner has no mapping in the tree's user namespace, or the pipe has no reader.
+    /// Opens the inherited pipe again for each open file description, so that each has its own flags. Copies the
+    /// descriptor if this fails: the owner of the pipe has no mapping in the tree's user namespace, or the pipe has no
+    /// reader.
     void useInherited(FileOpener& opener, int given) {
         const std::string path = fmt::format("/proc/self/fd/{}", given);
         for (const PipeEntry* entry : entries_) {
@@ -145,7 +147,7 @@ private:
             entry->has_outside = entry->outside = outside.contains(entry->pipe_id) ? 1 : 0;
     }
 
-    /// True if the kernel has the other end. A restored autofs mount gets a new pipe.
+    /// Returns true if the other end belongs to an autofs mount in the kernel. A restored autofs mount gets a new pipe.
     static bool isOfAutofs(std::uint32_t pipe, const kernel::MountTable& mounts) {
         const std::string mark = fmt::format("pipe_ino={}", pipe);
         return std::any_of(mounts.all().begin(), mounts.all().end(), [&](const kernel::MountInfo& mount) {
@@ -180,8 +182,8 @@ public:
         return pipe;
     }
 
-    /// Throws Error if a standard stream has no other end, since most programs end then. Only warns of other
-    /// descriptors, which are often left over from the parent of the program.
+    /// Throws Error if the other end of a standard stream is missing, because most programs end then. For other
+    /// descriptors it only warns: programs often inherit them from their parent without using them.
     void requireGiven(FileRestore& restore) const override {
         const model::Options& options = restore.options();
         if (options.allowLoss)
@@ -215,7 +217,8 @@ public:
 private:
     PipeContentsRestore contents_{ImageKind::PipesData};
     std::map<std::uint32_t, std::shared_ptr<RestoredPipe>> pipes_;
-    std::map<std::uint32_t, std::vector<FileId>> outside_;  ///< descriptions of pipes with an external end
+    /// File ids of pipes with an external end; the key is the pipe id.
+    std::map<std::uint32_t, std::vector<FileId>> outside_;
 };
 
 }  // namespace

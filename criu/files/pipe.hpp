@@ -5,11 +5,11 @@
 
 namespace criu::files {
 
-/// Pipes of pipe(2): both ends with all descriptions, content and capacity.
+/// Pipes of pipe(2): images contain open file descriptions of both ends, content and capacity.
 std::unique_ptr<FileKindDump> makePipeDump();
 std::unique_ptr<FileKindRestore> makePipeRestore();
 
-/// Fifos: path, all descriptions, content and capacity.
+/// Fifos: images contain the path, all open file descriptions, content and capacity.
 std::unique_ptr<FileKindDump> makeFifoDump();
 std::unique_ptr<FileKindRestore> makeFifoRestore();
 

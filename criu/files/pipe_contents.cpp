@@ -55,8 +55,8 @@ void PipeContentsDump::add(std::uint32_t pipeId, int readEnd, const ImageDir& im
 
 std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, std::size_t capacity,
                                               std::vector<std::uint32_t>& packets, bool& lastIsPacket) {
-    // tee(2) needs a second pipe with as many slots, since a few bytes may use all slots of a pipe. One more slot than
-    // a packet takes is for the mark behind it.
+    // tee(2) needs a second pipe with as many slots, because a few bytes may use all slots of a pipe. The scratch pipe
+    // has at least one slot more, for the byte that marks the end.
     capacity = std::max(capacity, 2 * machinePageSize());
     if (capacity > scratchCapacity_) {
         int ends[2];
@@ -71,7 +71,7 @@ std::vector<std::byte> PipeContentsDump::peek(int readEnd, std::size_t waiting, 
         failErrno("copy {} bytes that wait in a pipe", waiting);
     if (static_cast<std::size_t>(copied) != waiting)
         fail("only {} of {} bytes that wait in a pipe could be copied", copied, waiting);
-    // A read continues behind plain bytes, but stops at the end of a packet.
+    // Appends one byte as an end mark. A read continues after plain bytes, but stops at the end of a packet.
     const bool marked = ::write(scratchWrite_.get(), "", 1) == 1;
     std::vector<std::byte> content(waiting + 1);
     std::size_t have = 0;
@@ -119,7 +119,7 @@ void PipeContentsRestore::load(const ImageDir& images) {
 
 namespace {
 
-/// Sets the capacity. Above fs.pipe-max-size, that needs CAP_SYS_RESOURCE in the initial user namespace.
+/// Sets the capacity of a pipe. A capacity above fs.pipe-max-size needs CAP_SYS_RESOURCE in the initial user namespace.
 void setCapacity(int pipe, int capacity, std::uint32_t pipeId, const kernel::Usernsd* usernsd) {
     if (::fcntl(pipe, F_SETPIPE_SZ, capacity) >= 0 || (usernsd != nullptr && usernsd->setPipeSize(pipe, capacity) == 0))
         return;

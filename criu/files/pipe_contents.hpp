@@ -11,23 +11,24 @@
 #include "criu/image/image_dir.hpp"
 #include "criu/kernel/usernsd.hpp"
 
-/// Unread content of pipes and fifos: pipes-data.img and fifo-data.img.
+/// Unread content of pipes and fifos, in the images pipes-data.img and fifo-data.img.
 namespace criu::files {
 
-/// Dump half: copies contents without reading them from the pipe.
+/// Pipe contents of a dump. It copies contents with tee(2), which leaves them in the pipe.
 class PipeContentsDump {
 public:
     explicit PipeContentsDump(ImageKind kind) : kind_(kind) {}
 
-    /// Stores the content of the pipe behind `readEnd`, once for each pipe.
+    /// Writes the capacity and content of a pipe. Later calls for the same pipe do nothing. `readEnd`: descriptor of
+    /// its read end.
     void add(std::uint32_t pipeId, int readEnd, const ImageDir& images);
 
     void finish(const ImageDir& images);
 
 private:
     void start(const ImageDir& images);
-    /// Copies the content. `packets` gets the size of each read: the packets of a pipe with O_DIRECT. `lastIsPacket`:
-    /// true if the last one is a packet, and not bytes that a write could extend.
+    /// Copies the content. `packets` gets the size of each read, which is the size of a packet for a pipe with
+    /// O_DIRECT. `lastIsPacket`: set to true if the last read was a packet, and not bytes to which a write appends.
     std::vector<std::byte> peek(int readEnd, std::size_t waiting, std::size_t capacity,
                                 std::vector<std::uint32_t>& packets, bool& lastIsPacket);
 
@@ -39,15 +40,15 @@ private:
     std::size_t scratchCapacity_ = 0;
 };
 
-/// Restore half: load() builds an index before processes exist; fill() reads the content.
+/// Pipe contents of a restore. load() reads offsets before processes exist; fill() reads the content.
 class PipeContentsRestore {
 public:
     explicit PipeContentsRestore(ImageKind kind) : kind_(kind) {}
 
     void load(const ImageDir& images);
 
-    /// Sets the capacity and content of a new pipe. `writeEnd` must be non-blocking, and may be a fifo opened for both
-    /// directions.
+    /// Sets the capacity and content of a new pipe. `writeEnd` must be non-blocking. It may be a fifo that is open for
+    /// reading and writing.
     void fill(std::uint32_t pipeId, int writeEnd, const ImageDir& images, const kernel::Usernsd* usernsd) const;
 
 private:

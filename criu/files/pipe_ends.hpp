@@ -13,26 +13,26 @@ struct OpenFd;
 
 namespace criu::files {
 
-/// Ends of pipes and fifos in the tree, and whether their other ends are open. If the tree has one end, an external
-/// process may have the other, or it was closed.
+/// Ends of pipes and fifos that the tree has. If the tree has only one end, an external process may have the other end,
+/// or all processes have closed it.
 class PipeEnds {
 public:
-    /// Stores an open file description of a pipe.
+    /// Stores an open file description of a pipe or fifo.
     void add(std::uint32_t pipe, const OpenFd& file);
 
-    /// Returns pipes with one end in the tree and an external one, each with the name of its first descriptor for
-    /// messages. Valid when all descriptions are stored.
+    /// Returns pipes of which the tree has one end and an external process the other end. The text describes the first
+    /// descriptor of the pipe, for messages. All open file descriptions must be stored.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> outside() const;
 
-    /// True if the tree has the pipe open for writing.
+    /// Returns true if the tree has the pipe open for writing.
     [[nodiscard]] bool isWritten(std::uint32_t pipe) const { return pipes_.at(pipe).writes; }
 
 private:
     struct Pipe {
         std::string shown;
-        bool reads = false;      ///< the tree has a read end
-        bool writes = false;     ///< the tree has a write end
-        bool connected = false;  ///< the other end of one of these is open
+        bool reads = false;      ///< true if the tree has a read end
+        bool writes = false;     ///< true if the tree has a write end
+        bool connected = false;  ///< true if a process has the other end open
     };
     std::map<std::uint32_t, Pipe> pipes_;
 };

@@ -18,25 +18,26 @@ class Usernsd;
 
 namespace criu::files {
 
-/// Functions that RestoredFile::complete() may use. Descriptors of this process are at their final numbers.
+/// Functions that RestoredFile::complete() may call. The descriptors of this process have their final numbers.
 class PlacedFiles {
 public:
     virtual ~PlacedFiles() = default;
     [[nodiscard]] virtual Log& log() = 0;
     [[nodiscard]] virtual const ImageDir& images() const = 0;
-    /// Does privileged calls outside of the tree's user namespace; null if the tree has no private one.
+    /// Returns the thread that makes privileged calls outside of the tree's user namespace; null if the tree has no
+    /// private user namespace.
     [[nodiscard]] virtual const kernel::Usernsd* usernsd() const = 0;
-    /// Returns a descriptor of this process for the id; -1 if it has none.
+    /// Returns a descriptor of this process for a file id, or -1 if the process has none.
     [[nodiscard]] virtual int find(FileId id) const = 0;
-    /// Returns the path rights of the processes that have a description: one set for each distinct user that isn't
-    /// root-equivalent.
+    /// Returns the path rights of the processes that have the file: one set for each user that isn't equivalent to
+    /// root.
     [[nodiscard]] virtual std::vector<kernel::FileRights> usersOf(FileId id) const = 0;
-    /// Returns the pid of a process or process group of the tree in the pid namespace of this process. Zero if it
-    /// doesn't exist and isn't visible here. Throws Error if it exists and isn't visible here.
+    /// Returns the pid of a process or process group of the tree in the pid namespace of this process. Returns 0 if the
+    /// tree has no such process. Throws Error if it exists, but isn't visible in this pid namespace.
     [[nodiscard]] virtual pid_t numberOf(TreePid process) const = 0;
-    /// Moves a descriptor to the service range.
+    /// Moves a descriptor to the numbers of service descriptors.
     virtual UniqueFd toServiceRange(UniqueFd fd) = 0;
-    /// Returns a descriptor in the service range for an id that any process of the tree has.
+    /// Returns a service descriptor of a file that any process of the tree has open.
     virtual UniqueFd fetch(FileId id) = 0;
 };
 

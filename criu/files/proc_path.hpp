@@ -9,7 +9,7 @@
 
 namespace criu::files {
 
-/// Returns the process to which a path of the tree below /proc belongs; nothing for other paths.
+/// Returns the process whose directory in /proc contains a path. Returns nullopt for other paths.
 [[nodiscard]] inline std::optional<TreePid> processOfPath(std::string_view path) noexcept {
     constexpr std::string_view kProc = "/proc/";
     if (!path.starts_with(kProc))

@@ -16,7 +16,7 @@
 namespace criu::files {
 namespace {
 
-/// A type of files that criu knows and can't dump.
+/// Type of files that criu recognizes, but can't dump.
 struct Refusal {
     std::string_view what;
     std::string_view why;
@@ -24,7 +24,7 @@ struct Refusal {
 };
 
 struct NamedRefusal {
-    std::string_view link;  ///< beginning of the descriptor's link
+    std::string_view link;  ///< first characters of the text of the link /proc/PID/fd/N
     Refusal refusal;
 };
 
@@ -62,7 +62,8 @@ constexpr decltype(statfs::f_type) kSecretMagic = 0x5345434d;  // SECRETMEM_MAGI
 constexpr int kAny = -1;
 constexpr int kMiscellaneous = 10;
 
-/// Numbers of Documentation/admin-guide/devices.txt of Linux.
+/// Refusal of character devices. `major` and `minor` are the device numbers of Documentation/admin-guide/devices.txt of
+/// Linux; kAny matches all numbers.
 struct DeviceRefusal {
     int major = kAny;
     int minor = kAny;

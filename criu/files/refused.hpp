@@ -7,10 +7,11 @@ namespace criu::files {
 
 struct OpenFd;
 
-/// Files whose state the kernel doesn't show or doesn't let criu set. The kind claims and refuses them with the reason.
+/// Creates the fd kind for files whose state the kernel doesn't show or doesn't let criu set. It claims such files and
+/// refuses them with the reason.
 std::unique_ptr<FileKindDump> makeRefusedDump();
 
-/// Throws Error: the file can't be dumped. Names typical programs that use such files.
+/// Throws an Error that says why criu can't dump the file. The message names typical programs that use such files.
 [[noreturn]] void refuseFile(const OpenFd& file);
 
 }  // namespace criu::files

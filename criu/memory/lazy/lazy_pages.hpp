@@ -12,7 +12,6 @@ namespace criu::memory {
 /// address `at`, and its address `source` in the image.
 /// Each page first *waits*. Once a thread takes an order that contains the page, the page is *coming* until it arrives.
 /// Changes by the process (forget(), move(), fork()) apply to waiting and coming pages. Not thread-safe.
-/// process (forget(), move(), fork()) apply to both. Not thread-safe.
 class LazyPageMap {
 public:
     /// Range of consecutive pages. `at`: current address. `source`: address of the content in the image.

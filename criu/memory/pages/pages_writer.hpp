@@ -59,7 +59,7 @@ private:
 
     int fd_;
     bool shared_ = false;  ///< true after share() if the file is on tmpfs
-    std::mutex turn_;
+    std::mutex turn_;      ///< held by the thread that calls write(2)
     Mapping window_;
     std::atomic<bool> mappable_{false};
 };
