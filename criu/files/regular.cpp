@@ -32,7 +32,7 @@
 namespace criu::files {
 namespace {
 
-/// Flags of open(2) that mustn't take effect again.
+/// Flags of open(2) that must not take effect a second time.
 constexpr int kOnlyOnce = O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY | O_CLOEXEC;
 
 /// Returns an absolute path. CRIU before 2.0 wrote paths without the leading slash.
@@ -40,8 +40,8 @@ std::string pathOf(const RegFileEntry& entry) {
     return entry.name[0] == '/' ? std::string(entry.name) : std::string("/") + entry.name;
 }
 
-/// True if the dump created that name for this file; a restore removes only such names. Their form is link_remap.ID, or
-/// link_remap.ID.N if the first was taken.
+/// Returns true if the dump created this name for the file; a restore removes only such names. They have the form
+/// link_remap.ID, or link_remap.ID.N if the first name was occupied.
 bool isLinkOfDump(std::string_view path, std::uint32_t id) {
     path.remove_prefix(path.rfind('/') + 1);
     const std::string name = fmt::format("{}{}", kLinkRemapPrefix, id);
@@ -52,7 +52,7 @@ bool isLinkOfDump(std::string_view path, std::uint32_t id) {
                             path.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
-/// Opens the file by the temporary link of the dump.
+/// Opens a file by the temporary hard link that the dump created. Returns an O_PATH descriptor.
 UniqueFd openLink(const RegFileEntry& link, const std::string& path) {
     const kernel::CreatedName name(path);
     UniqueFd file(sys(::openat(name.directory(), name.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open {}", path));
@@ -63,8 +63,8 @@ UniqueFd openLink(const RegFileEntry& link, const std::string& path) {
     return file;
 }
 
-/// Creates a placeholder process with this pid. Another restored process may have created the same one for the same
-/// purpose, so it is tried again.
+/// Creates a placeholder process with this pid. Another restored process may have created such a process for a file of
+/// the same pid, so the function repeats the attempt for two seconds.
 std::unique_ptr<kernel::PlaceholderProcess> createOwner(TreePid pid) {
     constexpr int kTries = 2000;
     for (int tries = 1;; ++tries) {
@@ -84,7 +84,8 @@ public:
 
     [[nodiscard]] std::string describe() const override { return entry_.name; }
 
-    /// A directory of /proc exists as long as its process.
+    /// Returns true for files in the directory of a process in /proc, because such a file exists only as long as its
+    /// process.
     [[nodiscard]] bool late() const override { return processOfPath(pathOf(entry_)).has_value(); }
 
     void open(FileOpener& opener) override {
@@ -130,7 +131,7 @@ private:
     const PathRemaps& remaps_;
 };
 
-/// Claims every file that has a path, so it is queried last.
+/// Dump half of the fd kind for paths. It claims every file with a path, so criu queries it last.
 class RegularKindDump final : public FileKindDump {
 public:
     explicit RegularKindDump(PathDump& paths) : paths_(paths) {}
@@ -138,7 +139,7 @@ public:
     [[nodiscard]] bool claims(const OpenFd& file) const override {
         if (!file.link.starts_with('/'))
             return false;
-        // An O_PATH descriptor of a socket or fifo has no state except the path.
+        // An O_PATH descriptor of a socket or fifo has no state besides its path.
         return S_ISREG(file.stat.st_mode) || S_ISDIR(file.stat.st_mode) || S_ISLNK(file.stat.st_mode) ||
                (file.info.flags & O_PATH) != 0 || isStatelessDevice(file.stat);
     }
@@ -160,8 +161,8 @@ public:
     }
 
 private:
-    /// True for memory devices without state: null, zero, full, random, urandom, kmsg (major 1); and for the control
-    /// device of autofs.
+    /// Returns true for memory devices without state (null, zero, full, random, urandom and kmsg, major number 1), and
+    /// for the control device of autofs.
     static bool isStatelessDevice(const struct stat& stat) {
         constexpr unsigned kMemoryMajor = 1;
         constexpr unsigned kMiscellaneousMajor = 10;
@@ -177,14 +178,15 @@ private:
             (out.flags & O_PATH) == 0)
             log.warn("{} will be read from the kernel's first message on: how far it was read can't be asked",
                      file.describe());
-        // The owner hints at dnotify: F_NOTIFY makes the caller the signal owner, which has no other use for
-        // directories.
+        // F_NOTIFY (dnotify) makes its caller the signal owner of the directory. A signal owner has no other use for a
+        // directory, so it hints at dnotify.
         if (S_ISDIR(file.stat.st_mode) && out.fown->pid != 0)
             log.warn("If {} is watched by F_NOTIFY (dnotify), which the kernel doesn't tell, that will be lost",
                      file.describe());
     }
 
-    /// Returns the name for --external and --inherit-fd: mount id and inode in hexadecimal.
+    /// Returns the name of a file for --external and --inherit-fd. It consists of mount id and inode number in
+    /// hexadecimal.
     static std::string externalName(const OpenFd& file) {
         return fmt::format("file[{:x}:{:x}]", file.info.mountId.value_or(0), file.stat.st_ino);
     }
@@ -221,7 +223,7 @@ void PathRemaps::load(const ImageDir& images) {
         return;
     while (const auto entry = reader->next<RemapFilePathEntry>()) {
         const RemapFilePathEntry& remap = **entry;
-        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // used before remap_type existed
+        constexpr std::uint32_t kOldGhostBit = 1U << 31;  // marks a ghost file in images that lack remap_type
         Remap out;
         out.id = remap.remap_id & ~kOldGhostBit;
         if (remap.has_remap_type != 0) {
@@ -230,7 +232,7 @@ void PathRemaps::load(const ImageDir& images) {
         } else {
             out.type = (remap.remap_id & kOldGhostBit) != 0 ? REMAP_TYPE__GHOST : REMAP_TYPE__LINKED;
         }
-        if (out.type == REMAP_TYPE__PROCFS)  // created when its files are opened
+        if (out.type == REMAP_TYPE__PROCFS)  // a restore creates the placeholder process when it opens the files
             deadProcesses_.insert(TreePid(static_cast<pid_t>(out.id)));
         else
             remaps_[FileId{remap.orig_id}] = out;
@@ -266,7 +268,7 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::F
               const RegFileEntry& entry)
             : file(id, path, images, owners), made(entry) {}
         GhostFile file;
-        const RegFileEntry& made;  ///< the ghost was created at this entry's path
+        const RegFileEntry& made;  ///< entry of the file at whose path the ghost was created
     };
     std::map<std::uint32_t, Ghost> ghosts;
     for (const auto& [id, remap] : remaps_) {
@@ -299,8 +301,8 @@ void PathRemaps::create(FileRestore& restore, const model::IdMap& ids, kernel::F
     }
 }
 
-/// Returns a function that links a file at the path of `from` with a suffix to the path of `to`; empty if link(2) can
-/// do it.
+/// Returns a function that links the file at `from` plus `suffix` to the path of `to`. Returns an empty function if
+/// link(2) can link between both mounts.
 LinkAcross PathRemaps::across(const RegFileEntry& from, const std::string& suffix, const RegFileEntry& to) const {
     if (!linker_ || from.has_mnt_id == 0 || to.has_mnt_id == 0 || from.mnt_id == to.mnt_id)
         return {};
@@ -362,13 +364,14 @@ std::unique_ptr<kernel::PlaceholderProcess> createPlaceholderOwner(const RegFile
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const PathOpening& opening) {
     const std::string path = remaps.pathTo(entry);
     int how = (flags & ~kOnlyOnce) | O_CLOEXEC | O_NOCTTY;
-    constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;  // the file was created without a name; it isn't a directory
+    // Bits for a file that was created without a name; it isn't a directory.
+    constexpr int kTemporary = O_TMPFILE & ~O_DIRECTORY;
     if ((flags & kTemporary) != 0)
         how &= ~(kTemporary | O_DIRECTORY);
     const int remapped = remaps.find(FileId{entry.id});
     if (remapped < 0)
         return openPathOf(entry, path, how, opening);
-    // With O_PATH | O_NOFOLLOW, a link of /proc itself would be opened.
+    // With O_PATH | O_NOFOLLOW, open(2) would open the link in /proc itself.
     if ((flags & O_PATH) != 0)
         return UniqueFd(sys(::fcntl(remapped, F_DUPFD_CLOEXEC, 0), "copy {}", path));
     const std::string self = fmt::format("/proc/self/fd/{}", remapped);

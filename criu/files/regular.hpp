@@ -44,105 +44,108 @@ class IdMap;
 struct Options;
 }  // namespace criu::model
 
-/// Files with a path: regular files, directories, devices without state, and paths without a descriptor (programs,
-/// mapped files, working directories).
+/// Files with a path: regular files, directories, devices without state, and paths that no descriptor refers to
+/// (programs, mapped files, working directories).
 namespace criu::files {
 
-/// Prefix of temporary hard links, followed by digits and dots; equal to that of CRIU 4.2.
+/// Prefix of temporary hard links, as in CRIU 4.2. Digits and dots follow it.
 inline constexpr std::string_view kLinkRemapPrefix = "link_remap.";
 
-/// Dump half: finds a path that leads to a file again at the restore. A deleted file becomes a ghost file. A file that
-/// lost its name and has others gets a temporary hard link (--link-remap).
+/// Paths of a dump: finds a path by which a restore can open a file. A deleted file becomes a ghost file. A file that
+/// has lost its name and has other names gets a temporary hard link (--link-remap).
 class PathDump {
 public:
     explicit PathDump(std::uint64_t ghostLimit) : ghosts_(ghostLimit) {}
 
-    /// Fills a regular-file entry except its owner. Adds remaps that it needs.
+    /// Fills a regular-file entry except its signal owner. Adds a remap if no path leads to the file.
     void fill(const OpenFd& file, std::uint32_t flags, bool wantBuildId, RegFileEntry& out, FileDump& dump);
 
-    /// Writes remap-fpath.img if there are remaps.
+    /// Writes remap-fpath.img if fill() has added remaps.
     void finish(const ImageDir& images);
 
-    /// True if the inode is a deleted file that images contain.
+    /// Returns true if the inode is a deleted file that the images contain.
     [[nodiscard]] bool hasGhost(dev_t device, ino_t inode) const { return ghosts_.has(device, inode); }
 
-    /// Removes the temporary hard links, because the dump failed or the processes keep running.
+    /// Removes the temporary hard links. Called if the dump failed or the processes continue to run.
     void removeLinks(Log& log) noexcept;
-    /// Keeps them for the restore, because the processes have ended.
+    /// Keeps the temporary hard links for a restore. Called if the processes have ended.
     void leaveLinks() noexcept;
 
 private:
-    /// Finds a path that leads to the file, in place; adds a remap if there is none.
+    /// Changes `path` to a path that leads to the file. Adds a remap if no path does.
     void findPath(const OpenFd& file, std::string& path, RegFileEntry& out, FileDump& dump);
-    /// Adds a remap for a path under /proc whose process has ended.
+    /// Adds a remap for a path in the /proc directory of an ended process.
     void remapDeadProcess(const OpenFd& file, std::string& path, const RegFileEntry& out, FileDump& dump);
-    /// True if a file's mount is in the tree's mount namespace.
+    /// Returns true if the file's mount is in the tree's mount namespace.
     [[nodiscard]] bool isMounted(const OpenFd& file, const TreeRoot& tree);
     void remap(const OpenFd& file, const std::string& path, RegFileEntry& out, FileDump& dump);
-    /// Returns another name of a file in the directory of `path`, on the same mount; nothing if there is none. Ignores
-    /// links of --link-remap. Of several names it returns the first in alphabetical order.
+    /// Returns another name of a file in the directory of `path` on the same mount. If there are several, it returns
+    /// the first in alphabetical order. It ignores links of --link-remap. Returns nullopt if there is no such name.
     static std::optional<std::string> otherName(const OpenFd& file, const std::string& path, const FileDump& dump);
     FileId linkRemap(const OpenFd& file, const std::string& path, FileDump& dump);
 
     GhostFileDump ghosts_;
     std::vector<RemapFilePathEntry> remaps_;
-    std::set<TreePid> deadProcesses_;              ///< one remap covers all files of a process
-    std::optional<kernel::MountTable> ownMounts_;  ///< criu's mounts; read when needed
+    /// Pids of ended processes for which a remap exists; one remap covers all files of a process.
+    std::set<TreePid> deadProcesses_;
+    std::optional<kernel::MountTable> ownMounts_;  ///< mounts of criu; read when first used
     std::map<std::pair<dev_t, ino_t>, FileId> linked_;
     std::vector<kernel::CreatedName> links_;
 };
 
-/// Restore half of remaps; runs in the coordinator before any process exists. Creates deleted files as O_PATH
-/// descriptors that all processes inherit, and removes their names at once.
+/// Remaps of a restore. The coordinator creates deleted files as O_PATH descriptors before any process exists, and
+/// removes their names at once. All processes inherit the descriptors.
 class PathRemaps {
 public:
     /// Reads remap-fpath.img.
     void load(const ImageDir& images);
 
-    /// Stores the links that removeLinks() removes. Throws Error if images name other files than links of a dump.
+    /// Stores the paths of temporary hard links, which removeLinks() removes. Throws Error if a path isn't a name that
+    /// a dump creates.
     void noteLinks(FileRestore& restore);
 
-    /// Creates the files. Runs in the process that all others descend from, or before any exists. `ids`: translates
-    /// owners. All processes inherit the descriptors through `store`.
+    /// Creates the deleted files. Runs before any process exists, or in the process from which all other processes
+    /// descend. `ids` translates owners. All processes inherit the descriptors by `store`.
     void create(FileRestore& restore, const model::IdMap& ids, kernel::FdStore& store);
 
-    /// Number of descriptors that create() makes.
+    /// Returns the number of descriptors that create() makes.
     [[nodiscard]] std::size_t count() const noexcept { return remaps_.size(); }
 
-    /// Sets the mounts that no path leads to, and the function that links files between mounts.
+    /// Sets the covered mounts, and the function that links files between mounts.
     void setMounts(HiddenMounts hidden, MountLinker linker) {
         hidden_ = std::move(hidden);
         linker_ = std::move(linker);
     }
 
-    /// Returns a path that leads to an entry's file.
+    /// Returns a path by which the calling process can open the file of an entry.
     [[nodiscard]] std::string pathTo(const RegFileEntry& entry) const;
-    /// Returns a usable path for a path on a mount, by the mount's image id.
+    /// Returns a path by which the calling process can open `path` on a mount. `mount`: mount id in the images.
     [[nodiscard]] std::string pathTo(int mount, const std::string& path) const;
 
-    /// Returns the hidden directory that contains a path on a mount; null if a path leads there.
+    /// Returns the hidden directory that contains a path on a mount. Returns null if the path itself leads to the file.
     [[nodiscard]] const HiddenDirectory* findHidden(int mount, std::string_view path) const {
         return files::findHidden(hidden_, mount, path);
     }
 
-    /// True if the file's path was lost, so that images contain the file or the dump linked it.
+    /// Returns true if the entry has a remap, because no path led to the file at the dump.
     [[nodiscard]] bool has(FileId regular) const { return remaps_.contains(regular); }
-    /// Returns the temporary link; null if it has none. Valid after noteLinks().
+    /// Returns the path of the temporary hard link of a file; null if it has no link. Valid after noteLinks().
     [[nodiscard]] const std::string* linkOf(FileId regular) const;
 
-    /// Returns the descriptor of a remapped entry; -1 for others.
+    /// Returns the descriptor of an entry with a remap, or -1 for other entries.
     [[nodiscard]] int find(FileId regular) const;
 
-    /// True if a process with files in /proc had ended at the dump. A placeholder must exist while they are opened.
+    /// Returns true if a process with files in /proc had ended at the dump. A placeholder process must exist while criu
+    /// opens these files.
     [[nodiscard]] bool hadEnded(TreePid pid) const { return deadProcesses_.contains(pid); }
     [[nodiscard]] const std::set<TreePid>& deadProcesses() const noexcept { return deadProcesses_; }
 
-    /// Returns the descriptor of a deleted file by its dumped inode, device in the images' form (minor in the low 20
-    /// bits); -1 if it is no ghost.
+    /// Returns the descriptor of a ghost file for its device and inode at the dump, or -1 if the inode isn't a ghost.
+    /// `device` has the form of images (minor number in the low 20 bits).
     [[nodiscard]] int findGhost(std::uint32_t device, std::uint64_t inode) const;
 
-    /// Removes the dump's temporary hard links after a successful restore, in the tree's mount namespace. Each is
-    /// removed only while it leads to the file that create() restored from it.
+    /// Removes the temporary hard links of the dump after a successful restore, in the tree's mount namespace. Removes
+    /// a link only if it still leads to the file that create() opened by it.
     void removeLinks(Log& log) const noexcept;
 
 private:
@@ -154,27 +157,27 @@ private:
     std::set<TreePid> deadProcesses_;
     std::map<FileId, UniqueFd> fds_;
     std::map<std::pair<std::uint32_t, std::uint64_t>, FileId> ghosts_;
-    /// Stores the inode that a link of the dump leads to.
+    /// Stores the inode to which a temporary hard link leads.
     void noteLinked(FileId link, int file);
 
     std::map<FileId, std::string> links_;
-    /// Inodes that links_ lead to, in its order. Shared memory, because create() may run in a child, and removeLinks()
-    /// reads them in the coordinator.
+    /// Inodes to which links_ lead, in the order of links_. The memory is shared, because create() may run in a child
+    /// process, and removeLinks() runs in the coordinator.
     Mapping linked_;
     HiddenMounts hidden_;
-    MountLinker linker_;  ///< empty: the tree is in criu's mount namespace
+    MountLinker linker_;  ///< empty if the tree is in criu's mount namespace
 
     [[nodiscard]] LinkAcross across(const RegFileEntry& from, const std::string& suffix, const RegFileEntry& to) const;
 };
 
-/// Creates a placeholder process for a path in /proc whose process had ended at the dump; null for other paths. The
-/// caller keeps it while the file is opened.
+/// Creates a placeholder process for a path in the /proc directory of a process that had ended at the dump. Returns
+/// null for other paths. The caller keeps the result while it opens the file.
 std::unique_ptr<kernel::PlaceholderProcess> createPlaceholderOwner(const RegFileEntry& entry, const PathRemaps& remaps);
 
-/// Opens the file of an entry with `flags` at position 0.
+/// Opens the file of an entry. `flags`: flags of open(2).
 UniqueFd openRegular(const RegFileEntry& entry, int flags, const PathRemaps& remaps, const PathOpening& opening);
 
-/// The kind. It claims every file with a path, so it must be last in the list.
+/// Create the halves of the fd kind for paths, which must be last in the list because it claims every file with a path.
 std::unique_ptr<FileKindDump> makeRegularDump(PathDump& paths);
 std::unique_ptr<FileKindRestore> makeRegularRestore(const PathRemaps& remaps);
 

@@ -14,48 +14,51 @@ class MemoryRegistrar;
 class PlacedFiles;
 class SessionTerminal;
 
-/// An object to restore: one open file description, or several that must be created together (a pipe, a socket pair).
-/// Constructed while images are read; restored processes use forked copies.
+/// Object that a restore opens: one open file description, or several that one call must create together (a pipe, a
+/// socket pair). The coordinator constructs it from the images; restored processes use copies that they inherit by
+/// fork.
 class RestoredFile {
 public:
     virtual ~RestoredFile() = default;
 
-    /// Returns "pipe:[123]" or "/var/log/x", for messages.
+    /// Returns a text such as "pipe:[123]" or "/var/log/x", for messages.
     [[nodiscard]] virtual std::string describe() const = 0;
 
-    /// Creates the descriptions and passes each to opener.provide(). Runs once, in the process nearest to the root from
-    /// which all users descend; they inherit the descriptors.
+    /// Creates the open file descriptions and passes each to opener.provide(). Runs once, in the nearest common
+    /// ancestor of all users, so that the users inherit the descriptors.
     virtual void open(FileOpener& opener) = 0;
 
-    /// True for a late file, which needs all processes of the tree: a pidfd. open() then runs in one of its users after
-    /// all other files; other users fetch their descriptors from there.
+    /// Returns true for a late file, such as a pidfd, for which all processes of the tree must exist. After all other
+    /// files are open, open() runs in one user; other users fetch their descriptors from it.
     [[nodiscard]] virtual bool late() const { return false; }
 
-    /// True if other processes work for the object after open(). It is then opened first, before memory is filled and
-    /// children are created. Excludes late().
+    /// Returns true if other processes act on the object after open(). criu then opens it before it fills memory and
+    /// creates children. Must not be true together with late().
     [[nodiscard]] virtual bool early() const { return false; }
 
-    /// Returns descriptions that must be open before open() is called: those in flight in the queues of sockets. If no
-    /// process has one as a descriptor, it is opened in the same process, where find() returns it.
+    /// Returns open file descriptions that must be open before open() is called, such as those in flight in socket
+    /// queues. If no process has a descriptor of one, criu opens it in the process that calls open(), where
+    /// FileOpener::find() returns it.
     [[nodiscard]] virtual std::vector<FileId> needs() const { return {}; }
 
-    /// True if open() creates each description in its namespaces by FileOpener::inNetwork() and onMount(). Otherwise
-    /// all must be in one network namespace and have names in one mount namespace.
+    /// Returns true if open() creates each open file description in its own namespaces, by FileOpener::inNetwork() and
+    /// onMount(). If it returns false, all of them must be in one network namespace, and have names in one mount
+    /// namespace.
     [[nodiscard]] virtual bool spansNamespaces() const { return false; }
 
-    /// Runs once in a process that uses the file, when all processes exist and have their descriptors. For state that
-    /// refers to descriptor numbers or processes.
+    /// Restores state that refers to descriptor numbers or processes. Runs once in a process that uses the file, after
+    /// all processes exist and have their descriptors.
     virtual void complete(PlacedFiles&) {}
 
-    /// Returns the recorded signal owner (F_SETOWN) of one of the descriptions; null if it has none. The engine sets
-    /// it.
+    /// Returns the dumped signal owner (F_SETOWN) of an open file description, which the engine restores. Returns null
+    /// if it had none.
     [[nodiscard]] virtual const FownEntry* owner(FileId) const { return nullptr; }
 
-    // Interfaces that only some files have.
+    // Interfaces that only some files have
 
-    /// Null for files other than terminals.
+    /// Returns null for files other than terminals.
     [[nodiscard]] virtual SessionTerminal* asTerminal() { return nullptr; }
-    /// Null for files without registered memory.
+    /// Returns null for files without registered memory.
     [[nodiscard]] virtual const MemoryRegistrar* asMemoryRegistrar() const { return nullptr; }
 };
 

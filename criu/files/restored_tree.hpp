@@ -6,13 +6,13 @@
 
 namespace criu::files {
 
-/// Functions that FileKindRestore::finish() may use. All processes are frozen and complete.
+/// Functions that FileKindRestore::finish() may call. All processes are complete and frozen.
 class RestoredTree {
 public:
     virtual ~RestoredTree() = default;
-    /// True if a process has a descriptor of the id.
+    /// Returns true if a process has a descriptor of the file.
     [[nodiscard]] virtual bool isHeld(FileId id) const = 0;
-    /// Returns a copy of a descriptor of an id that a process has.
+    /// Returns a copy of a descriptor that a process has of the file.
     virtual UniqueFd fetch(FileId id) = 0;
 };
 

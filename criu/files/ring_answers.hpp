@@ -8,23 +8,24 @@
 
 namespace criu::files {
 
-/// errno values of io_uring_register(2) for requests with an unreadable address. Checks that the kernel makes before it
-/// reads the address show how the ring was set up.
+/// Results of io_uring_register(2) with an unreadable address, as errno values. The kernel makes some checks before it
+/// reads the address, so the errno values show how the program set up the ring.
 struct RingAnswers {
     int files = 0;
-    int polling = 0;  ///< polling of network devices
+    int polling = 0;  ///< result of a request that concerns polling of network devices
     int memoryRegion = 0;
     int eventFd = 0;
-    /// The first group of provided buffers; empty if there is none or the kernel doesn't show it (before Linux 6.8).
+    /// Number of the first group of provided buffers. Unset if the ring has none, or if the kernel doesn't show groups
+    /// (before Linux 6.8).
     std::optional<std::uint32_t> bufferGroup;
 };
 
-/// Answers that ring owners got from their rings (IORING_SETUP_SINGLE_ISSUER). The kernel refuses such requests of
-/// other threads.
+/// Results of requests that ring owners made to their rings (IORING_SETUP_SINGLE_ISSUER). The kernel refuses such
+/// requests by other threads.
 class RingOwners {
 public:
     virtual ~RingOwners() = default;
-    /// Returns the answers for a ring, by a process and its descriptor. Null: its owner isn't known.
+    /// Returns the results for the ring of a process' descriptor. Returns null if criu doesn't know the ring owner.
     [[nodiscard]] virtual const RingAnswers* answersTo(HostPid pid, int fd) const = 0;
 };
 

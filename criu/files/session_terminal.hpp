@@ -10,23 +10,24 @@ namespace criu::files {
 class FileOpener;
 class PlacedFiles;
 
-/// Interface of a restored terminal, which may control a session.
+/// Interface of a restored terminal that may be the controlling terminal of a session.
 class SessionTerminal {
 public:
     virtual ~SessionTerminal() = default;
 
-    /// Returns the session whose controlling terminal this is, as images number it. If its leader is in the tree, it
-    /// counts as a user of the file and has it open in beginSession() and groupsJoined().
+    /// Returns the session whose controlling terminal this is, as a tree pid. A session leader in the tree counts as a
+    /// user of the file, and has it open in beginSession() and groupsJoined().
     [[nodiscard]] virtual std::optional<TreePid> session() const = 0;
 
-    /// True for a late file that only a process of the session can open. The leader opens it if none of its users can.
+    /// Returns true for a late file that only a process of the session can open. If no user of the file is in the
+    /// session, the session leader opens it.
     [[nodiscard]] virtual bool opensOnlyInSession() const { return false; }
 
-    /// Runs in the session's leader, when it has begun the session and is alone in it.
+    /// Runs in the session leader after it has created the session, and before another process joins the session.
     virtual void beginSession(FileOpener&) {}
 
-    /// Runs in the session's leader when all processes are in their groups. For an external session: in the tree's
-    /// root, if that is in criu's session.
+    /// Runs in the session leader after all processes have joined their process groups. For an external session, it
+    /// runs in the tree's root if the root is in criu's session.
     virtual void groupsJoined(PlacedFiles&) {}
 };
 

@@ -15,85 +15,90 @@
 
 namespace criu::files {
 
-/// A directory on a covered mount: the root of the mount or one below it.
+/// Directory on a covered mount: the root of the mount or a directory below it.
 struct HiddenDirectory {
-    std::string path;  ///< path if no other mount covered it
+    std::string path;  ///< path that would lead to the directory if no other mount covered it
     std::shared_ptr<const UniqueFd> directory;
 };
-using HiddenMounts = std::multimap<int, HiddenDirectory>;  ///< key: mount id
+using HiddenMounts = std::multimap<int, HiddenDirectory>;  ///< the key is the mount id
 
-/// Key for all mounts without an entry, if these aren't in the calling process' mount namespace.
+/// Key for all mounts without an entry, if they aren't in the mount namespace of the calling process.
 inline constexpr int kOtherMounts = -1;
 
-/// Links a file at a path on one mount to a path on another. Mounts are given by their image ids; paths begin at the
-/// root of each mount's namespace. Throws Error.
+/// Function that links a file at a path on one mount to a path on another mount. Mounts are given by their mount ids in
+/// the images. Paths begin at the root of the mount's namespace. Throws Error.
 using MountLinker = std::function<void(int fromMount, const std::string& from, int toMount, const std::string& to)>;
 
-/// Returns the innermost hidden directory that contains a path on a mount; null if there is none.
+/// Returns the innermost hidden directory that contains a path on a mount, or null if none does.
 [[nodiscard]] const HiddenDirectory* findHidden(const HiddenMounts& mounts, int mount, std::string_view path);
 
-/// Returns a path that criu can use for a path on a hidden mount; empty if the mount has no entry.
+/// Returns a path by which criu can reach `path` on a covered mount. Returns an empty path if the mount has no entry in
+/// `mounts`.
 [[nodiscard]] std::string pathOnHidden(const HiddenMounts& mounts, int mount, std::string_view path);
 
-/// The root of the dumped processes' paths: that of their mount namespace, which may differ from criu's. The kernel
-/// shows paths of their files relative to it.
+/// Root directory of the tree's mount namespace, which may differ from criu's. The kernel shows the paths of the tree's
+/// files relative to this root.
 class TreeRoot {
 public:
-    /// The root of criu's mount namespace.
+    /// Creates the root of criu's mount namespace, in which the tree also is.
     TreeRoot() = default;
-    /// A mount namespace.
+    /// Mount namespace of the tree.
     struct Space {
         UniqueFd root;  ///< descriptor of the root directory
         kernel::MountTable mounts;
     };
     enum class Mounts {
         Dumped,  ///< images contain the mounts, and files refer to them
-        /// images contain all but the first namespace, which is criu's; a restore finds its mounts there
+        /// images contain all namespaces but the first, which is criu's; a restore uses the mounts of its own namespace
+        /// for it
         DumpedButFirst,
-        Copied,  ///< copied mounts of criu's namespace, except /proc; a restore finds them there
+        /// Mounts are copies of criu's mounts, except /proc (copied mounts); a restore uses the mounts of its own
+        /// namespace.
+        Copied,
     };
-    /// Proc file systems, each of which shows a pid namespace.
+    /// Proc file systems, each of which shows one pid namespace.
     struct ProcMounts {
-        /// Mounts of nested pid namespaces, which a restore creates when all processes are complete.
+        /// Mounts that show nested pid namespaces. A restore creates them after all processes are complete.
         std::set<int> late;
-        /// Mounts of pid namespaces outside of the tree. After a restore they show the root's.
+        /// Mounts that show pid namespaces outside of the tree. After a restore, they show the root's pid namespace.
         std::set<int> others;
-        /// Devices, in the kernel's form, of proc file systems that show the root's pid namespace.
+        /// Device numbers, in the kernel's form, of proc file systems that show the root's pid namespace.
         std::set<std::uint32_t> ofRoot;
     };
-    /// `spaces`: namespaces of the tree, the root's first.
+    /// `spaces`: mount namespaces of the tree; the first one is the root's.
     TreeRoot(std::vector<Space> spaces, HiddenMounts hidden, Mounts kind = Mounts::Dumped, ProcMounts procs = {});
 
-    /// True if images contain the mounts, so that files refer to mount ids.
+    /// Returns true if images contain the mounts, so that file entries contain mount ids.
     [[nodiscard]] bool isDumped() const noexcept { return isOwn() && kind_ != Mounts::Copied; }
-    /// True for a mount of criu's namespace while the tree also has other namespaces.
+    /// Returns true for a mount of criu's namespace if the tree also has other mount namespaces.
     [[nodiscard]] bool isOfCriu(int id) const {
         return kind_ == Mounts::DumpedButFirst && spaces_.front().mounts.find(id) != nullptr;
     }
-    /// True if the namespace isn't criu's.
+    /// Returns true if the tree's mount namespace isn't criu's.
     [[nodiscard]] bool isOwn() const noexcept { return !spaces_.empty(); }
-    /// Returns a path that criu can use for an absolute path of the tree's root.
+    /// Returns a path by which criu can reach an absolute path of the tree.
     [[nodiscard]] std::string at(std::string_view path) const;
-    /// Returns a path that criu can use for a path of a file on this mount.
+    /// Returns a path by which criu can reach a path of a file on a mount.
     [[nodiscard]] std::string at(std::string_view path, int mount) const;
-    /// True if the tree sees a mount. Always true in criu's own namespace, whose mounts aren't known.
+    /// Returns true if a mount is in a mount namespace of the tree. Always returns true if the tree is in criu's
+    /// namespace, whose mounts this object doesn't know.
     [[nodiscard]] bool hasMount(int id) const { return !isOwn() || mounts_.find(id) != nullptr; }
-    /// True for a covered mount of the tree.
+    /// Returns true for a covered mount of the tree.
     [[nodiscard]] bool isCovered(int id) const { return hidden_.contains(id); }
-    /// True for a mount of a non-root namespace.
+    /// Returns true for a mount of a non-root mount namespace.
     [[nodiscard]] bool isOfNonRootNs(int id) const {
         return isOwn() && hasMount(id) && spaces_.front().mounts.find(id) == nullptr;
     }
-    /// True if a restore creates the mount when all processes have their files.
+    /// Returns true if a restore creates the mount after all processes have their files.
     [[nodiscard]] bool isLate(int id) const { return procs_.late.contains(id); }
-    /// True if a process' file on a proc file system would belong to another process after a restore: the mount would
-    /// then show the tree's pid namespace. `device`: of the file system.
+    /// Returns true if a process' file on a proc file system would belong to another process after a restore, because
+    /// the mount would then show the tree's pid namespace. `device`: device number of the file system.
     [[nodiscard]] bool changesPids(int mount, std::uint32_t device) const {
         return isDumped() && (hasMount(mount) ? procs_.others.contains(mount) : !procs_.ofRoot.contains(device));
     }
-    /// Returns the path of a file on a proc file system as if the whole file system were mounted on /proc.
+    /// Returns the path that a file on a proc mount would have if the whole proc file system were mounted on /proc.
     [[nodiscard]] std::string pathInProc(std::string_view path, int mount) const;
-    /// All mounts of the tree's namespaces.
+    /// Returns all mounts of the tree's namespaces.
     [[nodiscard]] const kernel::MountTable& mounts() const noexcept { return mounts_; }
 
 private:

@@ -8,8 +8,8 @@
 
 namespace criu::files {
 
-/// Throws Error with the errno value `code`. If it is `atLimit`, which the kernel returns where a user has as many
-/// objects of a kind as a sysctl allows, a hint names the sysctl. criu's user counts then, who creates the file.
+/// Throws Error with the errno value `code`. If `code` is `atLimit`, criu's user has as many objects as `sysctl`
+/// allows, and a hint names this sysctl. The kernel counts the object for criu's user, because criu creates it.
 [[noreturn]] inline void failAtLimit(int code, int atLimit, const std::string& what, std::string_view sysctl) {
     Error error(code, what);
     if (code == atLimit)

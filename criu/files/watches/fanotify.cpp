@@ -23,11 +23,11 @@
 namespace criu::files {
 namespace {
 
-// Flags that libc's header lacks; <linux/fanotify.h> can't be included together with it.
+// Flags that libc's header lacks. <linux/fanotify.h> can't be included together with libc's header.
 constexpr unsigned kMarkEvictable = 0x200;  // FAN_MARK_EVICTABLE, Linux 5.19
 constexpr unsigned kMarkIgnore = 0x400;     // FAN_MARK_IGNORE, Linux 6.0
 
-/// Flags of the whole mark.
+/// Flags that apply to both masks of a mark.
 constexpr unsigned kWholeMark = kMarkEvictable;
 
 class RestoredFanotify final : public RestoredFile {
@@ -38,8 +38,8 @@ public:
 
     void open(FileOpener& opener) override {
         const int flags = static_cast<int>(entry_.flags);
-        // Uses the dumped flags: fdinfo keeps showing FAN_NONBLOCK and FAN_CLOEXEC of the creation, whatever the file's
-        // flags are.
+        // Uses the flags of the dumped fanotify_init(2). fdinfo shows FAN_NONBLOCK and FAN_CLOEXEC of this call, even
+        // if the file's flags have changed.
         UniqueFd fd(::fanotify_init(entry_.faflags, entry_.evflags));
         if (const int code = errno; !fd)
             failAtLimit(
@@ -50,10 +50,10 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Sets the marks when all processes have opened their files, so that the restore causes no events.
+    /// Sets the marks after all processes have opened their files, so that the restore causes no events.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
-        // The kernel lists the newest mark first.
+        // The image lists the newest mark first, as the kernel does.
         const auto marks = list(entry_.mark, entry_.n_mark);
         WatchedOpener opener(remaps_, files.usersOf(FileId{entry_.id}), files.usernsd());
         for (auto at = marks.rbegin(); at != marks.rend(); ++at) {
@@ -84,7 +84,7 @@ private:
         set(self, mark, FAN_MARK_MOUNT, target);
     }
 
-    /// Sets the mask of reported events, then that of ignored events.
+    /// Sets the mask of reported events, and then the mask of ignored events.
     static void set(int self, const FanotifyMarkEntry& mark, unsigned type, const WatchedFile& target) {
         const auto rights = target.takeRights();
         const std::string path = selfPath(target.fd);
@@ -128,7 +128,7 @@ public:
         dumped_.push_back({&out, std::move(info.marks), file.describe()});
     }
 
-    /// Called when deleted files are known.
+    /// Fills the marks. Called after all files were dumped, so that deleted files are known.
     void finish(FileDump& dump) override {
         for (const Dumped& fanotify : dumped_) {
             const ErrorContext context([&] { return fanotify.name; });

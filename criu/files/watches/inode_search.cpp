@@ -12,7 +12,7 @@
 namespace criu::files {
 namespace {
 
-/// Directories that daemons often watch.
+/// Directories that daemons often watch, which are searched early.
 constexpr const char* kLikely[] = {
     "/etc", "/var/log", "/var/spool", "/usr/lib/udev", "/usr/share/dbus-1", "/usr/share/polkit-1", "/var/lib/polkit-1",
 };
@@ -27,7 +27,8 @@ struct Seen {
     bool directory = false;
 };
 
-/// Calls lstat(2) with cached data, which asks no server: AT_STATX_DONT_SYNC (Linux 4.11; for FUSE 4.20).
+/// Returns device and inode from cached data. AT_STATX_DONT_SYNC prevents a request to a file server (Linux 4.11; for
+/// FUSE Linux 4.20).
 std::optional<Seen> lookAt(const std::string& path) {
     struct statx status {};
     constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
@@ -91,7 +92,7 @@ std::optional<std::string> InodeSearch::find(dev_t device, ino_t inode) {
 void InodeSearch::note(const std::string& path, const std::optional<dev_t>& stayOn) {
     const auto seen = lookAt(tree_.at(path));
     if (!seen)
-        return;  // removed since
+        return;  // the file was removed since readdir(3)
     known_.emplace(Key{seen->device, seen->inode}, path);
     if (seen->directory && (!stayOn || seen->device == *stayOn))
         pending_.push_back({path, stayOn});

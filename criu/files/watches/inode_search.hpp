@@ -17,32 +17,33 @@
 
 namespace criu::files {
 
-/// Finds paths of inodes by walking directories, for watches that have only an inode number. Reads each directory at
-/// most once, and only as needed.
+/// Search for the path of an inode by walking directories, for watches of which only the inode number is known. It
+/// reads each directory at most once, and only when needed.
 class InodeSearch {
 public:
-    /// Limits of a search, during which the tree is frozen. The tree decides how much there is to search.
+    /// Limits of a search. The tree is frozen during a search, and decides how many directories must be walked.
     struct Limits {
-        StopRequest* stop = nullptr;      ///< find() throws when it is requested; may be null
-        std::chrono::seconds longest{0};  ///< total time of all searches, after which no more is found; 0: no limit
-        std::set<dev_t> avoided;          ///< devices of userspace file systems, which aren't entered
+        StopRequest* stop = nullptr;  ///< find() throws if this stop is requested; may be null
+        /// Maximum total time of all searches; after it, find() returns only known paths; 0: no limit.
+        std::chrono::seconds longest{0};
+        std::set<dev_t> avoided;  ///< devices of userspace file systems; the search doesn't enter these
     };
 
-    /// `first`: directories of the user (--irmap-scan-path), walked before common directories. `tree`: root of the
-    /// paths; outlives this object.
+    /// `first`: directories of --irmap-scan-path, which are walked before common directories. `tree`: root of the
+    /// paths, which must outlive this object.
     InodeSearch(std::vector<std::string> first, const TreeRoot& tree, Log& log, Limits limits);
 
-    /// Returns a path that leads to the inode now; nothing if no walked directory has it.
+    /// Returns a path that leads to the inode now. Returns nullopt if no walked directory contains the inode.
     std::optional<std::string> find(dev_t device, ino_t inode);
 
-    /// Adds a whole mount to the search, without other file systems below it.
+    /// Adds a whole mount to the search, but not other file systems below it.
     void addMount(const std::string& mountPoint);
 
 private:
     using Key = std::pair<dev_t, ino_t>;
     struct Directory {
         std::string path;
-        std::optional<dev_t> stayOn;  ///< stay on this file system
+        std::optional<dev_t> stayOn;  ///< device of the file system that the walk must not leave; unset: no limit
     };
 
     [[nodiscard]] bool mayGoOn();
@@ -53,7 +54,7 @@ private:
     Log& log_;
     Limits limits_;
     std::chrono::steady_clock::duration taken_{};
-    std::chrono::steady_clock::time_point began_{};  ///< start of the present find()
+    std::chrono::steady_clock::time_point began_{};  ///< start time of the current find()
     std::deque<Directory> pending_;
     std::map<Key, std::string> known_;
     std::set<Key> walked_;

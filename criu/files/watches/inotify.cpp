@@ -25,7 +25,7 @@ namespace criu::files {
 namespace {
 
 constexpr unsigned long kSetNextWatch = _IOW('I', 0, std::int32_t);  // INOTIFY_IOC_SETNEXTWD, Linux 4.16
-/// Bits that inotify_add_watch(2) accepts. fdinfo of old kernels shows other bits as well.
+/// Bits of a mask that inotify_add_watch(2) accepts. fdinfo of old kernels also shows other bits.
 constexpr std::uint32_t kMask = IN_ALL_EVENTS | IN_EXCL_UNLINK | IN_ONESHOT;
 
 class RestoredInotify final : public RestoredFile {
@@ -43,7 +43,7 @@ public:
         opener.provide(FileId{entry_.id}, std::move(fd));
     }
 
-    /// Adds the watches when all processes have opened their files, so that the restore causes no events.
+    /// Adds the watches after all processes have opened their files, so that the restore causes no events.
     void complete(PlacedFiles& files) override {
         const int self = files.find(FileId{entry_.id});
         const auto watches = list(entry_.wd, entry_.n_wd);
@@ -65,7 +65,8 @@ private:
         const std::string path = selfPath(target.fd);
         const auto wanted = static_cast<int>(watch.wd);
         // The kernel numbers watches in ascending order. INOTIFY_IOC_SETNEXTWD sets the next number (Linux 4.16,
-        // CONFIG_CHECKPOINT_RESTORE). Without it, temporary watches use up the numbers between.
+        // CONFIG_CHECKPOINT_RESTORE). Without it, criu adds and removes temporary watches until the kernel reaches the
+        // number.
         const bool isSet = ::ioctl(self, kSetNextWatch, wanted) == 0;
         for (;;) {
             const int got = ::inotify_add_watch(self, path.c_str(), watch.mask & kMask);
@@ -102,7 +103,7 @@ public:
         dumped_.push_back({&out, kernel::parseInotify(file.info.text), file.describe()});
     }
 
-    /// Called when deleted files are known.
+    /// Fills the watches. Called after all files were dumped, so that deleted files are known.
     void finish(FileDump& dump) override {
         for (const Dumped& inotify : dumped_) {
             const ErrorContext context([&] { return inotify.name; });

@@ -26,7 +26,7 @@ constexpr std::size_t kHandleWords = FH_ENTRY_SIZES__min_entries;
 constexpr std::size_t kMaxHandle = kHandleWords * sizeof(std::uint64_t);
 static_assert(kMaxHandle == MAX_HANDLE_SZ);
 
-/// struct file_handle with room for the largest handle.
+/// struct file_handle with space for the largest handle.
 struct alignas(file_handle) HandleBuffer {
     std::array<std::byte, sizeof(file_handle) + kMaxHandle> bytes{};
 
@@ -54,8 +54,8 @@ bool leadsTo(const std::string& path, const struct stat& wanted, const TreeRoot&
            there.st_dev == wanted.st_dev && there.st_ino == wanted.st_ino;
 }
 
-/// Opens a directory by which handles of a mounted file system can be opened; invalid if a single file is mounted. If
-/// another mount covers it, no handle can be opened.
+/// Opens the root directory of a mount, by which open_by_handle_at(2) can open handles. Returns an invalid descriptor
+/// if a single file is mounted, or if another mount covers the mount point.
 UniqueFd openMount(const kernel::MountInfo& mount, const TreeRoot& tree) {
     return UniqueFd(
         ::open(tree.at(mount.mountPoint, mount.id).c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
@@ -114,7 +114,7 @@ WatchedInodes::Lookup WatchedInodes::openHandle(std::uint32_t device, const kern
         struct stat stat {};
         sys(::fstat(fd.get(), &stat), "stat a watched inode");
         found.symbolicLink = S_ISLNK(stat.st_mode);
-        // A path through a mount of a part of the file system may lead to another file.
+        // If only a part of the file system is mounted, the path may lead to another file.
         found.path = linkOf(fd.get());
         if (leadsTo(found.path, stat, dump.treeRoot(), root.mount)) {
             found.result = Opened::WithPath;
@@ -159,10 +159,11 @@ FhEntry* WatchedInodes::describe(std::uint32_t device, std::uint64_t inode,
         found = openHandle(device, *handle, dump);
     }
     if (found.result == Opened::WithPath) {
-        // Links have no path, as in CRIU, which would follow them.
+        // Symbolic links get no path, as in CRIU, because CRIU would follow the link.
         if (!found.symbolicLink || found.inMemoryOnly) {
             out.path = dump.arena().string(found.path);
-            // A mount of a non-root namespace has another path in the watching process' namespace.
+            // A path on a mount of a non-root namespace differs in the namespace of the watching process, so the image
+            // contains the mount id.
             out.has_mnt_id = dump.treeRoot().isDumped() ? 1 : 0;
             out.mnt_id = static_cast<std::uint32_t>(found.mount);
         }
@@ -188,12 +189,13 @@ struct stat statOf(const UniqueFd& fd, const std::string& path) {
     return stat;
 }
 
-/// Opens a path with the caller's credentials. Returns an invalid descriptor if they don't suffice.
+/// Opens a path with the credentials of the calling thread. Returns an invalid descriptor if they don't permit it.
 UniqueFd openAsCaller(const std::string& path, std::uint64_t inode) {
     UniqueFd fd(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (fd) {
         const struct stat stat = statOf(fd, path);
-        if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)  // the file was moved, and a link is in its place
+        // The watched file was moved, and a symbolic link has its path.
+        if (S_ISLNK(stat.st_mode) && stat.st_ino != inode)
             fd.reset(::open(path.c_str(), O_PATH | O_CLOEXEC));
     }
     if (!fd && !forbidsWatching(errno))
@@ -201,13 +203,13 @@ UniqueFd openAsCaller(const std::string& path, std::uint64_t inode) {
     return fd;
 }
 
-/// True if the caller may read the file, which inotify_add_watch(2) and fanotify_mark(2) require. Before Linux 5.8
-/// (faccessat2(2)) only these calls check it.
+/// Returns true if the calling thread may read the file, which inotify_add_watch(2) and fanotify_mark(2) require.
+/// Before Linux 5.8, faccessat2(2) doesn't exist, and only these calls make the check.
 bool mayRead(const UniqueFd& fd) {
     return ::syscall(SYS_faccessat2, fd.get(), "", R_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 || errno == ENOSYS;
 }
 
-/// Opens a path with the credentials of all users. Returns an invalid descriptor if one of them isn't permitted.
+/// Opens a path with the credentials of each user in turn. Returns an invalid descriptor if one user isn't permitted.
 UniqueFd openAsAll(const std::vector<kernel::FileRights>& users, const std::string& path, std::uint64_t inode) {
     UniqueFd fd;
     for (const kernel::FileRights& rights : users) {
@@ -229,7 +231,7 @@ std::span<const std::byte> bytesOf(const FhEntry& handle) {
     return std::as_bytes(std::span(handle.handle, handle.n_handle)).first(handle.bytes);
 }
 
-/// True if the file has this handle. A handle is unique among all inodes that a file system ever had.
+/// Returns true if the file has this handle. A file system never uses the same handle for two inodes.
 bool hasHandle(const UniqueFd& fd, const FhEntry& handle) {
     const std::span<const std::byte> wanted = bytesOf(handle);
     const std::array<std::byte, kMaxHandle> none{};
@@ -252,7 +254,7 @@ WatchedFile WatchedOpener::openPath(const std::string& path) {
     return openPath(path, 0, nullptr);
 }
 
-/// `handle`: of the watched inode; null if unknown.
+/// `handle`: handle of the watched inode; null if unknown.
 WatchedFile WatchedOpener::openPath(const std::string& given, std::uint64_t inode, const FhEntry* handle) {
     std::string path = given.starts_with('/') ? given : '/' + given;
     if (handle != nullptr && handle->has_mnt_id != 0)
@@ -287,7 +289,7 @@ UniqueFd WatchedOpener::openByHandle(std::uint32_t device, const FhEntry& handle
             code = errno;
             continue;
         }
-        // By a mount of a part of a file system, a handle also leads to files outside of that part.
+        // If only a part of a file system is mounted, a handle also leads to files outside of that part.
         struct stat stat {};
         sys(::fstat(fd.get(), &stat), "stat a watched file");
         if (mount.root == "/" || leadsTo(linkOf(fd.get()), stat, {}, mount.id))

@@ -16,22 +16,23 @@
 #include "criu/kernel/usernsd.hpp"
 #include "images/fh.hpp"
 
-/// Inodes that inotify and fanotify watch. fdinfo shows their device, number and file handle, but no path.
+/// Inodes that inotify and fanotify watch. fdinfo shows their device, inode number and file handle, but no path.
 namespace criu::files {
 
 class FileDump;
 
-/// Dump half: finds a path for each, because handles aren't valid on another machine or a new tmpfs.
+/// Watched inodes of a dump. It finds a path for each inode, because a handle isn't valid on another machine or on a
+/// new tmpfs.
 class WatchedInodes {
 public:
     explicit WatchedInodes(const PathDump& paths) : paths_(paths) {}
 
-    /// Returns the image of a watched inode. Called when all files were dumped. Throws Error if a restore couldn't find
-    /// the inode.
+    /// Returns the image message of a watched inode. Called after all files were dumped. Throws Error if a restore
+    /// couldn't find the inode.
     FhEntry* describe(std::uint32_t device, std::uint64_t inode, const std::optional<kernel::FileHandle>& handle,
                       FileDump& dump);
 
-    /// Mounts of the tree's mount namespace.
+    /// Returns the mounts of the tree's mount namespaces.
     const kernel::MountTable& mounts(const FileDump& dump);
 
 private:
@@ -39,8 +40,8 @@ private:
     struct Lookup {
         Opened result = Opened::No;
         std::string path;
-        int mount = 0;              ///< the path is on this mount
-        bool inMemoryOnly = false;  ///< inodes of the file system end with its mount
+        int mount = 0;              ///< mount id of the mount on which `path` is
+        bool inMemoryOnly = false;  ///< true if the kernel discards all inodes of the file system at its unmount
         bool symbolicLink = false;
     };
     struct Root {
@@ -60,27 +61,28 @@ private:
     std::unique_ptr<InodeSearch> search_;
 };
 
-/// A file to watch again.
+/// Opened file on which a restore sets a watch.
 struct WatchedFile {
-    UniqueFd fd;  ///< O_PATH
-    /// Path rights with which it was opened. The path may lead to another file than the watched one, so the watch is
-    /// set with the same rights. Empty: criu's.
+    UniqueFd fd;  ///< O_PATH descriptor
+    /// Path rights with which criu opened the file. criu sets the watch with the same rights, because the path may lead
+    /// to another file than the watched one. Unset: criu's credentials.
     std::optional<kernel::FileRights> rights;
 
-    /// Takes these rights for the lifetime of the result; null for criu's.
+    /// Takes the path rights until the result is destroyed. Returns null if `rights` is unset.
     [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
 };
 
-/// Restore half: opens inodes again in one process. Reads the mounts once.
+/// Opener of watched inodes for one restored process. It reads the mounts once.
 class WatchedOpener {
 public:
-    /// `users`: PlacedFiles::usersOf() the watching file.
+    /// `users`: result of PlacedFiles::usersOf() for the watching file.
     WatchedOpener(const PathRemaps& remaps, std::vector<kernel::FileRights> users, const kernel::Usernsd* usernsd)
         : remaps_(remaps), users_(std::move(users)), usernsd_(usernsd) {}
 
-    /// Opens the restored ghost file, or else by path, or else by handle.
+    /// Opens a watched inode: its restored ghost file, or the file at its path, or its file handle.
     WatchedFile open(std::uint32_t device, std::uint64_t inode, const FhEntry& handle);
-    /// Opens a path. Throws Error if the users may not read the file, unless only root can have put it there.
+    /// Opens a path. Throws Error if a user may not read the file, except if only root can have created the file at
+    /// this path.
     WatchedFile openPath(const std::string& path);
 
 private:
@@ -93,8 +95,8 @@ private:
     std::optional<kernel::MountTable> mounts_;
 };
 
-/// Returns a path of an O_PATH descriptor for calls that need one. It leads to the inode itself, even for a symbolic
-/// link.
+/// Returns a path of an O_PATH descriptor, for calls that need a path. The path leads to the inode itself, even for a
+/// symbolic link.
 [[nodiscard]] std::string selfPath(const UniqueFd& fd);
 
 }  // namespace criu::files

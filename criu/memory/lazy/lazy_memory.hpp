@@ -41,7 +41,7 @@ public:
     /// Reads and processes userfaultfd events. Only one thread may call it. Throws Error.
     [[nodiscard]] News takeEvents();
 
-    /// These functions do the same as the functions of LazyPageMap, but are thread-safe.
+    /// Do the same as the functions of LazyPageMap, but are thread-safe.
     [[nodiscard]] std::optional<LazyPageMap::Order> takeAt(std::uint64_t address, std::uint64_t most);
     [[nodiscard]] std::optional<LazyPageMap::Order> takeNext(std::uint64_t most);
     [[nodiscard]] std::uint64_t waitingBytes() const;
