@@ -6,8 +6,8 @@
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/non_root_ns_dump.hpp"
 
-/// Cgroup namespaces (cgroup_namespaces(7)) and the cgroups themselves. The root of a namespace decides which part of a
-/// group's path its processes see.
+/// Dump of cgroup namespaces (cgroup_namespaces(7)) and of cgroups. A process sees only the part of a cgroup path below
+/// the root of its namespace.
 namespace criu::namespaces {
 namespace {
 
@@ -34,7 +34,7 @@ public:
 
 private:
     cgroup::CgroupDump groups_;
-    std::map<std::uint32_t, cgroup::CgroupNsView> views_;  ///< key: namespace id
+    std::map<std::uint32_t, cgroup::CgroupNsView> views_;  ///< the key is the namespace id
 };
 
 }  // namespace

@@ -30,8 +30,8 @@ public:
     [[nodiscard]] std::size_t descriptors() const override { return further_.descriptors(); }
     void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { further_.prepare(store); }
 
-    /// Enters the cgroups first. The roots of a new cgroup namespace are the groups that its creator is in, so
-    /// CLONE_NEWCGROUP at birth would be too early.
+    /// Enters the cgroups before it creates a cgroup namespace, because the cgroups of the creator become the roots of
+    /// the namespace. CLONE_NEWCGROUP at birth would be too early.
     void enterFirst(const FirstProcess& first) override {
         const std::uint32_t wanted = cgroup::setOf(first.task.core());
         const auto create = [&](std::uint32_t set) {
@@ -48,7 +48,7 @@ public:
     void completeThread(const model::Task& /*task*/) const override { further_.follow(); }
 
 private:
-    /// Returns the cgroup set of a process in a namespace; the set contains the roots of the namespace.
+    /// Returns the cgroup set of a process in a namespace. The cgroups of this set contain the roots of the namespace.
     static std::uint32_t setOfMember(const model::ProcessTree& tree, std::uint32_t number) {
         for (const auto& task : tree.tasks)
             if (task->ids && numberOf(**task->ids, NamespaceKind::Cgroup) == number)
@@ -57,9 +57,9 @@ private:
         fail("the images don't say which groups processes in cgroup namespace {} were in", number);
     }
 
-    bool ofFirst_;  ///< the root had a private cgroup namespace
+    bool ofFirst_;  ///< true if the root had a private cgroup namespace
     cgroup::CgroupRestore& groups_;
-    std::map<std::uint32_t, std::uint32_t> sets_;  ///< key: id of a non-root namespace
+    std::map<std::uint32_t, std::uint32_t> sets_;  ///< cgroup sets; the key is the id of a non-root namespace
     NonRootNs further_;
 };
 

@@ -21,17 +21,17 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Namespace kinds to check. The other kinds have no content that processes share through them, or check sharing
-/// themselves.
+/// Namespace kinds whose external sharing is checked here. Processes share no content by the other kinds, or other code
+/// checks them.
 constexpr NamespaceKind kKindsShared[] = {NamespaceKind::Mount, NamespaceKind::Net, NamespaceKind::User,
                                           NamespaceKind::Uts, NamespaceKind::Ipc};
 
-/// Returns the text of the link in /proc/PID/ns. The mount of a named namespace has the same text as its root.
+/// Returns the text of the link in /proc/PID/ns. A mount of a named namespace has this text as its root in mountinfo.
 std::string linkOf(NamespaceKind kind, std::uint32_t inode) {
     return fmt::format("{}:[{}]", kernel::namespaceName(kind), inode);
 }
 
-/// Says which path in criu's mount namespace a namespace is mounted at.
+/// Returns "is called PATH outside" if the namespace is mounted at a path in criu's mount namespace.
 std::optional<std::string> nameOf(NamespaceKind kind, std::uint32_t inode, const kernel::MountTable& mounts) {
     const std::string link = linkOf(kind, inode);
     for (const kernel::MountInfo& mount : mounts.all())
@@ -44,8 +44,8 @@ std::string describeProcess(pid_t pid) {
     return fmt::format("has process {} in it, too, which isn't part of the tree", pid);
 }
 
-/// True if the process has ended, or if criu may not inspect it. criu may inspect all processes that share namespaces
-/// with the tree.
+/// Returns true if the process has ended, or if criu may not inspect it. criu may inspect every process that shares a
+/// namespace with the tree.
 bool isGoneOrInaccessible(const Error& error) {
     return error.code() == ENOENT || error.code() == ESRCH || error.code() == EACCES || error.code() == EPERM;
 }
@@ -121,7 +121,7 @@ private:
     }
 
     const DumpInputs& inputs_;
-    std::map<Space, const SeenProcess*> further_;  ///< value: a process in the namespace
+    std::map<Space, const SeenProcess*> further_;  ///< namespaces to check; the value is a process in the namespace
     mutable std::set<Space> warned_;
 };
 

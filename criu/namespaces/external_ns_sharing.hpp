@@ -13,14 +13,15 @@ namespace criu::namespaces {
 
 struct DumpInputs;
 
-/// Checks non-root namespaces for external sharing. A restore creates new namespaces for them, so the restored
-/// processes would be cut off from the external ones. Throws Error for mount and network namespaces that an external
-/// process is in, or that are mounted at a path. Warns of the other kinds, and of all kinds if the tree keeps running.
+/// Checks non-root namespaces for external sharing. A restore creates new namespaces, in which external processes
+/// aren't.
+/// Throws Error for a mount or network namespace that contains an external process or is mounted at a path. Logs a
+/// warning for other kinds, and for all kinds if the tree continues to run.
 void requireNoExternalSharing(const DumpInputs& inputs);
 
-/// Describes the external holder of a namespace that no process of the tree is in: "is called /run/netns/blue outside".
-/// Empty if there is no holder. A restore would put a copy of the namespace's content into another namespace. Throws
-/// Error.
+/// Describes the external user of a namespace that no process of the tree is in, such as "is called /run/netns/blue
+/// outside". Returns nullopt if there is none. With an external user, a restore can't create the namespace, because it
+/// would put a copy of the content into a new namespace. Throws Error.
 [[nodiscard]] std::optional<std::string> externalHolder(kernel::NamespaceKind kind, std::uint32_t inode);
 
 }  // namespace criu::namespaces

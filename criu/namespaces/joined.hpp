@@ -18,29 +18,31 @@ struct Options;
 
 namespace criu::namespaces {
 
-/// Existing namespaces that the restored tree joins (--join-ns). The images' content of these namespace kinds isn't
-/// restored.
+/// Existing namespaces that the restored tree joins (--join-ns). criu doesn't restore the images' content of these
+/// namespace kinds.
 class JoinedNamespaces {
 public:
-    /// Throws Error if a namespace doesn't exist or is of another kind, or if a kind occurs twice or can't be joined.
+    /// Opens the namespaces. Throws Error if one doesn't exist, is of another kind, or can't be joined, or if a kind
+    /// occurs twice.
     explicit JoinedNamespaces(const model::Options& options);
 
     [[nodiscard]] bool has(kernel::NamespaceKind kind) const { return fds_.contains(kind); }
-    /// Returns a descriptor that this object keeps; -1 if no namespace of this kind is joined.
+    /// Returns a borrowed descriptor of the namespace, or -1 if no namespace of this kind is joined.
     [[nodiscard]] int descriptor(kernel::NamespaceKind kind) const;
 
     /// Moves the descriptors to numbers that no restored process uses.
     void inherit(kernel::FdStore& store);
 
-    /// Moves the calling thread into the joined namespace of this kind, if there is one. For a time namespace the
-    /// process must have one thread.
+    /// Moves the calling thread into the joined namespace of this kind. Does nothing if no such namespace is joined.
+    /// For a time namespace, the process must have only one thread.
     void enter(kernel::NamespaceKind kind) const;
 
 private:
     std::map<kernel::NamespaceKind, UniqueFd> fds_;
 };
 
-/// Throws Error unless a descriptor refers to a namespace of this kind. `what` names the descriptor in the message.
+/// Throws Error if a descriptor doesn't refer to a namespace of this kind. `what`: name of the descriptor for the
+/// message.
 void requireNamespace(int fd, kernel::NamespaceKind kind, std::string_view what);
 
 }  // namespace criu::namespaces

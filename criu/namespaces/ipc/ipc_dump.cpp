@@ -36,28 +36,29 @@
 namespace criu::namespaces {
 namespace {
 
-/// The content of a private IPC namespace. All calls come from a thread in that namespace.
+/// Content of a private IPC namespace. All functions must be called by a thread in that namespace.
 class IpcDump {
 public:
-    /// `number`: namespace id; `owners`: translation of uids and gids to those of the tree.
+    /// `number`: namespace id. `owners`: translation of uids and gids to those of the tree.
     IpcDump(std::uint32_t number, const model::IdMap& owners) : number_(number), owners_(owners) {}
 
-    /// Examines the semaphores and POSIX message queues. Throws Error for objects that can't be dumped.
+    /// Reads the semaphores and finds POSIX message queues. Throws Error for objects that can't be dumped.
     void check();
 
-    /// Returns the ids of the System V shared memory.
+    /// Returns the ids of all System V shared memory segments.
     [[nodiscard]] std::vector<int> sharedMemory() const;
-    /// Sets numbers for the contents of shared memory, in place of the segments' ids. Call it before write().
+    /// Sets the numbers of segments' contents in images, which are the segment ids by default. Must precede write().
     void setContentNumbers(ContentNumbers numbers) { contents_ = std::move(numbers); }
 
-    /// The named queues of the namespace. The dump adds the deleted ones.
+    /// Returns the named queues of the namespace. The dump of descriptors adds the deleted queues.
     [[nodiscard]] PosixQueuesDump& posixQueues() noexcept { return posixQueues_; }
 
-    /// Semaphore sets with their values at check(). The dump adds the processes' undo values before write().
+    /// Returns the semaphore sets with their values at check(). The dump adds the undo values of processes before
+    /// write().
     [[nodiscard]] std::vector<SemaphoreSet>& semaphores() noexcept { return semaphores_; }
 
-    /// Writes the images; returns the number of pages written. All users of the namespace must be frozen. Throws Error,
-    /// also as soon as `stop` is requested.
+    /// Writes the images. Returns the number of pages written. All processes in the namespace must be frozen. Throws
+    /// Error, also if a stop is requested.
     std::uint64_t write(const ImageDir& images, memory::PageSinks& sinks, memory::Drainer& drainer,
                         StopRequest& stop) const;
 
@@ -154,7 +155,7 @@ private:
         requireNoForeignMembers(space);
     }
 
-    /// Null if the process is in criu's namespace.
+    /// Returns null if the process is in criu's namespace.
     [[nodiscard]] IpcDump* contentOf(HostPid process) {
         const std::uint32_t number = numberOf(process);
         const auto found =
@@ -162,8 +163,8 @@ private:
         return found != spaces_.end() ? &(*found)->content : nullptr;
     }
 
-    /// Numbers the contents of shared memory. Contents of the root's segments have the segments' ids; contents of other
-    /// namespaces' segments have numbers that are no ids of the root's.
+    /// Assigns numbers to the contents of shared memory. For the root's namespace, the numbers are the segment ids. For
+    /// non-root namespaces, they are numbers that aren't segment ids of the root's namespace.
     void numberContents() {
         std::vector<std::vector<int>> ids(spaces_.size());
         for (std::size_t i = 0; i < spaces_.size(); ++i)
@@ -187,11 +188,11 @@ private:
 
     [[nodiscard]] std::size_t firstFurther() const { return isOwn() ? 1 : 0; }
 
-    /// Refuses processes that use objects of another IPC namespace than their own: a restore looks for the objects in
-    /// the process' namespace. /proc shows attached segments by ids, which are equal in several namespaces. So the
-    /// attach counts of the kernel must match.
+    /// Refuses processes that use objects of another IPC namespace than their own, because a restore finds objects in
+    /// the namespace of the process. /proc shows attached segments by ids, which may be equal in several namespaces.
+    /// Thus criu compares the attach counts of the kernel with the mappings.
     void requireSeparate() {
-        // attach counts, by namespace id and segment id
+        // attach counts; the keys are namespace id and segment id
         std::map<std::uint32_t, std::map<int, std::uint64_t>> attached;
         std::set<std::uint32_t> mountsSeen;
         for (const SeenProcess& process : inputs().tree.processes) {
@@ -202,7 +203,7 @@ private:
             if (mountsSeen.insert(process.ids.of(kernel::NamespaceKind::Mount).value_or(0)).second)
                 requireNoQueueMounts(process);
         }
-        // Segments of criu's namespace and of the others would have equal numbers in images.
+        // Segments of criu's namespace and of a non-root namespace could have equal numbers in images.
         if (const auto& ofCriu = attached[rootNumber()]; !isOwn() && !ofCriu.empty())
             fail(
                 "System V shared memory {} of criu's IPC namespace is attached in a tree that has others, too, which "
@@ -234,7 +235,8 @@ private:
                     id, space.member.describe());
     }
 
-    /// Refuses mounts of a non-root namespace's queues: a restore would mount the queues of the root's namespace.
+    /// Refuses mounts of a non-root namespace's queues, because a restore would mount the queues of the root's
+    /// namespace.
     void requireNoQueueMounts(const SeenProcess& process) {
         kernel::ProcBuffer buffer;
         const kernel::MountTable mounts = kernel::readMountInfo(process.dir, buffer);
@@ -249,7 +251,7 @@ private:
 
     void write(Space& space, const DumpOutputs& outputs) {
         if (!space.content.posixQueues().empty()) {
-            requireNoForeignMembers(space);  // checked again: deleted queues may have been added since
+            requireNoForeignMembers(space);  // checks again, because nameOf() may have added deleted queues
             if (std::find(outputs.extensions.begin(), outputs.extensions.end(), kPosixQueues) ==
                 outputs.extensions.end())
                 outputs.extensions.emplace_back(kPosixQueues);
@@ -263,8 +265,8 @@ private:
         });
     }
 
-    /// Throws Error if an external process is in the namespace. A dump takes messages out of their queues for a moment.
-    /// The external process could then find a queue empty, or fill it.
+    /// Throws Error if an external process is in the namespace. A dump temporarily removes all messages from a queue.
+    /// An external process could then find the queue empty, or fill it.
     void requireNoForeignMembers(const Space& space) const {
         const kernel::ProcDir proc;
         for (const pid_t pid : proc.processes()) {
@@ -289,7 +291,8 @@ private:
         }
     }
 
-    std::vector<std::unique_ptr<Space>> spaces_;  ///< the root's first, unless that is criu's
+    /// Namespaces to dump; the root's namespace is the first, except if it is criu's.
+    std::vector<std::unique_ptr<Space>> spaces_;
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ struct OptionalLimit {
 };
 
 constexpr const char* kSemaphores = "kernel/sem";
-/// If set, the kernel removes a segment that no process has attached when its creator ends.
+/// Sysctl with which the kernel removes a segment that no process has attached when the creator of the segment ends.
 constexpr const char* kForcedRemoval = "kernel/shm_rmid_forced";
 constexpr Limit<Field> kLimits[] = {
     {"kernel/msgmax", &IpcVarEntry::msg_ctlmax}, {"kernel/msgmnb", &IpcVarEntry::msg_ctlmnb},
@@ -43,7 +43,7 @@ constexpr Limit<LargeField> kLargeLimits[] = {
     {"kernel/shmmax", &IpcVarEntry::shm_ctlmax},
     {"kernel/shmall", &IpcVarEntry::shm_ctlall},
 };
-/// Images have zero if the kernel had no POSIX message queues.
+/// Sysctls of POSIX message queues. Images contain zero if the kernel had no POSIX message queues.
 constexpr Limit<Field> kQueueLimits[] = {
     {"fs/mqueue/queues_max", &IpcVarEntry::mq_queues_max},
     {"fs/mqueue/msg_max", &IpcVarEntry::mq_msg_max},
@@ -53,7 +53,7 @@ constexpr OptionalLimit kQueueDefaults[] = {
     {"fs/mqueue/msg_default", &IpcVarEntry::mq_msg_default, &IpcVarEntry::has_mq_msg_default},
     {"fs/mqueue/msgsize_default", &IpcVarEntry::mq_msgsize_default, &IpcVarEntry::has_mq_msgsize_default},
 };
-/// The id that the next object gets. The kernel chooses if it is -1, a value that can't be written.
+/// Sysctls with the id of the next object. The value -1 means that the kernel chooses the id; -1 can't be written.
 constexpr OptionalLimit kNextIds[] = {
     {"kernel/msg_next_id", &IpcVarEntry::msg_next_id, &IpcVarEntry::has_msg_next_id},
     {"kernel/sem_next_id", &IpcVarEntry::sem_next_id, &IpcVarEntry::has_sem_next_id},
@@ -64,7 +64,7 @@ std::string pathOf(std::string_view name) {
     return fmt::format("/proc/sys/{}", name);
 }
 
-/// Reads the numbers of a sysctl; returns nothing if the kernel lacks it.
+/// Reads the numbers of a sysctl. Returns nullopt if the kernel lacks the sysctl.
 template <typename Number>
 std::optional<std::vector<Number>> readNumbers(std::string_view name) {
     const UniqueFd file(::open(pathOf(name).c_str(), O_RDONLY | O_CLOEXEC));

@@ -20,22 +20,22 @@ struct QueuedMessage {
 
 struct MessageQueue {
     IpcDescEntry desc;
-    std::uint32_t limit = 0;  ///< msg_qbytes
+    std::uint32_t limit = 0;  ///< maximum bytes in the queue (msg_qbytes)
     std::vector<QueuedMessage> messages;
 
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 };
 
-/// Reads all queues without changing them. Throws Error for messages larger than msgmax, which the kernel doesn't copy,
-/// and as soon as `stop` is requested.
+/// Reads all queues without changing them. Throws Error for a message larger than msgmax, which the kernel doesn't
+/// copy, and if a stop is requested.
 [[nodiscard]] std::vector<MessageQueue> readMessageQueues(StopRequest& stop);
 
 void writeMessageQueues(ImageWriter& image, const std::vector<MessageQueue>& queues);
 
-/// Reads and checks an image.
+/// Reads an image, and throws Error if its content is invalid.
 [[nodiscard]] std::vector<MessageQueue> parseMessageQueues(ImageReader& image);
 
-/// Creates a queue with its messages. Raises the namespace's msgmax and msgmnb as needed. Throws Error.
+/// Creates a queue with its messages. Raises msgmax and msgmnb of the namespace if necessary. Throws Error.
 void makeMessageQueue(const MessageQueue& queue);
 
 }  // namespace criu::namespaces

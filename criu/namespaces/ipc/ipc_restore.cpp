@@ -26,10 +26,10 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// The content of one namespace.
+/// Content of one IPC namespace.
 class IpcContent {
 public:
-    /// Reads all images except the contents of shared memory.
+    /// Reads all images of the namespace, except the contents of shared memory.
     IpcContent(const RestoreInputs& inputs, std::uint32_t number)
         : images_(inputs.images),
           pages_(inputs.pages),
@@ -52,7 +52,7 @@ public:
 
     [[nodiscard]] const std::vector<SemaphoreSet>& semaphores() const noexcept { return semaphores_; }
 
-    /// Creates the objects. Call it in the new namespace.
+    /// Creates the objects. The calling thread must be in the new namespace.
     void make() {
         removalMarked_ = restoreSharedMemory(images_, pages_, number_, nsContext_.ids, checkStop_);
         for (const MessageQueue& queue : queues_)
@@ -60,15 +60,17 @@ public:
         for (const SemaphoreSet& set : semaphores_)
             makeSemaphoreSet(set);
         makePosixQueues(posixQueues_, nsContext_.ids);
-        // Limits come last: they may have been lowered after the objects were created.
+        // Sets the limits last, because they may have been lowered after the objects were created.
         writeIpcLimits(*limits_, log_);
         log_.info("The IPC namespace has {} message queues, {} POSIX message queues and {} semaphore sets",
                   queues_.size(), posixQueues_.size(), semaphores_.size());
     }
 
-    /// Call it in the namespace, when the processes have attached their segments and opened their queues.
+    /// Completes the namespace after the processes have attached their segments and opened their queues. The calling
+    /// thread must be in the namespace.
     void finish() {
-        // The mark comes last: the kernel removes a marked segment at once if no process has it attached (shmctl(2)).
+        // Marks segments only now: the kernel at once removes a marked segment that no process has attached
+        // (shmctl(2)).
         for (const int id : removalMarked_)
             sys(::shmctl(id, IPC_RMID, nullptr), "mark System V shared memory {} for removal", id);
         removeDeletedQueues(posixQueues_);
@@ -113,7 +115,7 @@ public:
         });
     }
 
-    /// fill() needs the non-root namespaces, which begin() creates.
+    /// Returns true if the tree has non-root namespaces. begin() creates these, and fill() needs them.
     [[nodiscard]] bool needsFirstStarted() const override { return !further_.empty(); }
 
     void fill(const kernel::ProcPid& first) override {
@@ -126,7 +128,7 @@ public:
 
     void enter(const model::Task& task) const override { further_.enter(task); }
 
-    /// Sets the process' semaphore undo values (SEM_UNDO).
+    /// Sets the semaphore undo values (SEM_UNDO) of the process.
     void complete(const model::Task& task) const override {
         const auto other =
             task.ids ? others_.find(numberOf(**task.ids, NamespaceKind::Ipc).value_or(0)) : others_.end();
@@ -143,7 +145,8 @@ public:
     }
 
 private:
-    std::unique_ptr<IpcContent> ofRoot_;  ///< null: the root was in criu's namespace
+    /// Content of the root's namespace; null if the root was in criu's namespace.
+    std::unique_ptr<IpcContent> ofRoot_;
     std::map<std::uint32_t, std::unique_ptr<IpcContent>> others_;
     NonRootNs further_;
 };

@@ -14,7 +14,7 @@
 /// System V semaphore sets (semget(2)) of the calling thread's IPC namespace.
 namespace criu::namespaces {
 
-/// A semaphore undo value of one process.
+/// Semaphore undo value of one process.
 struct HeldSemUndo {
     TreePid pid;
     SemUndoValue adjustment;
@@ -29,25 +29,24 @@ struct SemaphoreSet {
     [[nodiscard]] int id() const noexcept { return static_cast<int>(desc.id); }
 };
 
-/// Throws Error.
+/// Reads all semaphore sets of the namespace with their values. Throws Error.
 [[nodiscard]] std::vector<SemaphoreSet> readSemaphoreSets();
 
-/// Returns the ids of sets that semop(2) has changed at least once. A process can't have undo values of other sets.
-/// Throws Error.
+/// Returns the ids of sets that semop(2) has changed at least once. Only these sets can have undo values. Throws Error.
 [[nodiscard]] std::vector<int> listUsedSemaphoreSets();
 
-/// Returns the values of a set; nothing if it was removed or the caller may not read it.
+/// Returns the values of a set. Returns nullopt if the set was removed or the caller may not read it.
 [[nodiscard]] std::optional<std::vector<std::uint16_t>> readSemaphoreValues(int id);
 
 void writeSemaphoreSets(ImageWriter& image, const std::vector<SemaphoreSet>& sets);
 
-/// Reads and checks an image.
+/// Reads an image, and throws Error if its content is invalid.
 [[nodiscard]] std::vector<SemaphoreSet> parseSemaphoreSets(ImageReader& image);
 
-/// Throws Error.
+/// Creates a semaphore set with its values and owner. Throws Error.
 void makeSemaphoreSet(const SemaphoreSet& set);
 
-/// Sets the undo values of this pid for the calling process. Throws Error.
+/// Sets the undo values that the process with this pid had, for the calling process. Throws Error.
 void applySemUndo(std::span<const SemaphoreSet> sets, TreePid pid);
 
 }  // namespace criu::namespaces

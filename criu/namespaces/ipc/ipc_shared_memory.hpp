@@ -13,19 +13,20 @@
 #include "criu/model/id_map.hpp"
 #include "images/ipc-shm.hpp"
 
-/// System V shared memory of a private IPC namespace: all segments, attached or not.
+/// System V shared memory of a private IPC namespace. It includes segments that no process has attached.
 namespace criu::namespaces {
 
-/// Numbers of segments' contents in images, by segment id. Needed if several namespaces have segments of equal ids.
+/// Numbers of segments' contents in images; the key is the segment id. They are needed if several namespaces have
+/// segments with equal ids.
 using ContentNumbers = std::map<int, std::uint32_t>;
 
-/// Writes the segments of the calling thread's namespace and their contents. A content has the segment's id as its
-/// number unless `contents` has another. Returns the number of pages written. Throws Error.
+/// Writes the segments of the calling thread's namespace and their contents. The number of a content is the segment id,
+/// if `contents` has no other number for this id. Returns the number of pages written. Throws Error.
 std::uint64_t dumpSharedMemory(const ImageDir& images, std::uint32_t number, const model::IdMap& owners,
                                const ContentNumbers& contents, memory::PageSinks& sinks, memory::Drainer& drainer);
 
-/// Creates the segments in the calling thread's namespace, with their contents. Returns the ids of segments to be
-/// marked for removal when all processes have attached them. Throws Error.
+/// Creates the segments and their contents in the calling thread's namespace. Returns the ids of segments that the
+/// caller must mark for removal after all processes have attached them. Throws Error.
 [[nodiscard]] std::vector<int> restoreSharedMemory(const ImageDir& images, const memory::PageSources& pages,
                                                    std::uint32_t number, const model::IdMap& owners,
                                                    const std::function<void()>& checkStop);

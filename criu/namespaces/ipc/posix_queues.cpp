@@ -30,16 +30,16 @@ const char* asText(const std::byte* bytes) noexcept {
     return reinterpret_cast<const char*>(bytes);
 }
 
-/// Messages that are temporarily out of their queue. The destructor puts them back.
+/// Messages that are temporarily removed from their queue. The destructor sends them to the queue again.
 class TakenMessages {
 public:
-    /// Takes all messages out of the queue.
+    /// Receives all messages of the queue.
     TakenMessages(int queue, const kernel::PosixQueueState& state)
         : queue_(queue),
           memory_(state.bytes + static_cast<std::size_t>(state.messageSize)),
           room_(static_cast<std::size_t>(state.messageSize)) {
         taken_.reserve(static_cast<std::size_t>(state.waiting));
-        // No memory is allocated from here to the end of putBack(), so no exception loses messages.
+        // criu allocates no memory from here to the end of putBack(), so that an exception can't lose messages.
         while (taken_.size() < taken_.capacity() && used_ + room_ <= memory_.size()) {
             unsigned priority = 0;
             auto* const place = memory_.data() + used_;
@@ -54,7 +54,8 @@ public:
     TakenMessages& operator=(const TakenMessages&) = delete;
     ~TakenMessages() { (void)putBack(); }
 
-    /// Returns false if a message can't be sent (errno). The messages behind it stay out then, which keeps the order.
+    /// Sends the messages to the queue again. Returns false and sets errno if a message can't be sent. The messages
+    /// after it then stay out of the queue, which keeps the order.
     [[nodiscard]] bool putBack() noexcept {
         while (back_ < taken_.size() && send(taken_[back_]))
             ++back_;
@@ -76,7 +77,8 @@ private:
         std::span<const std::byte> text;
     };
 
-    /// Retries, because memory may be short for a moment or another process may have filled the queue.
+    /// Repeats a failed attempt, because memory may be short for some time, or another process may have filled the
+    /// queue.
     [[nodiscard]] bool send(const Taken& message) const noexcept {
         constexpr int kTries = 500;
         constexpr std::chrono::milliseconds kPause{10};
@@ -95,11 +97,11 @@ private:
     std::size_t room_;
     std::size_t used_ = 0;
     std::vector<Taken> taken_;
-    std::size_t back_ = 0;  ///< messages that are in the queue again
+    std::size_t back_ = 0;  ///< number of messages that are in the queue again
 };
 
-/// Raises RLIMIT_MSGQUEUE to as much as this process may. The kernel charges memory of queues to the user that creates
-/// them, which is root here.
+/// Scope that raises RLIMIT_MSGQUEUE as far as this process may. The kernel charges the memory of a queue to the user
+/// that creates it, which is root here.
 class RoomForQueues {
 public:
     RoomForQueues() {
@@ -175,7 +177,7 @@ void writePosixQueues(ImageWriter& image, const std::vector<PosixQueue>& queues,
 }
 
 std::vector<PosixQueue> parsePosixQueues(ImageReader& image, const model::IdMap& owners) {
-    constexpr std::uint64_t kMost = LONG_MAX;  // maximum of the fields of mq_attr
+    constexpr std::uint64_t kMost = LONG_MAX;  // maximum of fields of mq_attr
     std::vector<PosixQueue> queues;
     while (const auto record = image.next<PosixQueueEntry>()) {
         const PosixQueueEntry& entry = **record;
@@ -206,7 +208,8 @@ void makePosixQueues(const std::vector<PosixQueue>& queues, const model::IdMap& 
     const RoomForQueues room;
     raiseIpcLimit("fs/mqueue/queues_max", queues.size());
     kernel::runInThread([&] {
-        // Only users that the user namespace maps may create files in its file systems. Root's capabilities stay.
+        // Only users that the user namespace maps may create files in its file systems, so the thread takes such ids.
+        // It keeps root's capabilities.
         if (owners.isOwnNamespace()) {
             sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP),
                 "make changes of the user leave capabilities alone");

@@ -15,7 +15,7 @@ class IdMap;
 /// POSIX message queues (mq_overview(7)) of an IPC namespace.
 namespace criu::namespaces {
 
-/// InventoryEntry.extensions: images contain POSIX message queues.
+/// Extension name in the inventory (InventoryEntry.extensions) for images with POSIX message queues.
 inline constexpr const char* kPosixQueues = "posix-queues";
 
 struct PosixMessage {
@@ -25,34 +25,35 @@ struct PosixMessage {
 };
 
 struct PosixQueue {
-    std::string name;  ///< without the leading slash of mq_open(3)
+    std::string name;  ///< name without the leading slash of mq_open(3)
     bool deleted = false;
     std::uint32_t mode = 0;
     std::uint32_t user = 0;
     std::uint32_t group = 0;
     std::uint64_t maxMessages = 0;
-    std::uint64_t messageSize = 0;  ///< largest size of a message in bytes
+    std::uint64_t messageSize = 0;  ///< maximum size of a message in bytes
     std::vector<PosixMessage> messages;
     friend bool operator==(const PosixQueue&, const PosixQueue&) = default;
 };
 
-/// Returns the messages of a queue in the order in which they are received. The kernel shows a message only by removing
-/// it, so all are taken out and put back. The order within each priority stays the same. Steps that can fail come
-/// before the first message is taken, and nothing interrupts the calling thread. No other process may use the queue at
-/// that time or wait for a notification. `queue`: opened O_RDWR | O_NONBLOCK. Throws Error.
+/// Returns the messages of a queue in the order in which the kernel delivers them. The kernel shows a message only by
+/// removing it, so criu receives all messages and sends them again. The order within each priority stays the same.
+/// All steps that can fail precede the first mq_receive(3). No other process may use the queue at the same time or wait
+/// for a notification. `queue`: descriptor opened with O_RDWR | O_NONBLOCK. Throws Error.
 [[nodiscard]] std::vector<PosixMessage> copyPosixMessages(int queue);
 
 void writePosixQueues(ImageWriter& image, const std::vector<PosixQueue>& queues, const model::IdMap& owners);
 
-/// Reads and checks an image. `owners`: translates owners to uids and gids outside of the tree's user namespace.
+/// Reads an image, and throws Error if its content is invalid. `owners` translates owners to uids and gids of criu's
+/// user namespace.
 [[nodiscard]] std::vector<PosixQueue> parsePosixQueues(ImageReader& image, const model::IdMap& owners);
 
-/// Creates queues with their messages in the calling thread's IPC namespace. Raises the namespace's limits as needed.
-/// `owners`: of the namespace's user namespace. Throws Error.
+/// Creates queues with their messages in the calling thread's IPC namespace. Raises limits of the namespace if
+/// necessary. `owners`: id map of the user namespace that owns the IPC namespace. Throws Error.
 void makePosixQueues(const std::vector<PosixQueue>& queues, const model::IdMap& owners);
 
-/// Removes the names of queues that were deleted in the tree. Call it when all processes have opened them. Throws
-/// Error.
+/// Removes the names of queues that were deleted at the dump. Must follow the opening of these queues by all processes.
+/// Throws Error.
 void removeDeletedQueues(const std::vector<PosixQueue>& queues);
 
 }  // namespace criu::namespaces

@@ -16,24 +16,25 @@ struct OpenFd;
 
 namespace criu::namespaces {
 
-/// The POSIX message queues of the tree's IPC namespace: the named ones, and deleted ones that are still open. The dump
-/// of descriptors adds the deleted ones, so the images are written after all files.
+/// POSIX message queues of the tree's IPC namespace: queues with a name, and deleted queues that are still open. The
+/// dump of descriptors adds the deleted queues, so the images are written after all files.
 class PosixQueuesDump {
 public:
-    /// Finds the named queues of the calling thread's IPC namespace. Throws Error if one can't be dumped.
+    /// Finds the named queues of the calling thread's IPC namespace. Throws Error if a queue can't be dumped.
     void find();
 
     [[nodiscard]] bool empty() const noexcept { return queues_.empty(); }
 
-    /// Device number of the namespace's mqueue file system; 0 before find().
+    /// Returns the device number of the namespace's mqueue file system, or 0 before find().
     [[nodiscard]] dev_t device() const noexcept { return device_; }
-    /// Refuses all descriptors of queues from here on, because not all processes are in this namespace.
+    /// Makes nameOf() refuse all descriptors, because not all processes are in this namespace.
     void refuseDescriptors() noexcept { refusesDescriptors_ = true; }
 
-    /// Returns the name by which a restored process opens the queue. Throws Error if it can't be dumped.
+    /// Returns the name by which a restored process opens the queue. Throws Error if the queue can't be dumped.
     std::string nameOf(const files::OpenFd& file);
 
-    /// Writes all queues with copies of their messages, which stay in the queues: see copyPosixMessages().
+    /// Writes all queues with copies of their messages; copyPosixMessages() describes how the messages stay in the
+    /// queues.
     void write(const ImageDir& images, std::uint32_t number, const model::IdMap& owners) const;
 
 private:
@@ -46,7 +47,7 @@ private:
     void add(std::string name, UniqueFd fd, bool deleted);
 
     bool refusesDescriptors_ = false;
-    dev_t device_ = 0;  ///< device number of the mqueue file system
+    dev_t device_ = 0;  ///< device number of the mqueue file system; 0 before find()
     std::map<ino_t, Queue> queues_;
 };
 

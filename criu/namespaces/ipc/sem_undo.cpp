@@ -10,7 +10,7 @@
 namespace criu::namespaces {
 namespace {
 
-constexpr int kHighest = 32767;  // SEMVMX and SEMAEM: limit of values, undo values and operations
+constexpr int kHighest = 32767;  // SEMVMX and SEMAEM: maximum of values, undo values and operations
 constexpr std::size_t kTogether = 16;
 
 using Operations = std::vector<sembuf>;
@@ -20,16 +20,16 @@ void add(Operations& out, std::uint16_t index, int amount, int flags) {
         out.push_back({index, static_cast<short>(amount), static_cast<short>(flags | IPC_NOWAIT)});
 }
 
-/// Adds operations that exceed the limit of undo values if the undo value is at least `least`, which is positive. The
-/// semaphore's value is below 32767 afterwards.
+/// Adds operations that fail with ERANGE if the undo value is at least `least`, which is positive. Afterwards the value
+/// of the semaphore would be below 32767.
 void addAbove(Operations& out, std::uint16_t index, int value, int least) {
     const int amount = kHighest + 1 - least;
     add(out, index, std::max(amount - value, 0), 0);
     add(out, index, -amount, SEM_UNDO);
 }
 
-/// Adds operations that exceed the limit of undo values if the undo value is at most -`least`. The semaphore's value
-/// isn't 0 afterwards.
+/// Adds operations that fail with ERANGE if the undo value is at most -`least`. Afterwards the value of the semaphore
+/// wouldn't be 0.
 void addBelow(Operations& out, std::uint16_t index, int value, int least) {
     const int amount = kHighest + 2 - least;
     add(out, index, -value, 0);
@@ -42,7 +42,8 @@ void addBelow(Operations& out, std::uint16_t index, int value, int least) {
 
 enum class Sign { Positive, Negative };
 
-/// A test of one or more semaphores' undo values. Its last operation always fails, so the call changes nothing.
+/// Test of the undo values of one or more semaphores. Its last operation always fails, so the semop(2) call changes
+/// nothing.
 class UndoTest {
 public:
     explicit UndoTest(Sign sign) : sign_(sign) {}
@@ -55,12 +56,13 @@ public:
         last_ = index;
     }
 
-    /// Returns whether any of the undo values reaches its `least`; nothing if the kernel doesn't say.
+    /// Returns true if at least one undo value reaches its `least`. Returns nullopt if the kernel doesn't permit the
+    /// test.
     std::optional<bool> run(const SemaphoreProbe& probe) {
         if (sign_ == Sign::Positive)
             add(operations_, last_, -kHighest, 0);
         else
-            operations_.push_back({last_, 0, IPC_NOWAIT});  // waits for 0
+            operations_.push_back({last_, 0, IPC_NOWAIT});  // waits for the value 0, so it fails
         const long result = probe(operations_);
         if (result == -ERANGE)
             return true;
@@ -84,12 +86,12 @@ std::optional<bool> isAtLeast(Sign sign, std::uint16_t index, std::uint16_t valu
     return test.run(probe);
 }
 
-/// Returns the amount of a semaphore's undo value in one direction; 0 if it has none in that direction.
+/// Returns the amount of a semaphore's undo value with sign `sign`; 0 if the undo value has the other sign or is zero.
 std::optional<int> sizeOf(Sign sign, std::uint16_t index, std::uint16_t value, const SemaphoreProbe& probe) {
     int known = 0;
     int beyond = kHighest + (sign == Sign::Negative ? 2 : 1);
     while (beyond - known > 1) {
-        // Tries 1 first, since most undo values are 1.
+        // Tries 1 first, because most undo values are 1.
         const int middle = known == 0 ? 1 : known == 1 ? 2 : known + (beyond - known) / 2;
         const auto larger = isAtLeast(sign, index, value, middle, probe);
         if (!larger)
@@ -131,7 +133,7 @@ std::vector<sembuf> operationsFor(const SemUndoValue& adjustment, std::uint16_t 
     const bool up = value + size <= kHighest;
     if (size == 0 || size > kHighest || (!up && value < size))
         fail("a semaphore of value {} can't be adjusted by {}", value, adjustment.amount);
-    // The kernel records the negated operation as the undo value.
+    // The kernel stores the negated operation as the undo value.
     const bool undoUp = adjustment.amount < 0;
     Operations out;
     add(out, adjustment.index, up ? size : -size, up == undoUp ? SEM_UNDO : 0);

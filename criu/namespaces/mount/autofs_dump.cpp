@@ -28,7 +28,7 @@ namespace {
 
 struct Name {
     std::string name;
-    std::optional<std::string> target;  ///< target of a symbolic link
+    std::optional<std::string> target;  ///< target of a symbolic link; unset for a directory
 };
 
 std::string targetOf(int directory, const std::string& name) {
@@ -41,7 +41,7 @@ std::vector<Name> namesIn(int mount) {
     struct CloseDirectory {
         void operator()(DIR* open) const noexcept { ::closedir(open); }
     };
-    // The kernel returns ENOENT for an empty directory on which the daemon is to mount a file system (autofs_dir_open()
+    // The kernel returns ENOENT for an empty directory on which the daemon must mount a file system (autofs_dir_open()
     // of Linux).
     const int fd = ::openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
@@ -80,8 +80,8 @@ bool AutofsDump::take(const Mount& mount) {
     return found.has_value();
 }
 
-/// Finds the daemon: a process of the autofs' process group that has an end of the pipe. A restore gives the process
-/// the new pipe.
+/// Finds the daemon, which is a process of the autofs' process group that has an end of the pipe. A restore gives the
+/// new pipe to this process.
 std::optional<AutofsDump::Taken> AutofsDump::find(const kernel::AutofsOptions& options) const {
     const std::string wanted = fmt::format("pipe:[{}]", *options.pipeInode);
     kernel::ProcBuffer buffer;
@@ -89,7 +89,8 @@ std::optional<AutofsDump::Taken> AutofsDump::find(const kernel::AutofsOptions& o
     for (const SeenProcess& process : tree_.processes) {
         if (kernel::readStat(process.dir, buffer).pgrp != options.group)
             continue;
-        // The kernel lets a daemon replace only one of the same pid namespace. In a restore, criu is the first daemon.
+        // The kernel lets a daemon replace only a daemon of the same pid namespace. In a restore, criu is the first
+        // daemon.
         const std::vector<pid_t> groups = kernel::readStatus(process.dir, buffer).nsPgid;
         if (groups.size() != level || (level > 0 && groups.back() == 0))
             continue;

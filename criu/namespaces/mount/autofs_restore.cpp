@@ -34,12 +34,12 @@ void check(const AutofsEntry& entry) {
     }
 }
 
-/// Returns the daemon's descriptor of the pipe.
+/// Returns the daemon's descriptor number of the pipe.
 int pipeOf(const AutofsEntry& entry) {
     return entry.has_read_fd != 0 ? entry.read_fd : entry.fd;
 }
 
-/// Finds the daemon: the process of the autofs' process group that has the pipe.
+/// Returns the daemon, which is the process of the autofs' process group that has the pipe.
 TreePid daemonOf(const AutofsEntry& entry, const model::ProcessTree& tree) {
     if (entry.fd < 0)
         return {};
@@ -105,9 +105,9 @@ void AutofsRestore::openDevice(kernel::FdStore& store) {
 UniqueFd AutofsRestore::make(const Mount& mount) {
     FileSystem& system = systems_.at(mount.device);
     const AutofsEntry& entry = *system.entry;
-    // A child that leads a process group creates and fills the file system. Only processes of the daemon's group may
-    // create names in it. That group must be in the daemon's pid namespace, or the kernel refuses the daemon as a
-    // replacement. The group of this process may be outside of that namespace.
+    // A child process that leads a process group creates and fills the file system, because only processes of the
+    // daemon's group may create names in it. The kernel later accepts the daemon as a replacement only if this group is
+    // in the daemon's pid namespace. The group of the calling process may be outside of that namespace.
     constexpr int kMount = 0;
     constexpr int kRoot = 1;
     const int device = device_.get();
@@ -132,7 +132,7 @@ UniqueFd AutofsRestore::make(const Mount& mount) {
     return std::move(opened.at(kMount));
 }
 
-/// Creates the dumped names, and all directories that other mounts of the tree lie on.
+/// Creates the dumped names, and all directories on which other mounts of the tree lie.
 void AutofsRestore::fill(const Mount& mount, const AutofsEntry& entry, int root) const {
     for (std::size_t at = 0; at < entry.n_names; ++at)
         if (const AutofsNameEntry& name = *entry.names[at]; name.target != nullptr)
@@ -164,7 +164,7 @@ void AutofsRestore::activate(const FileSystem& system) const {
     const kernel::AutofsControl control(device_.get());
     if (entry.has_read_fd == 0)
         return control.setPipe(system.root.get(), entry.fd);
-    // The daemon has closed the write end. The dumped descriptor number may be in use for another file.
+    // The daemon has closed the write end. Another file may have the dumped descriptor number.
     const std::string link = fmt::format("/proc/self/fd/{}", entry.read_fd);
     const UniqueFd writing(
         sys(::open(link.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC), "open the other end of fd {}", entry.read_fd));

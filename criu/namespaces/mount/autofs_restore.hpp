@@ -28,34 +28,34 @@ namespace criu::namespaces {
 class MountImages;
 struct Mount;
 
-/// Autofs file systems. They stay catatonic until all processes have their files: a path lookup in them would otherwise
-/// wait for a daemon that doesn't run yet.
+/// Autofs file systems of a restore. They stay catatonic until all processes have their files, because a path lookup in
+/// them would wait for a daemon that doesn't run yet.
 class AutofsRestore {
 public:
-    /// Throws Error for inconsistent images, or if the daemon isn't among the processes. All arguments outlive this
-    /// object.
+    /// Reads the images. Throws Error if they are inconsistent, or if no process is the daemon of a file system. All
+    /// arguments must outlive this object.
     AutofsRestore(const ImageDir& images, const MountImages& mounts, const model::ProcessTree& tree);
 
-    /// In the coordinator, before processes exist.
+    /// Opens /dev/autofs. Runs in the coordinator before processes exist.
     void openDevice(kernel::FdStore& store);
-    /// In the first process: creates the file system of a mount, attached nowhere. Throws Error.
+    /// Creates the file system of a mount, which isn't attached. Runs in the first process. Throws Error.
     [[nodiscard]] UniqueFd make(const Mount& mount);
-    /// In each process, when all processes have their files: connects the file systems of which the process is the
-    /// daemon. Throws Error.
+    /// Connects the file systems whose daemon is this process. Runs in each process after all processes have their
+    /// files. Throws Error.
     void activate(const model::Task& task) const;
 
 private:
     struct FileSystem {
         Record<AutofsEntry> entry;
-        TreePid daemon;      ///< zero: the file system has no daemon
-        UniqueFd root = {};  ///< set by make()
+        TreePid daemon;      ///< pid of the daemon; 0 if the file system has no daemon
+        UniqueFd root = {};  ///< root directory of the file system; set by make()
     };
 
     void fill(const Mount& mount, const AutofsEntry& entry, int root) const;
     void activate(const FileSystem& system) const;
 
     const MountImages& mounts_;
-    std::map<std::uint32_t, FileSystem> systems_;  ///< key: device number
+    std::map<std::uint32_t, FileSystem> systems_;  ///< the key is the device number
     kernel::FdStore* store_ = nullptr;             ///< set by openDevice()
     UniqueFd device_;
 };

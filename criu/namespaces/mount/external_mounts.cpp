@@ -22,13 +22,13 @@ namespace {
 using model::External;
 using model::ExternalType;
 
-/// Finds out for each mount whether criu's mount namespace has it, too.
+/// Search for mounts of the tree that criu's mount namespace also has.
 class MountOrigins {
 public:
     MountOrigins(SeenMounts& mounts, const ExternalMounts& externals, Log& log)
         : mounts_(mounts), externals_(externals), log_(log) {}
 
-    /// Does the work of markExternalMounts().
+    /// Implements markExternalMounts().
     bool mark(const MountPlugins& plugins);
 
 private:
@@ -54,7 +54,7 @@ bool MountOrigins::mark(const MountPlugins& plugins) {
         Mount& mount = *each;
         if (mount.isTop && !mounts_.withCriu())
             continue;
-        // --external names mount points of the first process' namespace.
+        // --external names mount points of the root's namespace only.
         if (auto name = externals_.find(mount.mountPoint);
             name && mounts_.spaces().front().mounts.find(mount.id) != nullptr) {
             mount.externalName = std::move(name);
@@ -79,8 +79,9 @@ bool MountOrigins::mark(const MountPlugins& plugins) {
                        [&](const Mount& mount) { return mounts_.isOnRoot(mount); });
 }
 
-/// Treats a directory of a file system in memory as the whole, if no mount shows more of it, as in sandboxes after
-/// pivot_root(2). No process can reach the rest. Offers such a mount to plugins first.
+/// If all mounts of a file system in memory show one directory or parts of it, changes the mounts so that this
+/// directory is the root of the file system. Sandboxes have such mounts after pivot_root(2), and no process can reach
+/// other files. A plugin may take the mount first.
 void MountOrigins::makePartsWhole(const MountTree& outside, const MountPlugins& plugins) {
     std::map<std::uint32_t, std::vector<Mount*>> parts;
     for (Mount* const mount : mounts_.all())
@@ -114,8 +115,8 @@ void MountOrigins::makePartsWhole(const MountTree& outside, const MountPlugins& 
     }
 }
 
-/// Leaves out mounts that are covered in criu's namespace, too. If the kernel has locked the mounts for another user
-/// namespace, the tree can't reach them.
+/// Removes mounts from `space` that are covered in criu's namespace too. If the kernel has locked the mounts for
+/// another user namespace, the tree can't reach them.
 void MountOrigins::takeOutCovered(SeenMountSpace& space, const MountTree& outside) const {
     std::set<std::uint32_t> devices;
     for (const Mount& mount : outside.all())
@@ -136,15 +137,15 @@ void MountOrigins::takeOutCovered(SeenMountSpace& space, const MountTree& outsid
     if (kernel::foreignOwnerUserns(space.fd.get()))
         log_.info("Mount namespace {}: {} mounts that are covered outside, too, aren't dumped", space.number,
                   out.size());
-    else  // the tree could unmount the covering mounts
+    else  // the tree could unmount the covering mounts and reach these
         log_.warn(
             "{} mounts of mount namespace {} are covered, as they are outside, and aren't dumped: {} is one. After a "
             "restore they aren't there when what covers them is taken off",
             out.size(), space.number, names.at(*out.begin()));
 }
 
-/// Returns true if criu's namespace shows the same directory, and stores its path as the mount's source. `outside`:
-/// reachable mounts of the same file system there.
+/// Returns true if a mount of criu's namespace shows the same directory, and stores the path of this directory as the
+/// source of `mount`. `outside`: reachable mounts of this file system in criu's namespace.
 bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span<const Mount* const> outside) const {
     const Mount* best = nullptr;
     std::string source;
@@ -152,7 +153,7 @@ bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span
         if (!other->covers(mount) || (best != nullptr && other->root.size() <= best->root.size()))
             continue;
         const std::string below = *pathBelow(other->root, mount.root);
-        // The restore creates a missing cgroup only after it looks up this source.
+        // A restore creates a missing cgroup only after it has looked up this source.
         const bool ofGroups = mount.kind.code == FSTYPE__CGROUP || mount.kind.code == FSTYPE__CGROUP2;
         const bool made = ofGroups && mount.shared == 0 && mount.master == 0;
         if (isAboveRoot(below) || (made && !below.empty()))
@@ -160,7 +161,7 @@ bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span
         std::string path = below.empty()
                                ? other->mountPoint
                                : fmt::format("{}/{}", other->mountPoint == "/" ? "" : other->mountPoint, below);
-        // Another mount may cover the path.
+        // Checks that no other mount covers the path.
         if (&paths.lookUp(path) != other)
             continue;
         best = other;
@@ -168,7 +169,7 @@ bool MountOrigins::matchOutside(Mount& mount, const MountPaths& paths, std::span
     }
     if (best == nullptr || mount.rootDeleted)
         return false;
-    // With the root in criu's namespace, mounts get criu's events anyway.
+    // If the root is in criu's namespace, all mounts get criu's mount events in any case.
     const bool together = mounts_.withCriu();
     if (mount.shared != 0 && !together && !externals_.withSharing())
         return false;

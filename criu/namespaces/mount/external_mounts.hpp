@@ -16,21 +16,22 @@ namespace criu::namespaces {
 
 class SeenMounts;
 
-/// External mounts: --external, --ext-mount-map.
+/// External mounts of the options --external and --ext-mount-map.
 class ExternalMounts {
 public:
     explicit ExternalMounts(const model::Options& options) : options_(options) {}
 
-    /// Returns the name of a mount point (dump) or the path for a name (restore); nothing if the user gave none.
+    /// Returns the name that the user gave for a mount point (dump), or the path for a name (restore). Returns nullopt
+    /// if the user gave none.
     [[nodiscard]] std::optional<std::string> find(std::string_view key) const;
-    /// Returns the name of a block device (dump) or the device for a name (restore).
+    /// Returns the name that the user gave for a block device (dump), or the device for a name (restore).
     [[nodiscard]] std::optional<std::string> findDevice(std::string_view key) const;
 
-    /// True with mnt[]: mounts that also exist in criu's mount namespace are external without being named.
+    /// Returns true with --external mnt[]: all mounts that also exist in criu's mount namespace are then external.
     [[nodiscard]] bool automatic() const;
-    /// True if shared mounts may be external, too: mnt[]:s or --enable-external-sharing.
+    /// Returns true if shared mounts may also be external: mnt[]:s or --enable-external-sharing.
     [[nodiscard]] bool withSharing() const;
-    /// True if slave mounts may be external, too: mnt[]:m or --enable-external-masters.
+    /// Returns true if slave mounts may also be external: mnt[]:m or --enable-external-masters.
     [[nodiscard]] bool withMasters() const;
 
 private:
@@ -39,11 +40,11 @@ private:
     const model::Options& options_;
 };
 
-/// Offers a mount (mount point and id) to plugins; false if no plugin takes it.
+/// Function that offers a mount to plugins, by mount point and mount id. It returns false if no plugin takes the mount.
 using MountPlugins = std::function<bool(const std::string&, int)>;
 
-/// Finds the mounts that a restore takes from outside of the tree, and marks them external. Leaves out mounts that the
-/// tree can't reach. Returns true if criu's namespace has a mount of the file system of the tree's root.
+/// Finds the mounts that a restore takes from outside of the tree, and marks them as external. Removes mounts that the
+/// tree can't reach. Returns true if criu's namespace has a mount of the root mount's file system.
 bool markExternalMounts(SeenMounts& mounts, const ExternalMounts& externals, const MountPlugins& plugins, Log& log);
 
 }  // namespace criu::namespaces

@@ -33,7 +33,8 @@ constexpr const char* kArchiveLibrary = "libarchive.so.13";
 
 }  // namespace
 
-/// The functions of libarchive(3) that criu uses, loaded with this object. The members have the functions' names.
+/// Functions of libarchive(3) that criu calls. The constructor loads the library. Each member has the name of its
+/// function.
 struct ArchiveFunctions {
     SharedLibrary library{kArchiveLibrary, "libarchive13"};
     decltype(&::archive_entry_atime) archive_entry_atime = library["archive_entry_atime"];
@@ -80,8 +81,8 @@ struct ArchiveFunctions {
         library["archive_write_set_format_option"];
     decltype(&::archive_write_set_format_pax) archive_write_set_format_pax = library["archive_write_set_format_pax"];
 
-    /// Throws Error with the library's message for `of` unless `result` is ARCHIVE_OK. libarchive reports content that
-    /// it left out as a warning; criu treats it as a failure.
+    /// Throws Error with the library's message for `of` if `result` isn't ARCHIVE_OK. libarchive reports omitted
+    /// content only by a warning; criu treats a warning as a failure.
     template <typename... Args>
     void check(int result, archive* of, Located<Args...> what, Args&&... args) const {
         if (result >= ARCHIVE_OK)
@@ -103,22 +104,22 @@ struct CloseArchivedDirectory {
 struct FreeWriter {
     const ArchiveFunctions& lib;
     void operator()(archive* writer) const noexcept {
-        // Marks the archive as failed. archive_write_free() would otherwise pad the current file and finish the
-        // archive.
+        // Marks the archive as failed. Without the mark, archive_write_free() would pad the current file and complete
+        // the archive.
         lib.archive_write_fail(writer);
         lib.archive_write_free(writer);
     }
 };
 using Entry = std::unique_ptr<archive_entry, decltype(&::archive_entry_free)>;
-/// A libarchive object that reads an archive or writes to disk.
+/// Object of libarchive that reads an archive or writes files.
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 
-/// Returns a path for calls that take no directory descriptor.
+/// Returns a path of a file in a directory, for calls that don't accept a directory descriptor.
 std::string pathAt(int directory, const std::string& name) {
     return fmt::format("/proc/self/fd/{}/{}", directory, name);
 }
 
-/// Largest depth of directories in a file system that goes into an archive.
+/// Maximum depth of directories in an archived file system.
 constexpr int kDeepestDirectory = 1000;
 
 class ArchiveWriter {
@@ -127,7 +128,7 @@ public:
         : lib_(lib), ids_(ids), apart_(apart), stop_(stop), writer_(lib.archive_write_new(), {lib}), block_(kBlock) {
         archive* const writer = writer_.get();
         lib_.check(lib_.archive_write_set_format_pax(writer), writer, "choose the format of an archive");
-        // Stores names as bytes, whatever the locale of criu is.
+        // Stores names as bytes, independent of criu's locale.
         lib_.check(lib_.archive_write_set_format_option(writer, "pax", "hdrcharset", "BINARY"), writer,
                    "choose the format of an archive");
         lib_.check(lib_.archive_write_add_filter_gzip(writer), writer, "choose the compression of an archive");
@@ -160,8 +161,8 @@ private:
         return names;
     }
 
-    /// Adds everything below a directory. `depth`: number of directories that are open already. Each level takes a
-    /// descriptor and stack space, and an untrusted user may choose the depth, hence the limit.
+    /// Adds all files below a directory. `depth`: number of directories above that are open. Each level needs a
+    /// descriptor and stack space, and an untrusted user may choose the depth, so the depth is limited.
     void walk(int directory, const std::string& path, int depth = 0) {
         if (depth == kDeepestDirectory)
             fail("directories are nested in each other more than {} levels deep", kDeepestDirectory);
@@ -246,8 +247,8 @@ private:
     void addFile(const Entry& entry, int directory, const std::string& name, const std::string& path,
                  const struct stat& seen) {
         const ErrorContext context([&] { return fmt::format("file {}", path); });
-        // A process outside of the tree may replace the file by a fifo. O_NONBLOCK keeps open() from waiting for a
-        // writer.
+        // A process outside of the tree may replace the file by a fifo. With O_NONBLOCK, openat(2) doesn't wait for a
+        // writer of the fifo.
         constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NOATIME | O_NONBLOCK | O_CLOEXEC;
         const UniqueFd file(sys(::openat(directory, name.c_str(), kHow), "open {}", path));
         requireSameFile(file.get(), seen);
@@ -296,7 +297,7 @@ private:
         }
     }
 
-    /// Passes zeroes of a hole to the library, which leaves them out because of the sparse entries.
+    /// Passes the zeroes of a hole to the library, which omits them because of the sparse entries.
     void zeros(off_t count, const std::string& path) {
         std::fill_n(block_.begin(), std::min<off_t>(count, static_cast<off_t>(block_.size())), std::byte{});
         while (count > 0) {
@@ -316,7 +317,7 @@ private:
     std::vector<SocketFile> sockets_;
 };
 
-/// Changes the current directory of the process for the lifetime of the object.
+/// Scope that changes the current directory of the process.
 class ArchiveDirectoryScope {
 public:
     explicit ArchiveDirectoryScope(int directory)
@@ -359,7 +360,7 @@ void FileArchives::unpack(int from, int directory) const {
     lib.check(lib.archive_read_support_format_tar(reader.get()), reader.get(), "prepare to read an archive");
     lib.check(lib.archive_read_open_fd(reader.get(), from, kBlock), reader.get(), "read an archive");
     const Archive disk(lib.archive_write_disk_new(), lib.archive_write_free);
-    // An archive is untrusted: its paths mustn't lead out of the directory.
+    // An archive is untrusted, so its paths must not lead out of the directory.
     lib.check(lib.archive_write_disk_set_options(
                   disk.get(), ARCHIVE_EXTRACT_OWNER | ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
                                   ARCHIVE_EXTRACT_XATTR | ARCHIVE_EXTRACT_ACL | ARCHIVE_EXTRACT_SECURE_NODOTDOT |

@@ -11,13 +11,13 @@
 #include "criu/base/stop_request.hpp"
 #include "criu/model/id_map.hpp"
 
-/// Files of a file system in memory as a compressed tar archive, as CRIU's images have them.
+/// Compressed tar archives with the files of a file system in memory, in the form of CRIU's images.
 namespace criu::namespaces {
 
-/// File of a socket. Tar archives can't contain it.
+/// Socket file, which a tar archive can't contain.
 struct SocketFile {
-    std::string path;  ///< below the archived directory
-    mode_t mode = 0;   ///< permissions
+    std::string path;  ///< path below the archived directory
+    mode_t mode = 0;   ///< permission bits
     uid_t user = 0;
     gid_t group = 0;
     timespec modified{};
@@ -26,33 +26,34 @@ struct SocketFile {
 struct ArchiveFunctions;
 class FileContents;
 
-/// Packs and unpacks archives with libarchive. The first object loads the library.
+/// Packer and unpacker of archives with libarchive.
 class FileArchives {
 public:
-    /// Throws Error if the library can't be loaded.
+    /// Loads the library. Throws Error if this fails.
     FileArchives();
-    /// Loads the library if it is installed.
+    /// Loads the library if it is installed, and ignores failures.
     static void load() noexcept;
     ~FileArchives();
     FileArchives(const FileArchives&) = delete;
     FileArchives& operator=(const FileArchives&) = delete;
 
-    /// Writes `directory` and everything below it to `to`: content without holes, links, devices, owners, modes, times
-    /// and extended attributes. No file system may be mounted below it. `ids`: translates owners to those of the tree.
-    /// `apart`: takes contents of files, which are then empty in the archive; may be null. Returns the sockets, which
-    /// the archive doesn't contain. Throws Error, also as soon as `stop` is requested; the archive is then incomplete.
+    /// Writes an archive of `directory` and all files below it to descriptor `to`. It contains contents without holes,
+    /// links, devices, owners, modes, times and extended attributes. No file system may be mounted below `directory`.
+    /// `ids` translates owners to those of the tree. `apart` takes contents of files, which are empty in the archive;
+    /// it may be null. Returns the socket files, which the archive lacks. Throws Error, also if a stop is requested;
+    /// the archive is then incomplete.
     [[nodiscard]] std::vector<SocketFile> pack(int directory, int to, const model::IdMap& ids, FileContents* apart,
                                                StopRequest& stop) const;
 
-    /// Creates the files of an archive below `directory`; `from` is positioned at the archive. The calling process must
-    /// have one thread, because its current directory changes during the call. Throws Error.
+    /// Creates the files of an archive below `directory`. The offset of `from` must be at the archive. The calling
+    /// process must have only one thread, because its current directory changes during the call. Throws Error.
     void unpack(int from, int directory) const;
 
 private:
     std::unique_ptr<const ArchiveFunctions> library_;
 };
 
-/// Creates the files of sockets.
+/// Creates socket files below `directory`. Throws Error.
 void makeSocketFiles(const std::vector<SocketFile>& sockets, int directory);
 
 }  // namespace criu::namespaces

@@ -30,9 +30,9 @@ namespace {
 
 using memory::PageJob;
 
-/// Limit of addresses that files get. Offsets in pages files must be able to express them.
+/// Maximum of the addresses that criu assigns to files. Offsets in pages files must be able to express them.
 constexpr std::uint64_t kMostAddresses = std::uint64_t{1} << 62;
-/// Content size above which several threads fill a file.
+/// Bytes of content above which several threads fill one file.
 constexpr std::uint64_t kLarge = memory::kContentBlock * 4;
 
 constexpr std::uint64_t pagesUp(std::uint64_t bytes) noexcept {
@@ -43,7 +43,7 @@ UniqueFd openToRead(int directory, const std::string& path) {
     return openBelow(directory, path, O_RDONLY | O_NOFOLLOW | O_NOATIME | O_NONBLOCK);
 }
 
-/// One file of a restore. complete() sets its final size and times.
+/// File that a restore fills. complete() sets its final size and times.
 class FilledFile {
 public:
     FilledFile(int directory, const TmpfsFileEntry& entry)
@@ -61,9 +61,9 @@ public:
         sys(::ftruncate(file_.get(), static_cast<off_t>(pagesUp(size_))), "make it {} bytes long", size_);
     }
 
-    /// Prepares for writes by several threads.
+    /// Prepares for write() calls by several threads.
     void share() noexcept { writer_.share(); }
-    /// Writes whole pages. Pages of zeroes become holes.
+    /// Writes whole pages of the file. Pages of zeroes become holes.
     void write(std::uint64_t address, std::span<const std::byte> content) {
         (void)writer_.write(address - start_, content);
     }
@@ -86,7 +86,7 @@ private:
     timespec modified_;
 };
 
-/// Fills files with several threads.
+/// Threads that fill the files of one file system.
 class Filling {
 public:
     Filling(int directory, memory::PageSource source)
@@ -124,9 +124,10 @@ public:
     }
 
 private:
-    /// Number of small files in one job. Opening a small file takes most of its time.
+    /// Number of small files that one thread fills in one job, because opening a small file takes most of the time.
     static constexpr std::size_t kTogether = 64;
-    /// Number of large files that are open at once. Each takes address space for its whole content (PagesWriter).
+    /// Maximum number of large files that are open at once. Each needs address space for its whole content
+    /// (PagesWriter).
     static constexpr std::size_t kOpen = 16;
 
     struct Small {
@@ -194,13 +195,13 @@ private:
 
     const int directory_;
     const memory::PageSource source_;
-    std::vector<std::unique_ptr<memory::PageContent>> contents_;  ///< index: layer
-    std::uint64_t end_ = 0;                                       ///< first free address
+    std::vector<std::unique_ptr<memory::PageContent>> contents_;  ///< one element per layer
+    std::uint64_t end_ = 0;                                       ///< first address that no file has
     std::vector<Small> small_;
     std::uint64_t smallBytes_ = 0;
     std::vector<std::unique_ptr<FilledFile>> large_;
     BufferPool buffers_{memory::kContentBlock};
-    ThreadPool pool_;  // declared last: its threads use the other members
+    ThreadPool pool_;  // last member, because its threads use the other members
 };
 
 }  // namespace
@@ -231,12 +232,12 @@ void FileContents::read(int directory, std::uint64_t address, std::span<std::byt
     const std::size_t there =
         std::min<std::uint64_t>(into.size(), static_cast<std::uint64_t>(file.stat.st_size) - offset);
     readAt(fd.get(), into.first(there), offset);
-    std::memset(into.data() + there, 0, into.size() - there);  // behind the end of the file, in its last page
+    std::memset(into.data() + there, 0, into.size() - there);  // bytes of the last page after the end of the file
 }
 
 void FileContents::write(int directory, const ImageDir& images, std::uint64_t device, memory::PageSinks& sinks,
                          StopRequest& stop) const {
-    // Removes images of an earlier dump, since a restore fills all files that it finds in them.
+    // Removes images of an earlier dump, because a restore fills all files that it finds in them.
     images.unlink(ImageKind::TmpfsFiles, device);
     images.unlink(ImageKind::FilesPagemap, device);
     if (files_.empty())
@@ -270,7 +271,7 @@ void FileContents::write(int directory, const ImageDir& images, std::uint64_t de
         else
             forEachData(openToRead(directory, file.path).get(), size, [&](std::uint64_t data, std::uint64_t hole) {
                 const std::uint64_t start = data / kImagePageSize * kImagePageSize;
-                add(start, pagesUp(std::min(hole, size)) - start);  // the file may have grown
+                add(start, pagesUp(std::min(hole, size)) - start);  // the file may have grown since stat(2)
             });
         TmpfsFileEntry entry = TMPFS_FILE_ENTRY__INIT;
         std::string path = file.path;

@@ -45,7 +45,8 @@ public:
 
 private:
     MountHelpers helpers_;
-    bool byRoot_;  ///< the root is the first process of the pid namespace; there is no init of criu
+    /// True if the root is the first process of its pid namespace, so that criu creates no namespace init.
+    bool byRoot_;
     kernel::FdStore* store_ = nullptr;  ///< set by prepare()
 };
 
@@ -56,7 +57,7 @@ bool copiesMounts(const RestoreInputs& inputs) {
            KindNsIds::ofAny(inputs, kernel::NamespaceKind::Mount).own == 0;
 }
 
-/// A new proc file system shows the pid namespace of the process that mounts it.
+/// Mounts a new proc file system, which shows the pid namespace of the calling process.
 void mountOwnProc() {
     sys(::mount(nullptr, "/", nullptr, MS_SLAVE | MS_REC, nullptr), "keep mounts to the tree");
     sys(::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr),

@@ -7,12 +7,12 @@
 
 namespace criu::namespaces {
 
-/// True if --new-pidns restores a tree that has no private mount namespace. The tree then gets a copy of criu's mount
-/// namespace, which receives later mounts from criu's. The first process of the new pid namespace is created in the
-/// copy, and mounts a /proc for that pid namespace.
+/// Returns true if --new-pidns restores a tree that has no private mount namespace. The tree then gets a copy of criu's
+/// mount namespace, which also receives later mounts from criu's. criu creates the first process of the new pid
+/// namespace in the copy, and this process mounts a /proc that shows its pid namespace.
 [[nodiscard]] bool copiesMounts(const RestoreInputs& inputs);
 
-/// In that process: mounts a /proc that shows its pid namespace. Other mount namespaces don't get the mount.
+/// Mounts a /proc that shows the pid namespace of the calling process. Other mount namespaces don't get this mount.
 void mountOwnProc();
 
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeCopiedMountRestore(const RestoreInputs& inputs,

@@ -15,20 +15,20 @@ class FdStore;
 
 namespace criu::namespaces {
 
-/// Directories that mounts cover, and in which files are created when all mounts are in place. They are opened before
-/// they are covered.
+/// Directories that mounts cover, and in which criu creates files after all mounts are attached. criu opens these
+/// directories before a mount covers them.
 class CoveredDirectories {
 public:
     void want(NamedDirectories named) { named_ = std::move(named); }
 
-    /// Opens the wanted directories on `parent` before `child` is mounted on it; `open` is a descriptor of `parent`.
-    /// Throws Error if a directory of use Kept is missing.
+    /// Opens the wanted directories on `parent` that `child` will cover. `open`: descriptor of `parent`. Throws Error
+    /// if a directory with DirectoryUse::Kept is missing.
     void openBelow(const Mount& parent, int open, const Mount& child);
-    /// For a namespace that gets copies of the mounts: a directory opened now would be on the original mount. Throws
-    /// Error if `child` would cover a directory of use Kept.
+    /// Throws Error if `child` would cover a directory with DirectoryUse::Kept. Called for a namespace that gets copies
+    /// of the mounts: a directory that criu opens now would be on the original mount.
     void requireNone(const Mount& parent, const Mount& child) const;
 
-    /// Moves the opened directories to descriptors that all restored processes inherit.
+    /// Moves the opened directories to `hidden`, with descriptors that all restored processes inherit.
     void moveTo(files::HiddenMounts& hidden, kernel::FdStore& store);
 
 private:

@@ -17,33 +17,36 @@ namespace criu::model {
 class IdMap;
 }
 
-/// Mounts of regular files that were deleted. Only the mount leads to such a file, so images contain its content.
+/// Mounts of deleted regular files. Images contain the content of such a file, because only the mount leads to it.
 namespace criu::namespaces {
 
-/// Returns true for a mount (a descriptor) of a deleted regular file, false for a directory, which must be empty.
-/// Throws Error for other types, for files with other names, and for more than `limit` bytes.
+/// Returns true if `mount` (a descriptor) is a mount of a deleted regular file, and false if it is a mount of a
+/// directory. Throws Error for other file types, for files with other names, and for files with more than `limit`
+/// bytes.
 [[nodiscard]] bool isDeletedFile(int mount, std::uint64_t limit);
 
-/// Returns the file's image entry.
+/// Returns the image message of the file.
 [[nodiscard]] MntDeletedFileEntry* describeDeletedFile(int mount, const model::IdMap& ids, Arena& arena);
 
-/// Directories and files that are created, mounted and then deleted, as in the dumped tree. They keep a name until the
-/// mount is attached: the kernel attaches no mount of a deleted file (ENOENT of d_set_mounted()).
+/// Directories and files that a restore creates, mounts and then deletes, so that their mounts are like the dumped
+/// ones. They keep a name until the mount is attached, because the kernel attaches no mount of a deleted file (ENOENT
+/// of d_set_mounted()).
 class DeletedRoots {
 public:
-    /// Create a directory or file at a path below another mount, and return a mount of it. Throw Error. `entry`
-    /// outlives this object.
+    /// addDirectory() and addFile() create a directory or file at `path` below another mount, and return a mount of it.
+    /// Throw Error. `entry` must outlive this object.
     [[nodiscard]] UniqueFd addDirectory(int below, const std::string& path);
     [[nodiscard]] UniqueFd addFile(int below, const std::string& path, const MntDeletedFileEntry& entry);
 
-    /// Removes the names, when all mounts are attached. Throws Error.
+    /// Removes the names. Must follow the attachment of all mounts. Throws Error.
     void remove();
 
 private:
     struct Root {
         kernel::CreatedName name;
-        UniqueFd file;                               ///< open for writing; empty for a directory
-        const MntDeletedFileEntry* entry = nullptr;  ///< owner, mode and times, which are set last
+        UniqueFd file;  ///< descriptor that is open for writing; empty for a directory
+        /// Owner, mode and times, which remove() sets; null for a directory.
+        const MntDeletedFileEntry* entry = nullptr;
     };
 
     std::vector<Root> roots_;

@@ -34,7 +34,7 @@ kernel::MountTable mountsOf(const kernel::ProcPid& task) {
     return kernel::readMountInfo(task, buffer);
 }
 
-/// Returns how many bytes the files of a file system use.
+/// Returns the number of bytes that the files of a file system use.
 std::uint64_t usedBytes(int directory) {
     struct statvfs system {};
     sys(::fstatvfs(directory, &system), "look at the file system");
@@ -55,8 +55,8 @@ bool isEmpty(int directory, const Mount& mount) {
     return true;
 }
 
-/// Translates uid= and gid= options. The kernel shows ids of the initial user namespace, but reads them as ids of the
-/// mounter's. Ids without a mapping are left out.
+/// Translates the options uid= and gid= to ids of the tree's user namespace, and removes ids without a mapping. The
+/// kernel shows ids of the initial user namespace, but mount(2) expects ids of the caller's user namespace.
 std::string innerOptions(std::string_view options, const model::IdMap& ids) {
     std::string out;
     while (!options.empty()) {
@@ -98,14 +98,14 @@ files::TreeRoot MountDump::treeRoot() const {
                          space.table});
         const MountPaths paths(space.mounts);
         for (const Mount& mount : space.mounts.all()) {
-            // A hidden external mount may be locked in the tree's user namespace, so it is left out.
+            // A hidden external mount is skipped, because it may be locked in the tree's user namespace.
             if (!paths.isReachable(mount) && (!mounts_.withCriu() || !mount.externalName))
                 wanted.insert(mount.id);
             if (mount.pidsOf)
                 procs.late.insert(mount.id);
         }
     }
-    // Files on hidden mounts may be open.
+    // Opens the hidden mounts, because processes may have files on them open.
     files::HiddenMounts hidden;
     for (auto& [id, fd] : mounts_.openAll(wanted))
         for (const SeenMountSpace& space : mounts_.spaces())
@@ -135,8 +135,9 @@ void MountDump::check(const MountPlugins& plugins) {
         checkOwner(space);
 }
 
-/// A restore makes a copy of the namespace for its user namespace. The copy's mounts become slaves (copy_mnt_ns() in
-/// fs/namespace.c), so it can't share events.
+/// Throws Error if a namespace of another user namespace than the tree's has overlays or shared mounts. A restore
+/// copies the namespace for its user namespace. The mounts of the copy become slaves (copy_mnt_ns() in fs/namespace.c),
+/// so they can't share events.
 void MountDump::checkOwner(const SeenMountSpace& space) const {
     const auto ownerOf = [](int fd) {
         struct stat status {};
@@ -160,8 +161,8 @@ void MountDump::checkOwner(const SeenMountSpace& space) const {
     }
 }
 
-/// Throws Error if the namespace can't have a /proc, which criu needs for its restore. If images contain the root's
-/// file system, criu creates the directory for the time of the restore.
+/// Throws Error if a restore can't mount a /proc in the namespace, which criu needs. If images contain the root's file
+/// system, criu can temporarily create the directory /proc.
 void MountDump::checkProc(SeenMountSpace& space) const {
     const Mount& proc = MountPaths(space.mounts).lookUp("/proc");
     if (proc.kind.code == FSTYPE__PROC && proc.mountPoint == "/proc")
@@ -175,7 +176,8 @@ void MountDump::checkProc(SeenMountSpace& space) const {
     space.lacksProc = true;
 }
 
-/// Returns directories, by device, that a restore mounts before it mounts parts of them.
+/// Returns directories that a restore mounts first and then can use as sources of mounts of their parts. The key is
+/// device and directory.
 PathMap<bool> MountDump::sourcesOnRestore() {
     PathMap<bool> sources;
     for (const Mount* const mount : mounts_.all()) {
@@ -188,7 +190,7 @@ PathMap<bool> MountDump::sourcesOnRestore() {
     return sources;
 }
 
-/// Throws Error if a restore would have no source for the mount.
+/// Throws Error if a restore would have no source from which to mount `mount`.
 void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const MountPlugins& plugins) {
     if (mount.isOverlay() && !mounts_.isOnRoot(mount)) {
         if (plugins(mount.mountPoint, mount.id)) {
@@ -233,7 +235,8 @@ void MountDump::checkSource(Mount& mount, const PathMap<bool>& sources, const Mo
 }
 
 void MountDump::checkAutomount(Mount& mount, const MountPlugins& plugins) {
-    // Mount namespaces beside criu's may belong to a user namespace, in which the kernel doesn't permit autofs mounts.
+    // If the root is in criu's mount namespace, other mount namespaces may belong to a user namespace, in which the
+    // kernel permits no autofs mounts.
     const bool mayBeMade = !mounts_.withCriu();
     if (mayBeMade && automounts_.take(mount))
         return;
@@ -269,10 +272,10 @@ void MountDump::checkMasters() {
         const Mount& mount = *each;
         if (mount.master == 0 || groups.contains(mount.master))
             continue;
-        // The user named the mount, and so chose its source.
+        // The user has named the mount, and so has chosen its source.
         const bool named = mount.externalName && mount.externalName != kFoundByItself;
-        // The restored root is a new bind mount of an external directory. It becomes a slave of that directory's group,
-        // and so do mounts of parts of it.
+        // The restored root is a new bind mount of an external directory. It becomes a slave of the peer group of this
+        // directory, and so do mounts of its parts.
         const bool ofRoot = mounts_.root() != nullptr && mount.master == mounts_.root()->master;
         const bool together = mounts_.withCriu();
         if (named || ofRoot || (mount.externalName && (together || externals_.withMasters())))
@@ -288,7 +291,8 @@ void MountDump::checkMasters() {
 bool MountDump::hasContent(const Mount& mount) const {
     if (mount.kind.content != FsContent::Files || !mount.isWhole() || mount.externalName || mount.ofPlugin)
         return false;
-    // --root gives the root's files back only if they exist outside of the tree; this root has no mount there.
+    // --root restores the files of the root only if they exist outside of the tree. This root has no mount outside of
+    // the tree.
     return !mounts_.isOnRoot(mount) || (mounts_.isRoot(mount) && !rootOutside_);
 }
 

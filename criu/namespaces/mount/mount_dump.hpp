@@ -32,20 +32,19 @@ struct DumpOutputs;
 struct DumpNsContext;
 struct SeenTree;
 
-/// Dumps the mount namespaces of a tree that aren't criu's.
+/// Dump of the mount namespaces of a tree that aren't criu's.
 class MountDump {
 public:
-    /// `seen`: all namespaces. Examines them. Throws Error for mounts that can't be dumped, also for proc file systems
-    /// whose pid namespace can't be restored.
+    /// Examines the namespaces. `seen`: all namespaces of the tree. Throws Error for mounts that can't be dumped, and
+    /// for proc file systems whose pid namespace can't be restored.
     MountDump(const model::Options& options, SeenMounts::FirstProcess first, std::span<const SeenNamespace> seen,
               const SeenTree& tree, Log& log, const MountPlugins& plugins);
 
-    /// Returns the root of the tree's paths.
+    /// Returns the root directory of the tree's paths.
     [[nodiscard]] files::TreeRoot treeRoot() const;
 
-    /// Writes the images of the namespaces and the content of file systems in memory. Call it while the tree is frozen,
-    /// after all other images. `around`: the tree's ids and namespaces. Throws Error, also as soon as `stop` is
-    /// requested.
+    /// Writes the images of the namespaces and the content of file systems in memory. Must follow all other images,
+    /// while the tree is frozen. `around`: ids and namespaces of the tree. Throws Error, also if a stop is requested.
     void write(const DumpOutputs& outputs, const DumpNsContext& around, StopRequest& stop);
 
 private:
@@ -68,11 +67,11 @@ private:
     ExternalMounts externals_;
     AutofsDump automounts_;
     SeenMounts mounts_;
-    std::set<int> deletedFiles_;  ///< mounts of deleted files
+    std::set<int> deletedFiles_;  ///< ids of mounts of deleted files
     files::TreeRoot::ProcMounts procs_;
-    /// key: device of a sysfs; value: a process in the network namespace that it shows
+    /// Process in the network namespace that a sysfs shows; the key is the device number of the sysfs.
     std::map<std::uint32_t, HostPid> networks_;
-    bool rootOutside_ = false;  ///< criu's namespace has a mount of the root's file system
+    bool rootOutside_ = false;  ///< true if criu's namespace has a mount of the root mount's file system
 };
 
 }  // namespace criu::namespaces

@@ -39,11 +39,12 @@ MountImages::MountImages(const ImageDir& images, std::uint32_t ofFirst, std::spa
     requireSources();
 }
 
-/// Takes mounts of single terminals out of the tree. The file of a terminal exists while a process has it open, so such
-/// a mount comes after the processes' files.
+/// Removes mounts of single terminals from the tree of mounts. The file of a terminal exists only while a process has
+/// the terminal open, so criu creates such a mount after the processes' files.
 void MountImages::takeTerminals() {
     MountTree& tree = spaces_.front().mounts;
-    std::map<std::uint32_t, std::string> devpts;  // mount points of whole, reachable devpts
+    // Mount points of complete devpts mounts that a path leads to; the key is the device number.
+    std::map<std::uint32_t, std::string> devpts;
     {
         const MountPaths paths(tree);
         for (const Mount& mount : tree.all())

@@ -22,33 +22,33 @@ struct Options;
 
 namespace criu::namespaces {
 
-/// The mounts of all mount namespaces of a tree, from its images.
+/// Mounts of all mount namespaces of a tree, read from the images.
 class MountImages {
 public:
-    /// A mount namespace.
+    /// Mount namespace with its mounts.
     struct Space {
         std::uint32_t number = 0;  ///< namespace id
         std::vector<Record<MntEntry>> entries;
         MountTree mounts;
     };
 
-    /// A mount of a single terminal of the first namespace's devpts (/dev/console).
+    /// Mount of a single terminal of the first namespace's devpts, such as /dev/console.
     struct Terminal {
         std::string path;   ///< path of the terminal in the namespace
-        std::string place;  ///< mount point
+        std::string place;  ///< path of the mount point in the namespace
         std::uint64_t flags = 0;
     };
 
-    /// `ofFirst`: namespace id of the first process' namespace; 0: it was in criu's. `others`: all other namespace ids.
-    /// Throws Error, also for mounts that can't be restored.
+    /// `ofFirst`: namespace id of the root's mount namespace, or 0 if the root was in criu's. `others`: all other
+    /// namespace ids. Throws Error, also for mounts that can't be restored.
     MountImages(const ImageDir& images, std::uint32_t ofFirst, std::span<const std::uint32_t> others,
                 const model::Options& options);
     MountImages(const MountImages&) = delete;
     MountImages& operator=(const MountImages&) = delete;
 
-    /// Begins with the first process' namespace, if that is private.
+    /// Returns the mount namespaces. The first one is the root's, except if the root was in criu's.
     [[nodiscard]] const std::vector<Space>& spaces() const noexcept { return spaces_; }
-    /// The first process' namespace; null if it is criu's.
+    /// Returns the root's mount namespace; null if the root was in criu's.
     [[nodiscard]] const Space* main() const noexcept { return hasMain_ ? &spaces_.front() : nullptr; }
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept {
         return hasMain_ && &mount == &main()->mounts.root();
@@ -57,22 +57,22 @@ public:
         return hasMain_ && main()->mounts.find(mount.id) != nullptr;
     }
 
-    /// All mounts, those of the first process' namespace first, parents before children.
+    /// Returns all mounts. Mounts of the root's namespace come first, and parents come before their children.
     [[nodiscard]] std::span<const Mount* const> all() const noexcept { return all_; }
-    /// Null if no mount has this id.
+    /// Returns a mount, or null if no mount has this id.
     [[nodiscard]] const Mount* find(int id) const;
-    /// Returns the namespace of a mount; null if no mount has this id.
+    /// Returns the namespace of a mount, or null if no mount has this id.
     [[nodiscard]] const Space* spaceOf(int id) const;
-    /// Returns the image entries of all mounts of a file system.
+    /// Returns the image entries of all mounts of the file system with this device number.
     [[nodiscard]] std::span<const MntEntry* const> entriesOn(std::uint32_t device) const;
-    /// Returns the image entry of a mount, which is one of all().
+    /// Returns the image entry of a mount, which must be in all().
     [[nodiscard]] const MntEntry& entryOf(const Mount& mount) const;
-    /// True if the namespace's root has no directory /proc.
+    /// Returns true if the root directory of the namespace has no directory /proc.
     [[nodiscard]] bool lacksProc(const Space& space) const { return entryOf(space.mounts.root()).lacks_proc != 0; }
-    /// True if a mount is in this peer group.
+    /// Returns true if a mount is in this peer group.
     [[nodiscard]] bool hasGroup(int group) const { return groups_.contains(group); }
 
-    /// Mounts of single terminals. They come after the processes' files and aren't part of all().
+    /// Returns the mounts of single terminals, which all() lacks. criu creates them after the processes' files.
     [[nodiscard]] const std::vector<Terminal>& terminals() const noexcept { return terminals_; }
 
 private:

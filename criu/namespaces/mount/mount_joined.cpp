@@ -17,7 +17,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Throws Error unless /proc shows the restored processes, which read their state there.
+/// Throws Error if /proc doesn't show the restored processes, which read their own state there.
 void requireProc() {
     struct statfs system {};
     if (::statfs("/proc", &system) == 0 && system.f_type == PROC_SUPER_MAGIC && ::access("/proc/self/ns", F_OK) == 0)
@@ -42,7 +42,7 @@ public:
     void prepare(kernel::FdStore& store, const Inherited& /*inherited*/) override { store_ = &store; }
 
     void build() override {
-        // also sets the process' root and current directory to the namespace's root
+        // setns(2) also changes the root and current directory of the process to the root of the namespace
         joined_.enter(NamespaceKind::Mount);
         requireProc();
         helpers_.makeDeletedFiles({}, {}, *store_);

@@ -7,8 +7,8 @@
 
 namespace criu::namespaces {
 
-/// For --join-ns mnt: the tree enters an existing mount namespace and opens its files there by their paths. Mounts of
-/// the images aren't restored.
+/// Creates the restore of mounts for --join-ns mnt: the tree enters an existing mount namespace, and opens its files
+/// there by their paths. Mounts of the images aren't restored.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeJoinedMountRestore(const RestoreInputs& inputs,
                                                                        MountHelpers helpers);
 

@@ -24,7 +24,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Properties that are equal for a mount and its copy in another namespace.
+/// Properties that a mount and its copy in another namespace have in common.
 using MountPlace = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string>;
 
 MountPlace placeOf(const kernel::MountInfo& mount) {
@@ -43,9 +43,9 @@ void warnOfOthers(const kernel::MountTable& copy, Log& log) {
                      mount.fsType);
 }
 
-/// Returns the root of a tree in a copy of criu's mount namespace, which restore --new-pidns created (mount_copied).
-/// The dump doesn't contain mounts that the tree has made since, and logs a warning for each. `process`: any process of
-/// the tree. Throws Error.
+/// Returns the root directory of a tree in a copy of criu's mount namespace, which restore --new-pidns created
+/// (mount_copied.hpp). The dump doesn't contain mounts that the tree has added since, and logs a warning for each.
+/// `process`: any process of the tree. Throws Error.
 files::TreeRoot rootOfCopiedMounts(const kernel::ProcPid& process, Log& log) {
     const UniqueFd space = process.open("ns/mnt", O_RDONLY);
     files::TreeRoot::Space copy{UniqueFd(), kernel::MountTable({})};
@@ -60,7 +60,7 @@ files::TreeRoot rootOfCopiedMounts(const kernel::ProcPid& process, Log& log) {
     return {std::move(spaces), {}, files::TreeRoot::Mounts::Copied};
 }
 
-/// Dumps mount namespaces. Processes may be in other ones than the root, which may be in criu's.
+/// Dump of mount namespaces. Processes may be in other namespaces than the root, and the root may be in criu's.
 class MountNamespaceDump final : public NamespaceDump {
 public:
     explicit MountNamespaceDump(const DumpInputs& with) : NamespaceDump(kernel::NamespaceKind::Mount, with) {
@@ -72,8 +72,8 @@ public:
         const std::vector<SeenNamespace> seen = number(with.tree);
         if (seen.empty())
             return;
-        // A namespace of a nested user namespace counts as beside criu's, even the root's: the restore creates it from
-        // criu's namespace.
+        // For a nested user namespace, a restore creates the mount namespace from criu's, even that of the root. It is
+        // therefore dumped like a namespace beside criu's.
         besideCriu_ = !isOwn() || (!with.nsContext.ids.isOwnNamespace() && belongsToOthers(with.tree.root()));
         if (besideCriu_)
             requirePossible(with.tree);
@@ -92,8 +92,8 @@ public:
         return found == numbers_.end() ? rootNumber() : found->second;
     }
 
-    /// A restored process can only open its own namespace, and the file plan may choose another process for the
-    /// descriptor.
+    /// Returns nullopt if the tree has several namespaces: a restored process can open only its own namespace, and the
+    /// file plan may let another process open the descriptor.
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
         return severalSeen_ || besideCriu_ ? std::nullopt : NamespaceDump::numberOfInode(inode);
     }
@@ -111,7 +111,7 @@ private:
         return bool(kernel::foreignOwnerUserns(process.dir.open("ns/mnt", O_RDONLY).get()));
     }
 
-    /// Checks that namespaces beside criu's can be restored.
+    /// Throws Error if a restore couldn't create namespaces beside criu's.
     void requirePossible(const SeenTree& tree) const {
         const SeenProcess& apart =
             *std::find_if(tree.processes.begin(), tree.processes.end(),
@@ -119,8 +119,8 @@ private:
         if (inputs().options.compat)
             fail("{} is in a mount namespace that is made beside that of criu, and CRIU 4.2 can't restore that",
                  apart.describe());
-        // The process that creates mount namespaces enters criu's again, for which a process in a private user
-        // namespace lacks capabilities.
+        // The process that creates mount namespaces must enter criu's namespace again. A process in a private user
+        // namespace lacks the capabilities for this.
         if (inputs().nsContext.ids.isOwnNamespace())
             fail(
                 "{} is in another mount namespace than the root of the tree, which is in that of criu, but in a user "
@@ -129,7 +129,7 @@ private:
         FileArchives::load();
     }
 
-    /// Assigns ids to all mount namespaces except criu's.
+    /// Assigns namespace ids to all mount namespaces of the tree except criu's.
     std::vector<SeenNamespace> number(const SeenTree& tree) {
         std::map<std::uint32_t, std::uint32_t> byInode;
         std::vector<SeenNamespace> seen;
@@ -152,10 +152,10 @@ private:
         return seen;
     }
 
-    std::map<HostPid, std::uint32_t> numbers_;  ///< key: process; value: namespace id
+    std::map<HostPid, std::uint32_t> numbers_;  ///< namespace ids; the key is the process
     bool severalSeen_ = false;
     bool besideCriu_ = false;
-    std::optional<MountDump> content_;  ///< empty if all processes are in criu's namespace
+    std::optional<MountDump> content_;  ///< unset if all processes are in criu's namespace, or if mounts are copied
 };
 
 }  // namespace

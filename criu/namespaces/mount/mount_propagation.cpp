@@ -13,7 +13,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Restores peer groups one after the other, masters first.
+/// Restore of peer groups. A group is restored after the group of its master.
 class Propagation {
 public:
     Propagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
@@ -40,21 +40,22 @@ public:
 private:
     [[nodiscard]] int fdOf(const Mount& mount) const { return made_.at(mount.id).get(); }
 
-    /// True if the mount was a peer of an external mount and becomes one again.
+    /// Returns true if the mount was a peer of an external mount and becomes a peer again.
     [[nodiscard]] bool isSharedOutside(const Mount& mount) const { return outer_.contains(mount.id); }
 
-    /// A peer group.
+    /// Peer group of mounts.
     struct Group {
         std::vector<const Mount*> members;
-        const Mount* covering = nullptr;  ///< the member that shows everything the others show; null if there is none
-        UniqueFd widest;                  ///< a mount that shows everything, if no member does
+        /// Member that shows all directories that the other members show; null if there is no such member.
+        const Mount* covering = nullptr;
+        UniqueFd widest;  ///< mount that shows all directories of the members; used if `covering` is null
         bool begun = false;
     };
 
     void makeGroup(Group& group) {
         if (std::exchange(group.begun, true))
             return;
-        // A mount can only join the group of one that shows everything it shows itself.
+        // A mount can join a peer group only by a member that shows all directories that the mount shows.
         group.covering = coveringOf(group.members);
         const Mount& first = group.covering != nullptr ? *group.covering : *group.members.front();
         const ErrorContext context([&] { return first.describe(); });
@@ -73,7 +74,8 @@ private:
                 kernel::joinPropagation(isSharedOutside(*member) ? outer_.at(member->id).get() : leader, fdOf(*member));
     }
 
-    /// Returns the first member that covers all others, which has the shortest root; null if there is none.
+    /// Returns the first member that covers all other members, which has the shortest root. Returns null if there is no
+    /// such member.
     static const Mount* coveringOf(const std::vector<const Mount*>& members) {
         const Mount* shortest = nullptr;
         for (const Mount* const member : members)
@@ -91,10 +93,10 @@ private:
 
     void follow(const Mount& mount) { setMasterFrom(mount, fdOf(mount)); }
 
-    /// Makes a mount, which `fd` refers to, a slave of the master that `mount` had.
+    /// Makes the mount of descriptor `fd` a slave of the dumped master of `mount`.
     void setMasterFrom(const Mount& mount, int fd) {
         const auto master = groups_.find(mount.master);
-        if (master == groups_.end()) {  // an external master: the mount is its peer or slave already
+        if (master == groups_.end()) {  // The master is external; the mount is already its peer or slave.
             kernel::setPropagation(fd, MS_SLAVE);
             return;
         }

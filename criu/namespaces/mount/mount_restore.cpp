@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* kProc = "proc";
 
-/// Returns the topmost mount on the root directory.
+/// Returns the topmost mount on the root directory of a mount namespace.
 const Mount& topOf(const MountTree& tree) {
     const Mount* top = &tree.root();
     for (const Mount& mount : tree.all())
@@ -44,8 +44,8 @@ const Mount& topOf(const MountTree& tree) {
     return *top;
 }
 
-/// Changes the root directory of the process for the lifetime of the object. Path lookup follows mounts of any
-/// namespace, so the new root may be in another mount namespace.
+/// Scope that changes the root directory of the process. The new root may be in another mount namespace, because path
+/// lookup follows mounts of any namespace.
 class RootVisit {
 public:
     RootVisit(int root, const MoveFd& move)
@@ -76,15 +76,15 @@ UniqueFd copyOf(int mount) {
     return UniqueFd(sys(::fcntl(mount, F_DUPFD_CLOEXEC, 0), "copy the descriptor of a mount"));
 }
 
-/// True if the tree lacks a complete, writable proc on /proc, which criu needs.
+/// Returns true if the tree lacks a complete, writable proc file system on /proc, which criu needs.
 bool lacksProc(const MountTree& tree) {
     const Mount& proc = MountPaths(tree).lookUp("/proc");
     return proc.kind.code != FSTYPE__PROC || !proc.isWhole() || proc.mountPoint != "/proc" ||
            ((proc.flags | proc.superFlags) & MS_RDONLY) != 0;
 }
 
-/// Mounts a proc file system for the time of the restore, if the tree lacks one. Call it while criu's /proc is visible:
-/// in a user namespace the kernel permits a proc mount only if another one is fully visible (mount_too_revealing()).
+/// Mounts a proc file system for the restore if the tree lacks one. criu's /proc must be visible: in a user namespace,
+/// the kernel permits a proc mount only if another one is fully visible (mount_too_revealing()).
 UniqueFd makeProcMount(const MountTree& tree) {
     if (!lacksProc(tree))
         return {};
@@ -99,7 +99,7 @@ void addProc(const UniqueFd& proc) {
     kernel::attachMountBelow(proc.get(), openRootDirectory().get(), kProc);
 }
 
-/// Mount namespace, root and current directory of the first process, for its return.
+/// Mount namespace, root and current directory of the first process, to which enter() returns.
 class FirstProcessNsScope {
 public:
     FirstProcessNsScope()
@@ -120,7 +120,7 @@ private:
     UniqueFd current_;
 };
 
-/// Unmounts criu's mounts, which lie on top, until "/" leads to mount `top`.
+/// Unmounts criu's mounts, which cover the root, until "/" leads to the mount with id `top`.
 void unmountUntil(std::optional<int> top) {
     const auto covering = [] {
         const UniqueFd fd(sys(::open("/..", O_PATH | O_CLOEXEC), "open the topmost mount on the root"));
@@ -136,9 +136,11 @@ void pivotTo(int root) {
     sys(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")), "make the root of the tree the root");
 }
 
-/// Makes a mount of the mount staging the root. Unmounts all others until "/" leads to mount `top`.
+/// Makes a mount of the mount staging the root directory. Unmounts all other mounts until "/" leads to the mount with
+/// id `top`.
 void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> top) {
-    // pivot_root(2) refuses a shared mount. A peer keeps the peer group alive until the mount joins again.
+    // pivot_root(2) refuses a shared mount, so the mount leaves its peer group. A clone keeps the group alive until the
+    // mount joins it again.
     UniqueFd peer;
     if (tree.root().shared != 0 || tree.root().master != 0) {
         constexpr const char* kPlace = "peer";
@@ -150,8 +152,8 @@ void enterRoot(const MountTree& tree, int staging, int root, std::optional<int> 
     pivotTo(root);
     if (peer)
         kernel::joinPropagation(peer.get(), root);
-    // Unmounts the mount staging, its root and the mounts on that. They become private first, so that other namespaces
-    // keep them.
+    // Unmounts the mount staging, and the mounts on it. They become private first, so that copies in other namespaces
+    // stay.
     kernel::makePrivateBelow(staging);
     unmountUntil(top);
 }
@@ -170,8 +172,8 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
     requireRoom();
     first_ = numbers.own != 0 ? numbers.own : numberOf(*inputs.outside, kernel::NamespaceKind::Mount).value_or(0);
     current_ = first_;
-    // The process that creates the namespaces enters criu's again, for which a process in a private user namespace
-    // lacks capabilities.
+    // The process that creates the namespaces must enter criu's namespace again. A process in a private user namespace
+    // lacks the capabilities for this.
     if (mounts_.main() == nullptr && ids_.isOwnNamespace())
         fail(
             "a tree with a user namespace of its own was in the mount namespace of criu, but not all of it, which "
@@ -193,7 +195,7 @@ MountRestore::MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers
     };
 }
 
-/// Throws Error if the kernel lacks calls that set up detached mounts with their propagation.
+/// Throws Error if the kernel lacks the calls that create detached mounts and set their propagation.
 void MountRestore::requireCalls() {
     if (!kernel::canRestoreMountNamespaces())
         failWith(ENOSYS, "a mount namespace can't be restored by this kernel: that needs {} or newer",
@@ -201,7 +203,7 @@ void MountRestore::requireCalls() {
 }
 
 /// Raises the limit of open files. Each mount has a descriptor until it is attached, and each unreachable mount has a
-/// second one.
+/// second descriptor.
 void MountRestore::requireRoom() const {
     constexpr std::size_t kOthers = 1024;
     const std::size_t mounts = mounts_.all().size();
@@ -300,7 +302,7 @@ files::HiddenMounts MountRestore::makeMounts() {
     return hiddenMounts();
 }
 
-/// Checks the restored mounts against the images, since other processes may have changed the file systems during the
+/// Compares the restored mounts with the images, because other processes may have changed the file systems during the
 /// restore.
 void MountRestore::requireInPlace() const {
     kernel::ProcBuffer buffer;
@@ -321,7 +323,7 @@ void MountRestore::requireInPlace() const {
             fail("it came to lie on another mount than it was");
         const Mount* const of = staging_.sourceOf(mount);
         if (of == nullptr || mount.rootDeleted || !mounts_.isOfMain(*of))
-            continue;  // a mount of another namespace, which this process has left
+            continue;  // the source is in another namespace, which this process has left
         const kernel::MountInfo& ofRow = rowOf(of->id);
         const auto below = pathBelow(of->root, mount.root);
         const std::string base = ofRow.root == "/" ? "" : ofRow.root;
@@ -331,12 +333,13 @@ void MountRestore::requireInPlace() const {
     }
 }
 
-/// Returns a descriptor of the calling process' root that all restored processes inherit.
+/// Returns a descriptor of the calling process' root directory, which all restored processes inherit.
 UniqueFd MountRestore::inheritRoot() const {
     return store_->inherit(kernel::FdKey::Mount, openRootDirectory());
 }
 
-/// Returns mounts on which files can't be found by path alone.
+/// Returns mounts on which a path of the tree doesn't lead to a file. Each has a directory by which restored processes
+/// reach its files.
 files::HiddenMounts MountRestore::hiddenMounts() {
     files::HiddenMounts hidden;
     std::optional<MountPaths> paths;
@@ -359,7 +362,7 @@ files::HiddenMounts MountRestore::hiddenMounts() {
     return hidden;
 }
 
-/// Creates a non-root namespace from a copy of all mounts, and unmounts the mounts of other namespaces.
+/// Creates a non-root namespace by copying all mounts, and unmounts the copies that belong to other namespaces.
 void MountRestore::split(const MountImages::Space& space, Place& place) {
     makeProcDirectory(space);
     seal(space);
@@ -405,14 +408,14 @@ void MountRestore::enter(const model::Task& task) const {
     sys(::setns(place->second.space.get(), CLONE_NEWNS), "enter mount namespace {}", *number);
     current_ = *number;
     if (mounts_.main() == nullptr && *number == first_) {
-        // criu's root may differ from the root of its mount namespace.
+        // criu's root directory may differ from the root of its mount namespace.
         sys(::fchdir(place->second.root->get()), "enter the root directory of criu");
         sys(::chroot("."), "enter the root directory of criu");
     }
 }
 
-/// Creates a hard link between two mounts of one file system, which link(2) refuses. Uses a third mount that shows both
-/// directories.
+/// Creates a hard link between two mounts of one file system. link(2) refuses this, so criu uses a third mount that
+/// shows both directories.
 void MountRestore::linkAcross(int fromMount, const std::string& from, int toMount, const std::string& to) const {
     const auto find = [this](int id) -> const Mount& {
         const Mount* const mount = mounts_.find(id);
@@ -422,7 +425,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     };
     const Mount& one = find(fromMount);
     const Mount& other = find(toMount);
-    // Prefers a mount of the first process' namespace: showing() returns the first match.
+    // showing() returns the first match, which is a mount of the root's namespace if possible.
     const Mount* const both = one.device == other.device ? staging_.showing(one.device, one.root, other.root) : nullptr;
     if (both == nullptr)
         fail("it was on {} and on {}; no mount shows both, so it can't be restored", one.describe(), other.describe());
@@ -433,7 +436,7 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
             fail("{} doesn't lie on {}", path, mount.describe());
         return base->empty() ? *below : fmt::format("{}/{}", *base, *below);
     };
-    // A clone has no mounts that could cover the path.
+    // A clone has no mounts on it that could cover the path.
     UniqueFd copy;
     if (mounts_.isOfMain(*both))
         copy = kernel::cloneMount(staging_.made(both->id));
@@ -441,8 +444,8 @@ void MountRestore::linkAcross(int fromMount, const std::string& from, int toMoun
     linkBelow(directory, place(one, from), place(other, to));
 }
 
-/// Creates the directory /proc on a root that the images fill. The times of the root stay unchanged.
-/// removeProcDirectory() runs in another process.
+/// Creates the directory /proc on a root whose files are in the images. The times of the root stay unchanged. Another
+/// process later removes the directory (removeProcDirectory()).
 void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
     if (!mounts_.lacksProc(space))
         return;
@@ -454,7 +457,7 @@ void MountRestore::makeProcDirectory(const MountImages::Space& space) const {
     changeTimes(root, before.st_atim, before.st_mtim);
 }
 
-/// Call it in the namespace, when nothing is mounted on /proc any more.
+/// Removes the directory /proc. The calling thread must be in the namespace, and nothing may be mounted on /proc.
 void MountRestore::removeProcDirectory(const MountImages::Space& space) {
     const UniqueFd root = openRootDirectory();
     struct stat before {};
@@ -473,7 +476,7 @@ void MountRestore::removeProcDirectory(const MountImages::Space& space) {
 
 void MountRestore::seal(const MountImages::Space& space) {
     const MountTree& tree = space.mounts;
-    // The root becomes read-only later, in removeProcDirectory().
+    // removeProcDirectory() makes the root read-only later.
     const Mount* const later = mounts_.lacksProc(space) ? &tree.root() : nullptr;
     for (const Mount& mount : tree.all()) {
         const int made = staging_.made(mount.id);
@@ -502,13 +505,13 @@ void MountRestore::clean(std::span<const ParkedProcess> processes) {
     procs_.exchange(processes, ids_);
 }
 
-/// Attaches all mounts that exist and whose parents exist. A later call attaches others.
+/// Attaches all mounts that exist and whose parents exist. Later calls attach mounts that exist by then.
 void MountRestore::attachAll() {
     for (const MountImages::Space& space : mounts_.spaces())
         attach(space.mounts);
 }
 
-/// Mounts overlays in the order of their ids: one may be a layer of the next.
+/// Mounts overlays in ascending order of mount ids, because an overlay may be a layer of a later overlay.
 void MountRestore::makeOverlays() {
     std::map<int, const MountImages::Space*> overlays;
     for (const MountImages::Space& space : mounts_.spaces())
@@ -517,7 +520,7 @@ void MountRestore::makeOverlays() {
                 overlays.emplace(mount.id, &space);
     for (const auto& [id, space] : overlays) {
         if (staging_.has(id))
-            continue;  // cloned from another mount of the same overlay
+            continue;  // the mount was cloned from another mount of the same overlay
         const Mount& mount = *mounts_.find(id);
         UniqueFd made;
         {
@@ -529,7 +532,8 @@ void MountRestore::makeOverlays() {
     }
 }
 
-/// Uses a list instead of recursion, because images decide how deep mounts are nested.
+/// Attaches the existing mounts of a namespace. It uses a list without recursion, because images decide the depth of
+/// nested mounts.
 void MountRestore::attach(const MountTree& tree) {
     const std::map<int, std::vector<const Mount*>> all = tree.children();
     std::vector<const Mount*> attached{&tree.root()};

@@ -20,33 +20,33 @@
 
 namespace criu::namespaces {
 
-/// Restores the mount namespaces of processes: new ones with the mounts of the images. The first process creates all of
-/// them, so that the mounts belong to its user namespace.
+/// Restore of the processes' mount namespaces, which creates new namespaces with the mounts of the images. The first
+/// process creates all of them, so that they belong to its user namespace.
 class MountRestore final : public NamespaceRestore {
 public:
-    /// `numbers`: contains at least one namespace.
+    /// `numbers` must contain at least one namespace.
     MountRestore(const RestoreInputs& inputs, const KindNsIds& numbers, MountHelpers helpers);
 
-    /// Opens the tree's root and external mounts in criu's mount namespace.
+    /// Opens the tree's root directory and sources of external mounts in criu's mount namespace.
     void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
-    /// Creates all mounts and makes the tree's root the root of the process. Mounts become read-only after the deleted
-    /// files are created.
+    /// Creates all mounts, and makes the tree's root the root directory of the process. Mounts become read-only after
+    /// deleted files are created.
     void build() override;
-    /// Enters the mount namespace of the process, if the tree has several.
+    /// Enters the mount namespace of the process if the tree has several mount namespaces.
     void enter(const model::Task& task) const override;
     /// Connects autofs mounts with their daemons.
     void complete(const model::Task& task) const override;
-    /// Mounts single terminals, which exist only now.
+    /// Mounts single terminals, which exist only after processes have opened them.
     void finish(const kernel::ProcPid& first) override;
     /// Unmounts the temporary /proc of build(), and removes the directory if the tree had none. Replaces proc file
-    /// systems of nested pid namespaces, which exist only now.
+    /// systems of nested pid namespaces, because these namespaces exist only now.
     void clean(std::span<const ParkedProcess> processes) override;
 
 private:
-    /// A mount namespace that exists.
+    /// Restored mount namespace.
     struct Place {
-        UniqueFd space;  ///< empty if the tree has only one namespace
+        UniqueFd space;  ///< descriptor of the namespace; empty if the tree has only one mount namespace
         std::shared_ptr<const UniqueFd> root;
     };
 
@@ -75,16 +75,17 @@ private:
     MountStaging staging_;
     kernel::FdStore* store_ = nullptr;  ///< set by prepare()
     CoveredDirectories covered_;
-    std::set<int> attached_;   ///< ids of attached mounts
-    std::set<int> within_;     ///< ids of mounts that are attached in namespaces of nested user namespaces
-    std::uint32_t first_ = 0;  ///< namespace id of the first process' namespace, or of criu's
-    /// namespace id that this process is in; the first process' until enter() changes it
+    std::set<int> attached_;   ///< ids of mounts that are attached
+    std::set<int> within_;     ///< ids of mounts that criu attaches in a nested user namespace
+    std::uint32_t first_ = 0;  ///< namespace id of the root's mount namespace, or of criu's if the root was in criu's
+    /// Namespace id of the mount namespace that this process is in. It is the root's until enter() changes it.
     mutable std::uint32_t current_ = 0;
-    std::map<std::uint32_t, Place> places_;  ///< key: namespace id
+    std::map<std::uint32_t, Place> places_;  ///< restored namespaces; the key is the namespace id
 };
 
-/// Restores peers and masters of mounts, which are private and attached. `made`: descriptors by mount id. `outer`: for
-/// mounts with external peers, a descriptor of such a peer.
+/// Restores peer groups and masters of mounts, which must be private and attached. `made`: descriptors of mounts; the
+/// key is the mount id. `outer`: for mounts with an external peer, a descriptor of this peer. `wholeOf`: creates a
+/// mount that shows all directories of a mount's peer group.
 void restorePropagation(std::span<const Mount* const> mounts, const std::map<int, UniqueFd>& made,
                         const std::map<int, UniqueFd>& outer, const std::function<UniqueFd(const Mount&)>& wholeOf);
 

@@ -15,38 +15,39 @@
 
 namespace criu::namespaces {
 
-/// Returns the nearest directory above two paths, as a part of the first one's text; empty: the root.
+/// Returns the nearest common directory above two paths, as a part of `one`. An empty text is the root.
 [[nodiscard]] std::string_view commonDirectory(std::string_view one, std::string_view other);
 
-/// Tracks which mounts can be clones of existing ones. The source must show the same directory of the same file system,
-/// or one above it (Mount::covers()).
+/// Tracker of mounts from which other mounts can be cloned. The source of a clone must show the same directory of the
+/// same file system, or a directory above it (Mount::covers()).
 class MountSources {
 public:
-    /// `mounts` outlive this object. `isGiven`: true if a mount doesn't need another one as its source.
+    /// `mounts` must outlive this object. `isGiven` returns true if a mount needs no other mount as its source.
     MountSources(std::span<const Mount* const> mounts, const std::function<bool(const Mount&)>& isGiven);
 
     void noteMade(const Mount& mount);
 
-    /// Returns the first existing mount that shows all of a directory; null if there is none.
+    /// Returns the first existing mount that shows all of a directory, or null if there is none.
     [[nodiscard]] const Mount* find(std::uint32_t device, std::string_view directory) const;
-    /// True if a mount that doesn't exist yet shows everything this one does, and isn't itself to be cloned from this
-    /// one.
+    /// Returns true if another mount will show all that `mount` shows, but doesn't exist yet, and won't be cloned from
+    /// `mount`.
     [[nodiscard]] bool isAwaited(const Mount& mount) const;
-    /// Returns the nearest directory above the roots of all mounts of this device and peer group.
+    /// Returns the nearest common directory above the roots of all mounts of this device and peer group.
     [[nodiscard]] std::string commonOf(const Mount& mount) const;
 
 private:
-    /// State of the mounts whose root is one existing directory of a file system.
+    /// State of all mounts whose root is one directory of a file system.
     struct Place {
-        const Mount* made = nullptr;  ///< the first existing mount
+        const Mount* made = nullptr;  ///< first mount that exists; null if none does
         std::size_t waiting = 0;      ///< number of mounts that don't exist yet
-        std::size_t givenOnes = 0;    ///< number of those for which isGiven is true
+        std::size_t givenOnes = 0;    ///< number of mounts that don't exist yet and for which isGiven returns true
     };
 
     std::function<bool(const Mount&)> isGiven_;
-    std::unordered_map<int, std::size_t> order_;                   ///< key: mount id
-    PathMap<Place> places_;                                        ///< key: device and root
-    std::map<std::pair<std::uint32_t, int>, std::string> common_;  ///< key: device and peer group
+    std::unordered_map<int, std::size_t> order_;  ///< positions of mounts in the list; the key is the mount id
+    PathMap<Place> places_;                       ///< the key is device and root
+    /// Common directories; the key is device and peer group.
+    std::map<std::pair<std::uint32_t, int>, std::string> common_;
 };
 
 }  // namespace criu::namespaces

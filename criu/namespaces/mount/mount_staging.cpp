@@ -24,7 +24,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Returns options without those for which `unwanted` is true.
+/// Returns `options` without the options for which `unwanted` returns true.
 std::string withoutOptions(std::string_view options, const std::function<bool(std::string_view)>& unwanted) {
     std::string left;
     while (!options.empty()) {
@@ -37,7 +37,7 @@ std::string withoutOptions(std::string_view options, const std::function<bool(st
     return left;
 }
 
-/// Returns the options of criu's cgroup2 mount; empty if there is none.
+/// Returns the options of criu's cgroup2 mount, or an empty text if there is none.
 std::string presentCgroupOptions() {
     kernel::ProcBuffer buffer;
     const kernel::MountTable mounts = kernel::readMountInfo(kernel::ProcDir().self(), buffer);
@@ -64,7 +64,7 @@ MountStaging::MountStaging(const MountImages& mounts, const RestoreInputs& input
       helpers_(helpers),
       nsContext_(inputs.nsContext),
       automounts_(inputs.images, mounts, inputs.tree) {
-    // Loads the library now. When archives are unpacked, paths may lead to the tree's files.
+    // Loads the library now. When archives are unpacked, library paths may lead to files of the tree.
     const auto all = mounts_.all();
     if (std::any_of(all.begin(), all.end(), [this](const Mount* mount) { return hasContent(*mount); }))
         archives_.emplace();
@@ -81,12 +81,12 @@ void MountStaging::openOutside(kernel::FdStore& store) {
 }
 
 void MountStaging::makeAll() {
-    // Mounted on top of "/", so it needs no directory.
+    // Mounts the staging on top of "/", so it needs no mount point.
     staging_ = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0});
     kernel::attachMount(staging_.get(), openRootDirectory().get());
     sources_.emplace(mounts_.all(),
                      [this](const Mount& mount) { return mounts_.isRoot(mount) || outside_.contains(mount.id); });
-    // Sorts by depth of the root. Sources of other mounts come first, so few mounts have to wait.
+    // Sorts mounts by the depth of their root. Sources of other mounts then come first, so few mounts must wait.
     std::map<std::size_t, std::vector<const Mount*>> byDepth;
     for (const Mount* const mount : mounts_.all())
         byDepth[prefixesOf(mount->root).size()].push_back(mount);
@@ -95,7 +95,7 @@ void MountStaging::makeAll() {
     makePossible();
 }
 
-/// Creates mounts whose sources exist, until no more can be created.
+/// Creates all mounts whose sources exist. Repeats this until no other mount can be created.
 void MountStaging::makePossible() {
     std::size_t before = 0;
     do {
@@ -118,7 +118,7 @@ void MountStaging::add(const Mount& overlay, UniqueFd fd) {
     makePossible();
 }
 
-/// Returns false if the mount has to wait for another.
+/// Creates a mount. Returns false if its source doesn't exist yet.
 bool MountStaging::make(const Mount& mount) {
     if (mount.ofPlugin && !outside_.contains(mount.id))
         return makeByPlugin(mount);
@@ -133,7 +133,7 @@ bool MountStaging::make(const Mount& mount) {
     return true;
 }
 
-/// Attaches a mount in the mount staging.
+/// Attaches a mount below the mount staging.
 void MountStaging::place(const Mount& mount, UniqueFd fd) {
     const std::string name = makePlace(std::to_string(mount.id), isOnDirectory(fd.get()));
     kernel::attachMountBelow(fd.get(), staging_.get(), name);
@@ -146,13 +146,13 @@ void MountStaging::noteMade(const Mount& mount, UniqueFd fd) {
     sources_->noteMade(mount);
 }
 
-/// Prepares an external mount. `fd`: a mount of its source.
+/// Prepares an external mount. `fd`: clone of its source.
 UniqueFd MountStaging::takeOutside(const Mount& mount, UniqueFd fd) {
-    // The mount stays a peer of its source only if the images say so.
+    // The mount stays a peer of its source only if it was a peer at the dump.
     const bool peer = mount.externalName == kFoundByItself && !mount.sharedInsideOnly && mount.shared != 0;
     const bool slave = mount.master != 0 && !mounts_.hasGroup(mount.master);
-    // Mounts on a peer would also appear outside. So a private clone is used, which joins the peer when all mounts are
-    // attached.
+    // Mounts on a peer would also appear outside of the tree. Thus criu uses a private clone, which joins the peer
+    // after all mounts are attached.
     if (peer) {
         const std::string outer = makePlace(fmt::format("outer-{}", mount.id), isOnDirectory(fd.get()));
         kernel::attachMountBelow(fd.get(), staging_.get(), outer);
@@ -163,7 +163,7 @@ UniqueFd MountStaging::takeOutside(const Mount& mount, UniqueFd fd) {
     return fd;
 }
 
-/// Returns false if the mount point doesn't exist yet.
+/// Makes a plugin create a mount. Returns false if the mount point doesn't exist yet.
 bool MountStaging::makeByPlugin(const Mount& mount) {
     const Mount* const parent = mounts_.find(mount.parentId);
     const auto under = made_.find(mount.parentId);
@@ -182,7 +182,7 @@ bool MountStaging::makeByPlugin(const Mount& mount) {
     return true;
 }
 
-/// Returns nothing if the source doesn't exist yet.
+/// Creates a mount that isn't external. Returns an empty descriptor if the source doesn't exist yet.
 UniqueFd MountStaging::makeInside(const Mount& mount) {
     if (const Mount* const source = sources_->find(mount.device, mount.root); source != nullptr) {
         madeFrom_[mount.id] = source->id;
@@ -225,7 +225,7 @@ UniqueFd MountStaging::makeFileSystem(const Mount& mount) {
     return fd;
 }
 
-/// Mounts a new file system in the network namespace that it is to show.
+/// Mounts a new file system in the network namespace that the file system must show.
 UniqueFd MountStaging::mountWhereItShows(const Mount& mount, const kernel::FileSystemParts& parts) const {
     UniqueFd fd;
     const auto make = [&] { fd = kernel::mountFileSystem(parts); };
@@ -237,7 +237,7 @@ UniqueFd MountStaging::mountWhereItShows(const Mount& mount, const kernel::FileS
     return fd;
 }
 
-/// True if the images have the files of the mount's file system.
+/// Returns true if the images contain the files of the mount's file system.
 bool MountStaging::hasContent(const Mount& mount) const {
     return mount.kind.content == FsContent::Files &&
            (images_.exists(ImageKind::TmpfsDev, mount.device) ||
@@ -268,13 +268,13 @@ UniqueFd MountStaging::cloneFrom(const Mount& source, const Mount& mount) {
     const std::string below = *pathBelow(source.root, mount.root);
     if (!mount.rootDeleted)
         return kernel::cloneMountBelow(from, below);
-    // Clones a new deleted file or directory, like the dumped one.
+    // Clones a mount of a new file or directory that criu deletes later, because the dumped one was deleted.
     if (const MntDeletedFileEntry* const file = mounts_.entryOf(mount).deleted_file; file != nullptr)
         return deleted_.addFile(from, below, *file);
     return deleted_.addDirectory(from, below);
 }
 
-/// Returns a mount to clone others from; one for each file system and peer group.
+/// Returns a mount from which others can be cloned. There is one for each file system and peer group.
 int MountStaging::wholeFor(const Mount& mount) {
     UniqueFd& whole = wholes_[{mount.device, mount.shared}];
     if (!whole)
@@ -297,7 +297,7 @@ UniqueFd MountStaging::makeWhole(const Mount& mount) const {
     return whole;
 }
 
-/// Creates a directory or file of the mount staging as a mount point.
+/// Creates a directory or file in the mount staging as a mount point. Returns its name.
 std::string MountStaging::makePlace(std::string name, bool directory) const {
     if (directory)
         makeDirectory(staging_.get(), name, IfThere::Refused);

@@ -25,50 +25,53 @@ namespace criu::namespaces {
 
 struct RestoreNsContext;
 
-/// Creates each mount of the images separately: as a new file system, a clone of another mount, or a clone of an
-/// external one. All are private and lie in criu's mount staging until they are attached to each other.
+/// Creator of the mounts of a restore. It creates each mount separately: as a new file system, or as a clone of another
+/// mount or of an external mount. All mounts are private and lie in criu's mount staging until criu attaches them to
+/// each other.
 class MountStaging {
 public:
-    /// All arguments outlive this object.
+    /// All arguments must outlive this object.
     MountStaging(const MountImages& mounts, const RestoreInputs& inputs, const MountHelpers& helpers);
 
-    /// In criu's mount namespace, before makeAll(): opens the external sources.
+    /// Opens the sources of external mounts. Runs in criu's mount namespace and must precede makeAll().
     void openOutside(kernel::FdStore& store);
 
-    /// Mounts the mount staging over "/" and creates every mount. Leaves out overlays on directories of the tree, and
-    /// clones of these. Throws Error.
+    /// Mounts the mount staging over "/" and creates all mounts, except overlays on directories of the tree and clones
+    /// of such overlays. Throws Error.
     void makeAll();
-    /// Takes an overlay that the caller mounted when its layers were in place. Then creates the mounts that wait for
-    /// it. Throws Error.
+    /// Adds an overlay, which the caller mounted after its layers were attached. Then creates the mounts that need the
+    /// overlay as source. Throws Error.
     void add(const Mount& overlay, UniqueFd fd);
-    /// True if a mount has been created.
+    /// Returns true if a mount has been created.
     [[nodiscard]] bool has(int id) const { return made_.contains(id); }
-    /// Throws Error if a mount couldn't be created for lack of a source.
+    /// Throws Error if a mount wasn't created because its source is missing.
     void requireAll() const;
 
-    /// Descriptor of the mount staging, until leave().
+    /// Returns the descriptor of the mount staging. Valid until leave().
     [[nodiscard]] int fd() const noexcept { return staging_.get(); }
-    /// Descriptor of a mount, until forget().
+    /// Returns the descriptor of a mount. Valid until forget().
     [[nodiscard]] int made(int id) const { return made_.at(id).get(); }
     [[nodiscard]] const std::map<int, UniqueFd>& all() const noexcept { return made_; }
-    /// Peers of mounts of criu's namespace, by the id of the mount that joins them when all are attached.
+    /// Returns external peers of mounts. The key is the id of the mount that joins the peer after all mounts are
+    /// attached.
     [[nodiscard]] const std::map<int, UniqueFd>& outer() const noexcept { return outer_; }
-    /// Returns the mount that a mount was cloned from; null if it isn't a clone.
+    /// Returns the mount from which a mount was cloned, or null if it isn't a clone.
     [[nodiscard]] const Mount* sourceOf(const Mount& mount) const;
-    /// Returns the first mount that shows both directories of a file system; null if none does.
+    /// Returns the first mount that shows both directories of a file system, or null if none does.
     [[nodiscard]] const Mount* showing(std::uint32_t device, const std::string& one, const std::string& other) const;
-    /// True if a file system got files of the images.
+    /// Returns true if criu filled a file system with files of the images.
     [[nodiscard]] bool isFilled(std::uint32_t device) const { return filled_.contains(device); }
 
-    /// Creates a private mount that shows everything the mounts of a file system and peer group show.
+    /// Creates a private mount that shows all directories of a file system that the mounts of a peer group show.
     [[nodiscard]] UniqueFd makeWhole(const Mount& mount) const;
 
-    /// Called when all mounts are attached. Closes the mount staging and external sources, and deletes the names of
-    /// deleted mounted files.
+    /// Closes the mount staging and the sources of external mounts, and removes the names of deleted files that are
+    /// mounted. Must follow the attachment of all mounts.
     void leave();
-    /// In each process, when all have their files: connects the autofs mounts of which the process is the daemon.
+    /// Connects the autofs mounts whose daemon is this process. Runs in each process after all processes have their
+    /// files.
     void activate(const model::Task& task) const { automounts_.activate(task); }
-    /// Closes the descriptors of the mounts.
+    /// Closes the descriptors of all mounts.
     void forget() noexcept { made_.clear(); }
 
 private:
@@ -95,20 +98,21 @@ private:
     const MountHelpers& helpers_;
     const RestoreNsContext& nsContext_;
     AutofsRestore automounts_;
-    std::map<int, UniqueFd> outside_;  ///< sources in criu's namespace, by mount id
+    std::map<int, UniqueFd> outside_;  ///< clones of external sources in criu's namespace; the key is the mount id
     UniqueFd staging_;
     std::vector<const Mount*> waiting_;  ///< mounts whose sources don't exist yet
-    std::map<int, UniqueFd> made_;       ///< key: mount id
-    std::map<int, int> madeFrom_;        ///< key: id of a clone; value: id of its source
+    std::map<int, UniqueFd> made_;       ///< descriptors of mounts; the key is the mount id
+    std::map<int, int> madeFrom_;        ///< id of the source of each clone; the key is the id of the clone
     std::map<int, UniqueFd> outer_;
     DeletedRoots deleted_;
     std::optional<MountSources> sources_;  ///< set by makeAll()
-    /// key: device and peer group; value: result of makeWhole()
+    /// Results of makeWhole(); the key is device and peer group.
     std::map<std::pair<std::uint32_t, int>, UniqueFd> wholes_;
-    /// present options of cgroup2; a mount in the initial cgroup namespace sets them, so it repeats them
+    /// Options of criu's cgroup2 mount. A new mount repeats them, because a mount in the initial cgroup namespace sets
+    /// the options of the file system.
     std::string cgroupOptions_;
-    std::optional<FileArchives> archives_;  ///< empty if the images have no archives
-    std::set<std::uint32_t> filled_;        ///< devices of file systems with files of the images
+    std::optional<FileArchives> archives_;  ///< unset if the images contain no archives
+    std::set<std::uint32_t> filled_;  ///< device numbers of file systems that criu filled with files of the images
 };
 
 }  // namespace criu::namespaces
