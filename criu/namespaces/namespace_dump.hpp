@@ -48,101 +48,105 @@ namespace criu::namespaces {
 struct SemaphoreSet;
 }
 
-/// The dump half of namespace kinds. The engine has a list of kinds (engine/namespace_kinds) and calls each step for
-/// all of them. Only the file of a kind knows the work of its steps.
+/// Dump half of namespace kinds. The engine has a list of kinds (engine/namespace_kinds) and calls each function for
+/// all of them. Each kind is implemented in its own file.
 namespace criu::namespaces {
 
 class NetworksDump;
 class PosixQueuesDump;
 
-/// A living process of a frozen tree.
+/// Live process of a frozen tree.
 struct SeenProcess {
     const kernel::ProcPid& dir;
     HostPid pid;
-    HostPid parent;  ///< outside of the tree for the root
+    HostPid parent;  ///< parent process; for the root it is outside of the tree
     TreePid treePid;
     std::string name;
     std::vector<HostPid> threads;
-    kernel::NamespaceIds ids;  ///< namespaces of the process
+    kernel::NamespaceIds ids;  ///< namespaces of the process, identified by their inodes
 
-    /// Returns "process 7 (sleep)", for messages.
+    /// Returns a text such as "process 7 (sleep)", for messages.
     [[nodiscard]] std::string describe() const;
 };
 
 struct SeenTree {
-    std::vector<SeenProcess> processes;  ///< the root of the tree first
-    std::set<HostPid> pids;              ///< pids of all processes, zombies included
-    /// The namespaces that criu was started in. For kinds in which the tree counts as being in criu's namespace
-    /// (criu_init), the tree's namespaces.
+    std::vector<SeenProcess> processes;  ///< all live processes; the root is the first
+    std::set<HostPid> pids;              ///< pids of all processes, including zombies
+    /// Namespaces in which criu was started. For a kind in which the tree counts as being in criu's namespace
+    /// (criu_init.hpp), these are the tree's namespaces.
     kernel::NamespaceIds criu;
-    const model::NestedPids& nested;  ///< pid namespaces below that of the root
-    bool copiedMounts = false;        ///< the tree counts as being in criu's mount namespace; it is in a copy of it
+    const model::NestedPids& nested;  ///< pid namespaces below the root's pid namespace
+    /// True if the tree is in a copy of criu's mount namespace, and counts as being in criu's.
+    bool copiedMounts = false;
 
     [[nodiscard]] const SeenProcess& root() const { return processes.front(); }
 };
 
-/// Properties of the tree's namespaces that differ from criu's. Kinds fill them in when they are constructed; other
-/// code reads them and needn't know the kind. Complete when all kinds are constructed.
+/// Data about the tree's namespaces that differ from criu's. The constructors of kinds set the fields, and code that
+/// doesn't know the kinds reads them. It is complete after all kinds are constructed.
 struct DumpNsContext {
-    /// Translation of uids and gids to those of the tree.
+    /// Translation of host uids and gids to those of the tree.
     model::IdMap ids;
-    /// Returns the namespace id of the namespace that a process is in. Valid when all kinds are constructed.
+    /// Returns the namespace id of the namespace that a process is in. Valid after all kinds are constructed.
     std::function<std::uint32_t(kernel::NamespaceKind kind, HostPid process)> numberOf;
     /// Root directory of the tree's paths.
     files::TreeRoot root;
-    /// Network namespaces that contain sockets. Never null.
+    /// Network namespaces that contain sockets of the tree. Never null.
     NetworksDump* networks = nullptr;
-    /// Cgroups that threads are in. Never null.
+    /// Cgroups of the tree's threads. Never null.
     cgroup::CgroupDump* cgroups = nullptr;
-    /// Returns the cgroup namespace in which a process of the tree sees paths of cgroups.
+    /// Returns the cgroup namespace in which a process of the tree sees cgroup paths.
     std::function<cgroup::CgroupNsView(HostPid)> cgroupViewOf = [](HostPid) { return cgroup::CgroupNsView{}; };
-    /// Returns the semaphore sets of a process' IPC namespace, so that the caller can add the process' undo values to
-    /// them. Null if the process is in criu's IPC namespace.
+    /// Returns the semaphore sets of a process' IPC namespace, to which the caller adds the undo values of the process.
+    /// Returns null if the process is in criu's IPC namespace.
     std::function<std::vector<SemaphoreSet>*(HostPid)> semaphoresOf = [](HostPid) { return nullptr; };
-    /// POSIX message queues of the root's IPC namespace; null if that is criu's.
+    /// POSIX message queues of the root's IPC namespace; null if the root is in criu's.
     PosixQueuesDump* posixQueues = nullptr;
-    /// Numbers, in images, of the contents of System V shared memory in the tree's IPC namespaces.
+    /// Image numbers of the contents of System V shared memory in the tree's IPC namespaces.
     std::vector<std::uint32_t> sharedMemory;
-    /// Namespace id of criu's IPC namespace if the tree uses System V shared memory of that namespace. The dump then
-    /// contains the attached segments. 0: the tree has a private IPC namespace.
+    /// Namespace id of criu's IPC namespace if the tree is in it. The dump then contains the System V segments that the
+    /// tree has attached. 0: the tree has a private IPC namespace.
     std::uint32_t systemV = 0;
 };
 
-/// Arguments of all kinds' constructors. They outlive the kinds.
+/// Arguments of the constructors of all kinds. They must outlive the kinds.
 struct DumpInputs {
     const model::Options& options;
     Log& log;
     StopRequest& stop;
     const SeenTree& tree;
     ImageNsIds& numbers;
-    /// A name that no other dump has.
+    /// Name that no other dump has.
     const std::string& runId;
-    /// The cgroup that was frozen for the dump; null if there is none.
+    /// Cgroup that was frozen for the dump, or null.
     const cgroup::Freezer* freezer;
-    /// Properties of cgroups that are dumped.
+    /// Properties of cgroups that criu dumps.
     const cgroup::PropertyTable& cgroupProperties;
-    /// Offer a mount (mount point and id) or a network device to plugins. False if no plugin takes it.
+    /// takeMount() and takeLink() offer a mount or a network device to plugins. They return false if no plugin takes
+    /// it.
     std::function<bool(const std::string& mountPoint, int id)> takeMount;
     std::function<bool(const kernel::NetworkLink& link)> takeLink;
-    /// Notify action scripts of the network lock and unlock. Call scriptsUnlock in the namespaces that criu was started
-    /// in, since the calling thread may run scripts.
+    /// scriptsLock() and scriptsUnlock() notify action scripts of the network lock and unlock. scriptsUnlock() must be
+    /// called in criu's original namespaces, because the calling thread may run scripts.
     std::function<void()> scriptsLock;
     std::function<void()> scriptsUnlock;
     DumpNsContext& nsContext;
 };
 
-/// Destination of the namespaces' content.
+/// Destination of the content of namespaces.
 struct DumpOutputs {
     const ImageDir& images;
     memory::PageSinks& pages;
-    std::uint64_t& sharedPagesWritten;     ///< for statistics
-    std::vector<std::string>& extensions;  ///< InventoryEntry.extensions: image forms that CRIU 4.2 can't read
+    std::uint64_t& sharedPagesWritten;  ///< pages of shared memory, for statistics
+    /// Extension names of image formats that CRIU 4.2 can't read (InventoryEntry.extensions).
+    std::vector<std::string>& extensions;
 };
 
-/// One kind of namespace in one dump. The constructor runs when the tree is frozen. It examines the namespaces, throws
-/// Error if one can't be dumped, and changes nothing. The steps follow in the order of their declarations; a kind
-/// implements the ones it needs. A destructor without release() reverts all changes, because the dump failed.
-/// Namespace ids are queried by process, so a kind may have several namespaces in one tree.
+/// Dump of one kind of namespace. The constructor runs when the tree is frozen. It examines the namespaces, throws
+/// Error if one can't be dumped, and changes nothing.
+/// criu calls the functions in the order of their declarations; a kind overrides the functions that it needs. A
+/// destructor without release() means that the dump failed, and reverts all changes. A kind may have several namespaces
+/// in one tree, so namespace ids are queried by process.
 class NamespaceDump {
 public:
     NamespaceDump(const NamespaceDump&) = delete;
@@ -150,30 +154,30 @@ public:
     virtual ~NamespaceDump() = default;
 
     [[nodiscard]] kernel::NamespaceKind kind() const noexcept { return kind_; }
-    /// True if the root is in a private namespace of this kind.
+    /// Returns true if the root is in a private namespace of this kind.
     [[nodiscard]] bool isOwn() const { return inputs_.numbers.isOwn(kind_); }
 
     /// Returns the namespace id of the namespace that a process of the tree is in.
     [[nodiscard]] virtual std::uint32_t numberOf(HostPid /*process*/) const { return rootNumber(); }
-    /// Adds other image fields about the namespaces of a process.
+    /// Sets other image fields about the namespaces of a process.
     virtual void describe(HostPid /*process*/, TaskKobjIdsEntry& /*ids*/) const {}
-    /// Returns the namespace id for the inode of a namespace, for descriptors of it. Empty if no restore would create
-    /// that namespace.
+    /// Returns the namespace id for the inode of a namespace, for descriptors of the namespace. Returns nullopt if a
+    /// restore couldn't open the namespace.
     [[nodiscard]] virtual std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const;
 
-    /// Called when all kinds are constructed and nothing was refused. From here on, external events must not change the
-    /// namespaces.
+    /// Protects the namespaces from external events, such as packets. Called after all kinds are constructed and
+    /// nothing was refused.
     virtual void lock() {}
 
-    /// Writes the images, when all processes, memory and files have been dumped.
+    /// Writes the images. Called after all processes, memory and files were dumped.
     virtual void write(const DumpOutputs& /*outputs*/) {}
 
-    /// Called when the images are complete, right before the tree is killed. Until then nothing may stay in the kernel
-    /// that harms the tree if criu dies. Throws Error, which resumes the tree.
+    /// Called when the images are complete, directly before criu kills the tree. Only here may a kind make changes in
+    /// the kernel that would harm the tree if criu died. If it throws Error, criu resumes the tree.
     virtual void prepareKill() {}
 
-    /// Called when the images are complete. If the tree runs again (FinalState::Running), reverts all changes.
-    /// Otherwise leaves what a restore needs in place. Throws Error.
+    /// Called when the images are complete. If the tree continues to run (FinalState::Running), reverts all changes.
+    /// For other states, keeps the changes that a restore needs. Throws Error.
     virtual void release(model::FinalState /*state*/) {}
 
 protected:
@@ -182,12 +186,12 @@ protected:
     [[nodiscard]] const DumpInputs& inputs() const noexcept { return inputs_; }
     [[nodiscard]] std::uint32_t rootNumber() const { return inputs_.numbers.ofTree(kind_); }
 
-    /// Returns the inode of the user namespace that the tree is restored in: its private one, or criu's.
+    /// Returns the inode of the user namespace in which the tree is restored: its private one, or criu's.
     [[nodiscard]] std::uint32_t usersOfTree() const;
 
-    /// Throws Error if not all processes are in the namespace of the root.
+    /// Throws Error if a process isn't in the root's namespace of this kind.
     void requireOne() const;
-    /// Runs `work` in a new thread in the namespace of a process; the default is the root.
+    /// Runs `work` in a new thread in the namespace of a process. Without `process`, it is the root's namespace.
     void inside(const SeenProcess& process, const std::function<void()>& work) const;
     void inside(const std::function<void()>& work) const { inside(inputs_.tree.root(), work); }
 

@@ -7,7 +7,7 @@
 namespace criu::namespaces {
 
 class NamespaceRestore;
-/// The restore halves of all namespace kinds that a tree needs.
+/// Restore halves of all namespace kinds that a tree needs.
 using NamespaceRestores = std::vector<std::unique_ptr<NamespaceRestore>>;
 
 }  // namespace criu::namespaces

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kDeletedRoot = "//deleted";
 
-/// Overlay, which is mounted after the tree's other mounts (Mount::isOverlay()). Its options name directories by paths,
-/// which lead to criu's directories until the tree's root is in place.
+/// Type of overlays, which a restore mounts after the other mounts of the tree (Mount::isOverlay()). Their options name
+/// directories by paths, which lead to criu's directories until the tree's root is the root directory.
 constexpr std::string_view kOverlay = "overlay";
 
 constexpr std::array kFsKinds{
@@ -39,7 +39,7 @@ constexpr std::array kFsKinds{
     FsKind{"autofs", FSTYPE__AUTOFS, FsContent::Daemon},
     FsKind{"aufs", FSTYPE__AUFS, FsContent::Unknown},
     FsKind{"fuse", FSTYPE__FUSE, FsContent::Unknown},
-    // Image entries have the name of these, and no number.
+    // Images identify these types by name, because they have no number.
     FsKind{"configfs", FSTYPE__AUTO, FsContent::Kernel},
     FsKind{"efivarfs", FSTYPE__AUTO, FsContent::Kernel},
     FsKind{"selinuxfs", FSTYPE__AUTO, FsContent::Kernel},
@@ -51,7 +51,7 @@ std::string_view withoutSubtype(std::string_view type) {
     return type.substr(0, type.find('.'));
 }
 
-/// Separates super block flags, which mountinfo shows in front of the file system's options.
+/// Removes super block flags from the front of the file system's options in mountinfo, and sets mount.superFlags.
 void splitSuperOptions(std::string_view text, Mount& mount) {
     while (!text.empty()) {
         const std::size_t comma = std::min(text.find(','), text.size());
@@ -133,7 +133,7 @@ MountTree MountTree::fromKernel(const kernel::MountTable& table, std::span<const
         mount.mountPoint = info.mountPoint;
         mount.flags = info.flags;
         if ((mount.flags & (MS_RELATIME | MS_NOATIME)) == 0)
-            mount.flags |= MS_STRICTATIME;  // the kernel doesn't show it
+            mount.flags |= MS_STRICTATIME;  // the kernel doesn't show this flag
         mount.source = info.source;
         splitSuperOptions(info.superOptions, mount);
         mount.shared = info.shared;
@@ -193,7 +193,7 @@ MountTree::MountTree(std::vector<Mount> mounts) : mounts_(std::move(mounts)) {
     sort();
 }
 
-/// Orders mounts from the root down, whatever their order was.
+/// Sorts the mounts from the root down: each parent precedes its children.
 void MountTree::sort() {
     std::map<int, std::vector<Mount*>> children;
     std::map<int, const Mount*> byId;
@@ -227,7 +227,7 @@ void MountTree::sort() {
 }
 
 std::set<int> MountTree::takeOut(const std::function<bool(const Mount&)>& unwanted) {
-    std::map<int, int> parents;  // value: parent of a removed mount
+    std::map<int, int> parents;  // key: removed mount; value: its parent
     std::set<int> needed;
     for (auto at = mounts_.rbegin(); at != mounts_.rend(); ++at) {
         if (!isRoot(*at) && !needed.contains(at->id) && unwanted(*at)) {
@@ -264,7 +264,7 @@ std::map<int, std::vector<const Mount*>> MountTree::children() const {
     for (const Mount& mount : mounts_)
         if (!isRoot(mount))
             all[mount.parentId].push_back(&mount);
-    // Deeper mount points come first: a mount on a directory covers the mount points below it.
+    // Deeper mount points come first, because a mount on a directory covers the mount points below the directory.
     for (auto& [parent, children] : all)
         std::stable_sort(children.begin(), children.end(), [](const Mount* one, const Mount* other) {
             return depthOf(one->mountPoint) > depthOf(other->mountPoint);
@@ -292,7 +292,7 @@ MountPaths::MountPaths(const MountTree& tree) : root_(tree.root()) {
 const Mount& MountPaths::lookUp(std::string_view path) const {
     const Mount* at = &root_;
     const std::vector<PathPrefix> prefixes = prefixesOf(path);
-    // The mount nearest to the root is crossed first; mounts on it lie at the same path or below.
+    // Follows the mount nearest to the root first. Mounts on it have the same mount point or a deeper one.
     for (auto prefix = prefixes.begin(); prefix != prefixes.end();) {
         const auto* const found = places_.find(static_cast<std::uint64_t>(at->id), path, *prefix);
         if (found != nullptr)

@@ -39,7 +39,7 @@ std::uint32_t deviceOf(int fd) {
     return kernel::kernelForm(status.st_dev);
 }
 
-/// Returns an invalid descriptor if the path can't be opened.
+/// Opens a path with openat2(2). Returns an invalid descriptor if this fails.
 UniqueFd tryOpen(int directory, const std::string& path, std::uint64_t resolve, int flags = 0) {
     open_how how{};
     how.flags = static_cast<std::uint64_t>(O_PATH | O_CLOEXEC | flags);
@@ -48,16 +48,16 @@ UniqueFd tryOpen(int directory, const std::string& path, std::uint64_t resolve, 
 }
 
 /// Opens a mount by its path from the root of its mount namespace. Returns an invalid descriptor if the path leads to
-/// another mount: --skip-mnt may have left out the covering one.
+/// another mount. This happens if --skip-mnt has removed a covering mount.
 UniqueFd openReachable(int root, const Mount& mount) {
     UniqueFd fd = tryOpen(root, mount.mountPoint, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
     return fd && deviceOf(fd.get()) == mount.device ? std::move(fd) : UniqueFd();
 }
 
-/// Returns the inode of the pid namespace of a process that a proc file system shows. Returns nothing if it shows no
-/// such process, or if criu may not inspect it. criu may inspect all processes of the tree.
+/// Returns the inode of the pid namespace of `process` on a proc file system. Returns nullopt if the file system
+/// doesn't show the process, or if criu may not inspect the process. criu may inspect all processes of the tree.
 std::optional<std::uint32_t> namespaceOf(int proc, pid_t process) {
-    // The tree may have mounted other files over entries of /proc/PID.
+    // RESOLVE_NO_XDEV skips files that the tree has mounted over entries of /proc/PID.
     const UniqueFd link = tryOpen(proc, fmt::format("{}/ns/pid", process),
                                   RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS, O_NOFOLLOW);
     std::array<char, 64> target;
@@ -66,11 +66,11 @@ std::optional<std::uint32_t> namespaceOf(int proc, pid_t process) {
                       : std::optional(kernel::parseNamespaceLink({target.data(), static_cast<std::size_t>(length)}));
 }
 
-/// A proc file system that mounts of the tree show.
+/// Proc file system that mounts of the tree show.
 struct ProcSystem {
-    const Mount* whole = nullptr;  ///< a mount of all of it
-    UniqueFd root;                 ///< descriptor of that mount
-    const Mount* seen = nullptr;   ///< a reachable mount that a restore mounts again
+    const Mount* whole = nullptr;  ///< mount of the whole file system
+    UniqueFd root;                 ///< descriptor of `whole`, or of criu's /proc
+    const Mount* seen = nullptr;   ///< reachable mount, which a restore mounts again
 };
 
 void warnOfOther(const ProcSystem& system, Log& log) {
@@ -80,8 +80,8 @@ void warnOfOther(const ProcSystem& system, Log& log) {
              system.root ? kNotTheTrees : kUnknown);
 }
 
-/// Returns the device of the sysfs that shows a process' network namespace; the kernel has one for each. Returns
-/// nothing if criu may not mount it.
+/// Returns the device number of the sysfs that shows a process' network namespace. The kernel has one sysfs for each
+/// network namespace. Returns nullopt if criu may not mount it.
 std::optional<std::uint32_t> deviceIn(const SeenProcess& process) {
     const UniqueFd space = process.dir.open("ns/net", O_RDONLY);
     std::optional<std::uint32_t> device;
@@ -139,7 +139,7 @@ files::TreeRoot::ProcMounts findProcMounts(SeenMounts& mounts, const SeenTree& t
     std::set<std::uint32_t> others;
     for (const auto& [device, system] : systems) {
         std::optional<std::uint32_t> shown;
-        // If the pid namespace isn't private, criu may lack permission to inspect process 1.
+        // If the pid namespace isn't private, criu may not inspect process 1, so it tries the root.
         for (const pid_t process : {pid_t{1}, root.treePid.value})
             if (!shown && system.root)
                 shown = namespaceOf(system.root.get(), process);
@@ -153,7 +153,7 @@ files::TreeRoot::ProcMounts findProcMounts(SeenMounts& mounts, const SeenTree& t
                 warnOfOther(system, log);
         }
     }
-    // Adds criu's /proc: the tree may have files of it open without a mount of it.
+    // Adds criu's /proc, because the tree may have files of it open without a mount of it.
     if (namespaceOf(crius.get(), ::getpid()) == ofRoot)
         found.ofRoot.insert(criusDevice);
     for (const Mount* const mount : mounts.all())
@@ -182,7 +182,7 @@ files::TreeRoot::ProcMounts findProcMounts(SeenMounts& mounts, const SeenTree& t
 
 std::map<std::uint32_t, HostPid> findSysfsNetworks(const SeenMounts& mounts, const SeenTree& tree, Log& log) {
     std::map<std::uint32_t, HostPid> networks;
-    std::map<std::uint32_t, const Mount*> systems;  // value: a reachable mount; null if there is none
+    std::map<std::uint32_t, const Mount*> systems;  // value: reachable mount of the sysfs; null if there is none
     for (const SeenMountSpace& space : mounts.spaces()) {
         const MountPaths paths(space.mounts);
         for (const Mount& mount : space.mounts.all()) {

@@ -25,7 +25,7 @@ namespace {
 
 using Fds = std::map<int, UniqueFd>;
 
-/// Opens an external mount that stays on another external one and has mounts on it.
+/// Opens an external mount that lies on another external mount and has mounts on it.
 UniqueFd openInside(const MountTree& tree, const Mount& mount, const std::set<int>& within, const Fds& made) {
     const ErrorContext context([&] { return mount.describe(); });
     const Mount* top = &mount;
@@ -79,7 +79,7 @@ void attachAll(const MountTree& tree, const std::set<int>& within, const Fds& ma
     }
 }
 
-/// Runs in the process that has entered the user namespace.
+/// Creates the mount namespace. Runs in a process that has entered the user namespace.
 Fds assemble(const MountTree& tree, const std::set<int>& within, const UniqueFd& proc) {
     sys(::unshare(CLONE_NEWNS), "create a mount namespace that belongs to a user namespace");
     const Fds made = makeAll(tree, within);

@@ -8,14 +8,15 @@
 
 namespace criu::namespaces {
 
-/// Mounts of a namespace that belongs to a nested user namespace. The kernel copies external mounts for the user
-/// namespace and locks them: processes with capabilities there can neither uncover mounts nor clear flags
-/// (mount_namespaces(7)). A process in the user namespace attaches all other mounts, which aren't locked.
+/// Mounts of a mount namespace that belongs to a nested user namespace. The kernel copies external mounts for the user
+/// namespace and locks them. Processes of the user namespace can then neither uncover mounts nor clear flags
+/// (mount_namespaces(7)). A process in the user namespace attaches all other mounts, so they aren't locked.
 
-/// Returns the mounts that this process attaches: all except external ones on other external ones.
+/// Returns the ids of mounts that a process in the user namespace attaches. These are all mounts, except external
+/// mounts on other external mounts.
 [[nodiscard]] std::set<int> mountsToAttachInUserns(const MountTree& tree);
 
-/// Directory of the mount staging for the root.
+/// Directory of the mount staging in which the root of the namespace is attached.
 inline constexpr const char* kPlaceWithin = "assembled";
 
 struct UsernsMounts {
@@ -23,9 +24,9 @@ struct UsernsMounts {
     UniqueFd root;
 };
 
-/// Attaches the mounts `within` in the user namespace `owner`. The root of the calling process contains each of these
-/// mounts by its id, the mounts that stay on it, and an empty directory kPlaceWithin. `proc`: a temporary proc file
-/// system; may be empty.
+/// Attaches the mounts `within` in the user namespace `owner`. The root directory of the calling process must contain
+/// each of these mounts by its id, and an empty directory kPlaceWithin. `proc`: temporary proc file system for /proc;
+/// may be empty.
 [[nodiscard]] UsernsMounts attachInUserns(const UniqueFd& owner, const MountTree& tree, const std::set<int>& within,
                                           const UniqueFd& proc);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kTerminalsOutside = "/dev/pts";
 
-/// True if a devpts is a new instance and not that of the machine.
+/// Returns true if a devpts is a separate instance, and not criu's devpts.
 bool isNewInstance(const Mount& mount) {
     return mount.options.find(kNewInstance) != std::string::npos;
 }
@@ -52,7 +52,7 @@ UniqueFd openOutsideMount(const Mount& mount, const MountImages& mounts, const I
             error.addHint("allow that again with --external mnt[]");
             throw error;
         }
-        // The path comes from images. The kernel showed it at the dump, so it had no symbolic links then.
+        // The path comes from images. It can't contain symbolic links, because the kernel showed it at the dump.
         const UniqueFd top = openRootDirectory();
         return kernel::cloneMountBelow(top.get(), pathBelow("/", mount.source).value_or(""));
     }

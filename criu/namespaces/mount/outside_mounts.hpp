@@ -6,9 +6,9 @@
 
 namespace criu::namespaces {
 
-/// Clones the mount of criu's mount namespace that a restored mount comes from: the tree's root, an external mount, or
-/// the devpts of the machine. Returns nothing for all other mounts. Throws Error with the option to use if the mount
-/// isn't known.
+/// Clones the mount of criu's mount namespace that is the source of a restored mount: the tree's root, an external
+/// mount, or criu's devpts. Returns an empty descriptor for all other mounts. Throws Error with the missing option if
+/// the source is unknown.
 [[nodiscard]] UniqueFd openOutsideMount(const Mount& mount, const MountImages& mounts, const ImageDir& images,
                                         const model::Options& options);
 

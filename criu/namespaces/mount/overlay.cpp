@@ -17,10 +17,10 @@
 namespace criu::namespaces {
 namespace {
 
-/// Options that name one directory.
+/// Options of overlayfs that contain one directory.
 constexpr std::string_view kSingle[] = {"lowerdir+", "datadir+", "upperdir", "workdir"};
 
-/// Returns the parts of a text that aren't empty.
+/// Returns the non-empty parts of a text between separators.
 std::vector<std::string> partsOf(const std::string& text, char separator) {
     std::vector<std::string> parts;
     std::istringstream stream(text);
@@ -35,8 +35,8 @@ UniqueFd openLayer(int root, const OverlayLayer& layer) {
     return openBelow(root, layer.path.substr(layer.path.find_first_not_of('/')), O_PATH | O_DIRECTORY);
 }
 
-/// Compares times of an overlay's root with its uppermost layer's. The root shows the attributes of that layer, and no
-/// process can set a ctime.
+/// Returns true if the times of an overlay's root are those of its uppermost layer. The root of an overlay shows the
+/// attributes of this layer, and no process can set a ctime.
 bool hasTimesOf(int overlay, int layer) {
     struct stat shown {};
     struct stat real {};
@@ -65,7 +65,7 @@ OverlayOptions OverlayOptions::parse(std::string_view options) {
         const std::string value = option.substr(std::min(equals + 1, option.size()));
         const auto* const single = std::find(std::begin(kSingle), std::end(kSingle), key);
         if (key == "lowerdir") {
-            // Layers behind "::" have data only.
+            // Layers after "::" contain only data.
             const std::size_t end = std::min(value.find("::"), value.size());
             for (const std::string& path : partsOf(value.substr(0, end), ':'))
                 add("lowerdir+", path);
@@ -114,7 +114,8 @@ UniqueFd mountOverlay(const Mount& mount) {
     kernel::FileSystemParts parts{mount.fsType, mount.source, mount.options, mount.superFlags};
     if (controlled)
         return kernel::mountFileSystem(parts);
-    // Passes descriptors. Another user could put a symbolic link on a path between this check and the kernel's lookup.
+    // Passes descriptors of the layers, because another user could replace a directory by a symbolic link between this
+    // check and the kernel's lookup.
     parts.options = options.others;
     for (std::size_t at = 0; at < opened.size(); ++at)
         parts.descriptors.emplace_back(options.layers[at].option, opened[at].get());

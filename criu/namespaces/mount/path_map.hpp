@@ -7,25 +7,25 @@
 #include <utility>
 #include <vector>
 
-/// Values by path, for lookups of the nearest value above many paths.
+/// Map with paths as keys, which quickly finds the values of all directories above a path.
 namespace criu::namespaces {
 
-/// A prefix of a path: the path itself or a directory above it.
+/// Prefix of a path: the path itself or a directory above it.
 struct PathPrefix {
     std::size_t size = 0;
     std::uint64_t hash = 0;
 };
 
-/// Returns all prefixes of a path, from the root, whose path is empty, to the path itself. Takes time linear in the
-/// length of the path.
+/// Returns all prefixes of a path, from the root (the empty path) to the path itself. Takes time linear in the length
+/// of the path.
 [[nodiscard]] std::vector<PathPrefix> prefixesOf(std::string_view path);
 
-/// Values of paths on several mounts or file systems, which a number tells apart. The time of a lookup doesn't depend
-/// on the number of values.
+/// Map from pairs of owner and path to values. The owner is the number of a mount or file system. The time of a lookup
+/// doesn't depend on the number of values.
 template <typename Value>
 class PathMap {
 public:
-    /// Returns the value of a path; creates it if there is none. The path's text outlives this object.
+    /// Returns the value of a path. Creates the value if there is none. The text of the path must outlive this object.
     Value& make(std::uint64_t owner, std::string_view path) {
         const PathPrefix whole = prefixesOf(path).back();
         if (Value* const found = find(owner, path, whole); found != nullptr)
@@ -34,7 +34,7 @@ public:
         return at->second.value;
     }
 
-    /// Returns the value of a prefix of the path; null if there is none.
+    /// Returns the value of a prefix of the path, or null if there is none.
     [[nodiscard]] const Value* find(std::uint64_t owner, std::string_view path, const PathPrefix& prefix) const {
         const auto [begin, end] = entries_.equal_range(keyOf(owner, prefix.hash));
         for (auto at = begin; at != end; ++at)
@@ -54,7 +54,8 @@ private:
     };
 
     static std::uint64_t keyOf(std::uint64_t owner, std::uint64_t hash) noexcept {
-        constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // odd constant that spreads small numbers over all bits
+        // Odd constant that distributes small numbers over all bits.
+        constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;
         return hash ^ (owner * kSpread);
     }
 

@@ -25,13 +25,13 @@ namespace {
 
 constexpr const char* kTerminalsPlace = "/dev/pts";
 
-/// Reads the mounts of the calling thread's namespace through a /proc that was opened before the thread entered it.
+/// Reads the mounts of the calling thread's namespace. `proc`: /proc, opened before the thread entered the namespace.
 kernel::MountTable mountsHere(const kernel::ProcDir& proc) {
     return kernel::MountTable(kernel::parseMountInfo(proc.readFile("thread-self/mountinfo")));
 }
 
-/// Clones the mount at a path from mountinfo, which contains no symbolic links. The path starts at the calling thread's
-/// root.
+/// Clones the mount at a path of mountinfo, which contains no symbolic links. The path begins at the calling thread's
+/// root directory.
 UniqueFd cloneAt(std::string_view path) {
     const UniqueFd root(sys(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open the root directory"));
     return kernel::cloneMountBelow(root.get(), pathBelow("/", path).value());
@@ -55,7 +55,7 @@ UniqueFd cloneOf(const Mount& mount) {
     }
 }
 
-/// A copy of a mount namespace. Its mounts can be unmounted, to reach the mounts that they cover.
+/// Copy of a mount namespace. criu can unmount mounts of the copy to reach the mounts that they cover.
 class Copy {
 public:
     explicit Copy(const kernel::ProcDir& proc, const MountTree& original) : proc_(proc) {
@@ -64,7 +64,7 @@ public:
         match(original, look());
     }
 
-    /// Clones the wanted mounts without the mounts on them. The result lacks mounts that locked mounts cover.
+    /// Clones the wanted mounts without the mounts on them. The result lacks mounts that are covered by locked mounts.
     std::map<int, UniqueFd> open(std::set<int> wanted) {
         std::map<int, UniqueFd> opened;
         for (;;) {
@@ -91,8 +91,8 @@ public:
 private:
     MountTree look() const { return MountTree::fromKernel(mountsHere(proc_), {}); }
 
-    /// Unmounts the `covering` mounts and all mounts on them, as far as paths lead to them. The caller then searches
-    /// for uncovered mounts again. Returns false if nothing was unmounted.
+    /// Unmounts the mounts `covering` and all mounts on them, as far as paths lead to these mounts. The caller then
+    /// searches again. Returns false if nothing was unmounted.
     static bool takeOff(const MountTree& now, const MountPaths& paths, std::set<int> covering) {
         std::map<int, unsigned> children;
         for (const Mount& mount : now.all()) {
@@ -111,7 +111,7 @@ private:
             if (::umount2(mount.mountPoint.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) {
                 if (errno != EINVAL)
                     failErrno("take off the mount {}", mount.mountPoint);
-                continue;  // locked (can_umount() in fs/namespace.c)
+                continue;  // the mount is locked (can_umount() in fs/namespace.c)
             }
             --children[mount.parentId];
             any = true;
@@ -119,7 +119,7 @@ private:
         return any;
     }
 
-    /// Pairs the mounts of the copy with the originals, which have equal mount points.
+    /// Finds the original of each mount of the copy, which has the same mount point and device.
     void match(const MountTree& original, const MountTree& copy) {
         std::map<std::tuple<int, std::string, std::uint32_t>, int> places;
         for (const Mount& mount : copy.all())
@@ -143,8 +143,8 @@ private:
     std::map<int, int> originals_;
 };
 
-/// Refuses deeply stacked mounts. criu uncovers mounts by unmounting one after another, and a user with a user
-/// namespace may stack fs.mount-max mounts (100000 by default). Real trees are far below this limit.
+/// Throws Error for deeply stacked mounts. criu uncovers mounts by unmounting one after another, and a user with a user
+/// namespace may stack fs.mount-max mounts (100000 by default). Real trees stay far below this limit.
 void requireDepth(const MountTree& mounts) {
     constexpr unsigned kMostOnEachOther = 128;
     std::map<int, unsigned> depths;
@@ -183,9 +183,9 @@ SeenMounts::SeenMounts(const model::Options& options, FirstProcess first, std::s
             takeOutLocked(space, log);
 }
 
-/// Reads the mounts from the root of the namespace, which the process' root may hide. The thread enters the cgroup
-/// namespace of the tree's root, where cgroup mounts begin at "/". A restore creates all mount namespaces in that
-/// cgroup namespace.
+/// Reads the mounts of a namespace, seen from the root of the namespace, because the root directory of the process may
+/// hide mounts. The thread enters the cgroup namespace of the tree's root, in which cgroup mounts begin at "/". A
+/// restore creates all mount namespaces in this cgroup namespace.
 SeenMountSpace SeenMounts::look(const SeenNamespace& seen, const model::Options& options) const {
     SeenMountSpace space;
     space.number = seen.number;
@@ -240,7 +240,7 @@ std::map<int, UniqueFd> SeenMounts::openIn(const SeenMountSpace& space, std::set
     std::map<int, UniqueFd> opened;
     const kernel::ProcDir proc;
     kernel::runInMountNamespace(space.fd.get(), [&] {
-        // Includes mounts of --skip-mnt, since they cover others, too.
+        // Includes mounts of --skip-mnt, because they may cover other mounts.
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
         const MountPaths paths(all);
         for (const Mount& mount : all.all())
@@ -255,8 +255,8 @@ std::map<int, UniqueFd> SeenMounts::openIn(const SeenMountSpace& space, std::set
         const MountTree all = MountTree::fromKernel(mountsHere(proc), {});
         return Copy(proc, all).open(hidden);
     };
-    // The kernel locks all mounts of a copy that another user namespace than the original's owns. So the copy is made
-    // in the owner.
+    // If the copying process is in another user namespace than the owner of the original, the kernel locks all mounts
+    // of the copy. So a process in the owner makes the copy.
     if (const UniqueFd owner = kernel::foreignOwnerUserns(space.fd.get()); owner) {
         const int spaces[] = {owner.get(), space.fd.get()};
         const int needed[] = {proc.fd()};
@@ -277,8 +277,8 @@ kernel::MountTable SeenMounts::criusMounts() const {
     return std::move(*table);
 }
 
-/// Leaves out mounts that locked mounts cover. The kernel locks all mounts that a mount namespace of another user
-/// namespace copies (lock_mnt_tree() in fs/namespace.c), so the tree can't uncover them.
+/// Removes mounts that are covered by locked mounts. When another user namespace copies a mount namespace, the kernel
+/// locks all mounts of the copy (lock_mnt_tree() in fs/namespace.c). The tree can't uncover such mounts.
 void SeenMounts::takeOutLocked(SeenMountSpace& space, Log& log) {
     std::set<int> hidden;
     {

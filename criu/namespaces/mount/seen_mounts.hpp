@@ -23,37 +23,37 @@ namespace criu::namespaces {
 
 struct SeenTree;
 
-/// A mount namespace and a process that is in it.
+/// Mount namespace, and a process that is in it.
 struct SeenNamespace {
     std::uint32_t number = 0;  ///< namespace id
     const kernel::ProcPid* process = nullptr;
 };
 
-/// A dumped mount namespace.
+/// Mount namespace of a dump.
 struct SeenMountSpace {
     std::uint32_t number = 0;
     UniqueFd fd;
     UniqueFd root;
-    kernel::MountTable table{{}};  ///< as the kernel shows it
+    kernel::MountTable table{{}};  ///< mounts as the kernel shows them
     MountTree mounts;
-    bool lacksProc = false;  ///< the root of the namespace has no directory /proc
+    bool lacksProc = false;  ///< true if the root directory of the namespace has no directory /proc
 
-    /// Removes the unwanted mounts from the tree and the table, except parents of other mounts. Returns the removed
+    /// Removes the unwanted mounts from `mounts` and `table`, except parents of remaining mounts. Returns the removed
     /// ids.
     std::set<int> takeOut(const std::set<int>& unwanted);
 };
 
-/// The mount namespaces of a tree that aren't criu's, and their mounts.
+/// Mount namespaces of a tree that aren't criu's, with their mounts.
 class SeenMounts {
 public:
     enum class FirstProcess {
-        InItsOwn,  ///< the root's namespace is private and comes first
-        /// the root is in criu's namespace; all dumped ones are non-root namespaces, and mounts of criu's exist at the
-        /// restore, too
+        InItsOwn,  ///< the root's namespace is private, and it is the first one
+        /// The root is in criu's namespace, so all dumped namespaces are non-root namespaces. At the restore, mounts of
+        /// criu's namespace also exist.
         WithCriu,
     };
 
-    /// Reads the mounts of all namespaces `seen`. Throws Error.
+    /// Reads the mounts of all namespaces in `seen`. Throws Error.
     SeenMounts(const model::Options& options, FirstProcess first, std::span<const SeenNamespace> seen,
                const SeenTree& tree, Log& log);
 
@@ -61,18 +61,18 @@ public:
     [[nodiscard]] std::vector<SeenMountSpace>& spaces() noexcept { return spaces_; }
     [[nodiscard]] const std::vector<SeenMountSpace>& spaces() const noexcept { return spaces_; }
     [[nodiscard]] std::vector<Mount*> all();
-    /// Returns the root mount of the tree, for which the user gives the restore a directory. Null if the root is in
-    /// criu's namespace.
+    /// Returns the root mount of the tree, for which the user passes a directory to the restore. Returns null if the
+    /// root is in criu's namespace.
     [[nodiscard]] const Mount* root() const noexcept { return withCriu() ? nullptr : &spaces_.front().mounts.root(); }
     [[nodiscard]] bool isRoot(const Mount& mount) const noexcept { return &mount == root(); }
-    /// True if a mount is on the file system of the tree's root mount.
+    /// Returns true if a mount is on the file system of the tree's root mount.
     [[nodiscard]] bool isOnRoot(const Mount& mount) const noexcept {
         return root() != nullptr && mount.device == root()->device;
     }
-    /// Clones the mounts with these ids. Throws Error for a mount that a locked mount covers.
+    /// Clones the mounts with these ids. Throws Error for a mount that is covered by a locked mount.
     [[nodiscard]] std::map<int, UniqueFd> openAll(const std::set<int>& wanted) const;
-    /// Reads criu's mounts from the tree's cgroup namespace. The kernel shows the root of a cgroup mount relative to
-    /// the reader's cgroup namespace, so only tables read in the same one are comparable.
+    /// Reads criu's mounts in the tree's cgroup namespace. The kernel shows the root of a cgroup mount relative to the
+    /// reader's cgroup namespace, so mount tables can be compared only if both were read in the same one.
     [[nodiscard]] kernel::MountTable criusMounts() const;
 
 private:
@@ -81,7 +81,7 @@ private:
     static void takeOutLocked(SeenMountSpace& space, Log& log);
 
     FirstProcess first_;
-    UniqueFd cgroups_;  ///< cgroup namespace of the tree's root
+    UniqueFd cgroups_;  ///< descriptor of the root's cgroup namespace
     std::vector<SeenMountSpace> spaces_;
 };
 

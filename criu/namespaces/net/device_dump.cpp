@@ -21,12 +21,12 @@ namespace {
 
 using kernel::NetworkLink;
 
-/// Devices that kernel modules create in every new namespace.
+/// Devices that kernel modules create in every new network namespace, as pairs of kind and name.
 constexpr std::pair<std::string_view, std::string_view> kOfEveryNamespace[] = {
     {"sit", "sit0"},       {"ipip", "tunl0"},     {"gre", "gre0"},    {"gretap", "gretap0"}, {"erspan", "erspan0"},
     {"ip6tnl", "ip6tnl0"}, {"ip6gre", "ip6gre0"}, {"vti", "ip_vti0"}, {"vti6", "ip6_vti0"},
 };
-/// Queueing disciplines that the kernel chooses by itself.
+/// Queueing disciplines that the kernel chooses by default, so a restore needn't set them.
 constexpr std::string_view kUsualQueueing[] = {"", "noop", "noqueue", "pfifo_fast", "fq_codel", "mq"};
 
 template <std::size_t N>
@@ -41,7 +41,7 @@ bool isCreatedByKernel(const NetworkLink& link) {
     return known && (link.flags & IFF_UP) == 0;
 }
 
-/// Returns the value of a device's option; nothing if the device lacks the option or the value is too short.
+/// Returns the value of a device's option. Returns nullopt if the device lacks the option or the value is too short.
 template <typename Number>
 std::optional<Number> numberIn(const NetworkLink& link, std::uint16_t type) {
     for (const kernel::LinkOption& option : link.options)

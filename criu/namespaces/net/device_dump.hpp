@@ -15,21 +15,21 @@
 
 namespace criu::namespaces {
 
-/// Offers a device to plugins (DUMP_EXT_LINK); false if no plugin takes it.
+/// Function that offers a device to plugins (DUMP_EXT_LINK). It returns false if no plugin takes the device.
 using ExternalLinks = std::function<bool(const kernel::NetworkLink&)>;
 
-/// The devices of one network namespace. All calls come from a thread in that namespace.
+/// Devices of one network namespace. All functions must be called by a thread in that namespace.
 class DeviceDump {
 public:
-    /// `number`: namespace id.
+    /// `number`: namespace id of the network namespace.
     DeviceDump(std::uint32_t number, const ExternalLinks& external, Log& log)
         : number_(number), external_(external), log_(log) {}
 
-    /// Throws Error if a device can't be dumped.
+    /// Reads the devices. Throws Error if a device can't be dumped.
     void check();
 
-    /// Returns the messages for netdev.img. `numbers`: namespace ids of network namespaces, by their `nsid` in this
-    /// one.
+    /// Returns the messages for netdev.img. `numbers`: namespace ids of other network namespaces; the key is the `nsid`
+    /// by which this namespace refers to one.
     [[nodiscard]] std::vector<NetDeviceEntry*> entries(const TunDevices& tunDevices,
                                                        const std::map<std::int32_t, std::uint32_t>& numbers,
                                                        Arena& arena) const;
@@ -46,7 +46,7 @@ private:
     std::uint32_t number_;
     const ExternalLinks& external_;
     Log& log_;
-    std::vector<Device> devices_;  ///< devices that images contain
+    std::vector<Device> devices_;  ///< devices that the images contain
 };
 
 }  // namespace criu::namespaces

@@ -14,7 +14,7 @@ namespace {
 using kernel::LinkOption;
 using Types = std::span<const std::uint16_t>;
 
-// Options of a bridge that ip-link(8) can set. The group address is left out, since the kernel derives it.
+// Options of a bridge that ip-link(8) can set. The group address is missing, because the kernel derives it.
 constexpr std::uint16_t kBridge[] = {IFLA_BR_FORWARD_DELAY,
                                      IFLA_BR_HELLO_TIME,
                                      IFLA_BR_MAX_AGE,
@@ -46,7 +46,7 @@ constexpr std::uint16_t kBridge[] = {IFLA_BR_FORWARD_DELAY,
                                      IFLA_BR_MCAST_IGMP_VERSION,
                                      IFLA_BR_MCAST_MLD_VERSION,
                                      IFLA_BR_VLAN_STATS_PER_PORT};
-// Options of a bridge port. The port's state is left out, since the bridge controls it.
+// Options of a bridge port. The state of the port is missing, because the bridge controls it.
 constexpr std::uint16_t kBridgePort[] = {IFLA_BRPORT_PRIORITY,
                                          IFLA_BRPORT_COST,
                                          IFLA_BRPORT_MODE,

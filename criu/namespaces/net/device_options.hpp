@@ -9,18 +9,18 @@
 #include "criu/kernel/net/rtnl_links.hpp"
 #include "images/netdev.hpp"
 
-/// Options that drivers of network devices show and that a restore can set. Read-only ones (timers, states) are left
-/// out.
+/// Options of network devices that a restore can set. Read-only options (timers, states) are excluded.
 namespace criu::namespaces {
 
-/// Returns the options that a restore can set for a device of this kind ("bridge" …).
+/// Returns the options that a restore can set for a device of this kind, such as "bridge". `told`: options that the
+/// kernel shows.
 [[nodiscard]] std::vector<kernel::LinkOption> settableOptions(std::string_view kind,
                                                               std::span<const kernel::LinkOption> told);
 
-/// Returns the options that a restore can set for a port of a bridge.
+/// Returns the options that a restore can set for a port of a bridge. `told`: options that the kernel shows.
 [[nodiscard]] std::vector<kernel::LinkOption> settablePortOptions(std::span<const kernel::LinkOption> told);
 
-/// Write options to images and read them from images.
+/// storeOptions() converts options to image entries, and loadOptions() converts image entries to options.
 void storeOptions(std::span<const kernel::LinkOption> options, std::size_t& count, LinkOptionEntry**& entries,
                   Arena& arena);
 [[nodiscard]] std::vector<kernel::LinkOption> loadOptions(std::size_t count, LinkOptionEntry* const* entries);

@@ -19,15 +19,17 @@
 
 namespace criu::namespaces {
 
-/// A network namespace with its devices to create; no devices for one that isn't new.
+/// Network namespace, with the devices that a restore creates in it. A namespace that the restore doesn't create has no
+/// devices here.
 struct DevicesOf {
     std::uint32_t number = 0;  ///< namespace id
-    int network = -1;          ///< descriptor of the namespace
+    int network = -1;          ///< descriptor of the network namespace
     std::span<const Record<NetDeviceEntry>> devices;
 };
 
-/// The devices of all network namespaces of a tree. Some devices connect two namespaces, or a namespace with criu's.
-/// All calls come from a thread in criu's namespace. Without commit(), the destructor reverts the changes there.
+/// Devices of all network namespaces of a tree. Some devices connect two namespaces of the tree, or one of them with
+/// criu's. All functions must be called by a thread in criu's namespace. If commit() wasn't called, the destructor
+/// reverts the changes there.
 class DeviceRestore {
 public:
     DeviceRestore(const model::Options& options, Log& log);
@@ -35,16 +37,17 @@ public:
     DeviceRestore(const DeviceRestore&) = delete;
     DeviceRestore& operator=(const DeviceRestore&) = delete;
 
-    /// Throws Error if a device can't be created here. Doesn't use `network`.
+    /// Throws Error if criu can't create a device on this machine. Doesn't use DevicesOf::network.
     void check(std::span<const DevicesOf> all) const;
 
-    /// Creates all devices, all of them down. The objects that `all` refers to must exist until start() returns.
+    /// Creates all devices, which are all down. `all` and the objects to which it refers must exist until start()
+    /// returns.
     void make(std::span<const DevicesOf> all);
 
-    /// Applies settings and masters, and brings the devices up. Packets may arrive from here on.
+    /// Sets options and masters of the devices, and brings them up. Packets may arrive from then on.
     void start(const SettingsRule& rule);
 
-    /// Called when the restore has succeeded: changes outside of the tree become permanent.
+    /// Makes changes outside of the tree permanent. Called when the restore has succeeded.
     void commit() noexcept { committed_ = true; }
 
 private:
@@ -53,13 +56,14 @@ private:
         const NetDeviceEntry* entry;
     };
     struct Outer {
-        std::string name;    ///< empty: the kernel chooses one
-        std::string bridge;  ///< bridge to join; empty: none
+        std::string name;    ///< name of the outer end; empty if the kernel chooses one
+        std::string bridge;  ///< bridge that the outer end joins; empty for none
     };
     struct Touched {
         UniqueFd network;
         std::uint32_t index = 0;
-        std::optional<kernel::NetworkLink> moved;  ///< state before it was moved in; empty: the device wasn't moved
+        /// State of a device before it was moved into the tree; unset if it wasn't moved.
+        std::optional<kernel::NetworkLink> moved;
     };
 
     [[nodiscard]] const std::string* movedFrom(const NetDeviceEntry& device) const;
@@ -74,13 +78,14 @@ private:
     void startOne(const Device& device, const SettingsRule& rule) const;
 
     Log& log_;
-    std::map<std::string, Outer, std::less<>> outerEnds_;      ///< key: name of a veth device
-    std::map<std::string, std::string, std::less<>> parents_;  ///< parents of macvlan devices, by the device's name
-    /// devices of criu's namespace that are moved in, by their new names
+    std::map<std::string, Outer, std::less<>> outerEnds_;  ///< outer ends; the key is the name of a veth device
+    /// Names of parents; the key is the name of a macvlan device.
+    std::map<std::string, std::string, std::less<>> parents_;
+    /// Names of devices in criu's namespace that criu moves into the tree; the key is the new name of the device.
     std::map<std::string, std::string, std::less<>> moved_;
-    UniqueFd home_;  ///< criu's namespace; set by make()
+    UniqueFd home_;  ///< descriptor of criu's network namespace; set by make()
     std::set<const NetDeviceEntry*> making_;
-    std::vector<Device> made_;  ///< in the order in which they can be started
+    std::vector<Device> made_;  ///< devices in an order in which they can be started
     std::vector<Touched> touched_;
     bool committed_ = false;
 };

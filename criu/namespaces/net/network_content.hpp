@@ -12,37 +12,37 @@
 
 namespace criu::namespaces {
 
-/// The content of one network namespace, except the devices themselves.
+/// Content of one network namespace in the images, except the devices.
 class NetworkContent {
 public:
-    /// Reads the images of a namespace (`number`: namespace id) and throws Error if they can't be restored here.
-    /// `empty`: reads only the name of an external namespace, and restores only tracked connections (--empty-ns).
+    /// Reads the images of a namespace. `number`: namespace id. `empty`: true for --empty-ns, with which only tracked
+    /// connections are restored. Throws Error if the content can't be restored on this machine.
     NetworkContent(const ImageDir& images, std::uint32_t number, bool empty);
 
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
-    /// Returns the name of the namespace if it was external to the dump; null if it wasn't.
+    /// Returns the name of the namespace if it was external at the dump, or null.
     [[nodiscard]] const char* externalName() const noexcept;
     [[nodiscard]] const std::vector<Record<NetDeviceEntry>>& devices() const noexcept { return devices_; }
-    /// Returns the namespace ids of the network namespaces that this one knows, each with its `nsid`.
+    /// Returns the namespace ids of the network namespaces to which this one refers, each with its `nsid`.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::int32_t>> ids() const;
 
-    // Steps, in this order, from a thread in the namespace. Devices are created after begin() and started after
-    // restoreFilters().
+    // Functions for a thread in the namespace, in the order of their calls. Devices are created after begin(), and
+    // started after restoreFilters().
 
-    /// Sets sysctls and the `nsid`s of other namespaces; `descriptorOf` returns the descriptor for a namespace id.
+    /// Sets sysctls and the `nsid`s of other namespaces. `descriptorOf` returns a descriptor for a namespace id.
     void begin(const SettingsRule& rule, const std::function<int(std::uint32_t)>& descriptorOf) const;
-    /// Restores packet filter rules. They precede everything that sends packets, because the dump's network lock is one
-    /// of them.
+    /// Restores packet filter rules. Must precede everything that sends packets, because the rules contain the network
+    /// lock of the dump.
     void restoreFilters(const ImageDir& images) const;
-    /// Restores addresses, routes, rules, neighbours and tracked connections.
+    /// Restores addresses, routes, routing rules, neighbours and tracked connections.
     void finish(const ImageDir& images) const;
 
 private:
-    /// Checks that the needed programs are installed, and that the images contain only valid input for them.
+    /// Throws Error if a needed program isn't installed, or if an image contains invalid input for a program.
     void requirePrograms(const ImageDir& images) const;
 
     std::uint32_t number_;
-    std::optional<Record<NetnsEntry>> settings_;  ///< empty: nothing is restored in the namespace
+    std::optional<Record<NetnsEntry>> settings_;  ///< unset if nothing is restored in the namespace
     std::vector<Record<NetDeviceEntry>> devices_;
 };
 

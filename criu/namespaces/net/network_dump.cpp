@@ -24,9 +24,9 @@ bool hasIpv6() {
     return kernel::ProcDir().self().tryReadFile("net/if_inet6").has_value();
 }
 
-/// True if a program has used the legacy kernel interface of iptables in this namespace.
+/// Returns true if a program has used the legacy kernel interface of iptables in this namespace.
 bool hasLegacyRules(int family) {
-    // Reads the calling thread's entry: other threads may be in other namespaces.
+    // Reads /proc of the calling thread, because other threads may be in other network namespaces.
     const auto names = kernel::ProcDir()
                            .self()
                            .thread(::gettid())
@@ -34,8 +34,8 @@ bool hasLegacyRules(int family) {
     return names && !names->empty();
 }
 
-/// Throws Error for IPv6 routing rules, since ip(8) saves only those of IPv4. Accepts the rules of a new namespace:
-/// tables local and main.
+/// Throws Error for IPv6 routing rules, because ip(8) saves only IPv4 rules. Accepts the default rules of a new
+/// namespace (tables local and main).
 void refuseRules6() {
     constexpr std::uint32_t kMain = 32766;
     std::vector<std::uint32_t> priorities = kernel::readRulePriorities(AF_INET6);
@@ -47,7 +47,7 @@ void refuseRules6() {
             fmt::join(priorities, ", "));
 }
 
-/// Returns packet filter rules, by their images.
+/// Returns the packet filter rules of the calling thread's namespace; the key is the image kind.
 std::map<ImageKind, std::string> filtersHere(StopRequest& stop) {
     std::map<ImageKind, std::string> filters;
     for (const int family : {AF_INET, AF_INET6})

@@ -13,14 +13,14 @@
 
 namespace criu::namespaces {
 
-/// How a network namespace is dumped.
+/// Rule by which a network namespace is dumped.
 struct NetworkRule {
-    /// Name of an external namespace. A restore gets the namespace under this name.
+    /// Name of an external namespace. The user passes the namespace to the restore under this name.
     std::optional<std::string> externalName;
-    bool empty = false;  ///< only tracked connections are dumped (--empty-ns)
+    bool empty = false;  ///< true if only tracked connections are dumped (--empty-ns)
 };
 
-/// The content of one network namespace. All calls come from a thread in that namespace.
+/// Content of one network namespace. All functions must be called by a thread in that namespace.
 class NetworkDump {
 public:
     /// `number`: namespace id.
@@ -33,17 +33,17 @@ public:
           devices_(number, links, log) {}
 
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
-    /// True if images contain the devices.
+    /// Returns true if the images contain the devices of the namespace.
     [[nodiscard]] bool carriesDevices() const noexcept { return !externalName_ && !empty_; }
 
-    /// Throws Error for devices of unknown kinds, and for content whose program isn't installed.
+    /// Throws Error for devices that can't be dumped, and for content whose program isn't installed.
     void check();
 
-    /// Reads the packet filter rules before a network lock is added to them. write() then doesn't read them.
+    /// Reads the packet filter rules before criu adds a network lock to them. write() then writes these rules.
     void readFilters();
 
-    /// Writes the images. All users of the namespace must be frozen. `numbers`: namespace ids of the tree's network
-    /// namespaces, by their `nsid` in this one.
+    /// Writes the images. All processes in the namespace must be frozen. `numbers`: namespace ids of the tree's network
+    /// namespaces; the key is the `nsid` by which this namespace refers to one.
     void write(const ImageDir& images, const TunDevices& tunDevices,
                const std::map<std::int32_t, std::uint32_t>& numbers) const;
 
@@ -62,7 +62,7 @@ private:
     StopRequest& stop_;
     Log& log_;
     DeviceDump devices_;
-    std::map<ImageKind, std::string> filters_;  ///< filled by readFilters()
+    std::map<ImageKind, std::string> filters_;  ///< rules that readFilters() has read; empty without this call
 };
 
 }  // namespace criu::namespaces

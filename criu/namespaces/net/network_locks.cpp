@@ -6,7 +6,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Calls `release` in the namespace. If it can't be entered, it has ended, and its lock with it.
+/// Calls `release` in the namespace. If criu can't enter the namespace, it has ended together with its lock.
 template <typename Release>
 void releaseIn(int network, Release&& release) noexcept {
     try {

@@ -12,30 +12,31 @@
 
 namespace criu::namespaces {
 
-/// The network locks of a tree's namespaces during a restore. The destructor removes locks of this restore, each in its
-/// namespace. A lock that the dump left is adopted, and stays if the restore fails.
+/// Network locks of the tree's namespaces during a restore. The destructor removes the locks that this restore has set,
+/// each in its namespace. A lock that the dump has left stays if the restore fails.
 class NetworkLocks {
 public:
-    /// `root`: lock of the root's namespace. `name`: name of the other namespaces' locks.
+    /// `root`: lock of the root's namespace. `name`: name for the locks of other namespaces.
     NetworkLocks(sockets::NetworkLock& root, std::string name, Log& log)
         : root_(root), name_(std::move(name)), log_(log) {}
     ~NetworkLocks();
     NetworkLocks(const NetworkLocks&) = delete;
     NetworkLocks& operator=(const NetworkLocks&) = delete;
 
-    // Called from a thread in the namespace. `network`: a descriptor of the namespace that outlives this object.
+    // lockRoot() and lockOther() must be called by a thread in the namespace. `network`: descriptor of the namespace,
+    // which must outlive this object.
 
     void lockRoot(int network);
     void lockOther(int network);
 
-    /// Unlocks all namespaces except the root's, whose owner unlocks it. Any thread may call it.
+    /// Unlocks all namespaces except the root's; the owner of `root` unlocks that one. Any thread may call it.
     void unlockOthers();
 
 private:
     sockets::NetworkLock& root_;
     std::string name_;
     Log& log_;
-    int rootNetwork_ = -1;  ///< namespace of lockRoot()
+    int rootNetwork_ = -1;  ///< descriptor of the root's namespace; -1 before lockRoot()
     std::map<int, std::unique_ptr<sockets::NetworkLock>> others_;
 };
 

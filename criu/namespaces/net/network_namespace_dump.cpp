@@ -18,8 +18,9 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Dumps network namespaces; of criu's own, only the tree's sockets. If the root has a private one, the calling thread
-/// stays in it while this object lives. It reads sockets and changes packet filter rules there.
+/// Dump of network namespaces. Of criu's own namespace, it dumps only the tree's sockets. If the root has a private
+/// namespace, the calling thread is in this namespace while the object lives, because it reads sockets and changes
+/// packet filter rules there.
 class NetworkNamespaceDump final : public NamespaceDump {
 public:
     explicit NetworkNamespaceDump(const DumpInputs& with)
@@ -66,7 +67,8 @@ public:
     }
 
     void lock() override {
-        // In criu's namespace, which other processes use, each connection is locked separately.
+        // In criu's namespace, other code locks each connection separately, because external processes use the
+        // namespace.
         if (isOwn()) {
             scriptsLocked_ = true;
             inputs().scriptsLock();
@@ -104,8 +106,8 @@ private:
                 "{} is in another network namespace than the root of the tree, which is in that of criu, and CRIU 4.2 "
                 "can't restore that",
                 process.describe());
-        // The process that creates network namespaces enters criu's again, for which a process in a private user
-        // namespace lacks capabilities.
+        // The process that creates network namespaces must enter criu's namespace again. A process in a private user
+        // namespace lacks the capabilities for this.
         if (inputs().nsContext.ids.isOwnNamespace())
             fail(
                 "{} is in another network namespace than the root of the tree, which is in that of criu, but in a user "
@@ -118,13 +120,14 @@ private:
             visit_->inOriginalNamespace([&] { inputs().scriptsUnlock(); });
     }
 
-    // only with isOwn(); declared before the objects that unlock the network in it
+    // Set only if the root has a private namespace. It is declared before the objects that unlock the network in this
+    // namespace.
     std::optional<kernel::NamespaceVisit> visit_;
     sockets::NetworkLock rootLock_;
     NetworksDump networks_;
-    std::map<HostPid, std::uint32_t> numbers_;  ///< key: process; value: namespace id
-    bool several_ = false;                      ///< some process isn't in the root's namespace
-    bool scriptsLocked_ = false;                ///< action scripts were told to lock the network
+    std::map<HostPid, std::uint32_t> numbers_;  ///< namespace ids; the key is the process
+    bool several_ = false;                      ///< true if a process isn't in the root's namespace
+    bool scriptsLocked_ = false;                ///< true if action scripts were notified of the network lock
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ using kernel::NamespaceKind;
 
 constexpr std::string_view kMade = "made";
 
-/// Moves a restored process into another network namespace for the lifetime of the object.
+/// Scope in which a restored process is in another network namespace.
 class SocketVisit {
 public:
     SocketVisit(int network, const MoveFd& move) : home_(move(kernel::openOwnNamespace(NamespaceKind::Net))) {
@@ -52,15 +52,15 @@ public:
     void prepare(kernel::FdStore& store, const Inherited& inherited) override;
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override;
 
-    /// Creates all new namespaces except the first process' own, so that they belong to its user namespace.
+    /// Creates all new namespaces except the root's, so that they belong to the user namespace of the first process.
     void begin() override;
-    /// Waits for begin() in the first process, which enters each of the new namespaces.
+    /// Waits for the end of begin() in the first process, and opens the new namespaces.
     void firstCreated(const kernel::ProcPid& first) override;
     void fill(const kernel::ProcPid& first) override;
     void close() override;
 
     void enterFirst(const FirstProcess& first) override;
-    /// Called when all files are open in their namespaces: the process enters its own.
+    /// Enters the network namespace of the process. Called after all its files are open, each in its own namespace.
     void complete(const model::Task& task) const override;
     void completeThread(const model::Task& task) const override;
 
@@ -68,26 +68,27 @@ public:
     void commit() noexcept override { devices_.commit(); }
 
 private:
-    /// A namespace.
+    /// Network namespace of the restored tree.
     struct Space {
         std::uint32_t number = 0;
-        std::optional<NetworkContent> content;  ///< empty: it is joined
+        std::optional<NetworkContent> content;  ///< unset if the tree joins the namespace
         UniqueFd fd;
-        bool made = false;  ///< the restore creates it
+        bool made = false;  ///< true if the restore creates the namespace
     };
 
     [[nodiscard]] bool joins() const { return joined_.has(NamespaceKind::Net); }
-    /// True if the tree had a private namespace. The dump then locked it and all others as a whole.
+    /// Returns true if the tree had a private network namespace. The dump then applied the namespace lock to all
+    /// namespaces.
     [[nodiscard]] bool wasOwn() const noexcept { return number_ != 0; }
-    /// True if the first process is created in a new namespace.
+    /// Returns true if the first process is created in a new network namespace.
     [[nodiscard]] bool isNew() const noexcept;
-    /// Index in spaces_ of the first namespace that isn't the root's.
+    /// Returns the index in spaces_ of the first namespace that isn't the root's.
     [[nodiscard]] std::size_t firstOther() const noexcept { return wasOwn() || joins() ? 1 : 0; }
-    /// True for the namespace id of a non-root namespace.
+    /// Returns true if `number` is the namespace id of a non-root namespace.
     [[nodiscard]] bool isOther(std::uint32_t number) const noexcept;
     void addKnown(std::set<std::uint32_t> wanted);
     [[nodiscard]] const Space* find(std::uint32_t number) const noexcept;
-    /// Returns the descriptor of a namespace; -1 for criu's or an unknown one.
+    /// Returns the descriptor of a namespace, or -1 for criu's namespace or an unknown one.
     [[nodiscard]] int descriptorOf(std::uint32_t number) const noexcept;
     [[nodiscard]] std::vector<DevicesOf> devices() const;
     [[nodiscard]] UniqueFd openExternal(const Space& space, const Inherited& inherited) const;
@@ -100,19 +101,21 @@ private:
     const ImageDir& images_;
     SettingsRule settingsRule_;
     const JoinedNamespaces& joined_;
-    bool empty_;                ///< content isn't restored
-    std::uint32_t number_;      ///< namespace id of the root's private namespace; 0: it has none
+    bool empty_;                ///< true if the content of namespaces isn't restored (--empty-ns)
+    std::uint32_t number_;      ///< namespace id of the root's private namespace; 0 if it has none
     std::uint32_t ofRoot_ = 0;  ///< namespace id of the root's namespace, which may be criu's
     const RestoreNsContext& nsContext_;
-    UniqueFd home_;             ///< criu's namespace, if the root was in it
-    mutable int entered_ = -1;  ///< namespace that complete() entered in this process
-    /// namespace id that this process is in; the root's until complete() changes it
+    UniqueFd home_;  ///< descriptor of criu's namespace; set only if the root was in it
+    /// Descriptor of the namespace that complete() entered in this process; -1 if it entered none.
+    mutable int entered_ = -1;
+    /// Namespace id of the network namespace that this process is in. It is the root's until complete() changes it.
     mutable std::uint32_t current_ = 0;
-    std::vector<Space> spaces_;  ///< the root's first, unless that is criu's
+    std::vector<Space> spaces_;  ///< namespaces; the root's is the first, except if it is criu's
     DeviceRestore devices_;
-    NetworkLocks locks_;     ///< destroyed before the descriptors in spaces_
-    UniqueFd announcement_;  ///< the first process writes the result of begin() here; unset: it creates no namespaces
-    UniqueFd heard_;         ///< criu's end of the pipe
+    NetworkLocks locks_;  ///< must be destroyed before the descriptors in spaces_
+    /// Write end of a pipe, to which the first process writes the result of begin(); unset if begin() creates nothing.
+    UniqueFd announcement_;
+    UniqueFd heard_;  ///< read end of this pipe, which the coordinator reads
 };
 
 NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number, const std::set<std::uint32_t>& others,
@@ -127,8 +130,8 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
       locks_(lock, std::move(lockName), inputs.log) {
     if (const auto& ids = inputs.tree.root().ids; ids)
         current_ = ofRoot_ = numberOf(**ids, NamespaceKind::Net).value_or(0);
-    // The process that creates network namespaces enters criu's again, for which a process in a private user namespace
-    // lacks capabilities.
+    // The process that creates network namespaces must enter criu's namespace again. A process in a private user
+    // namespace lacks the capabilities for this.
     if (!wasOwn() && !others.empty() && (joins() || inputs.nsContext.ids.isOwnNamespace()))
         fail(
             "processes were in a network namespace (number {}) other than that of criu, where the root was, which "
@@ -156,8 +159,8 @@ NetworkRestore::NetworkRestore(const RestoreInputs& inputs, std::uint32_t number
     };
 }
 
-/// Adds the wanted namespaces, and all that they refer to: a namespace has `nsid`s for others (RTM_NEWNSID), and veth
-/// and tunnel devices lead to them.
+/// Adds the wanted namespaces, and all namespaces to which these refer. A namespace refers to another one by an `nsid`
+/// (RTM_NEWNSID), to which veth and tunnel devices may lead.
 void NetworkRestore::addKnown(std::set<std::uint32_t> wanted) {
     const auto addKnownBy = [&](const Space& space) {
         if (space.content)
@@ -227,9 +230,9 @@ void NetworkRestore::prepare(kernel::FdStore& store, const Inherited& inherited)
         } else {
             space.made = true;
             if (space.number == number_)
-                continue;  // the root is created in it
+                continue;  // the root is created in this namespace
             space.fd = store.inherit(kernel::FdKey::Namespace,
-                                     // begin() replaces it at the same descriptor number
+                                     // begin() replaces the descriptor at the same number
                                      kernel::openOwnNamespace(NamespaceKind::Net));
             if (announcement_)
                 continue;
@@ -302,7 +305,8 @@ void NetworkRestore::inEachNew(const std::function<void(const NetworkContent&)>&
         }
 }
 
-/// Locks non-root namespaces before packets can arrive. The packet filter rules in images contain only the root's lock.
+/// Locks non-root namespaces before packets can arrive. In images, packet filter rules contain only the lock of the
+/// root's namespace.
 void NetworkRestore::lockOthers() {
     for (std::size_t i = firstOther(); i < spaces_.size(); ++i) {
         const kernel::NamespaceVisit visit(spaces_[i].fd.get(), NamespaceKind::Net);
@@ -368,8 +372,8 @@ void NetworkRestore::inside(const Work& work) const {
     work();
 }
 
-/// Returns namespace ids of processes and files. Throws Error for a file's if the tree had no private network
-/// namespace.
+/// Returns the namespace ids of non-root namespaces of processes and files. Throws Error if a file is in such a
+/// namespace and the tree had no private network namespace.
 std::set<std::uint32_t> otherNetworks(const RestoreInputs& inputs, const KindNsIds& numbers) {
     std::set<std::uint32_t> others(numbers.others.begin(), numbers.others.end());
     const auto& ids = inputs.tree.root().ids;

@@ -15,11 +15,13 @@ class NetworkLock;
 
 namespace criu::namespaces {
 
-/// Restores the network namespaces of processes and sockets; null if the tree is in criu's. The root's is a new one,
-/// filled from the images, or one that the user names (--join-ns, --inherit-fd), or criu's. The others are new or
-/// external. criu holds new ones only by descriptors, so a failed restore leaves none. `lock`: of the root's namespace,
-/// or of single connections in criu's. For a private namespace it is adopted or set here; its owner unlocks it.
-/// `lockName`: of the other namespaces' locks.
+/// Creates the restore of network namespaces of processes and sockets; null if the tree is only in criu's. The root's
+/// namespace is a new one with the content of the images, a given one (--join-ns, --inherit-fd), or criu's. Other
+/// namespaces are new or external. criu keeps new namespaces only by descriptors, so none remains after a failed
+/// restore.
+/// - `lock`: lock of the root's private namespace, or of single connections in criu's. This object sets the lock of a
+///   private namespace, or takes over that of the dump; the owner of `lock` unlocks it.
+/// - `lockName`: name for the locks of other namespaces.
 [[nodiscard]] std::unique_ptr<NamespaceRestore> makeNetworkRestore(const RestoreInputs& inputs,
                                                                    sockets::NetworkLock& lock, std::string lockName);
 
