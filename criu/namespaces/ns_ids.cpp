@@ -12,7 +12,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Returns the fields of a kind in the message.
+/// Returns the fields of the message for a kind.
 std::pair<protobuf_c_boolean*, std::uint32_t*> fieldOf(TaskKobjIdsEntry& ids, NamespaceKind kind) noexcept {
     switch (kind) {
         case NamespaceKind::Pid:

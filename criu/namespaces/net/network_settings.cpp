@@ -18,7 +18,8 @@
 namespace criu::namespaces {
 namespace {
 
-// Fixed order: images have values without names, so the position in these lists identifies a value.
+// Names of settings in a fixed order. Images contain values without names, so the position in these lists identifies a
+// value.
 constexpr std::string_view kSettings4[] = {"accept_local",
                                            "accept_redirects",
                                            "accept_source_route",
@@ -99,10 +100,10 @@ constexpr std::string_view kNobodyPings = "1\t0";
 
 using Settings = std::span<SysctlEntry* const>;
 
-/// Directory of settings.
+/// Directory of settings in /proc/sys/net.
 struct SettingsPlace {
     int version = 4;
-    std::string_view name;  ///< a device, "all" or "default"
+    std::string_view name;  ///< name of a device, "all" or "default"
 
     [[nodiscard]] std::span<const std::string_view> settings() const {
         return version == 4 ? std::span<const std::string_view>(kSettings4) : kSettings6;
@@ -112,7 +113,7 @@ struct SettingsPlace {
     }
 };
 
-/// Returns nothing if the kernel lacks the setting, or for a secret that was never set.
+/// Returns the value of a setting. Returns nullopt if the kernel lacks the setting, or for a secret that was never set.
 std::optional<std::string> readSetting(const std::string& path) {
     try {
         std::string value = kernel::ProcDir().readFile(path);
@@ -184,7 +185,7 @@ void requireValues(const char* what, Settings entries) {
             fail("{}: \"{}\" is no value of one", what, *value);
 }
 
-/// Writes only the values that differ, since some writes have side effects.
+/// Writes only values that differ, because some writes have side effects.
 void writeAll(const SettingsPlace& place, Settings entries, const SettingsRule& rule) {
     const auto names = place.settings();
     const std::size_t count = std::min(names.size(), entries.size());
@@ -197,7 +198,7 @@ void writeAll(const SettingsPlace& place, Settings entries, const SettingsRule& 
     for (std::size_t i = 0; i < count; ++i)
         if (names[i] != kRedirects)
             one(i);
-    // Written last, because `forwarding` changes it.
+    // accept_redirects is written last, because a write to `forwarding` changes it.
     for (std::size_t i = 0; i < count; ++i)
         if (names[i] == kRedirects)
             one(i);
@@ -222,7 +223,7 @@ void readNetworkSettings(NetnsEntry& network, Arena& arena) {
     network.ipv4_sysctl = arena.messages<SysctlEntry>(1);
     readText(std::string(kPingGroups), *network.ipv4_sysctl[0], arena);
     if (network.ipv4_sysctl[0]->sarg != nullptr && network.ipv4_sysctl[0]->sarg == kNobodyPings)
-        network.ipv4_sysctl[0]->sarg = nullptr;  // default of a new namespace
+        network.ipv4_sysctl[0]->sarg = nullptr;  // default value of a new namespace
 }
 
 void requireSettings(const NetDeviceEntry& device) {

@@ -25,7 +25,8 @@ using kernel::NamespaceKind;
 
 constexpr int kNetworkCookie = 71;  // SO_NETNS_COOKIE (Linux 5.14)
 
-/// Returns 0 if the kernel is older or the descriptor is no socket.
+/// Returns the cookie of a socket's network namespace. Returns 0 if the kernel is older than 5.14 or the descriptor
+/// isn't a socket.
 std::uint64_t cookieOf(int socket) {
     std::uint64_t cookie = 0;
     socklen_t size = sizeof(cookie);
@@ -76,7 +77,8 @@ NetworkRule NetworksDump::ruleOf(std::uint64_t inode) const {
     for (const model::External& external : options_.externals)
         if (external.type == model::ExternalType::Net && external.id == std::to_string(inode))
             rule.externalName = external.value;
-    // Container runtimes always pass --empty-ns. An external namespace isn't dumped, so its name takes precedence.
+    // Container runtimes always pass --empty-ns. The name of an external namespace takes precedence, because such a
+    // namespace isn't dumped.
     rule.empty = rule.empty && !rule.externalName;
     return rule;
 }
@@ -170,7 +172,7 @@ std::uint32_t NetworksDump::ofSocket(const files::OpenFd& file) {
             return known->number;
     }
     UniqueFd network(::ioctl(file.copy.get(), SIOCGSKNS));
-    if (!network)  // the kernel doesn't report it
+    if (!network)  // the kernel doesn't report the namespace of this file
         return numbers_.ofTree(NamespaceKind::Net);
     return of(std::move(network), [&] { return file.describe(); }).number;
 }
@@ -183,7 +185,8 @@ std::uint32_t NetworksDump::ofNamespaceFile(const files::OpenFd& file) {
 
 void NetworksDump::lockOne(Space& space) {
     space.lock = std::make_unique<sockets::NetworkLock>(rootLock_.method(), runId_, log_);
-    // Reads the rules before it locks. CRIU 4.2 wouldn't remove this lock on restore, so images mustn't contain it.
+    // Reads the rules before the lock is added to them. CRIU 4.2 wouldn't remove this lock in a restore, so images
+    // must not contain it.
     inside(space, [&] {
         space.dump->readFilters();
         space.lock->lockNamespace();

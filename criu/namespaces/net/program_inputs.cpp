@@ -26,7 +26,7 @@ bool isAmong(const std::string_view (&list)[N], std::string_view text) {
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
-/// Throws Error for control characters. The programs don't write them, and each might parse them differently.
+/// Throws Error for control characters. The programs never write them, and may parse them differently than criu.
 void requireText(std::string_view text, const char* what) {
     if (std::any_of(text.begin(), text.end(), [](char c) {
             return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == '\x7f';
@@ -36,11 +36,11 @@ void requireText(std::string_view text, const char* what) {
 
 struct Word {
     std::string text;
-    bool open = false;  ///< a quotation mark isn't closed
+    bool open = false;  ///< true if a quotation mark isn't closed
 };
 
-/// Splits a line as iptables-restore does. Quotation marks may be anywhere; a backslash between them escapes the next
-/// character.
+/// Splits a line into words as iptables-restore does. A quotation mark may be anywhere. Between quotation marks, a
+/// backslash escapes the next character.
 std::vector<Word> wordsOf(std::string_view line) {
     std::vector<Word> words;
     bool quoted = false;
@@ -69,14 +69,14 @@ std::vector<Word> wordsOf(std::string_view line) {
     return words;
 }
 
-/// Short options that iptables-save writes. Others are commands, or name files and programs (-M, -t).
+/// Short options that iptables-save writes. All other short options are commands, or name files or programs (-M, -t).
 constexpr std::string_view kRuleOptions[] = {"-A", "-s", "-d", "-i", "-o", "-p", "-m", "-j", "-g", "-f", "-c"};
-/// Options of kRuleOptions that take the next word as their value, whatever its first character.
+/// Options of kRuleOptions whose value is the next word, even if it begins with '-'.
 constexpr std::string_view kWithValue[] = {"-A", "-s", "-d", "-i", "-o", "-p", "-m", "-j", "-g", "-c"};
-/// Options whose value is any text.
+/// Options whose value may be any text.
 constexpr std::string_view kTextOptions[] = {"--comment",     "--log-prefix", "--nflog-prefix",
                                              "--ulog-prefix", "--string",     "--hex-string"};
-/// Options of iptables that a rule mustn't have; getopt_long(3) also accepts abbreviations of them.
+/// Options of iptables that are refused in rules. getopt_long(3) also accepts abbreviations of them.
 constexpr std::string_view kForbidden[] = {"--modprobe", "--table", "--match", "--jump", "--goto"};
 
 void requireOption(const std::string& word) {
@@ -102,7 +102,8 @@ void requireRule(std::string_view line) {
         fail("\"{}\" is no rule", line);
     if (words.back().open)
         fail("\"{}\" has an open quotation mark", line);
-    // An option of an extension may take the next word as its value. The word after that then only looks like a value.
+    // An option of an extension may have the next word as its value. The word after this value may then look like a
+    // value, but be an option.
     bool perhapsValue = false;
     for (; at < words.size(); ++at) {
         const std::string& word = words[at].text;
@@ -112,7 +113,7 @@ void requireRule(std::string_view line) {
         if (isAmong(kWithValue, word) && (value.empty() || value.starts_with('-')))
             fail("a rule's option {} has no value", word);
         if (isAmong(kTextOptions, word) && !perhapsValue) {
-            ++at;  // the value is no option, even with a leading '-'
+            ++at;  // skips the value, which may begin with '-'
             continue;
         }
         if ((word == "-m" || word == "-j" || word == "-g") && value.find('/') != std::string_view::npos)
@@ -121,7 +122,7 @@ void requireRule(std::string_view line) {
     }
 }
 
-/// Checks ":NAME POLICY [packets:bytes]".
+/// Throws Error if a line isn't of the form ":NAME POLICY [packets:bytes]".
 void requireChain(std::string_view line) {
     const std::vector<Word> words = wordsOf(line);
     const bool good = words.size() >= 2 && words.size() <= 3 && words[0].text.size() > 1 &&
@@ -173,7 +174,7 @@ void requireNftablesRuleset(std::string_view saved) {
     requireText(saved, "nftables rules");
     constexpr std::string_view kForbiddenWords[] = {"include", "define", "redefine", "undefine"};
     int depth = 0;
-    bool atStart = true;  // a statement begins here
+    bool atStart = true;  // true where a statement begins
     for (std::size_t at = 0; at < saved.size();) {
         const char c = saved[at];
         if (c == '#') {
@@ -195,7 +196,7 @@ void requireNftablesRuleset(std::string_view saved) {
         } else if (c == '\\' || c == '$') {
             fail("nftables rules have a {}", c);
         } else if (isLetter(c) || c == '_') {
-            // The lexer of nft takes the longest word that begins here.
+            // The lexer of nft takes the longest word that begins at a position.
             const auto* const end = std::find_if_not(saved.begin() + at, saved.end(), [](char next) {
                 return isLetter(next) || isDigit(next) || next == '_' || next == '-' || next == '.' || next == '/';
             });

@@ -13,7 +13,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Flags that report a device without carrier. The kernel refuses them for a new route.
+/// Flags of routes by which the kernel reports a device without carrier. The kernel refuses these flags in a new route.
 constexpr unsigned kState = RTNH_F_DEAD | RTNH_F_LINKDOWN;
 
 void forgetState(char* hops, std::size_t left) {
@@ -30,7 +30,7 @@ void forgetState(char* hops, std::size_t left) {
     }
 }
 
-/// Clears these flags in one route, which takes `length` bytes of `message`.
+/// Clears the flags kState in one route, which is `length` bytes long.
 void forgetState(std::string& message, std::size_t length) {
     rtmsg route{};
     std::memcpy(&route, message.data() + NLMSG_HDRLEN, sizeof(route));

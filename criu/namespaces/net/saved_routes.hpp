@@ -6,9 +6,9 @@
 
 namespace criu::namespaces {
 
-/// Removes what can't be restored from the output of `ip route save` (a magic number, then netlink messages). Removes
-/// routes to local addresses, which the kernel adds with the addresses; those of IPv6 would be there twice. Clears
-/// flags of devices without carrier. Throws Error if the text is truncated.
+/// Returns the output of `ip route save` (a magic number, and then netlink messages) in a form that can be restored.
+/// Routes to local addresses are removed, because the kernel adds them with the addresses, and IPv6 routes would exist
+/// twice. Flags of devices without carrier are cleared. Throws Error if the output is truncated.
 [[nodiscard]] std::string cleanedRoutes(std::string_view saved);
 
 }  // namespace criu::namespaces

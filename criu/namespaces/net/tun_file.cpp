@@ -27,7 +27,7 @@
 namespace criu::namespaces {
 namespace {
 
-constexpr unsigned kMajor = 10;  // Documentation/admin-guide/devices.txt of Linux
+constexpr unsigned kMajor = 10;  // device number of Documentation/admin-guide/devices.txt of Linux
 constexpr unsigned kMinor = 200;
 
 constexpr std::string_view kOwnNetwork = "give the tree a network namespace of its own";
@@ -57,7 +57,7 @@ public:
             const TunLinkEntry& tun = *device_->tun;
             kernel::attachTun(fd.get(), device_->name, tun.flags);
             kernel::writeTunSettings(fd.get(), {tun.vnethdr, tun.sndbuf, tun.vnet_le != 0, false});
-            // restoreTunDevice() made it persistent until a descriptor is attached.
+            // restoreTunDevice() has made the device persistent until a descriptor is attached.
             if ((tun.flags & IFF_PERSIST) == 0)
                 kernel::setTunPersistent(fd.get(), false);
             if (entry_.detached != 0)
@@ -110,7 +110,7 @@ public:
             if ((ask.revents & POLLIN) != 0)
                 dump.log().warn("Packets that wait in {} are dropped", file.describe());
         }
-        // The path is a separate entry with the same id.
+        // Stores the path in a separate entry with the same id.
         auto& pathEntry = *arena.make<FileEntry>();
         auto& path = *arena.make<RegFileEntry>();
         pathEntry.type = FD_TYPES__REG;
@@ -148,7 +148,7 @@ public:
     }
 
 private:
-    std::map<std::uint32_t, Devices> devices_;  ///< key: namespace id
+    std::map<std::uint32_t, Devices> devices_;  ///< the key is the namespace id
 };
 
 }  // namespace

@@ -14,10 +14,11 @@ class TunDevices;
 
 namespace criu::namespaces {
 
-/// True if a descriptor is of /dev/net/tun.
+/// Returns true if a descriptor refers to /dev/net/tun.
 [[nodiscard]] bool isTunDescriptor(const files::OpenFd& file);
 
-/// Descriptors of /dev/net/tun: unattached, attached to a device of the tree, or with a detached queue.
+/// Create the halves of the fd kind for /dev/net/tun. A descriptor may be unattached, attached to a device of the tree,
+/// or have a detached queue.
 std::unique_ptr<files::FileKindDump> makeTunFileDump(files::PathDump& paths, TunDevices& devices);
 std::unique_ptr<files::FileKindRestore> makeTunFileRestore();
 

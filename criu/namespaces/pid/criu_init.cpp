@@ -21,13 +21,14 @@ bool isFirstProcess(const kernel::TaskStatus& status) {
     return status.nsPid.size() > 1 && status.innermostPid() == 1 && status.uid.effective == ::geteuid();
 }
 
-/// True for the init of restore --new-pidns. The caller checks the user, since any user may use this name and title.
+/// Returns true if a process has the name and title of the namespace init of restore --new-pidns. The caller must check
+/// the user, because any user can start a process with this name and title.
 bool isCriusInit(const kernel::ProcPid& process, const kernel::TaskStatus& status) {
     return status.name == pie::kNamespaceInitName &&
            std::string_view(process.readFile("cmdline")).starts_with(pie::kNamespaceInitTitle);
 }
 
-/// True if a link of /proc/PID leads to the same file as that of this process.
+/// Returns true if a link in /proc/PID leads to the same file as the link of this process.
 bool isSame(const kernel::ProcPid& process, const char* link) {
     struct stat theirs {};
     struct stat own {};
@@ -35,8 +36,8 @@ bool isSame(const kernel::ProcPid& process, const char* link) {
            ::fstatat(kernel::ProcDir().self().fd(), link, &own, 0) == 0 && Inode::of(theirs) == Inode::of(own);
 }
 
-/// True for a restore that criu-ns started as the first process, with this process' root directory. A container in
-/// which criu restores has another root.
+/// Returns true for a criu restore that criu-ns started as the first process, with this process' root directory. A
+/// container in which criu restores a tree has another root directory.
 bool isRestore(const kernel::ProcPid& process) {
     return isSame(process, "exe") && isSame(process, "root");
 }

@@ -29,7 +29,7 @@ std::string relative(const std::string& path) {
     return path.substr(std::min(path.find_first_not_of('/'), path.size()));
 }
 
-/// True if a mount is replaced separately and not with the one it lies on.
+/// Returns true if a proc mount is replaced separately, and not together with the mount on which it lies.
 bool isOutermost(const MountTree& tree, const Mount& mount) {
     const Mount* const parent = tree.find(mount.parentId);
     return mount.pidsOf && (parent == nullptr || !parent->pidsOf);
@@ -65,13 +65,13 @@ void requireExchangeableIn(const MountTree& tree, const std::set<std::pair<std::
     }
 }
 
-/// Makes a shared mount private until end(), so that changes stay in its namespace.
+/// Mount that is private until end(), so that changes of it don't reach its peers.
 class PropagationOffScope {
 public:
     explicit PropagationOffScope(UniqueFd mount) : mount_(std::move(mount)), peer_(kernel::cloneMount(mount_.get())) {
         kernel::setPropagation(mount_.get(), MS_PRIVATE);
     }
-    /// Joins the peer group again, which a peer has kept alive.
+    /// Joins the peer group again. The clone `peer_` has kept the group alive.
     void end() const { kernel::joinPropagation(peer_.get(), mount_.get()); }
 
 private:
@@ -79,7 +79,7 @@ private:
     UniqueFd peer_;
 };
 
-/// Turns propagation off for shared mounts on which a mount is replaced, and for the root.
+/// Makes shared mounts private on which a mount is replaced, and the root mount.
 std::vector<PropagationOffScope> turnPropagationOff(const MountTree& tree, int root) {
     std::set<const Mount*> all;
     for (const Mount& mount : tree.all())
@@ -92,7 +92,7 @@ std::vector<PropagationOffScope> turnPropagationOff(const MountTree& tree, int r
     return quiet;
 }
 
-/// Unmounts the mount at a path.
+/// Unmounts the mount at a path below `root`.
 void takeOff(int root, const std::string& path) {
     const std::size_t slash = path.rfind('/');
     const std::string parent = slash == std::string::npos ? "" : path.substr(0, slash);
@@ -112,7 +112,7 @@ bool isDirectory(int fd) {
     return S_ISDIR(stat.st_mode);
 }
 
-/// Translates gid= options to outer ids, as the kernel reads them for the mounter.
+/// Translates the option gid= to outer ids, as the kernel expects for the mounting process. Removes `seclabel`.
 std::string outerOptions(std::string_view options, const model::IdMap& ids) {
     std::string out;
     while (!options.empty()) {
@@ -182,7 +182,8 @@ void NestedProcs::exchange(std::span<const ParkedProcess> processes, const model
     }
     for (const auto& [tree, space] : spaces)
         kernel::runInMountNamespace(space.get(), [this, at = tree] { exchangeIn(*at); });
-    // A mount needs its master before other mounts can join it. The master may be in another namespace.
+    // A mount gets its master before other mounts can join its peer group. The master may be in another namespace, so
+    // share() runs until no mount is added.
     for (std::size_t before = shared_.size() + 1; before != shared_.size();) {
         before = shared_.size();
         for (const auto& [tree, space] : spaces)
@@ -193,7 +194,7 @@ void NestedProcs::exchange(std::span<const ParkedProcess> processes, const model
     fds_.clear();
 }
 
-/// Mounts the file systems. Runs in criu's mount namespace, where the kernel permits a proc mount.
+/// Mounts the proc file systems. Runs in criu's mount namespace, in which the kernel permits a proc mount.
 void NestedProcs::makeSystems(std::span<const ParkedProcess> processes, const model::IdMap& ids) {
     for (const auto& [device, mount] : systems_) {
         const ErrorContext context([whole = mount] { return whole->describe(); });
@@ -215,8 +216,8 @@ void NestedProcs::makeSystems(std::span<const ParkedProcess> processes, const mo
     }
 }
 
-/// Clones the mounts. Before Linux 6.15 the kernel clones only mounts of the caller's namespace (__do_loopback() in
-/// fs/namespace.c).
+/// Clones the new mounts from the new file systems. Before Linux 6.15 the kernel clones only mounts of the caller's
+/// namespace (__do_loopback() in fs/namespace.c).
 void NestedProcs::makeMounts(int staging) {
     for (const auto& [device, whole] : made_) {
         const std::string name = fmt::format("system-{}", device);
@@ -229,11 +230,12 @@ void NestedProcs::makeMounts(int staging) {
     made_.clear();
 }
 
-/// Replaces the mounts of a namespace. Runs in it, with its root as the calling thread's.
+/// Replaces the proc mounts of a mount namespace. The calling thread is in this namespace, and its root directory is
+/// that of the namespace.
 void NestedProcs::exchangeIn(const MountTree& tree) {
     const UniqueFd root = openRootDirectory();
     const std::vector<PropagationOffScope> quiet = turnPropagationOff(tree, root.get());
-    // The mount staging lies on top of the root. A path from the root's descriptor leads below it.
+    // The mount staging covers the root. Paths from the descriptor `root` lead below the mount staging.
     const UniqueFd staging = kernel::mountFileSystem({"tmpfs", "criu", "mode=700", 0, {}});
     kernel::attachMount(staging.get(), root.get());
     makeMounts(staging.get());
@@ -247,8 +249,8 @@ void NestedProcs::exchangeIn(const MountTree& tree) {
         mount.end();
 }
 
-/// The new mount needs a mount point before mounts can be moved to it. So it is in the mount staging until its final
-/// position is free.
+/// Replaces one mount. Mounts can be moved only to an attached mount, so the new mount is in the mount staging until
+/// its final mount point is free.
 void NestedProcs::exchangeOne(const MountTree& tree, const Mount& mount, int root, int staging) {
     const std::string path = relative(mount.mountPoint);
     const int fresh = fds_.at(mount.id).get();
@@ -263,10 +265,10 @@ void NestedProcs::exchangeOne(const MountTree& tree, const Mount& mount, int roo
     kernel::attachMountBelow(fresh, root, path);
 }
 
-/// Moves the mounts on `from` to its replacement. `old`: a descriptor of `from`.
+/// Moves the mounts on `from` to the new mount. `old`: descriptor of `from`.
 void NestedProcs::takeOver(const MountTree& tree, const Mount& from, int old) {
     const int fresh = fds_.at(from.id).get();
-    // The kernel doesn't move mounts away from a shared mount (do_move_mount() in fs/namespace.c).
+    // The kernel moves no mounts away from a shared mount (do_move_mount() in fs/namespace.c).
     kernel::setPropagation(old, MS_PRIVATE);
     for (const Mount& child : tree.all()) {
         if (child.parentId != from.id || &child == &from)
@@ -284,14 +286,14 @@ void NestedProcs::takeOver(const MountTree& tree, const Mount& from, int old) {
     kernel::setMountFlags(fresh, from.flags);
 }
 
-/// Gives mounts their peers and masters, if these have theirs.
+/// Restores peer groups and masters of mounts whose masters are restored.
 void NestedProcs::share(const MountTree& tree) {
     std::vector<const Mount*> mounts;
     for (const Mount& mount : tree.all())
         if (mount.pidsOf && !shared_.contains(mount.id))
             mounts.push_back(&mount);
-    // Mounts with shorter roots come first: others can only join a mount that shows more (do_set_group() in
-    // fs/namespace.c).
+    // Mounts with shorter roots come first. A mount can only join the group of a mount that shows all that it shows
+    // (do_set_group() in fs/namespace.c).
     std::stable_sort(mounts.begin(), mounts.end(),
                      [](const Mount* one, const Mount* other) { return one->root.size() < other->root.size(); });
     for (const Mount* const mount : mounts) {

@@ -18,23 +18,23 @@ class NestedPids;
 
 namespace criu::namespaces {
 
-/// True if a path below the root of a proc file system is a process' directory or lies in it. Its content depends on
-/// the pid namespace.
+/// Returns true if a path in a proc file system is the directory of a process or lies in one. The content of such a
+/// path depends on the pid namespace.
 [[nodiscard]] bool isOfProcess(std::string_view path);
 
-/// Throws Error if a mount of a nested pid namespace's proc file system (Mount::pidsOf) can't be replaced at its
-/// position. `trees`: of all mount namespaces.
+/// Throws Error if criu can't replace a proc mount of a nested pid namespace (Mount::pidsOf). `trees`: mounts of all
+/// mount namespaces.
 void requireExchangeable(std::span<const MountTree* const> trees);
 
-/// Mounts of proc file systems that show nested pid namespaces. A proc file system shows its mounter's pid namespace
-/// (proc_init_fs_context() in fs/proc/root.c). The first process of the tree mounts its own while the nested pid
-/// namespaces don't exist. They are replaced at the end.
+/// Mounts of proc file systems that show nested pid namespaces. A proc file system shows the pid namespace of the
+/// mounting process (proc_init_fs_context() in fs/proc/root.c). The first process of the tree mounts proc file systems
+/// of its own namespace, because nested pid namespaces don't exist yet. At the end, criu replaces these mounts.
 class NestedProcs {
 public:
-    /// Both outlive this object. Throws Error for inconsistent images.
+    /// Throws Error for inconsistent images. Both arguments must outlive this object.
     NestedProcs(const MountImages& mounts, const model::NestedPids& nested);
 
-    /// In the coordinator, while all processes are frozen: replaces the mounts. `ids`: translates gids of the tree.
+    /// Replaces the mounts. Runs in the coordinator while all processes are frozen. `ids` translates gids of the tree.
     /// Throws Error.
     void exchange(std::span<const ParkedProcess> processes, const model::IdMap& ids);
 
@@ -47,11 +47,11 @@ private:
     void share(const MountTree& tree);
 
     const MountImages& mounts_;
-    std::map<std::uint32_t, const Mount*> systems_;  ///< key: device; value: a mount of the whole file system
-    std::map<std::uint32_t, UniqueFd> made_;         ///< detached new file systems, by device
-    std::map<int, UniqueFd> fds_;                    ///< new mounts, by id
-    std::map<int, int> leaders_;  ///< mounts whose peer group others join: key: group; value: mount id
-    std::set<int> shared_;        ///< ids of mounts that have their peers and masters
+    std::map<std::uint32_t, const Mount*> systems_;  ///< mounts of whole file systems; the key is the device number
+    std::map<std::uint32_t, UniqueFd> made_;  ///< new file systems that aren't attached; the key is the device number
+    std::map<int, UniqueFd> fds_;             ///< new mounts; the key is the mount id
+    std::map<int, int> leaders_;              ///< id of the mount whose peer group others join; the key is the group
+    std::set<int> shared_;                    ///< ids of mounts that have their peers and masters
 };
 
 }  // namespace criu::namespaces

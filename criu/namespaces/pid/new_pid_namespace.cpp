@@ -30,15 +30,15 @@
 namespace criu::namespaces {
 namespace {
 
-/// Report of the init about the creation of the root; an error has a code or text.
+/// Report of the namespace init about the creation of the root. `code` and `text` describe an error.
 struct Report {
     bool created = false;
     int code = 0;
     char text[2048] = {};
 };
 
-/// Forks an init; returns twice. Calls clone3(2) directly, because libc's fork(3) would wait for locks of other
-/// threads.
+/// Forks a namespace init, and returns in both processes. It calls clone3(2) directly, because fork(3) of libc would
+/// wait for locks of other threads.
 pid_t createInit(bool copiesMounts) {
     clone_args args{};
     args.flags = CLONE_NEWPID | (copiesMounts ? CLONE_NEWNS : 0);
@@ -46,7 +46,8 @@ pid_t createInit(bool copiesMounts) {
     return sys(static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args))), "create a pid namespace");
 }
 
-/// Drops all capabilities of the init except CAP_KILL, which it needs to forward signals to a root of any user.
+/// Drops all capabilities of the namespace init except CAP_KILL, which it needs to forward signals to a root process of
+/// any user.
 void keepCapKill() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     __user_cap_data_struct rights[_LINUX_CAPABILITY_U32S_3]{};
@@ -72,7 +73,7 @@ public:
         channel_ = UniqueFd(ends[0]);
         UniqueFd other(ends[1]);
         const pid_t init = [&] {
-            const SignalsBlocked none;  // the init mustn't run criu's signal handlers
+            const SignalsBlocked none;  // the namespace init must not run criu's signal handlers
             const pid_t made = createInit(copiesMounts_);
             if (made == 0)
                 live(std::move(other), create);
@@ -94,13 +95,13 @@ public:
 
     void commit() noexcept override {
         const char released = 1;
-        // fails only if the init has ended, and the tree with it
+        // fails only if the namespace init has ended together with the tree
         (void)!::send(channel_.get(), &released, 1, MSG_NOSIGNAL);
         channel_.reset();
     }
 
 private:
-    /// Runs in the init.
+    /// Runs in the namespace init: creates the root, reports to the coordinator, and becomes the init.
     [[noreturn]] void live(UniqueFd channel, const std::function<HostPid()>& create) noexcept {
         Report report;
         try {
@@ -108,7 +109,7 @@ private:
             for (int number = 1; number < NSIG; ++number)
                 ::signal(number, SIG_DFL);
             if (!shellJob_)
-                ::setsid();  // the tree mustn't have criu's controlling terminal
+                ::setsid();  // the tree must not have criu's controlling terminal
             if (copiesMounts_)
                 mountOwnProc();
             const HostPid root = create();
@@ -130,7 +131,8 @@ private:
         ::_exit(1);
     }
 
-    /// Waits for the root and returns its host pid: it is the only child of the init.
+    /// Waits for the report of the namespace init. Returns the host pid of the root, which is the only child of the
+    /// init.
     [[nodiscard]] HostPid awaitRoot(pid_t init) const {
         Report report;
         ssize_t got = 0;
@@ -152,7 +154,7 @@ private:
     bool shellJob_;
     bool copiesMounts_;
     Log& log_;
-    UniqueFd channel_;  ///< the init ends when this is closed
+    UniqueFd channel_;  ///< the namespace init ends the tree when this socket is closed before commit()
 };
 
 }  // namespace

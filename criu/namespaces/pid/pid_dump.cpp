@@ -16,7 +16,7 @@
 #include "images/core.hpp"
 #include "images/pidns.hpp"
 
-/// Pid namespaces (pid_namespaces(7)).
+/// Dump of pid namespaces (pid_namespaces(7)).
 namespace criu::namespaces {
 namespace {
 
@@ -59,7 +59,8 @@ public:
     }
 
 private:
-    /// True if CRIU 4.2 can't restore the tree: it needs one pid namespace for all processes and their children.
+    /// Returns true if CRIU 4.2 can't restore the tree. CRIU 4.2 needs one pid namespace for all processes and their
+    /// children.
     [[nodiscard]] bool isExtended() const { return !further_.empty() || !childrenIn_.empty(); }
 
     [[nodiscard]] std::uint32_t numberOfSpace(std::uint32_t inode) const {
@@ -86,8 +87,8 @@ private:
         writeEntry(outputs, numberOfSpace(space.id), entry);
     }
 
-    /// Returns the name of --external pid[INODE]:NAME for the root's namespace, which may contain external processes;
-    /// null if it isn't named.
+    /// Returns NAME of --external pid[INODE]:NAME for the root's pid namespace, which may then contain external
+    /// processes. Returns null if the user has named no external pid namespace.
     [[nodiscard]] const std::string* externalName() const {
         const std::string inode = fmt::to_string(inputs().tree.root().ids.of(kind()).value_or(0));
         for (const model::External& external : inputs().options.externals)
@@ -96,8 +97,8 @@ private:
         return nullptr;
     }
 
-    /// Throws Error if another pid namespace for children can't be restored. The restored process calls setns(2) or
-    /// unshare(2) itself, after which it can't create threads (copy_process() in kernel/fork.c).
+    /// Throws Error if a process has another pid namespace for children that can't be restored. The restored process
+    /// calls setns(2) or unshare(2) itself. Afterwards it can't create threads (copy_process() in kernel/fork.c).
     void requireChildren(const SeenProcess& process) const {
         const auto space = process.ids.pidForChildren;
         if (inputs().options.compat)
@@ -112,8 +113,8 @@ private:
                 process.describe());
     }
 
-    /// Throws Error unless the root is the first process of its pid namespace. A restore creates the namespace with its
-    /// first process, and both end together.
+    /// Throws Error if the root isn't the first process of its pid namespace. A restore creates the namespace together
+    /// with its first process, and both end together.
     void requireFirst() const {
         const SeenTree& tree = inputs().tree;
         if (tree.root().treePid == TreePid(1))
@@ -141,8 +142,8 @@ private:
         }
     }
 
-    /// True if a process is in a pid namespace of the tree and would end with it. If criu may not inspect the process,
-    /// any nested pid namespace counts.
+    /// Returns true if a process is in a pid namespace of the tree and would end with it. If criu may not inspect the
+    /// process, any pid namespace below criu's counts.
     [[nodiscard]] bool isInside(const kernel::ProcDir& proc, pid_t pid, bool whole) const {
         try {
             const kernel::ProcPid process = proc.open(pid);
@@ -175,7 +176,8 @@ private:
         }
     }
 
-    /// Pid namespaces for children that differ from the process' own; empty if no process has been in it.
+    /// Inodes of pid namespaces for children that aren't the process' own; unset if no process has been in the
+    /// namespace. The key is the process.
     std::unordered_map<HostPid, std::optional<std::uint32_t>> childrenIn_;
 };
 

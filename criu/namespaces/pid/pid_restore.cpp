@@ -27,7 +27,7 @@
 namespace criu::namespaces {
 namespace {
 
-/// Restores nested pid namespaces, each with a first process.
+/// Restore of nested pid namespaces. Each is created together with its first process.
 class NestedPidRestore : public NamespaceRestore {
 public:
     explicit NestedPidRestore(const model::ProcessTree& tree) : nested_(tree.nested()) {
@@ -40,7 +40,7 @@ public:
                      *number);
     }
 
-    /// True if the tree has nested pid namespaces or other ones for children.
+    /// Returns true if the tree has nested pid namespaces, or processes with another pid namespace for children.
     static bool isNeeded(const model::ProcessTree& tree) {
         return !tree.nested().empty() || std::any_of(tree.tasks.begin(), tree.tasks.end(),
                                                      [](const auto& task) { return numberForChildren(*task); });
@@ -50,7 +50,8 @@ public:
         return nested_.isFirst(task.pid) ? CLONE_NEWPID : 0;
     }
 
-    /// Comes after all creation of threads and children, which the kernel refuses from here on.
+    /// Sets the pid namespace for children. The process has created all threads and children before, because the kernel
+    /// refuses this afterwards.
     void complete(const model::Task& task) const override {
         const auto number = numberForChildren(task);
         if (!number)
@@ -64,15 +65,15 @@ public:
     }
 
 private:
-    /// Returns the namespace id of the pid namespace for children. 0: no process has been in it. Empty: it is the
-    /// process' own.
+    /// Returns the namespace id of the pid namespace for children. Returns 0 if no process has been in this namespace,
+    /// and nullopt if it is the process' own.
     static std::optional<std::uint32_t> numberForChildren(const model::Task& task) {
         if (!task.ids || (**task.ids).has_pid_for_children_ns_id == 0)
             return std::nullopt;
         return (**task.ids).pid_for_children_ns_id;
     }
 
-    /// Returns the pid of a namespace's first process, as `task` sees it; 0 if it doesn't see it.
+    /// Returns the pid of a namespace's first process as `task` sees it, or 0 if `task` can't see it.
     [[nodiscard]] pid_t firstBelow(const model::Task& task, std::uint32_t number) const {
         const model::NestedPids::Space* const space = nested_.find(number);
         const TreePid first = space != nullptr ? model::NestedPids::firstOf(*space) : TreePid();
@@ -91,11 +92,11 @@ public:
     }
 };
 
-/// Restores into an external pid namespace that the user passes.
+/// Restore in an external pid namespace, for which the user passes a descriptor.
 class GivenPidRestore final : public NestedPidRestore {
 public:
     GivenPidRestore(const model::ProcessTree& tree, std::string name) : NestedPidRestore(tree), name_(std::move(name)) {
-        // A failed restore kills processes by pid namespace and pid: see engine/restore/birth/restored_pids.
+        // A failed restore kills processes by pid namespace and pid (engine/restore/birth/restored_pids).
         if (!tree.nested().empty())
             fail("a tree that has pid namespaces can't be restored in an external one yet");
     }
@@ -116,7 +117,7 @@ public:
         home_ = store.inherit(kernel::FdKey::Namespace, kernel::openOwnNamespace(kernel::NamespaceKind::Pid));
     }
 
-    /// setns(2) changes only the pid namespace for children.
+    /// Creates the first process in the external pid namespace. setns(2) changes only the pid namespace for children.
     HostPid createFirstProcess(const std::function<HostPid()>& create) override {
         sys(::setns(given_.get(), CLONE_NEWPID), "have children in the pid namespace {}", name_);
         const ReturnToOwnPidNs home{home_.get()};
@@ -134,7 +135,7 @@ private:
     UniqueFd home_;
 };
 
-/// Returns the images' name of an external pid namespace.
+/// Returns the name of an external pid namespace in the images.
 std::optional<std::string> externalName(const RestoreInputs& inputs, std::uint32_t number) {
     if (number == 0 || !inputs.images.exists(ImageKind::Pidns, number))
         return std::nullopt;

@@ -32,8 +32,8 @@ Timespec toImage(const kernel::ClockTime& time) {
 }
 
 /// Writes the clocks that time namespaces shift (time_namespaces(7)): monotonic and boot time, as processes see them.
-/// Clocks of a restored tree continue from there. `number`: namespace id; 0 for a tree in criu's namespace, which has
-/// no `offsets`.
+/// Clocks of a restored tree continue from these values.
+/// `number`: namespace id, or 0 for a tree in criu's namespace. `offsets`: offsets of the namespace; unset for criu's.
 void writeClocks(const ImageDir& images, std::uint32_t number, const std::optional<kernel::TimeOffsets>& offsets) {
     kernel::ClockTime monotonic = kernel::ClockTime::of(CLOCK_MONOTONIC);
     kernel::ClockTime boottime = kernel::ClockTime::of(CLOCK_BOOTTIME);
@@ -52,7 +52,8 @@ void writeClocks(const ImageDir& images, std::uint32_t number, const std::option
     image.finish();
 }
 
-/// Reads the clock offsets of a time namespace from a process in it. Only a process with one thread can enter it.
+/// Reads the clock offsets of a time namespace by a new child process in it. Only a process with one thread can enter a
+/// time namespace.
 kernel::TimeOffsets offsetsWithin(int space) {
     const auto opened = kernel::openInNamespaces(std::span(&space, 1), {}, [] {
         const std::string text = kernel::ProcDir().self().readFile("timens_offsets");
@@ -68,9 +69,9 @@ kernel::TimeOffsets offsetsWithin(int space) {
     return kernel::parseTimeOffsets(text);
 }
 
-/// Dumps time namespaces, of which a tree may have several. unshare(2) creates one for the caller's children, and the
-/// caller stays outside. No other process can then have its children in the namespace from outside. So a restore lets
-/// this process create the namespace again, and it must be above the members.
+/// Dump of time namespaces, of which a tree may have several. unshare(2) creates a time namespace only for the children
+/// of the caller, which stays in its own. A restore must do the same: the dumped creator creates the namespace again,
+/// and must be an ancestor of its members.
 class TimeDump final : public NonRootNsKindDump {
 public:
     explicit TimeDump(const DumpInputs& with)
@@ -95,7 +96,8 @@ public:
             }
     }
 
-    /// Writes clocks also for a tree in criu's namespace, since restored clocks continue from the dump.
+    /// Writes the clocks. It also does this for a tree in criu's namespace, because restored clocks continue from the
+    /// dump.
     void write(const DumpOutputs& outputs) override {
         const SeenProcess& root = inputs().tree.root();
         if (isOwn())
@@ -123,7 +125,8 @@ private:
             further_.add(*space, process);
     }
 
-    /// Throws Error if a process is in a namespace of makers_ and the maker isn't above it. `known`: all processes.
+    /// Throws Error if a process is in a namespace of makers_, and the process that created it isn't an ancestor.
+    /// `known`: all processes.
     void requireCreator(const SeenProcess& process,
                         const std::unordered_map<HostPid, const SeenProcess*>& known) const {
         const auto maker = makers_.find(process.ids.of(kind()).value_or(0));
@@ -138,7 +141,7 @@ private:
             process.describe(), maker->second->describe());
     }
 
-    /// The kernel shows the time namespace for children in /proc/PID/timens_offsets.
+    /// Returns the clock offsets of a time namespace. /proc/PID/timens_offsets shows the time namespace for children.
     [[nodiscard]] kernel::TimeOffsets offsetsOf(std::uint32_t inode, const SeenProcess& member) const {
         for (const SeenProcess& process : inputs().tree.processes)
             if (process.ids.timeForChildren == inode)
@@ -146,7 +149,8 @@ private:
         return offsetsWithin(member.dir.open("ns/time", O_RDONLY).get());
     }
 
-    std::map<std::uint32_t, const SeenProcess*> makers_;  ///< key: inode of the time namespace for children
+    /// Processes that created a time namespace for their children; the key is the inode of the namespace.
+    std::map<std::uint32_t, const SeenProcess*> makers_;
 };
 
 }  // namespace

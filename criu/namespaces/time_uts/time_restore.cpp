@@ -35,7 +35,7 @@ ClockTime fromImage(const Timespec& time) {
     return {static_cast<std::int64_t>(time.tv_sec), static_cast<std::int64_t>(time.tv_nsec)};
 }
 
-/// Initial values of a namespace's clocks.
+/// Initial values of the clocks of a time namespace.
 class Clocks {
 public:
     Clocks(const ImageDir& images, std::uint32_t number) {
@@ -44,8 +44,8 @@ public:
         boottime_ = fromImage(*entry->boottime);
     }
 
-    /// Sets the clocks of the time namespace for children, which has the offsets of the caller's own. Returns a
-    /// descriptor of it.
+    /// Sets the clocks of the time namespace for children, which has the offsets of the caller's time namespace.
+    /// Returns a descriptor of it.
     [[nodiscard]] UniqueFd give() const {
         const kernel::ProcPid self = kernel::ProcDir().self();
         const TimeOffsets before = kernel::readTimeOffsets(self);
@@ -61,11 +61,11 @@ private:
     ClockTime boottime_;
 };
 
-/// Creates time namespaces by unshare(2) and enters them by setns(2), which needs a process with one thread. clone(2)
-/// has no flag for them: CLONE_NEWTIME lies in the bits of the exit signal (CSIGNAL).
+/// Restore of time namespaces. It creates them by unshare(2) and enters them by setns(2), for which a process must have
+/// only one thread. clone(2) has no flag for them, because CLONE_NEWTIME lies in the bits of the exit signal (CSIGNAL).
 class TimeRestore final : public NamespaceRestore {
 public:
-    /// `numbers.own`: 0 if the first process was in criu's namespace.
+    /// `numbers.own` must be 0 if the first process was in criu's namespace.
     TimeRestore(const RestoreInputs& inputs, const KindNsIds& numbers)
         : needed_(numbers.own != 0 || !numbers.others.empty()),
           log_(inputs.log),
@@ -84,7 +84,7 @@ public:
 
     void enterFirst(const FirstProcess& /*first*/) override {
         const int made = ::unshare(CLONE_NEWTIME);
-        if (made < 0 && !needed_) {  // not permitted, limit reached, or kernel too old
+        if (made < 0 && !needed_) {  // not permitted, or the limit is reached, or the kernel is too old
             log_.warn("No right to make a time namespace: monotonic clocks don't go on from where they were");
             return;
         }
@@ -99,7 +99,8 @@ public:
         });
     }
 
-    /// Called before files are opened: absolute timers refer to the clocks of their process.
+    /// Enters the time namespace before the process opens files, because absolute timers refer to the clocks of the
+    /// process.
     void enter(const model::Task& task) const override {
         further_.enter(task);
         const std::uint32_t number = numberForChildren(task);
@@ -109,7 +110,7 @@ public:
         further_.provide(number, others_.at(number).give());
     }
 
-    /// Returns the namespace id of the time namespace for children; 0: the process' own.
+    /// Returns the namespace id of the time namespace for children, or 0 if it is the process' own.
     static std::uint32_t numberForChildren(const model::Task& task) {
         return task.ids && (**task.ids).has_time_for_children_ns_id != 0 ? (**task.ids).time_for_children_ns_id : 0;
     }
@@ -119,15 +120,15 @@ private:
         sys(::setns(space.get(), CLONE_NEWTIME), "enter the time namespace of the tree");
     }
 
-    bool needed_;  ///< the tree had private or non-root time namespaces
+    bool needed_;  ///< true if the tree had private or non-root time namespaces
     Log& log_;
     Clocks ofFirst_;
     std::map<std::uint32_t, Clocks> others_;
-    std::set<std::uint32_t> madeLater_;  ///< created by processes that have only their children in them
+    std::set<std::uint32_t> madeLater_;  ///< ids of namespaces that a process creates only for its children
     NonRootNs further_;
 };
 
-/// Adds time namespaces that are only for children.
+/// Returns the namespace ids, including those of time namespaces that only children are in.
 KindNsIds numbersOf(const RestoreInputs& inputs) {
     KindNsIds numbers = KindNsIds::ofAny(inputs, NamespaceKind::Time);
     for (const auto& task : inputs.tree.tasks)

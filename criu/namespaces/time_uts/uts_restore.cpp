@@ -21,7 +21,7 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Host and domain name of a namespace.
+/// Host and domain name of a UTS namespace.
 class Names {
 public:
     Names(const ImageDir& images, std::uint32_t number) {
@@ -34,7 +34,7 @@ public:
                 fail("the host or domain name {} is longer than {} bytes", name, kLongest);
     }
 
-    /// Sets the names in the calling thread's namespace.
+    /// Sets the names in the calling thread's UTS namespace.
     void set() const {
         sys(::sethostname(host_.data(), host_.size()), "set the host name {}", host_);
         sys(::setdomainname(domain_.data(), domain_.size()), "set the domain name {}", domain_);
@@ -79,7 +79,7 @@ public:
     void completeThread(const model::Task& /*task*/) const override { further_.follow(); }
 
 private:
-    std::optional<Names> root_;  ///< empty: the root was in criu's namespace
+    std::optional<Names> root_;  ///< names of the root's namespace; unset if the root was in criu's
     std::map<std::uint32_t, Names> others_;
     NonRootNs further_;
 };

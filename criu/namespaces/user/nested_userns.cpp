@@ -34,9 +34,9 @@
 namespace criu::namespaces {
 namespace {
 
-/// Message of the owner process to its creator, sent with a descriptor of the new namespace.
+/// Message of the process that owns a new user namespace, sent to its creator with a descriptor of the namespace.
 struct Answer {
-    pid_t self = 0;  ///< pid in /proc
+    pid_t self = 0;  ///< pid of the owner process in /proc; 0 if it failed
     std::array<char, 252> problem{};
 };
 
@@ -54,20 +54,21 @@ pid_t numberInProc() {
     return number;
 }
 
-/// Protects this process from being traced. The owner of a user namespace has all capabilities in it, CAP_SYS_PTRACE
-/// included. To trace a process that isn't dumpable takes capabilities where its program was started
-/// (__ptrace_may_access() in kernel/ptrace.c). The kernel resets the flag when credentials change.
+/// Makes this process not dumpable, so that others can't trace it. The owner of a user namespace has all capabilities
+/// in it, including CAP_SYS_PTRACE. To trace a process that isn't dumpable, a process needs capabilities in the user
+/// namespace in which the program was started (__ptrace_may_access() in kernel/ptrace.c). The kernel resets the flag
+/// when credentials change.
 void clearOwnDumpable() {
     sys(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "keep others from tracing a process that makes a user namespace");
 }
 
-/// Creates a user namespace. It belongs to its creator's uid; that uid and gid need a mapping in the parent namespace
-/// (create_user_ns() in kernel/user_namespace.c).
+/// Creates a user namespace, which belongs to the uid of its creator. The uid and gid of the creator must have a
+/// mapping in the parent namespace (create_user_ns() in kernel/user_namespace.c).
 UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
     clearOwnDumpable();
     if (above >= 0)
         sys(::setns(above, CLONE_NEWUSER), "enter the user namespace above");
-    // Keeps the capabilities. A map of uid 0 needs CAP_SETFCAP (Linux 5.12).
+    // Keeps the capabilities, because a map of uid 0 needs CAP_SETFCAP (Linux 5.12).
     sys(::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP), "keep capabilities");
     sys(::syscall(SYS_setresgid, group, group, group), "become group {}", group);
     sys(::syscall(SYS_setresuid, owner, owner, owner), "become user {}", owner);
@@ -77,9 +78,9 @@ UniqueFd makeAsOwner(std::uint32_t owner, std::uint32_t group, int above) {
     return kernel::openOwnNamespace(kernel::NamespaceKind::User);
 }
 
-/// Runs the process that creates a namespace. It lives until its creator closes the channel or ends.
+/// Runs in the process that creates a user namespace. The process ends when its creator closes the channel or ends.
 [[noreturn]] void runUsernsOwner(std::uint32_t owner, std::uint32_t group, int above, int channel) {
-    const NoOuterContexts reported;  // the creator adds them
+    const NoOuterContexts reported;  // the creator adds the contexts to the message
     Answer answer;
     UniqueFd made;
     try {
@@ -101,12 +102,12 @@ void writeMaps(const kernel::ProcPid& owner, const model::IdMap& ids) {
     if (const std::string users = ids.uidText(); !users.empty())
         owner.write("uid_map", users);
     if (ids.deniesSetgroups())
-        owner.write("setgroups", "deny");  // not permitted once gid_map is set
+        owner.write("setgroups", "deny");  // not permitted after gid_map is written
     if (const std::string groups = ids.gidText(); !groups.empty())
         owner.write("gid_map", groups);
 }
 
-/// Writes the id maps from a process in the parent namespace (map_write() in kernel/user_namespace.c).
+/// Writes the id maps by a process in the parent namespace (map_write() in kernel/user_namespace.c).
 void writeMapsWithin(int above, pid_t owner, const model::IdMap& ids) {
     const int spaces[] = {above};
     (void)kernel::openInNamespaces(spaces, {}, [&] {
@@ -115,7 +116,7 @@ void writeMapsWithin(int above, pid_t owner, const model::IdMap& ids) {
     });
 }
 
-/// The kernel permits 32 levels.
+/// Maximum number of nested user namespaces, which the kernel limits to 32 levels.
 constexpr std::size_t kMostLevels = 32;
 
 }  // namespace
@@ -124,7 +125,8 @@ NestedUserns::NestedUserns(const ImageDir& images, const std::vector<std::uint32
                            const model::ProcessTree& tree) {
     for (const std::uint32_t number : numbers)
         add(images, number);
-    // setns(2) refuses both. A process can't close its own copies of shared descriptors either.
+    // setns(2) refuses a process with several threads. A process that shares its descriptor table can't close its own
+    // copies of descriptors.
     for (const auto& task : tree.tasks) {
         if (!task->alive() || spaceOf(*task) == nullptr)
             continue;
@@ -135,7 +137,7 @@ NestedUserns::NestedUserns(const ImageDir& images, const std::vector<std::uint32
     }
 }
 
-/// Adds parents first, which may have no member.
+/// Adds a namespace. Its parents are added first; a parent may have no member process.
 void NestedUserns::add(const ImageDir& images, std::uint32_t number) {
     std::vector<Space> chain;
     for (std::uint32_t next = number; next != 0 && find(next) == nullptr; next = chain.back().place.parent) {
@@ -181,7 +183,7 @@ void NestedUserns::make(const Space& space, const model::IdMap& ofTree) const {
     }
     there.reset();
     Answer answer;
-    // The owner is another user, who may have stopped the process.
+    // Another user owns the process, and may have stopped it.
     kernel::ReceivedMessage received;
     if (kernel::waitForHelper(here.get(), child))
         received = kernel::receiveMessage(here.get(), bytesOf(answer));

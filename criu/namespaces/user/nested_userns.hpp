@@ -23,36 +23,41 @@ struct Task;
 
 namespace criu::namespaces {
 
-/// Nested user namespaces (user_namespaces(7)). A process enters its own when it gets its credentials, because it loses
-/// criu's capabilities there. A process in the user namespace creates the other namespaces that belong to it.
+/// Nested user namespaces of a restore (user_namespaces(7)). A process enters its user namespace at its privilege drop,
+/// because it loses criu's capabilities then. Namespaces that belong to a nested user namespace are created by a
+/// process in it.
 class NestedUserns {
 public:
-    /// `numbers`: namespace ids of processes' namespaces. Throws Error, also for processes that couldn't enter theirs.
+    /// `numbers`: namespace ids of the processes' user namespaces. Throws Error, also for a process that couldn't enter
+    /// its namespace.
     NestedUserns(const ImageDir& images, const std::vector<std::uint32_t>& numbers, const model::ProcessTree& tree);
 
-    /// Replaces a namespace by an existing one. The caller keeps the descriptor until prepare().
+    /// Uses an existing namespace for a namespace id. `space`: descriptor, which the caller must keep open until
+    /// prepare().
     void join(std::uint32_t number, int space) {
         joined_ = number;
         existing_ = space;
     }
 
-    /// Returns how many descriptors prepare() moves.
+    /// Returns the number of descriptors that prepare() moves.
     [[nodiscard]] std::size_t descriptors() const noexcept { return spaces_.size(); }
-    /// In the coordinator: reserves descriptor numbers.
+    /// Reserves descriptor numbers for make(). Runs in the coordinator.
     void prepare(kernel::FdStore& store);
-    /// In the first process, when it is in the parent user namespace with criu's uids and criu's /proc: creates them.
-    /// `above`: id map of the parent user namespace.
+    /// Creates the namespaces. Runs in the first process, when it is in the parent user namespace with criu's uids and
+    /// criu's /proc. `above`: id map of the parent user namespace.
     void make(const model::IdMap& above) const;
 
-    /// Returns the namespace that a process enters; all restored processes have the descriptor. Null: the tree's.
+    /// Returns the user namespace that a process enters, or null if it stays in the tree's. All restored processes have
+    /// the descriptor.
     [[nodiscard]] const UniqueFd* of(const model::Task& task) const;
-    /// Returns the owner of a namespace of another kind, by namespace id; null: the owner isn't a nested one.
+    /// Returns the nested user namespace that owns a namespace of another kind, or null if none does. `number`:
+    /// namespace id.
     [[nodiscard]] const UniqueFd* owning(std::uint32_t number) const;
 
 private:
     struct Space {
         std::uint32_t number;
-        model::IdMap ids;  ///< outer ids are those of the parent namespace
+        model::IdMap ids;  ///< id map, whose outer ids are ids of the parent namespace
         model::UserNsPosition place;
         UniqueFd fd;
     };
@@ -61,8 +66,8 @@ private:
     [[nodiscard]] const Space* find(std::uint32_t number) const;
     [[nodiscard]] const Space* spaceOf(const model::Task& task) const;
 
-    std::vector<Space> spaces_;  ///< parents first
-    std::uint32_t joined_ = 0;   ///< namespace id of the one that isn't created; 0: none
+    std::vector<Space> spaces_;  ///< namespaces; parents precede their children
+    std::uint32_t joined_ = 0;   ///< namespace id for which join() was called; 0 if it wasn't called
     int existing_ = -1;
 };
 

@@ -25,19 +25,20 @@
 #include "criu/namespaces/namespace_dump.hpp"
 #include "criu/namespaces/non_root_ns_dump.hpp"
 
-/// User namespaces (user_namespaces(7)) with their id maps.
+/// Dump of user namespaces (user_namespaces(7)) with their id maps.
 namespace criu::namespaces {
 namespace {
 
-/// True for kinds that a restore creates in their owning nested user namespace. For the other kinds, the owner matters
-/// only to processes with capabilities there. A restore creates these for the tree's user namespace.
+/// Returns true for kinds of namespaces that a restore creates in the nested user namespace that owns them. A restore
+/// creates namespaces of other kinds for the tree's user namespace. For these, the owner matters only to processes with
+/// capabilities in it.
 bool isMadeByOwner(kernel::NamespaceKind kind) {
     using kernel::NamespaceKind;
     return kind == NamespaceKind::Uts || kind == NamespaceKind::Ipc || kind == NamespaceKind::Mount ||
            kind == NamespaceKind::Net;
 }
 
-/// Reads a file of /proc with the credentials of its opener.
+/// Reads a file of /proc with the credentials with which it was opened.
 std::string textOf(int file, std::string_view name) {
     std::string text;
     std::array<char, 4096> part{};
@@ -49,7 +50,7 @@ std::string textOf(int file, std::string_view name) {
     }
 }
 
-/// Reads the id maps of a namespace without members, as the parent namespace sees them.
+/// Reads the id maps of a namespace without members, with outer ids of the calling process' namespace.
 model::IdMap idsWithin(int users) {
     constexpr const char* kFiles[] = {"uid_map", "gid_map", "setgroups"};
     const int spaces[] = {users};
@@ -63,8 +64,9 @@ model::IdMap idsWithin(int users) {
     return {model::parseIdMap(text(0)), model::parseIdMap(text(1)), text(2).starts_with("deny")};
 }
 
-/// Dumps user namespaces. The tree is restored in one: its private one if it also has a private pid namespace, else
-/// criu's. Only root of a pid namespace's owner can choose pids. Processes may be in nested ones.
+/// Dump of user namespaces. A restore creates the tree in its private user namespace if the tree also has a private pid
+/// namespace, or else in criu's. Only root of the user namespace that owns a pid namespace can choose pids. Processes
+/// may be in nested user namespaces.
 class UserDump final : public NamespaceDump {
 public:
     explicit UserDump(const DumpInputs& with)
@@ -93,7 +95,7 @@ public:
         return space != nullptr ? space->number : rootNumber();
     }
 
-    /// Returns nothing for a nested one: a process opens its files before it enters that.
+    /// Returns nullopt for a nested user namespace, because a process opens its files before it enters this namespace.
     [[nodiscard]] std::optional<std::uint32_t> numberOfInode(std::uint32_t inode) const override {
         return isFurther(inode) ? std::nullopt : NamespaceDump::numberOfInode(inode);
     }
@@ -113,15 +115,16 @@ public:
     }
 
 private:
-    /// A nested user namespace.
+    /// Nested user namespace.
     struct Further {
         std::uint32_t inode;
         std::uint32_t number;  ///< namespace id
-        std::string name;      ///< for messages
+        std::string name;      ///< description for messages
         UniqueFd fd;
-        model::IdMap ids;             ///< outer ids of criu's namespace; place() translates them to the parent's
-        model::UserNsPosition place;  ///< without the namespaces that it owns
-        /// namespaces that it owns: a kind, and a member process
+        /// Id map with outer ids of criu's namespace; place() translates these to ids of the parent.
+        model::IdMap ids;
+        model::UserNsPosition place;  ///< parent and owner; write() adds the namespaces that it owns
+        /// Namespaces that it owns: the kind, and a process in the namespace.
         std::vector<std::pair<kernel::NamespaceKind, HostPid>> owned;
     };
 
@@ -137,7 +140,7 @@ private:
                             {}});
     }
 
-    /// Adds a namespace without members that owns another namespace or is the parent of one.
+    /// Adds a user namespace without members that is the owner of another namespace, or the parent of a user namespace.
     Further& addEmpty(UniqueFd fd, const std::string& name) {
         if (inodeAbove(fd.get(), name) != usersOfTree())
             fail(
@@ -166,7 +169,7 @@ private:
         return kernel::namespaceInode(above.get());
     }
 
-    /// Finds the parent and the owner of a namespace.
+    /// Finds the parent and the owner of the user namespace with index `at`.
     void place(std::size_t at) {
         const std::string name = further_[at].name;
         const std::uint32_t inode = inodeAbove(further_[at].fd.get(), name);
@@ -189,7 +192,7 @@ private:
         space.ids = space.ids.seenFrom(above);
     }
 
-    /// Returns its id map with outer ids of criu's namespace.
+    /// Returns the id map of a namespace with outer ids of criu's namespace.
     [[nodiscard]] const model::IdMap& originalIds(const Further& space) const {
         const auto found = original_.find(space.inode);
         return found != original_.end() ? found->second : space.ids;
@@ -203,7 +206,7 @@ private:
 
     [[nodiscard]] bool isFurther(std::optional<std::uint32_t> inode) const { return inode && find(*inode) != nullptr; }
 
-    /// Finds the namespaces of a process that nested user namespaces own.
+    /// Finds namespaces of a process that nested user namespaces own.
     void noteOwned(const SeenProcess& process) {
         for (const kernel::NamespaceKind other : kNsIdOrder) {
             const auto inode = process.ids.of(other);
@@ -212,7 +215,7 @@ private:
             const std::string_view name = kernel::namespaceName(other);
             const UniqueFd space = process.dir.open(fmt::format("ns/{}", name), O_RDONLY);
             UniqueFd owner(::ioctl(space.get(), NS_GET_USERNS));
-            if (!owner && errno == EPERM) {  // the owner is above criu's
+            if (!owner && errno == EPERM) {  // the owner is above criu's user namespace
                 noteAbove(process, other);
                 continue;
             }
@@ -239,8 +242,8 @@ private:
         }
     }
 
-    /// Warns that root of the tree's user namespace gets capabilities over a restored namespace, which no process of
-    /// the tree had.
+    /// Logs a warning that root of the tree's user namespace gets capabilities over a restored namespace. No process of
+    /// the dumped tree had these capabilities.
     void noteAbove(const SeenProcess& process, kernel::NamespaceKind other) const {
         if (ownPids_)
             inputs().log.warn(
@@ -276,15 +279,15 @@ private:
         owner.owned.emplace_back(other, process.pid);
     }
 
-    /// Throws Error if a process can't enter its nested user namespace: setns(2) needs a process with one thread. It
-    /// comes last, when the process is in its other namespaces.
+    /// Throws Error if a process couldn't enter its nested user namespace. A process enters this namespace last, and
+    /// setns(2) needs a process with one thread.
     void requireMembers() const {
         if (further_.empty())
             return;
         for (const SeenProcess& process : inputs().tree.processes) {
             if (!isFurther(process.ids.of(kind())))
                 continue;
-            // The process itself creates an empty namespace for children, before it enters its user namespace.
+            // Before it enters its user namespace, a process itself creates an empty pid namespace for children.
             if (!process.ids.pidForChildren ||
                 process.ids.timeForChildren != process.ids.of(kernel::NamespaceKind::Time))
                 fail(
@@ -325,10 +328,11 @@ private:
     }
 
     NonRootNsDump others_;
-    bool ownPids_ = false;  ///< the tree is restored in a private user namespace
+    bool ownPids_ = false;  ///< true if the tree is restored in a private user namespace
     std::vector<Further> further_;
-    std::map<std::uint32_t, model::IdMap> original_;  ///< id maps with outer ids of criu's namespace, by inode
-    std::set<std::uint32_t> seen_;                    ///< inodes of examined namespaces
+    /// Id maps with outer ids of criu's namespace; the key is the inode.
+    std::map<std::uint32_t, model::IdMap> original_;
+    std::set<std::uint32_t> seen_;  ///< inodes of namespaces that noteOwned() has examined
 };
 
 }  // namespace

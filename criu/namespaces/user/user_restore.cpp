@@ -23,10 +23,10 @@ namespace {
 
 using kernel::NamespaceKind;
 
-/// Restores the nested user namespaces.
+/// Restore of nested user namespaces.
 class NestedUsernsRestore : public NamespaceRestore {
 public:
-    /// `joined`: namespace id of the one that --join-ns replaces; 0: none.
+    /// `joined`: namespace id of the namespace that --join-ns replaces; 0 for none.
     NestedUsernsRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers,
                         std::uint32_t joined = 0)
         : nsContext_(inputs.nsContext), joined_(inputs.joined), further_(inputs.images, numbers, inputs.tree) {
@@ -56,7 +56,7 @@ private:
     NestedUserns further_;
 };
 
-/// Restores the private user namespace and the nested ones.
+/// Restore of the private user namespace and of nested user namespaces.
 class UserRestore final : public NestedUsernsRestore {
 public:
     UserRestore(const RestoreInputs& inputs, const std::vector<std::uint32_t>& numbers)
@@ -71,30 +71,30 @@ public:
         NestedUsernsRestore::prepare(store, inherited);
     }
 
-    /// clone(2) creates a user namespace before the other requested ones, so these belong to it.
+    /// clone(2) creates the user namespace before the other requested namespaces, so these belong to it.
     [[nodiscard]] std::uint64_t birthFlags(const model::Task& task) const override {
         return task.parent == nullptr ? CLONE_NEWUSER : 0;
     }
 
-    /// Does nothing: the new user namespace has no id map yet, so build() creates the nested ones.
+    /// Does nothing. The new user namespace has no id map yet, so build() creates the nested ones.
     void begin() override {}
 
-    /// Writes the id maps from outside. Only a process with capabilities in the parent namespace can write maps of
-    /// several ids, once.
+    /// Writes the id maps from the parent user namespace. Only a process with capabilities in the parent namespace can
+    /// write a map of several ids. Each map can be written only once.
     void firstCreated(const kernel::ProcPid& first) override {
         first.write("uid_map", nsContext_.ids.uidText());
         if (nsContext_.ids.deniesSetgroups())
-            first.write("setgroups", "deny");  // not permitted once gid_map is set
+            first.write("setgroups", "deny");  // not permitted after gid_map is written
         first.write("gid_map", nsContext_.ids.gidText());
     }
 
     void close() override { usernsd_.serve(); }
 
-    /// Becomes root of the tree's user namespace, which then owns all new objects.
+    /// Becomes root of the tree's user namespace, so that root owns all new objects.
     void build() override {
-        // Runs as outer root, which owns the /proc files of processes that aren't dumpable.
+        // Creates the nested namespaces as outer root, which owns the /proc files of processes that aren't dumpable.
         makeFurther();
-        // Leaves criu's directory, which this user may not be permitted to use.
+        // Changes to the root directory, because root of the user namespace may lack permission for criu's directory.
         sys(::chdir("/"), "enter the root directory");
         task::becomeUsernsRoot(nsContext_.ids);
     }
@@ -105,7 +105,8 @@ private:
     kernel::Usernsd usernsd_;
 };
 
-/// Throws Error unless --join-ns can replace the root's user namespace. That needs one which processes enter last.
+/// Throws Error if --join-ns can't replace the root's user namespace. It can replace only a user namespace that
+/// processes enter at their privilege drop.
 void requireJoinable(const KindNsIds& numbers, std::uint32_t ofRoot, const JoinedNamespaces& joined) {
     if (numbers.own != 0)
         fail(
@@ -116,7 +117,7 @@ void requireJoinable(const KindNsIds& numbers, std::uint32_t ofRoot, const Joine
         fail("--join-ns user: the tree was in the user namespace of criu, and can't be put into another one");
     struct stat wanted {};
     sys(::fstat(joined.descriptor(NamespaceKind::User), &wanted), "look at the user namespace to be joined");
-    // setns(2) would refuse it only at the end of the restore.
+    // setns(2) would refuse criu's namespace only at the end of the restore.
     if (wanted.st_ino == kernel::readNamespaceId(kernel::ProcDir().self(), NamespaceKind::User))
         fail("--join-ns user: that is the user namespace of criu, which the kernel doesn't let criu enter again");
 }
