@@ -15,20 +15,20 @@
 
 namespace criu {
 
-/// Memory for composing messages. Allocations live until the arena is cleared or destroyed. Only one thread may use
-/// an arena at a time; an arena for each thread is cheap.
+/// Memory for messages that criu composes. Allocations live until clear() or the end of the arena. Only one thread may
+/// use an arena at a time; a separate arena for each thread is cheap.
 class Arena {
 public:
     Arena() : memory_(std::make_unique<std::pmr::monotonic_buffer_resource>(kFirstBlock)) {}
 
-    /// Makes an initialised message: required fields are zero, optional ones absent, lists empty.
+    /// Allocates a message with default values: required fields are zero, optional fields absent, and lists empty.
     template <Message T>
     T* make() {
         return initialise(allocate<T>(1));
     }
 
-    /// Makes `count` initialised messages and the array of pointers for a repeated field:
-    /// `mm->n_vmas = n; mm->vmas = arena.messages<VmaEntry>(n);`
+    /// Allocates `count` messages with default values, and the array of pointers for a repeated field: `mm->n_vmas = n;
+    /// mm->vmas = arena.messages<VmaEntry>(n);`
     template <Message T>
     T** messages(std::size_t count) {
         T* const all = allocate<T>(count);
@@ -38,7 +38,7 @@ public:
         return pointers;
     }
 
-    /// Makes a zeroed array, for pointers too: array<char*>(2). Returns null if `count` is 0.
+    /// Allocates an array of zeroes or null pointers, such as array<char*>(2). Returns null if `count` is 0.
     template <typename T>
     requires std::is_trivially_copyable_v<T> T* array(std::size_t count) {
         if (count == 0)
@@ -48,7 +48,7 @@ public:
         return elements;
     }
 
-    /// Copies numbers for a repeated field.
+    /// Copies the elements of a repeated field into the arena. Returns null if there are none.
     template <typename T>
     requires std::is_trivially_copyable_v<T> T* copy(std::span<const T> elements) {
         T* const copied = elements.empty() ? nullptr : allocate<T>(elements.size());
@@ -56,7 +56,7 @@ public:
         return copied;
     }
 
-    /// Makes a zero-terminated copy.
+    /// Copies a text into the arena, with a zero byte at its end.
     char* string(std::string_view text) {
         char* const copied = allocate<char>(text.size() + 1);
         std::copy(text.begin(), text.end(), copied);
@@ -64,7 +64,7 @@ public:
         return copied;
     }
 
-    /// Copies the value of a bytes field.
+    /// Copies the value of a bytes field into the arena.
     ProtobufCBinaryData bytes(std::span<const std::byte> content) {
         ProtobufCBinaryData field{content.size(), nullptr};
         field.data = reinterpret_cast<std::uint8_t*>(copy(content));

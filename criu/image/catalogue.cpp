@@ -51,7 +51,7 @@ constexpr const ProtobufCMessageDescriptor* of() noexcept {
 using enum ImageKind;
 using enum Framing;
 
-// Table without state; only code refers to it.
+// Table of all image kinds. Row N describes the enumerator with the value N.
 constexpr auto kCatalogue = std::to_array<ImageInfo>({
     {Inventory, "inventory.img", "INVENTORY", 0x58313116, TypeMagic, of<InventoryEntry>()},
     {Checksums, "checksums-{}.img", "CHECKSUMS", 0x4c1d5e28, Common, of<ChecksumsHead>()},

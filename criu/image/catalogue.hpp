@@ -10,7 +10,7 @@
 
 namespace criu {
 
-/// Every kind of file in a checkpoint. The names are those of the files, not of their messages.
+/// Kinds of all files in a checkpoint. Enumerators have the names of the files, not of the messages in them.
 enum class ImageKind : std::uint8_t {
     Inventory,
     Checksums,
@@ -82,7 +82,7 @@ enum class ImageKind : std::uint8_t {
     Nftables,
     Conntrack,
     ConntrackExpect,
-    // parts of a process that older versions stored in files of their own: criu reads them and never writes them
+    // state of processes that old versions stored in separate files: criu reads these files and never writes them
     Creds,
     Sigacts,
     Vmas,
@@ -94,7 +94,7 @@ enum class ImageKind : std::uint8_t {
     InotifyWd,
     FanotifyMark,
     EventpollTfd,
-    // open files by type, from versions before files.img: criu reads them and never writes them
+    // open files by type, from versions without files.img: criu reads these files and never writes them
     RegFiles,
     Inetsk,
     NsFiles,
@@ -114,36 +114,37 @@ enum class ImageKind : std::uint8_t {
     Tty,
 };
 
-/// Form of the bytes before the first record.
+/// Form of the bytes that precede the first record of an image.
 enum class Framing : std::uint8_t {
-    Raw,        ///< No magic and no records: a format of another program, or page contents.
-    TypeMagic,  ///< The kind's magic only (inventory).
-    Common,     ///< kCommonMagic, then the kind's magic.
-    Service,    ///< kServiceMagic, then the kind's magic. Such files are in the work directory.
+    Raw,        ///< No magic and no records: a file format of another program, or page contents.
+    TypeMagic,  ///< Only the magic of the kind (inventory).
+    Common,     ///< kCommonMagic, then the magic of the kind.
+    Service,    ///< kServiceMagic, then the magic of the kind. Such files are in the work directory.
 };
 
 inline constexpr std::uint32_t kCommonMagic = 0x54564319;
 inline constexpr std::uint32_t kServiceMagic = 0x55105940;
 
-/// Version in inventory_entry.img_version. In old images, no common magic precedes the kind's.
+/// Version of images, which the inventory contains (img_version). Images of V1 have no kCommonMagic or kServiceMagic.
 enum class ImageVersion : std::uint32_t { V1 = 1, V1_1 = 2 };
 
-/// Version of checkpoints that CRIU 4.2 can't read and refuses by this number. They differ from V1_1 only in the
-/// extensions that the inventory names.
+/// Version of checkpoints that CRIU 4.2 can't read: it refuses this number. Such checkpoints differ from V1_1 only by
+/// the extensions that the inventory names.
 inline constexpr std::uint32_t kExtendedVersion = 4200;
 
-/// Version of checkpoints with compressed memory of CRIU 4.3. They differ from V1_1 only in their pagemaps.
+/// Version of checkpoints with compressed memory, which CRIU 4.3 writes. Such checkpoints differ from V1_1 only in
+/// their pagemaps.
 inline constexpr std::uint32_t kCompressedVersion = 3;
 
 /// Properties of one kind of image.
 struct ImageInfo {
     ImageKind kind;
-    std::string_view name;  ///< fmt template of the file name; numbered files have one {} or {:x}.
-    std::string_view tag;   ///< Name of the magic in crit's JSON, "" for raw files.
-    std::uint32_t magic;    ///< 0 for raw files.
+    std::string_view name;  ///< File name as an fmt template; names with a number contain {} or {:x}.
+    std::string_view tag;   ///< Name of the magic in the JSON output of crit; empty for raw files.
+    std::uint32_t magic;    ///< Magic of the kind; 0 for raw files.
     Framing framing;
-    const ProtobufCMessageDescriptor* record;  ///< Message of the first record, null for raw files.
-    bool legacy = false;                       ///< Only old images have it.
+    const ProtobufCMessageDescriptor* record;  ///< Message type of the first record; null for raw files.
+    bool legacy = false;                       ///< True if only old versions wrote this kind.
 
     [[nodiscard]] constexpr bool numbered() const noexcept { return name.find('{') != std::string_view::npos; }
 };
@@ -151,11 +152,11 @@ struct ImageInfo {
 /// Returns the properties of a kind.
 const ImageInfo& imageInfo(ImageKind kind) noexcept;
 
-/// Returns all kinds in the order of the enumerators.
+/// Returns the properties of all kinds in the order of the enumerators.
 std::span<const ImageInfo> imageCatalogue() noexcept;
 
-/// Returns the file name of an image. `id` is the number of the kind: pid or tid in the tree, files id, namespace
-/// id, pages id, inode. It is 0 for kinds with only one file.
+/// Returns the file name of an image. `id`: number in the name; 0 for kinds without a number. Depending on the kind, it
+/// is a pid or tid in the tree, a file id, a namespace id, the number of a pages file, or an inode.
 std::string imageName(ImageKind kind, std::uint64_t id = 0);
 
 }  // namespace criu

@@ -11,15 +11,16 @@
 
 namespace criu {
 
-/// Bytes of an image that one checksum covers, for pages and all other files.
+/// Bytes of a file that one checksum covers, in pages files and all other files.
 inline constexpr std::size_t kChecksumPiece = 4096;
 
-/// Number of the only kind of checksums in images (Checksum).
+/// Number in images for the only kind of checksums (Checksum).
 inline constexpr std::uint32_t kXxh3Checksum = 1;
 
-/// Checksum against damage, not against forgery: the lower half of 64-bit XXH3. The first object loads libxxhash.
-/// XXH3 is as fast as memory: measured 20 GB/s for each core, and 65 for cached data; crc32c by the processor's
-/// instruction reached 12. Several threads may use one object.
+/// Checksum that detects damage, but not forgery: the lower half of 64-bit XXH3. The constructor loads libxxhash.
+/// Several threads may use one object.
+/// XXH3 is as fast as memory: one processor reaches 20 GB/s, and 65 GB/s for data in its cache. The crc32c instruction
+/// reaches 12 GB/s.
 class Checksum {
 public:
     /// Throws Error if libxxhash isn't installed.
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] std::uint32_t of(std::span<const std::byte> bytes) const noexcept {
         return static_cast<std::uint32_t>(hash_(bytes.data(), bytes.size()));
     }
-    /// Returns the 64-bit checksum with a seed.
+    /// Returns the 64-bit checksum of `bytes`, which depends on `seed`.
     [[nodiscard]] std::uint64_t seeded(std::span<const std::byte> bytes, std::uint64_t seed) const noexcept {
         return seeded_(bytes.data(), bytes.size(), seed);
     }
@@ -39,29 +40,29 @@ private:
     std::uint64_t (*seeded_)(const void*, std::size_t, std::uint64_t);
 };
 
-/// Size and checksums of a file at the time of its writing.
+/// Size and checksums of a file's content at the time when criu wrote it.
 struct FileSum {
     std::string name;
-    std::uint64_t size = 0;             ///< bytes
+    std::uint64_t size = 0;             ///< size of the file in bytes
     std::vector<std::uint32_t> pieces;  ///< checksum of each kChecksumPiece bytes; the last piece may be shorter
 
     friend bool operator==(const FileSum&, const FileSum&) = default;
 };
 
-/// Builds a FileSum from consecutive bytes.
+/// Object that computes a FileSum. The caller passes the bytes of a file in order.
 class FileSumming {
 public:
     /// `checksum` must outlive this object.
     explicit FileSumming(const Checksum& checksum) noexcept : checksum_(checksum) {}
 
     void add(std::span<const std::byte> bytes);
-    /// Returns the result after all bytes. Makes the object unusable.
+    /// Returns the size and the checksums of all added bytes. The object can't be used afterwards.
     [[nodiscard]] FileSum finish(std::string name);
 
 private:
     const Checksum& checksum_;
     FileSum sum_;
-    std::vector<std::byte> rest_;  ///< beginning of the next piece
+    std::vector<std::byte> rest_;  ///< bytes of the last piece, which is incomplete
 };
 
 }  // namespace criu

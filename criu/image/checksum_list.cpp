@@ -27,17 +27,18 @@ using CheckStop = std::function<void()>;
 
 /// Bytes of one read(2).
 constexpr std::size_t kReadBuffer = std::size_t{1} << 20;
-/// Number of files, and of bytes, from which on several threads are faster.
+/// Number of files from which several threads are faster than one. kManyBytes is the same limit in bytes.
 constexpr std::size_t kManyFiles = 256;
 constexpr std::uint64_t kManyBytes = std::uint64_t{16} << 20;
 
-/// Reads a file and passes it to `use` in pieces of kReadBuffer bytes; the last piece may be shorter.
+/// Reads a file and calls `use` for pieces of kReadBuffer bytes; the last piece may be shorter.
 template <typename Use>
 void readAll(int file, const std::string& name, const CheckStop& checkStop, Use&& use) {
     struct stat status {};
     sys(::fstat(file, &status), "{}: fstat", name);
     const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
-    // One byte more lets the first read show the end of the file.
+    // For a small file, the buffer is one byte larger than the file, so that the first read reaches the end of the
+    // file.
     std::vector<std::byte> buffer(std::min(size + 1, kReadBuffer));
     for (;;) {
         checkStop();
@@ -57,7 +58,7 @@ void readAll(int file, const std::string& name, const CheckStop& checkStop, Use&
     }
 }
 
-/// Calls `work` with each number below `count`, on all cores if `many` is set.
+/// Calls `work` with each number below `count`; by threads on all processors if `many` is true.
 void forEach(std::size_t count, bool many, const std::function<void(std::size_t)>& work) {
     if (!many || count < 2 || availableCores() < 2) {
         for (std::size_t index = 0; index < count; ++index)
@@ -84,8 +85,8 @@ FileSum sumOf(const ImageDir& images, const Checksum& checksum, const std::strin
     return summing.finish(name);
 }
 
-/// True if a dump lists the file. Lists exclude pages, and the inventory, which the dump writes last. Files with
-/// other names belong to device drivers (`drivers`).
+/// Returns true if a list of checksums contains the file. Lists don't contain pages, and the inventory, which a dump
+/// writes last. `drivers`: true if device drivers have stored files, whose names aren't in the catalogue.
 bool isListed(const std::string& name, bool drivers) {
     const auto kind = imageKindOf(name);
     if (!kind)
@@ -103,8 +104,8 @@ bool isListed(const std::string& name, bool drivers) {
     }
 }
 
-/// Returns the sums of a dump's files. Reads files that this process didn't write itself: archives, files of other
-/// programs and of drivers.
+/// Returns the checksums of all listed files of a dump. Reads only files that this process didn't write itself:
+/// archives, and files of other programs and device drivers.
 std::vector<FileSum> sumsOfDump(const ImageDir& images, const WrittenSums& written, bool drivers,
                                 const CheckStop& checkStop) {
     std::vector<std::string> names = namesIn(images);
@@ -134,7 +135,7 @@ ChecksumsEntry entryOf(const FileSum& file) {
     return entry;
 }
 
-/// Returns the checksum of a list. Its input is name, zero byte, size and checksums of each file.
+/// Returns the checksum of a list. For each file it covers the name, a zero byte, the size and the checksums.
 std::uint32_t sumOf(std::span<const FileSum> files, const Checksum& checksum) {
     std::vector<std::byte> all;
     const auto append = [&all](const void* data, std::size_t size) {
@@ -149,7 +150,7 @@ std::uint32_t sumOf(std::span<const FileSum> files, const Checksum& checksum) {
     return checksum.of(all);
 }
 
-/// Reads a list and checks it like all images. Throws Error if it is damaged.
+/// Reads and checks a list of checksums. Throws Error if the list is damaged.
 std::vector<FileSum> readList(ImageReader list, const Checksum& checksum) {
     const auto head = list.one<ChecksumsHead>();
     if (head->kind != kXxh3Checksum)
@@ -169,7 +170,7 @@ std::vector<FileSum> readList(ImageReader list, const Checksum& checksum) {
     return files;
 }
 
-/// Compares one file with its sum. Returns the damage in words, or "" without damage.
+/// Compares one file with its checksums. Returns a description of the damage; empty if the file is undamaged.
 std::string damageOf(const ImageDir& images, const FileSum& file, const Checksum& checksum,
                      const CheckStop& checkStop) {
     const std::string name = fmt::format("{}/{}", images.name(), file.name);
@@ -193,7 +194,7 @@ std::string damageOf(const ImageDir& images, const FileSum& file, const Checksum
     return damage;
 }
 
-/// Throws Error if a list is missing that the inventory names.
+/// Throws Error if the inventory names a list of checksums that is missing.
 void requireList(const ImageDir& images) {
     auto image = images.openRead(ImageKind::Inventory);
     if (!image)

@@ -10,34 +10,34 @@
 #include "criu/image/checksum.hpp"
 #include "images/inventory.fwd.hpp"
 
-/// Lists of checksums of all files in an images directory (ImageKind::Checksums). They exclude the content of pages
-/// files, because pagemaps have its checksums.
+/// Lists of checksums of all files in an images directory (ImageKind::Checksums). The lists don't cover pages files,
+/// because pagemaps contain the checksums of pages.
 namespace criu {
 
 class ImageDir;
 
-/// Writer of a list; the number of its file.
+/// Program that writes a list; its value is the number in the list's file name.
 enum class ChecksumList : std::uint32_t { OfDump = 1, OfPageServer = 2 };
 
-/// Writes a list. Requires ImageDir::takeChecksums(). Throws Error.
+/// Writes a list of checksums. Must follow ImageDir::takeChecksums(). Throws Error.
 void writeChecksums(const ImageDir& images, ChecksumList list, std::span<const FileSum> files);
 
-/// Writes the inventory, the last image of a dump. If the directory takes checksums, it first writes a list of all
-/// images including the inventory. Any thread calls `checkStop` between files; it throws to end the work. Throws
-/// Error.
+/// Writes the inventory, the last image of a dump. If the directory takes checksums, first writes a list of the
+/// checksums of all images including the inventory. Any thread may call `checkStop` between files; `checkStop` throws
+/// to stop the dump. Throws Error.
 void completeImages(const ImageDir& images, InventoryEntry& inventory, const std::function<void()>& checkStop);
 
-/// Comparison of a directory's files with its lists.
+/// Check that compares the files of an images directory with its lists of checksums.
 class ChecksumCheck {
 public:
-    /// Callback that gets each damage in words. Any thread calls it. It may throw to end the check.
+    /// Function that receives a description of each damage. Any thread may call it. It may throw to stop the check.
     using Damaged = std::function<void(const std::string&)>;
 
-    /// Compares the files, with all cores if they are large. Any thread calls `checkStop`, which throws to end the
-    /// check. Throws Error if it can't read a file.
+    /// Compares all listed files, by threads on all processors if the files are large. Any thread may call `checkStop`,
+    /// which throws to stop the check. Throws Error if a file can't be read.
     ChecksumCheck(const ImageDir& images, const Damaged& damaged, const std::function<void()>& checkStop);
 
-    /// Number of files that the lists name; 0 without lists.
+    /// Returns the number of listed files; 0 if the directory has no lists.
     [[nodiscard]] std::size_t files() const noexcept { return files_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
@@ -46,8 +46,8 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-/// Compares the files of a directory and of all its opened parents with their lists. Throws Error at the first
-/// damage. Does nothing for directories without lists.
+/// Compares the files of a directory and of all its opened parents with their lists of checksums. Throws Error at the
+/// first damage. Ignores directories without lists.
 void requireUndamaged(const ImageDir& images, const std::function<void()>& checkStop);
 
 }  // namespace criu

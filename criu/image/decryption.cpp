@@ -63,7 +63,7 @@ void requireHead(const OpenEncrypted& opened, const std::string& what) {
         damaged(what, head.size(), 0);
 }
 
-/// Decrypts the list of files to one image in memory.
+/// Decrypts the list of files into a memfd, which then contains one image.
 UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key, const std::string& what) {
     const OpenEncrypted opened = openEncrypted(images, kind, encrypted::kListFile, what);
     requireHead(opened, what);
@@ -88,7 +88,7 @@ UniqueFd decryptList(const ImageDir& images, ImageKind kind, const DumpKey& key,
     return list;
 }
 
-/// Throws Error if blocks overlap: threads decrypt blocks in any order, so the content of an overlap would be
+/// Throws Error if blocks of a file overlap. Threads decrypt blocks in any order, so the content of an overlap would be
 /// undefined.
 void requireNoBlockOverlap(const EncryptedFileEntry& entry) {
     std::vector<std::size_t> order(entry.n_sizes);
@@ -115,8 +115,9 @@ void requireGood(const EncryptedFileEntry& entry, std::set<std::string, std::les
     requireNoBlockOverlap(entry);
 }
 
-/// Throws Error if the directory has images that the dump didn't write. Exceptions are the file of `criu cpuinfo
-/// dump`, which a restore of encrypted images doesn't read, and the files of another encrypted set.
+/// Throws Error if the directory contains an image that the dump didn't write. Allows cpuinfo.img (`criu cpuinfo
+/// dump`), which a restore of encrypted images doesn't read, and files of another encrypted set. `files`: number of
+/// listed files.
 void requireNoOthers(const ImageDir& images, std::size_t files, const EncryptedSet& set, const DumpKey& key) {
     std::set<std::string> known{imageName(ImageKind::Inventory), imageName(set.head), imageName(ImageKind::Signature),
                                 imageName(ImageKind::Cpuinfo)};
@@ -133,7 +134,7 @@ void requireNoOthers(const ImageDir& images, std::size_t files, const EncryptedS
             fail("{}/{}: it isn't of this dump, whose images are encrypted", images.name(), name);
 }
 
-/// Consecutive blocks of an encrypted file.
+/// Consecutive blocks of an encrypted file that one thread reads in one step.
 struct Part {
     std::size_t first = 0;
     std::size_t count = 0;
@@ -141,7 +142,8 @@ struct Part {
     std::size_t bytes = 0;
 };
 
-/// Splits all blocks into parts that fit a buffer. Returns at least one part, even without blocks.
+/// Splits the blocks of a file into parts that fit into a buffer. Returns at least one part, even for a file without
+/// blocks.
 std::vector<Part> partsOf(const EncryptedFileEntry& entry) {
     std::vector<Part> all{{0, 0, encrypted::head().size(), 0}};
     for (std::size_t i = 0; i < entry.n_sizes; ++i) {
@@ -154,10 +156,11 @@ std::vector<Part> partsOf(const EncryptedFileEntry& entry) {
     return all;
 }
 
-/// A file while threads decrypt its blocks.
+/// File of which threads decrypt the blocks.
 class Decrypting {
 public:
-    /// `wanted` is true if the file will be decrypted.
+    /// `into`: directory for the decrypted file; null to store nothing. `wanted`: true if the caller will call
+    /// decrypt().
     Decrypting(const ImageDir& images, ImageKind kind, const DumpKey& key, const ImageDir* into, std::uint64_t number,
                const EncryptedFileEntry& entry, bool wanted)
         : images_(images),
@@ -172,12 +175,12 @@ public:
 
     [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
 
-    /// Throws Error unless the file exists and has its recorded size.
+    /// Opens the file. Throws Error if it is missing, or if its size isn't the recorded size.
     void look() {
         std::call_once(opened_, [this] { open(); });
     }
 
-    /// Decrypts a part of the file. Any thread may call it.
+    /// Decrypts a part of the file, and stores it if there is a directory for it. Any thread may call it.
     void decrypt(const Part& part, std::span<std::byte> sealed, std::span<std::byte> plain,
                  const CheckStop& checkStop) {
         look();
@@ -227,7 +230,7 @@ private:
 
     const ImageDir& images_;
     const ImageKind kind_;
-    const ImageDir* const into_;  ///< null: nothing is stored
+    const ImageDir* const into_;  ///< directory for the decrypted file; null to store nothing
     const DumpKey& key_;
     const crypto::SecretBytes fileKey_;
     const std::uint64_t number_;
@@ -257,7 +260,7 @@ DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const
 
     BufferPool sealed(kEncryptedBlock + kTagSize);
     BufferPool plain(kEncryptedBlock);
-    ThreadPool pool(availableCores());  // last member: its threads use the others
+    ThreadPool pool(availableCores());  // declared last, because its threads use the other variables
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const bool wanted = part == DecryptedPart::All || isRecord(entries[i]->name);
         const auto file =

@@ -37,7 +37,7 @@ DirectoryOutlet::~DirectoryOutlet() {
         for (const auto& [name, inode] : made_)
             (void)removeIfSame(directory_.fd(), name.c_str(), inode);
     } catch (const std::exception&) {
-        return;  // the rights of the directory's client don't suffice; without an inventory the images are invalid
+        return;  // the client may not remove files in its directory; without an inventory the images are invalid
     }
 }
 

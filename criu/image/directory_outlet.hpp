@@ -13,8 +13,8 @@ namespace criu {
 
 class ImageDir;
 
-/// Outlet for images that are converted and stay in a directory. Without finish(), the destructor removes all files
-/// that it made.
+/// Outlet that writes images into a directory, for commands that convert images. The destructor removes all files that
+/// the outlet created, unless finish() was called.
 class DirectoryOutlet final : public ImageOutlet {
 public:
     /// `directory` must outlive this object.

@@ -9,16 +9,16 @@
 #include "criu/base/crypto.hpp"
 #include "criu/image/catalogue.hpp"
 
-/// Format of encrypted-N.img (Documentation/images.md): the magics of an image, then blocks. The file's key and the
-/// block's number seal each block.
+/// Format of encrypted-N.img (Documentation/images.md): the magics of an image, then encrypted blocks. Each block is
+/// encrypted with the key of its file, and with its number as nonce.
 namespace criu::encrypted {
 
-/// The list of files consists of blocks of the same size. The last block has another purpose in its nonce, so a
-/// truncated list isn't taken for a complete one.
+/// Part of the nonce of the last block of encrypted-0.img, which lists the other files. Other blocks have 0 there, so
+/// criu detects a truncated list.
 inline constexpr std::uint32_t kLastOfList = 1;
 inline constexpr std::uint64_t kListFile = 0;
 
-/// Returns the bytes before the first block.
+/// Returns the bytes of an encrypted file that precede the first block.
 [[nodiscard]] inline std::array<std::byte, 8> head() noexcept {
     const std::array<std::uint32_t, 2> magics{kCommonMagic, imageInfo(ImageKind::Encrypted).magic};
     std::array<std::byte, sizeof(magics)> bytes;
@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kListFile = 0;
     return bytes;
 }
 
-/// Returns the associated data of a block: its offset in the file.
+/// Returns the associated data of a block's encryption: the block's offset in the decrypted file.
 [[nodiscard]] inline std::array<std::byte, sizeof(std::uint64_t)> placeOf(std::uint64_t offset) noexcept {
     std::array<std::byte, sizeof(offset)> bytes;
     std::memcpy(bytes.data(), &offset, bytes.size());

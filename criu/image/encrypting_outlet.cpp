@@ -62,7 +62,7 @@ private:
     Listed& listed_;
     const crypto::SecretBytes key_;
     std::mutex mutex_;
-    std::uint64_t end_ = encrypted::head().size();  ///< size of the encrypted file
+    std::uint64_t end_ = encrypted::head().size();  ///< present size of the encrypted file in bytes
 };
 
 EncryptingOutlet::EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients,
@@ -157,7 +157,7 @@ void EncryptingOutlet::writeInventory() {
     std::string extension(kEncrypted);
     char* extensions[] = {extension.data()};
     inventory.img_version = kExtendedVersion;
-    // CRIU 4.2 checks this field before the version, and prints a misleading error without it.
+    // CRIU 4.2 checks this field before the version. Without the field, it would print a misleading error.
     inventory.has_fdinfo_per_id = inventory.fdinfo_per_id = 1;
     inventory.n_extensions = std::size(extensions);
     inventory.extensions = extensions;

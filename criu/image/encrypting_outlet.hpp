@@ -13,12 +13,14 @@
 
 namespace criu {
 
-/// Encrypts images on their way to another outlet. encrypted-N.img are the files, encrypted-0.img lists them,
-/// encryption.img has the key for each recipient. The inventory contains only the version and the extension. Another
-/// set has other names and no inventory. Each writing thread encrypts its own data.
+/// Outlet that encrypts images and passes them to another outlet. Each writing thread encrypts its own data.
+/// encrypted-N.img contain the files, and encrypted-0.img a list of them. encryption.img contains the dump key for each
+/// recipient. The inventory contains only the version and the extension.
+/// An EncryptedSet other than kDumpSet has other file names and no inventory.
 class EncryptingOutlet final : public ImageOutlet {
 public:
-    /// `to` must take bytes in any order. Throws Error if a library isn't installed.
+    /// `to`: outlet that receives the encrypted files; it must accept bytes in any order. Throws Error if a library
+    /// isn't installed.
     EncryptingOutlet(std::unique_ptr<ImageOutlet> to, std::vector<crypto::PublicKey> recipients,
                      std::unique_ptr<const DumpKey> key = std::make_unique<const DumpKey>(),
                      const EncryptedSet& set = kDumpSet);
@@ -33,16 +35,16 @@ public:
 private:
     class EncryptedFile;
 
-    /// A piece of a file and its offset.
+    /// Range of a file that is encrypted as one block.
     struct Block {
         std::uint64_t offset = 0;
         std::uint32_t size = 0;
     };
-    /// Entry of a file in the list.
+    /// Data of one file for the list of files.
     struct Listed {
         std::string name;
         std::uint64_t size = 0;
-        std::vector<Block> blocks;  ///< in the order of the encrypted file
+        std::vector<Block> blocks;  ///< blocks in the order in which the encrypted file contains them
         bool complete = false;
     };
 

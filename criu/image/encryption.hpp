@@ -14,82 +14,85 @@
 #include "criu/base/key_agreement.hpp"
 #include "criu/image/catalogue.hpp"
 
-/// Keys of encrypted images (Documentation/images.md). Each dump has a key, which encryption.img contains once for
-/// each recipient. Keys of files are derived from it.
+/// Keys of encrypted images (Documentation/images.md). Each dump has a dump key. encryption.img contains the dump key
+/// encrypted for each recipient. criu derives the keys of files from the dump key.
 namespace criu {
 
 class ImageDir;
 
-/// Names of encrypted images that share a key. A directory may have two such sets.
+/// Set of encrypted images with one key. A directory may have two sets.
 struct EncryptedSet {
-    ImageKind head;   ///< keys for the recipients
-    ImageKind files;  ///< encrypted files; number 0 lists the others
+    ImageKind head;   ///< kind of the image with the key for each recipient
+    ImageKind files;  ///< kind of the encrypted files; number 0 is the list of the others
 };
 
-/// Images that a dump writes.
+/// Set of images that a dump writes.
 inline constexpr EncryptedSet kDumpSet{ImageKind::Encryption, ImageKind::Encrypted};
-/// Images that a page server writes for a dump. Their key is derived from the dump's.
+/// Set of images that a page server writes for a dump. The dump derives the key of this set from its dump key.
 inline constexpr EncryptedSet kPagesSet{ImageKind::PagesEncryption, ImageKind::EncryptedPages};
 
-/// Extension in the inventory of encrypted images. The inventory is the only file that isn't encrypted.
+/// Extension that the inventory of encrypted images names. The inventory is the only file that isn't encrypted.
 inline constexpr std::string_view kEncrypted = "encrypted";
 
-/// Bytes of a block. The last block of a write may be shorter.
+/// Maximum bytes of an encrypted block. The last block of a write may be shorter.
 inline constexpr std::size_t kEncryptedBlock = std::size_t{1} << 20;
 
-/// Id by which images refer to the encrypted images that they build on. Only the owner of their key can compute it,
-/// and it doesn't reveal the key.
+/// Id of encrypted images, by which later dumps refer to their parent images. Only owners of the dump key can compute
+/// the id; the id doesn't reveal the key.
 using EncryptedId = std::array<std::byte, 32>;
 
-/// Encryption links of images.
+/// Encryption links of one dump's images.
 struct EncryptionLinks {
-    std::optional<EncryptedId> parent;  ///< id of the parent images
-    bool pagesApart = false;            ///< a page server stores the pages, in another set
-    bool builtUpon = false;             ///< a later dump may build on them; images don't contain this
+    std::optional<EncryptedId> parent;  ///< id of the parent images; unset if there are none
+    bool pagesApart = false;            ///< true if a page server stores the pages, in another set
+    bool builtUpon = false;  ///< true if a later dump may build on the images; images don't contain this value
 
     [[nodiscard]] bool any() const noexcept { return parent || pagesApart || builtUpon; }
 };
 
-/// True if a file is one of the records: the inventory, or a pagemap.
+/// Returns true for names of records: the inventory and pagemaps.
 [[nodiscard]] bool isRecord(std::string_view name) noexcept;
 
-/// Key of one dump, or of a page server's part of it. A dump with encryption links derives another key for records:
-/// it decrypts the records that the next dump reads, but no page. Several threads may use one object.
+/// Dump key, or key of the set that a page server writes for a dump. Several threads may use one object.
+/// If the dump has encryption links, a second key is derived for records. The next dump needs only this key: it
+/// decrypts records, but no pages.
 class DumpKey {
 public:
     static constexpr std::size_t kKeptSize = 16 + crypto::kKeySize;
     using Kept = std::span<const std::byte, kKeptSize>;
     using Keep = std::span<std::byte, kKeptSize>;
 
-    /// Makes a new key.
+    /// Creates a new random dump key.
     explicit DumpKey(const EncryptionLinks& bonds = {});
-    /// Takes over a key that keepPages() stored, for images that will be written.
+    /// Restores a key that keepPages() stored, for a page server that will write images.
     DumpKey(Kept whole, const std::optional<EncryptedId>& parent);
-    /// Decrypts the key of encrypted images. Throws Error if no identity fits a recipient, or if the images are
-    /// damaged.
+    /// Decrypts the dump key of images by `identities`. Throws Error if no identity fits a recipient, or if the images
+    /// are damaged.
     DumpKey(const ImageDir& images, std::span<const crypto::SecretKey> identities, const EncryptedSet& set = kDumpSet);
-    /// Takes over a stored key of records, for which isKept() is true. Throws Error if the images are damaged.
+    /// Restores a key of records that keepRecords() stored; isKept() must be true. Throws Error if the images are
+    /// damaged.
     DumpKey(const ImageDir& images, Kept records, const EncryptedSet& set = kDumpSet);
 
-    /// True if the stored key of records belongs to these images. Throws Error.
+    /// Returns true if a stored key of records belongs to these images. Throws Error.
     [[nodiscard]] static bool isKept(const ImageDir& images, Kept records, const EncryptedSet& set = kDumpSet);
-    /// Stores the key that the next dump needs, for images with encryption links.
+    /// Stores the key of records, which the next dump needs. The images must have encryption links.
     void keepRecords(Keep into) const;
-    /// Store the complete key of a page server's images of this dump, and the key of their records.
+    /// keepPages() stores the complete key of the set that a page server writes for this dump. keepRecordsOfPages()
+    /// stores the key of the records in this set.
     void keepPages(Keep into) const;
     void keepRecordsOfPages(Keep into) const;
 
-    /// Returns the content of encryption.img, or of the corresponding file of another set. Throws Error.
+    /// Returns the content of encryption.img, or of the file `set.head`. Throws Error.
     [[nodiscard]] std::vector<std::byte> head(std::span<const crypto::PublicKey> recipients,
                                               const EncryptedSet& set = kDumpSet) const;
 
-    /// Returns the key of a file by the number in its name. `record` is true for records and the list of files.
-    /// Throws Error for other files if only the key of records is known.
+    /// Returns the key of the file with a given number in its name. `record`: true for records and the list of files.
+    /// Throws Error if the object has only the key of records, and `record` is false.
     [[nodiscard]] crypto::SecretBytes ofFile(std::uint64_t file, bool record = false) const;
 
-    /// Returns the id of images with encryption links.
+    /// Returns the id of these images, which must have encryption links.
     [[nodiscard]] EncryptedId id() const;
-    /// Returns the id of the page server's part.
+    /// Returns the id of the set that a page server writes for this dump.
     [[nodiscard]] EncryptedId idOfPages() const;
     [[nodiscard]] const EncryptionLinks& bonds() const noexcept { return bonds_; }
 
@@ -106,29 +109,30 @@ private:
     crypto::Symmetric symmetric_;
     crypto::KeyAgreement agreement_;
     std::array<std::byte, 16> id_{};
-    std::optional<crypto::SecretBytes> key_;      ///< absent: only the key of records is known
-    std::optional<crypto::SecretBytes> records_;  ///< absent: the images have no encryption links
+    std::optional<crypto::SecretBytes> key_;      ///< complete key; unset if only the key of records is known
+    std::optional<crypto::SecretBytes> records_;  ///< key of records; unset if the images have no encryption links
     EncryptionLinks bonds_;
 };
 
-/// True if a directory has encrypted images, or parts of them.
+/// Returns true if a directory contains encrypted images, even if some files are missing.
 [[nodiscard]] bool areEncrypted(const ImageDir& images);
 
-/// Amount of decrypted files.
+/// Number and total bytes of decrypted files.
 struct DecryptedAmounts {
     std::size_t files = 0;
     std::uint64_t bytes = 0;
 };
 
-/// Part of encrypted images to decrypt.
+/// Images that decryptImages() decrypts.
 enum class DecryptedPart {
     All,
-    Records,  ///< images that the next dump reads: the inventory and pagemaps, without pages
+    Records,  ///< only records, which the next dump reads: the inventory and pagemaps
 };
 
-/// Decrypts images of a directory into another one with all cores; null only checks. Throws Error, which names file
-/// and offset, unless the directory has exactly the undamaged images of one dump. For files that it doesn't decrypt,
-/// it checks only the size. Any thread calls `checkStop` between blocks; it throws to end the work.
+/// Decrypts images of a directory into the directory `into`, by threads on all processors. If `into` is null, only
+/// checks them. If `part` is Records, only checks the sizes of other images.
+/// Throws Error if images are damaged or missing, or if an image isn't of this dump; the error names file and offset.
+/// Any thread may call `checkStop` between blocks; `checkStop` throws to stop the work.
 DecryptedAmounts decryptImages(const ImageDir& images, const DumpKey& key, const ImageDir* into,
                                const std::function<void()>& checkStop, DecryptedPart part = DecryptedPart::All,
                                const EncryptedSet& set = kDumpSet);

@@ -23,24 +23,24 @@ using crypto::PublicKey;
 using crypto::SecretBytes;
 using crypto::SecretKey;
 
-/// Version of a head in which all recipients have X25519 keys.
+/// Version of encryption.img in which all recipients have X25519 keys.
 constexpr std::uint32_t kFirstVersion = 1;
-/// Version with recipients of all key types.
+/// Version of encryption.img with recipients of all key types.
 constexpr std::uint32_t kVersion = 2;
-/// Version with recipients of all key types and with encryption links.
+/// Version of encryption.img with recipients of all key types and with encryption links.
 constexpr std::uint32_t kBondsVersion = 3;
 constexpr std::size_t kWrappedSize = kKeySize + kTagSize;
-/// Limit of recipients: each one costs a multiplication on a curve.
+/// Maximum number of recipients, because each recipient costs a multiplication on a curve.
 constexpr std::size_t kMostRecipients = 256;
 
-/// An entry of encryption.img.
+/// Entry of encryption.img: the dump key, encrypted for one recipient.
 struct Recipient {
     KeyType type = KeyType::X25519;
     std::vector<std::byte> share;
     std::array<std::byte, kWrappedSize> wrapped{};
 };
 
-/// Returns the purpose of the key that seals an entry.
+/// Returns the text from which criu derives the key of a recipient's entry.
 std::string_view purposeOf(KeyType type) noexcept {
     switch (type) {
         case KeyType::X25519:
@@ -80,7 +80,7 @@ void append(std::vector<std::byte>& to, std::uint32_t number) {
     append(to, std::as_bytes(std::span(&number, 1)));
 }
 
-/// Returns the key that seals a recipient's entry.
+/// Returns the key that encrypts the dump key in a recipient's entry.
 SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& shared, Bytes share,
                         const PublicKey& recipient) {
     std::vector<std::byte> salt;
@@ -92,7 +92,7 @@ SecretBytes keyForEntry(const crypto::Symmetric& symmetric, const SecretBytes& s
     return key;
 }
 
-/// Returns the input for the MAC of a head.
+/// Returns the bytes of encryption.img that its MAC covers.
 std::vector<std::byte> authenticated(Bytes id, const EncryptionLinks& bonds, std::span<const Recipient> recipients,
                                      std::uint32_t version) {
     std::vector<std::byte> all(id.size() + (version == kBondsVersion ? sizeof(EncryptedId) + 1 : 0));
@@ -125,7 +125,7 @@ Recipient recipientIn(const EncryptionRecipient& entry, std::uint32_t version, c
     return recipient;
 }
 
-/// True if the entry is for one of the identities. Decrypts the dump key into `key` then.
+/// Returns true if an entry is for one of the identities, and stores the dump key in `key`.
 bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symmetric, const Recipient& entry,
             std::span<const SecretKey> identities, Bytes id, std::span<std::byte> key) {
     return std::any_of(identities.begin(), identities.end(), [&](const SecretKey& identity) {
@@ -139,7 +139,7 @@ bool unwrap(const crypto::KeyAgreement& agreement, const crypto::Symmetric& symm
 
 }  // namespace
 
-/// The parts of encryption.img, or of another set's head, that criu reads without a key.
+/// Content of encryption.img, or of the file `set.head`, which criu reads without a key.
 struct DumpKey::Head {
     Head(const ImageDir& images, const EncryptedSet& set) {
         ImageReader image = images.openRequired(set.head);
@@ -230,7 +230,7 @@ SecretBytes DumpKey::macKey(std::uint32_t version) const {
     return made;
 }
 
-/// Throws Error unless the owner of the key made the head.
+/// Throws Error if the MAC shows that encryption.img wasn't written by an owner of the key, or was changed.
 void DumpKey::requireMade(const Head& head) const {
     if (head.id != id_ || !symmetric_.isMac(macKey(head.version).bytes(),
                                             authenticated(id_, head.bonds, head.recipients, head.version), head.mac))

@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kParentLink = "parent";
 constexpr mode_t kImageMode = 0600;
 
-// Prevents criu from waiting when it opens or reads a fifo. Excludes devices too, because some have no end.
+// Flags of open(2) with which criu doesn't wait when it opens or reads a fifo.
 constexpr int kWithoutWaiting = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 UniqueFd requireRegular(const ImageDir& dir, const std::string& name, UniqueFd fd) {
@@ -33,7 +33,8 @@ UniqueFd requireRegular(const ImageDir& dir, const std::string& name, UniqueFd f
     return fd;
 }
 
-// Opens an existing file like openExisting(), where a client may have put a link.
+// Opens an existing file in a client's directory, without following a link that the client may have created. Returns an
+// invalid descriptor if the file doesn't exist.
 UniqueFd openOfClient(const ImageDir& dir, const std::string& name, int flags) {
     const auto rights = dir.takeRights();
     UniqueFd fd(::openat(dir.fd(), name.c_str(), flags | O_NOFOLLOW | kWithoutWaiting));

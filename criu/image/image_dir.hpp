@@ -23,72 +23,77 @@ class ImageOutlet;
 class ImageSupply;
 class WrittenSums;
 
-/// An images directory. It is open by descriptor, so changes of working directory, root and mounts don't affect it.
-/// Several threads may call const members at the same time. imageName() names files by kind and number.
+/// Images directory, which criu holds by a descriptor: changes of working directory, root and mounts don't affect it.
+/// imageName() gives files their names. Several threads may call const members at the same time.
 class ImageDir {
 public:
     /// Opens a directory. Throws Error.
     static ImageDir open(const std::string& path);
 
-    /// Takes over a descriptor of a directory, for instance of an RPC client. `name` appears only in messages.
+    /// Takes over the descriptor of a directory, for instance from an RPC client. `name` appears only in messages.
     ImageDir(UniqueFd directory, std::string name);
 
-    /// Opens the parent images through the link "parent"; nothing without a link.
+    /// Opens the directory of the parent images through the link "parent"; returns nullopt if there is no link.
     [[nodiscard]] std::optional<ImageDir> openParent() const;
 
-    /// Opens all parents in turn and holds them, because their links may lead elsewhere for a process with another
-    /// root. Does nothing if they are open. Throws Error if a link is broken or leads to a directory of the chain.
+    /// Opens the parent directory, its parent, and so on, and holds them open. For a process with another root, the
+    /// links may lead to other directories. Does nothing if the parents are open. Throws Error if a link is broken, or
+    /// leads to a directory of the chain.
     void openParents();
-    /// Returns the parent of openParents(), or null. Usernsd and version are those of this directory.
+    /// Returns the parent that openParents() opened, or null. The parent has the usernsd and the version of this
+    /// directory.
     [[nodiscard]] const ImageDir* parent() const noexcept { return parent_.get(); }
 
-    /// Uses this directory as the parent instead of the target of the link.
+    /// Sets `parent` as the parent directory; openParents() then doesn't follow the link "parent".
     void adoptParent(ImageDir parent) { parent_ = std::make_unique<ImageDir>(std::move(parent)); }
 
-    /// Creates or replaces the link "parent" with this text, relative to this directory.
+    /// Creates or replaces the link "parent". `target`: path, relative to this directory.
     void linkParent(const std::string& target) const;
-    /// Removes the link "parent" of an earlier dump, if it exists. Throws Error.
+    /// Removes the link "parent" of an earlier dump if it exists. Throws Error.
     void unlinkParent() const;
 
     [[nodiscard]] bool exists(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Removes a file; returns false if there was none.
+    /// Removes a file. Returns false if the file didn't exist.
     bool unlink(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Opens an image and checks its header; returns nothing if the file is missing.
+    /// Opens an image and checks its header. Returns nullopt if the file is missing.
     [[nodiscard]] std::optional<ImageReader> openRead(ImageKind kind, std::uint64_t id = 0) const;
 
     /// Opens an image and checks its header. Throws Error if the file is missing.
     [[nodiscard]] ImageReader openRequired(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Creates an image (mode 0600) with its header, and replaces one of an earlier dump.
+    /// Creates an image (mode 0600) and its header. Replaces the image of an earlier dump.
     [[nodiscard]] ImageWriter create(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Creates a file without header for reading and writing, and replaces an earlier one.
+    /// Creates a file without header, for reading and writing. Replaces the file of an earlier dump.
     [[nodiscard]] UniqueFd createRaw(ImageKind kind, std::uint64_t id = 0) const;
 
-    /// Opens a file without header. `flags` are those of open(2): O_RDONLY, O_RDWR (to punch holes), O_DIRECT.
+    /// Opens a file without header; returns nullopt if it is missing. `flags`: flags of open(2), such as O_RDONLY,
+    /// O_RDWR (to punch holes) or O_DIRECT.
     [[nodiscard]] std::optional<UniqueFd> openRaw(ImageKind kind, std::uint64_t id, int flags) const;
 
-    /// Create and open files whose names belong to no ImageKind: files of device drivers and their contents.
+    /// createNamed() and openNamed() create and open files that belong to no ImageKind, such as files of device
+    /// drivers.
     [[nodiscard]] UniqueFd createNamed(const std::string& name) const;
     [[nodiscard]] std::optional<UniqueFd> openNamed(const std::string& name, int flags) const;
 
-    /// Takes checksums of all files created from now on. Throws Error if libxxhash isn't installed.
+    /// Makes this object compute checksums of all files that it creates after this call. Throws Error if libxxhash
+    /// isn't installed.
     void takeChecksums();
-    /// Returns the checksums of created files; null if none are taken.
+    /// Returns the checksums of created files; null if takeChecksums() wasn't called.
     [[nodiscard]] WrittenSums* sums() const noexcept { return sums_.get(); }
 
-    /// Uses these rights, the client's, for all later lookups, creations and removals in the directory. The client
-    /// may have put any file there, so criu then reads only regular files and follows no links. Must precede
-    /// openParents().
+    /// Makes criu use the client's file rights for all later lookups, creations and removals in the directory. The
+    /// client may have created any file in it, so criu then opens only regular files, and follows no links. Must
+    /// precede openParents().
     void limitTo(const kernel::FileRights& rights);
-    /// Applies the rights of limitTo() while the result lives, for code that uses fd(). Returns null if criu's own
-    /// rights apply.
+    /// Applies the file rights of limitTo() to the calling thread while the result exists, for code that uses fd().
+    /// Returns null if limitTo() wasn't called.
     [[nodiscard]] std::unique_ptr<kernel::FileRightsScope> takeRights() const;
     [[nodiscard]] bool isLimited() const noexcept { return rights_ != nullptr; }
 
-    /// Uses the usernsd to open files for processes that may not read the directory. `usernsd` must outlive this
+    /// Sets the usernsd, which opens files for processes that may not read the directory. `usernsd` must outlive this
     /// object.
     void setUsernsd(const kernel::Usernsd& usernsd) noexcept {
         usernsd_ = &usernsd;
@@ -97,19 +102,19 @@ public:
     }
     [[nodiscard]] const kernel::Usernsd* usernsd() const noexcept { return usernsd_; }
 
-    /// Writes large files to this outlet instead of the directory; sendImages() sends the small ones at the end.
-    /// Null: all files stay. The outlet must outlive this object.
+    /// Sets the outlet for large files, which criu then doesn't write into the directory; sendImages() sends small
+    /// files at the end. If null, all files are written into the directory. The outlet must outlive this object.
     void setOutlet(ImageOutlet* outlet) noexcept { outlet_ = outlet; }
     [[nodiscard]] ImageOutlet* outlet() const noexcept { return outlet_; }
 
-    /// Fetches each file from this supply before a lookup; null means that all files are present. The supply must
-    /// outlive this object.
+    /// Sets the supply from which criu fetches each file before it opens the file. If null, all files are in the
+    /// directory. The supply must outlive this object.
     void setSupply(const ImageSupply* supply) noexcept { supply_ = supply; }
-    /// Fetches a file from the supply for code that opens the file itself.
+    /// Fetches a file from the supply, for code that opens the file without this class.
     void fetch(const std::string& file) const;
 
-    /// Reads and writes pages files without the page cache (O_DIRECT) where the file system can. Applies to parents,
-    /// too. Must precede the start of threads.
+    /// Makes criu read and write pages files without the page cache (O_DIRECT), if the file system supports it. Also
+    /// applies to parents. Must precede the start of threads.
     void setDirectIo(bool direct) noexcept {
         directIo_ = direct;
         if (parent_)
@@ -117,7 +122,8 @@ public:
     }
     [[nodiscard]] bool directIo() const noexcept { return directIo_; }
 
-    /// Sets the version of inventory.img: files of V1 have no common magic. Must precede the start of threads.
+    /// Sets the version that the inventory contains: files of V1 have no common magic. Must precede the start of
+    /// threads.
     void setVersion(ImageVersion version) noexcept {
         version_ = version;
         if (parent_)
@@ -125,8 +131,8 @@ public:
     }
     [[nodiscard]] ImageVersion version() const noexcept { return version_; }
 
-    /// Replaces the descriptors of the directory and its parents by results of `mover`, which frees their numbers
-    /// for restored files.
+    /// Replaces the descriptors of the directory and its parents by results of `mover`, which moves them to other
+    /// numbers. Restored files need the old numbers.
     template <typename Mover>
     void move(Mover&& mover) {
         directory_ = mover(std::move(directory_));
@@ -145,8 +151,8 @@ private:
     const kernel::Usernsd* usernsd_ = nullptr;
     ImageOutlet* outlet_ = nullptr;
     const ImageSupply* supply_ = nullptr;
-    std::shared_ptr<const kernel::FileRights> rights_;  ///< null: criu's
-    std::shared_ptr<WrittenSums> sums_;                 ///< null: no checksums are taken
+    std::shared_ptr<const kernel::FileRights> rights_;  ///< file rights of the client; null if criu's own rights apply
+    std::shared_ptr<WrittenSums> sums_;                 ///< checksums of created files; null if none are computed
     std::unique_ptr<ImageDir> parent_;
 };
 

@@ -11,20 +11,21 @@ namespace criu {
 
 class ImageDir;
 
-/// Destination of images that don't stay in a directory: another program or machine. Large files (contents of
-/// memory) go there at once. Small ones are first made in a directory (Spool) and sent when the dump is complete.
+/// Destination of images that a dump doesn't write into a directory, such as another program or machine. A dump writes
+/// large files (contents of memory) to the outlet immediately. It collects small files in a spool, and sends the small
+/// files when all images are complete.
 class ImageOutlet {
 public:
-    /// A file in transit.
+    /// File that criu writes to the outlet.
     class File {
     public:
         virtual ~File() = default;
         File(const File&) = delete;
         File& operator=(const File&) = delete;
-        /// Writes bytes at an offset. Several threads may write different ranges at the same time unless inOrder()
-        /// is true. Unwritten ranges are zeroes. Throws Error.
+        /// Writes bytes at an offset of the file; ranges without writes read as zeroes. If inOrder() is false, several
+        /// threads may write different ranges at the same time. Throws Error.
         virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-        /// Completes the file with this size. Throws Error. Without this call the file is incomplete.
+        /// Completes the file with a size in bytes. Throws Error. Without this call, the file is incomplete.
         virtual void finish(std::uint64_t size) = 0;
 
     protected:
@@ -35,27 +36,27 @@ public:
     ImageOutlet(const ImageOutlet&) = delete;
     ImageOutlet& operator=(const ImageOutlet&) = delete;
 
-    /// Begins a file. Any thread may call it. The file must not outlive this object. Throws Error.
+    /// Begins a file. Any thread may call it. The outlet must outlive the file. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<File> create(const std::string& name) = 0;
 
-    /// True if one thread at a time has to write a file, from the first byte to the last.
+    /// Returns true if the bytes of each file must be written in order, by one thread at a time.
     [[nodiscard]] virtual bool inOrder() const noexcept = 0;
 
-    /// Completes the images after all files, and waits until the receiver has them. Throws Error. Without this call
-    /// the images are incomplete.
+    /// Completes the images, and waits until the receiver has them. Must follow File::finish() of all files. Throws
+    /// Error. Without this call, the images are incomplete.
     virtual void finish() = 0;
 
 protected:
     ImageOutlet() = default;
 };
 
-/// Files of a directory to send.
+/// Files of a directory that sendImages() sends.
 enum class Sent {
-    All,     ///< all: the directory has only images
+    All,     ///< all files, for a directory that contains only images
     Images,  ///< only files with names of images (*.img)
 };
 
-/// Sends the files of a directory, the inventory last. Throws Error.
+/// Sends the files of a directory to an outlet; the inventory is the last. Throws Error.
 void sendImages(const ImageDir& images, ImageOutlet& outlet, Sent what);
 
 }  // namespace criu

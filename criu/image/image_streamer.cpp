@@ -38,7 +38,8 @@ std::optional<std::chrono::milliseconds> limitOf(const StreamerConnection& conne
                                            : std::nullopt;
 }
 
-/// Polls for a condition that no descriptor reports. wait() returns false after the connection's patience.
+/// Waits in steps for a condition that poll(2) can't report. wait() returns false if the connection's timeout has
+/// expired.
 class Patience {
 public:
     explicit Patience(const StreamerConnection& connection) : connection_(connection) {}
@@ -63,7 +64,7 @@ UniqueFd connectTo(const ImageDir& images, const char* name, const StreamerConne
     Patience patience(connection);
     while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
         if (errno == EAGAIN && patience.wait())
-            continue;  // the queue of the socket is full
+            continue;  // the streamer's socket has too many pending connections
         Error error(errno, fmt::format("connect to the image streamer at {}/{}", images.name(), name));
         error.addHint("criu-image-streamer has to be started before criu --stream");
         throw error;
@@ -77,7 +78,7 @@ std::pair<UniqueFd, UniqueFd> makePipe() {
     return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// Messages between criu and the streamer.
+/// Connection for messages between criu and the image streamer.
 class Conversation {
 public:
     Conversation(UniqueFd connected, const StreamerConnection& how) : connection(how), socket(std::move(connected)) {}
@@ -90,7 +91,7 @@ public:
         std::vector<std::byte> bytes(sizeof(size) + size);
         std::copy_n(reinterpret_cast<const std::byte*>(&size), sizeof(size), bytes.data());
         ::protobuf_c_message_pack(&entry.base, reinterpret_cast<std::uint8_t*>(bytes.data() + sizeof(size)));
-        // The kernel takes such a small message completely once the socket has room.
+        // If poll(2) reports POLLOUT, the kernel accepts such a small message completely.
         await(POLLOUT);
         kernel::sendMessage(socket.get(), bytes, -1);
     }
@@ -106,7 +107,7 @@ public:
         return decode<ImgStreamerReplyEntry>(bytes)->exists != 0;
     }
 
-    /// Passes one end of a pipe to the streamer.
+    /// Sends one end of a pipe to the streamer (SCM_RIGHTS).
     void pass(UniqueFd end) const {
         const std::byte mark{};
         await(POLLOUT);
@@ -148,7 +149,7 @@ public:
     Link(UniqueFd socket, const StreamerConnection& connection) : talk(std::move(socket), connection) {}
     std::mutex turn;
     Conversation talk;
-    std::list<ByteStream> written;  ///< pipes whose last bytes the streamer may not have read
+    std::list<ByteStream> written;  ///< pipes with bytes that the streamer may not have read
 };
 
 class StreamerOutlet::Pipe final : public ImageOutlet::File {
@@ -203,7 +204,8 @@ std::unique_ptr<ImageOutlet::File> StreamerOutlet::create(const std::string& nam
         *link_, ByteStream(std::move(writing), connection.stop, connection.patience, "the image streamer's " + name));
 }
 
-/// Waits until the pipes are empty while the streamer is alive: the protocol has no acknowledgement.
+/// Waits until the streamer has read all pipes. The protocol has no acknowledgement, so criu checks if the pipes are
+/// empty and the streamer runs.
 void StreamerOutlet::finish() {
     Patience patience(link_->talk.connection);
     for (ByteStream& pipe : link_->written) {
@@ -247,7 +249,8 @@ void StreamerSupply::fetch(const std::string& name) const {
     if (!link_->talk.socket)
         return;
     const ProcessLock::Held turn(turn_);
-    // EACCES: a process in a user namespace may not search the directory. criu has fetched its files before.
+    // EACCES means that this process is in a user namespace and may not search the directory. criu has fetched the
+    // files for such a process before.
     if (::faccessat(into_->fd(), name.c_str(), F_OK, 0) == 0 || errno == EACCES)
         return;
     const ErrorContext context([&] { return name; });
@@ -272,7 +275,8 @@ void StreamerSupply::receive(UniqueFd pipe, const std::string& name) const {
         if (got < buffer.size())
             break;
     }
-    // A pipe reports the same end of file for a complete file and for a dead streamer.
+    // The pipe also ends if the streamer has died. So criu checks that the streamer runs; if it does, the file is
+    // complete.
     if (!link_->talk.isAlive())
         fail("the image streamer has gone, so the file may be incomplete");
     closeWritten(std::move(file), name);

@@ -14,18 +14,18 @@ namespace criu {
 class ImageDir;
 class StopRequest;
 
-/// Connection with criu-image-streamer for --stream. The program listens at a socket in the images directory. For
-/// each file, criu sends the name and one end of a pipe. A wait ends when the program ends, when a stop is
-/// requested, or after `patience` without progress (0: no limit).
+/// Parameters of a connection with criu-image-streamer (--stream). The streamer listens at a socket in the images
+/// directory. For each file, criu sends the name and one end of a pipe. A wait ends when the streamer ends, when a stop
+/// is requested, or after `patience` without progress (0: no limit).
 struct StreamerConnection {
     StopRequest& stop;
     std::chrono::seconds patience;
 };
 
-/// Outlet to the streamer for a dump; connects to streamer-capture.sock.
+/// Outlet that sends images of a dump to the streamer, by the socket streamer-capture.sock.
 class StreamerOutlet final : public ImageOutlet {
 public:
-    /// Throws Error if no streamer listens.
+    /// Connects to the streamer. Throws Error if no streamer listens.
     StreamerOutlet(const ImageDir& images, const StreamerConnection& connection);
     ~StreamerOutlet() override;
 
@@ -40,25 +40,25 @@ private:
     std::unique_ptr<Link> link_;
 };
 
-/// Supply from the streamer for a restore; connects to streamer-serve.sock. The streamer sends each file only once,
-/// so criu stores it.
+/// Supply that receives images for a restore from the streamer, by the socket streamer-serve.sock. The streamer sends
+/// each file only once, so criu stores it in a directory.
 class StreamerSupply final : public ImageSupply {
 public:
-    /// `images` is the directory of the socket. Throws Error if no streamer listens.
+    /// Connects to the streamer. `images`: directory of the socket. Throws Error if no streamer listens.
     StreamerSupply(const ImageDir& images, const StreamerConnection& connection);
     ~StreamerSupply() override;
 
-    /// Sets the destination of files, which must outlive this object. Must precede the first fetch().
+    /// Sets the directory for received files, which must outlive this object. Must precede the first fetch().
     void setDirectory(const ImageDir& into) noexcept { into_ = &into; }
 
     void fetch(const std::string& name) const override;
 
-    /// Replaces the descriptor of the connection by the result of `mover`.
+    /// Replaces the descriptor of the connection by the result of `mover`, which moves it to another number.
     template <typename Mover>
     void move(Mover&& mover) {
         setSocket(mover(takeSocket()));
     }
-    /// Closes the connection for the calling process. fetch() finds no files afterwards.
+    /// Closes the connection in the calling process. Later calls of fetch() find no files.
     void close() noexcept;
 
 private:

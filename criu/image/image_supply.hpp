@@ -5,15 +5,15 @@
 
 namespace criu {
 
-/// Origin of images that aren't in their directory yet.
+/// Source of images that a restore doesn't find in a directory.
 class ImageSupply {
 public:
     virtual ~ImageSupply() = default;
     ImageSupply(const ImageSupply&) = delete;
     ImageSupply& operator=(const ImageSupply&) = delete;
 
-    /// Puts a file into the directory unless it is there or doesn't exist. Any thread and any forked process may
-    /// call it. Throws Error.
+    /// Stores a file in the directory. Does nothing if the directory has the file, or if the supply lacks it. Any
+    /// thread and any forked process may call it. Throws Error.
     virtual void fetch(const std::string& name) const = 0;
 
 protected:

@@ -28,7 +28,7 @@ using crypto::SecretKey;
 
 constexpr std::size_t kLargestFile = 1U << 20;
 
-/// Collects bits, the highest first, into bytes.
+/// Collector of bits, which it writes as bytes; the first bit is the highest.
 class BitSink {
 public:
     explicit BitSink(std::span<std::byte> into) noexcept : into_(into) {}
@@ -36,7 +36,7 @@ public:
     BitSink(const BitSink&) = delete;
     BitSink& operator=(const BitSink&) = delete;
 
-    /// Appends bits. Returns false if the buffer is full.
+    /// Appends the lowest `count` bits of `value`. Returns false if the buffer is full.
     bool add(unsigned value, unsigned count) noexcept {
         constexpr unsigned kByte = 8;
         bits_ = bits_ << count | value;
@@ -51,7 +51,7 @@ public:
         return true;
     }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// True if the remaining bits are zeroes.
+    /// Returns true if the bits of the last incomplete byte are zeroes.
     [[nodiscard]] bool endsClean() const noexcept { return bits_ == 0; }
 
 private:
@@ -78,7 +78,8 @@ private:
     std::uint32_t sum_ = 1;
 };
 
-/// Decodes a key of age: Bech32 with this prefix, in lower or upper case. Returns false for other text.
+/// Decodes a key of age: Bech32 with a given prefix, in lower or upper case. Returns false if the text isn't such a
+/// key.
 bool decodeAge(std::string_view text, std::string_view prefix, std::span<std::byte> key) {
     constexpr std::string_view kSmall = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     constexpr std::string_view kLarge = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L";
@@ -120,7 +121,7 @@ std::string_view nextLine(std::string_view& text) {
 constexpr std::string_view kBegin = "-----BEGIN ";
 constexpr std::string_view kDashes = "-----";
 
-/// Returns a PEM block including its first line, which the caller has read.
+/// Returns a PEM block and removes it from `text`. The caller has read its first line, which is a part of the result.
 std::string_view pemBlock(std::string_view first, std::string_view& text, std::string_view label) {
     const std::string end = fmt::format("-----END {}-----", label);
     const std::size_t at = text.find(end);
@@ -135,15 +136,16 @@ constexpr bool isSecretLabel(std::string_view label) noexcept {
     return label == "PRIVATE KEY" || label == "RSA PRIVATE KEY" || label == "EC PRIVATE KEY";
 }
 
-/// Callbacks for the parts of a text.
+/// Functions that forEachSection() calls for the parts of a text.
 struct Sections {
-    /// Gets each PEM block's label and decoded content.
+    /// Receives the label and the decoded content of each PEM block.
     std::function<void(std::string_view label, crypto::Bytes der)> block;
-    /// Gets each line outside of blocks, and returns false if it is invalid. Null: such lines are ignored.
+    /// Receives each line that may be a key of age, and returns false if the line is invalid. If null, forEachSection()
+    /// refuses such lines.
     std::function<bool(std::string_view line)> line;
 };
 
-/// True for a line that begins like a key of age, valid or not.
+/// Returns true for a line that begins like a key of age, even if the key is invalid.
 bool isForAge(std::string_view line) noexcept {
     constexpr std::string_view kPrefix = "age";
     return std::equal(kPrefix.begin(), kPrefix.end(), line.begin(),
@@ -151,8 +153,8 @@ bool isForAge(std::string_view line) noexcept {
                       [](char a, char b) { return a == (b | 0x20); });
 }
 
-/// Calls `sections` for each part of a text. Text between PEM blocks is a comment (RFC 7468, 2); without blocks,
-/// each line is a key.
+/// Calls `sections` for each part of a text. If the text has PEM blocks, other text is a comment (RFC 7468, 2). If it
+/// has none, each line is a key.
 void forEachSection(const crypto::X509& x509, std::string_view text, const Sections& sections) {
     const bool hasBlocks = text.starts_with(kBegin) || text.find(fmt::format("\n{}", kBegin)) != text.npos;
     const char* const start = text.data();
@@ -180,7 +182,8 @@ void forEachSection(const crypto::X509& x509, std::string_view text, const Secti
     fail("a PEM block isn't {}", what);
 }
 
-/// Returns at least one key: from PEM blocks by `ofBlock`, and from lines of age with this prefix by `ofAge`.
+/// Returns all keys of a text, at least one. `ofBlock` converts PEM blocks to keys; `ofAge` converts lines with age
+/// keys that begin with `prefix`.
 template <typename Key, typename OfBlock, typename OfAge>
 std::vector<Key> keysIn(const crypto::X509& x509, std::string_view text, std::string_view prefix,
                         const OfBlock& ofBlock, const OfAge& ofAge) {
@@ -202,7 +205,7 @@ std::vector<Key> keysIn(const crypto::X509& x509, std::string_view text, std::st
     return keys;
 }
 
-/// Reads a file completely, or waits for the writer of a pipe.
+/// Reads a file or a pipe completely. Waits for the writer of a pipe. Sets `size` to the number of bytes.
 SecretBytes readAll(UniqueFd file, std::size_t& size, StopRequest& stop) {
     constexpr std::chrono::seconds kPatience{30};
     SecretBytes content(kLargestFile + 1);

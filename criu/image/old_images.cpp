@@ -16,7 +16,7 @@
 namespace criu {
 namespace {
 
-/// True if a dump writes this kind for a restore.
+/// Returns true if a dump writes images of this kind for a restore.
 bool isOfDump(ImageKind kind) {
     return kind != ImageKind::Cpuinfo && kind != ImageKind::StatsDump && kind != ImageKind::StatsRestore &&
            kind != ImageKind::IrmapCache;
@@ -55,7 +55,7 @@ std::vector<std::string> namesIn(const ImageDir& images) {
     const std::unique_ptr<DIR, CloseDirectory> list(::fdopendir(again.get()));
     if (!list)
         failErrno("read {}", images.name());
-    (void)again.release();  // closedir(3) closes it
+    (void)again.release();  // closedir(3) closes this descriptor
     std::vector<std::string> names;
     while (const dirent* const entry = ::readdir(list.get()))
         names.emplace_back(static_cast<const char*>(entry->d_name));

@@ -10,14 +10,14 @@
 
 namespace criu {
 
-/// Returns the kind of the image with this file name; nothing for other names.
+/// Returns the kind of image that has a given file name; nullopt for names of other files.
 [[nodiscard]] std::optional<ImageKind> imageKindOf(std::string_view file);
 
-/// Removes images of an earlier dump, the inventory first: without it, the directory isn't a valid checkpoint. Keeps
-/// statistics and files of commands other than dump. Throws Error.
+/// Removes the images of an earlier dump. Removes the inventory first: without it, the directory isn't a valid
+/// checkpoint. Doesn't remove statistics and files of commands other than dump. Throws Error.
 void removeOldImages(const ImageDir& images);
 
-/// Returns the names of all entries of the directory. Throws Error.
+/// Returns the names of all entries of an images directory, including "." and "..". Throws Error.
 [[nodiscard]] std::vector<std::string> namesIn(const ImageDir& images);
 
 }  // namespace criu

@@ -18,13 +18,13 @@ namespace criu {
 namespace {
 
 constexpr std::uint32_t kKnownFlags = 15;
-/// Flag of CRIU 4.3: the content begins at the next page boundary of the pages file.
+/// Flag of CRIU 4.3 in a pagemap entry: its content begins at the next page boundary of the pages file.
 constexpr std::uint32_t kPayloadAligned = 8;
-/// Compression of images of CRIU 4.3, whose pagemaps have blocks without a codec.
+/// Codec of images of CRIU 4.3, whose pagemaps have compressed blocks without naming a codec: LZ4.
 constexpr std::uint32_t kLz4Codec = 1;
-/// Maximum bytes of a block: a reader allocates so much memory.
+/// Maximum bytes of a compressed block, because a reader allocates memory for a block.
 constexpr std::uint64_t kLargestBlock = std::uint64_t{4} << 20;
-/// Maximum pages of an entry with checksums, which limits the reader's memory for an entry.
+/// Maximum pages of a pagemap entry with checksums, because a reader allocates memory for an entry.
 constexpr std::uint64_t kMostSummed = std::uint64_t{1} << 18;
 
 PageFlags flagsOf(const PagemapEntry& entry) {
@@ -45,7 +45,7 @@ std::uint64_t pagesOf(const PagemapEntry& entry) noexcept {
     return entry.has_nr_pages != 0 ? entry.nr_pages : entry.compat_nr_pages;
 }
 
-// Throws Error unless a range is valid, for reading and writing. `from` is the end of the previous range.
+// Throws Error if a range is invalid. Readers and writers of pagemaps call it. `from`: end of the previous range.
 void checkRange(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::uint64_t from) {
     if (vaddr % kImagePageSize != 0)
         fail("range at {:#x} isn't page aligned", vaddr);
@@ -155,7 +155,7 @@ void Pagemap::appendBlocks(const PagemapRange& range, const BlockSizes* blocks) 
     }
 }
 
-/// Appends a block. Sums can't overflow: stored sizes don't exceed the content, whose size was checked.
+/// Appends a block. Its sums can't overflow: stored sizes are at most the size of the content, which was checked.
 void Pagemap::appendBlock(std::uint64_t bytes, std::uint64_t stored) {
     if (aligned_ && stored != 0)
         fileEnd_ = (fileEnd_ + kImagePageSize - 1) / kImagePageSize * kImagePageSize;
@@ -164,7 +164,8 @@ void Pagemap::appendBlock(std::uint64_t bytes, std::uint64_t stored) {
     fileEnd_ += stored;
 }
 
-/// Treats the content as blocks from now on, as in images of CRIU 4.3. The entries before this one are uncompressed.
+/// Treats the content as compressed blocks from this entry on, as in images of CRIU 4.3. Earlier entries are
+/// uncompressed.
 void Pagemap::becomeBlocks() {
     if (stripes_.files.size() > 1)
         fail("it has blocks, and content in several files");
@@ -250,7 +251,7 @@ PagemapWriter::PagemapWriter(ImageWriter file, const PageStripes& stripes, std::
     file_.write(head);
 }
 
-/// Checks a range and makes it the pending one.
+/// Checks a new range and its checksums, and adds its content to contentSize_.
 void PagemapWriter::begin(const PagemapRange& range, std::span<const std::uint32_t> checksums) {
     const ErrorContext context([&] { return file_.name(); });
     checkRange(range.vaddr, range.pages, range.flags, pending_.pages != 0 ? pending_.end() : end_);

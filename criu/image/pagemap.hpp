@@ -15,15 +15,15 @@ class ImageDir;
 enum class ImageKind : std::uint8_t;
 class ImageReader;
 
-/// Page size of images, independent of the machine's page size.
+/// Page size in images, which doesn't depend on the machine.
 inline constexpr std::uint64_t kImagePageSize = 4096;
 
-/// Place of the content of a run of pages: pagemap_entry.flags.
+/// Flags of a run of pages (pagemap_entry.flags), which show where the content is.
 enum class PageFlags : std::uint32_t {
     None = 0,
-    Parent = 1 << 0,   ///< In the parent images.
-    Lazy = 1 << 1,     ///< A lazy page. Without Present, the images don't have it.
-    Present = 1 << 2,  ///< In this dump's pages file.
+    Parent = 1 << 0,   ///< The parent images have the content.
+    Lazy = 1 << 1,     ///< The pages are lazy pages. Without Present, the images lack their content.
+    Present = 1 << 2,  ///< The pages file of this dump has the content.
 };
 
 constexpr PageFlags operator|(PageFlags left, PageFlags right) noexcept {
@@ -33,81 +33,84 @@ constexpr bool has(PageFlags set, PageFlags flag) noexcept {
     return (static_cast<std::uint32_t>(set) & static_cast<std::uint32_t>(flag)) != 0;
 }
 
-/// A run of pages. Pages outside of all ranges are zero, or have the content of the mapped file.
+/// Run of pages. Pages outside of all runs are zero, or have the content of the mapped file.
 struct PagemapRange {
-    std::uint64_t vaddr;          ///< Address of the first byte, or offset in a shared segment. Page aligned.
-    std::uint64_t pages;          ///< At least 1.
-    PageFlags flags;              ///< Never both Parent and Present.
-    std::uint64_t contentOffset;  ///< Bytes of Present ranges before this one: position for PageStripes.
+    std::uint64_t vaddr;  ///< Address of the first byte; in a shared segment, its offset. Multiple of the page size.
+    std::uint64_t pages;  ///< Number of pages, at least 1.
+    PageFlags flags;      ///< Flags of all pages; never both Parent and Present.
+    /// Total bytes of all Present ranges before this range, which is a position for PageStripes.
+    std::uint64_t contentOffset;
 
     [[nodiscard]] std::uint64_t end() const noexcept;
     [[nodiscard]] std::uint64_t bytes() const noexcept;
     friend bool operator==(const PagemapRange&, const PagemapRange&) = default;
 };
 
-/// Distribution of a pagemap's content over several pages files, in pieces of equal size in turn. CRIU 4.2 only
-/// reads one file with consecutive content. The kernel's inode lock lets one thread at a time write to a file, so
-/// several files are faster.
+/// Distribution of a pagemap's content over several pages files. The content is cut into pieces of equal size; piece N
+/// is in file N modulo the number of files. CRIU 4.2 reads only one pages file.
+/// The kernel's inode lock lets one thread at a time write to a file, so several files are faster.
 struct PageStripes {
-    /// Place in one of the files.
+    /// Location of content in a pages file.
     struct Place {
-        std::size_t file = 0;        ///< index
-        std::uint64_t offset = 0;    ///< bytes
-        std::uint64_t together = 0;  ///< consecutive bytes from here on
+        std::size_t file = 0;        ///< index of the file in `files`
+        std::uint64_t offset = 0;    ///< offset in the file in bytes
+        std::uint64_t together = 0;  ///< bytes of content from `offset` on that are consecutive in this file
     };
 
-    /// Limit of pages files of a pagemap: criu holds each open while it reads content.
+    /// Maximum number of pages files of a pagemap: criu holds each file open while it reads content.
     static constexpr std::size_t kMostFiles = 256;
     /// Maximum size of a piece in bytes.
     static constexpr std::uint64_t kLongestPiece = std::uint64_t{1} << 30;
 
-    std::vector<std::uint32_t> files;  ///< numbers of the pages files, at least one
-    std::uint64_t piece = 0;           ///< bytes, a multiple of kImagePageSize; ignored for one file
+    std::vector<std::uint32_t> files;  ///< numbers in the names of the pages files; at least one
+    std::uint64_t piece = 0;           ///< bytes of a piece, a multiple of kImagePageSize; ignored if there is one file
 
     [[nodiscard]] Place place(std::uint64_t position) const noexcept;
 
-    /// Returns the bytes of a content of `contentSize` bytes that the file with index `file` has.
+    /// Returns how many bytes the file with the index `file` has, for content of `contentSize` bytes.
     [[nodiscard]] std::uint64_t sizeOf(std::size_t file, std::uint64_t contentSize) const noexcept;
 
     friend bool operator==(const PageStripes&, const PageStripes&) = default;
 };
 
-/// Consecutive content of a compressed pagemap, and its place in the pages file.
+/// Block of consecutive content of a compressed pagemap, and its location in the pages file.
 struct StoredBlock {
-    std::uint64_t position = 0;  ///< position of its first byte in the content
+    std::uint64_t position = 0;  ///< position of the first byte in the content
     std::uint64_t bytes = 0;     ///< bytes of content
-    std::uint64_t offset = 0;    ///< offset in the file
-    std::uint64_t stored = 0;    ///< bytes in the file: equal to `bytes` if not compressed, 0 for zeroes
+    std::uint64_t offset = 0;    ///< offset in the pages file in bytes
+    /// Bytes in the pages file: equal to `bytes` if the block isn't compressed, 0 if it has only zeroes.
+    std::uint64_t stored = 0;
 
     [[nodiscard]] std::uint64_t end() const noexcept { return position + bytes; }
     friend bool operator==(const StoredBlock&, const StoredBlock&) = default;
 };
 
-/// Stored sizes of a range's blocks. All blocks except the last have the same number of pages.
+/// Stored sizes of a range's blocks in bytes. All blocks except the last have the same number of pages.
 struct BlockSizes {
     std::span<const std::uint32_t> stored;
     std::uint64_t pagesEach = 0;
 };
 
-/// A pagemap that was read and checked completely: ranges are aligned, sorted and disjoint, and no sum overflows.
+/// Pagemap that criu has read and checked: ranges are aligned, in ascending order, and don't overlap. No sum overflows.
 class Pagemap {
 public:
-    /// Reads an open pagemap, with old forms of entries too (in_parent, counts in the 32-bit field). Throws Error.
+    /// Reads an open pagemap. Also accepts old forms of entries (in_parent, 32-bit number of pages). Throws Error.
     explicit Pagemap(ImageReader file);
 
-    /// Reads ImageKind::Pagemap or ShmemPagemap; returns nothing without such a file.
+    /// Reads the pagemap of a kind and a number; returns nullopt if there is no such file. Throws Error.
     static std::optional<Pagemap> load(const ImageDir& dir, ImageKind kind, std::uint64_t id);
 
-    /// Returns the distribution of content over the pages files.
+    /// Returns the distribution of the content over pages files.
     [[nodiscard]] const PageStripes& stripes() const noexcept { return stripes_; }
     [[nodiscard]] std::span<const PagemapRange> ranges() const noexcept { return ranges_; }
-    /// Returns the bytes of content. Uncompressed pages files have this size in total.
+    /// Returns the number of bytes of content. Uncompressed pages files have this total size.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
-    /// Returns the number of the codec in images; 0 if not compressed.
+    /// Returns the codec's number in images; 0 if the content isn't compressed.
     [[nodiscard]] std::uint32_t codec() const noexcept { return codec_; }
-    /// Returns the blocks of a compressed pagemap in order of position.
+    /// Returns the blocks of a compressed pagemap in ascending order of position.
     [[nodiscard]] std::span<const StoredBlock> blocks() const noexcept { return blocks_; }
-    /// Returns a checksum (Checksum) for each page of the content in order of position; empty without checksums.
+    /// Returns the checksum (Checksum) of each page of content, in ascending order of position; empty if there are no
+    /// checksums.
     [[nodiscard]] std::span<const std::uint32_t> checksums() const noexcept { return checksums_; }
 
     /// Returns the range that contains an address, or null.
@@ -115,8 +118,8 @@ public:
     /// Returns the ranges that end after `vaddr`.
     [[nodiscard]] std::span<const PagemapRange> from(std::uint64_t vaddr) const noexcept;
 
-    /// Opens the pages files with flags of open(2), in the order of stripes(), and checks their sizes. Returns none
-    /// if there are no files, which is valid if no range is Present. Throws Error.
+    /// Opens the pages files with flags of open(2), in the order of stripes(), and checks their sizes. Returns an empty
+    /// list if a file is missing and no range is Present. Throws Error.
     [[nodiscard]] std::vector<UniqueFd> openPages(const ImageDir& dir, int flags) const;
 
 private:
@@ -131,29 +134,29 @@ private:
     std::uint64_t contentSize_ = 0;
     std::uint32_t codec_ = 0;
     std::vector<StoredBlock> blocks_;
-    std::uint64_t fileEnd_ = 0;  ///< end of the last block in the file
-    bool aligned_ = false;       ///< the next stored block begins at a page boundary of the file
-    bool summed_ = false;        ///< the content has checksums
+    std::uint64_t fileEnd_ = 0;  ///< offset in the pages file at which the last block ends
+    bool aligned_ = false;       ///< true if the next stored block begins at a page boundary of the pages file
+    bool summed_ = false;        ///< true if the content has checksums
     std::vector<std::uint32_t> checksums_;
     std::vector<PagemapRange> ranges_;
 };
 
-/// Writer of a pagemap file. Ranges must ascend. It merges a range that continues the previous one with equal flags.
-/// The caller writes the pages themselves in the same order.
+/// Writer of a pagemap image. Ranges must be in ascending order of address. Merges adjacent ranges with equal flags.
+/// The caller writes the content of pages into pages files in the same order.
 class PagemapWriter {
 public:
-    /// Takes over a new pagemap. A `codec` (Pagemap::codec()) requires a single pages file. `summed` is true if all
-    /// content has checksums.
+    /// Takes over a new pagemap image. `codec`: result of Pagemap::codec(); if it isn't 0, `stripes` must have one
+    /// file. `summed`: true if all content has checksums.
     PagemapWriter(ImageWriter file, const PageStripes& stripes, std::uint32_t codec = 0, bool summed = false);
 
-    /// Adds a range. `checksums` are those of each page, if content has checksums.
+    /// Adds a range. `checksums`: checksum of each page with content; empty if the content has no checksums.
     void add(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, std::span<const std::uint32_t> checksums = {});
 
-    /// Adds a range with compressed content.
+    /// Adds a Present range whose content is compressed. `blocks`: stored sizes of its blocks.
     void addBlocks(std::uint64_t vaddr, std::uint64_t pages, PageFlags flags, const BlockSizes& blocks,
                    std::span<const std::uint32_t> checksums = {});
 
-    /// Returns the bytes of Present ranges so far, which is the position of the next content.
+    /// Returns the total bytes of all added Present ranges, which is the position of the next content.
     [[nodiscard]] std::uint64_t contentSize() const noexcept { return contentSize_; }
 
     /// Writes the last range and closes the file. Throws Error.
@@ -166,7 +169,7 @@ private:
 
     ImageWriter file_;
     bool summed_;
-    PagemapRange pending_{};                       ///< not yet written; 0 pages: none
+    PagemapRange pending_{};                       ///< range that isn't written yet; 0 pages if there is none
     std::vector<std::uint32_t> pendingChecksums_;  ///< checksums of the content of pending_
     std::uint64_t end_ = 0;                        ///< end of the last written range
     std::uint64_t contentSize_ = 0;

@@ -11,7 +11,7 @@
 namespace criu {
 namespace {
 
-// Bytes of one read. Most images are smaller and take one allocation and one read.
+// Bytes of one read(2). Most images are smaller, so they need one allocation and one read(2).
 constexpr std::size_t kBufferSize = std::size_t{64} << 10;
 
 }  // namespace
@@ -31,7 +31,7 @@ void ImageReader::checkMagics(ImageKind kind, ImageVersion version) {
         return;
     if (info.framing != Framing::TypeMagic && version != ImageVersion::V1) {
         const std::uint32_t head = takeMagic();
-        // Service files of some older dumps have the common magic.
+        // Service files of some older dumps begin with the common magic.
         if (head != kCommonMagic && !(info.framing == Framing::Service && head == kServiceMagic))
             fail("{}: starts with {:#010x}, which is not the mark of an image", name_, head);
     }
@@ -92,7 +92,7 @@ void ImageReader::readPayload(std::span<std::byte> target) {
         begin_ += target.size();
         return;
     }
-    // The buffer is empty: reads directly into the target.
+    // The buffer is empty, so large payload is read directly into the target.
     while (!target.empty()) {
         const std::size_t got = readSome(target.data(), target.size());
         if (got == 0)
@@ -106,7 +106,7 @@ std::vector<std::byte> ImageReader::payload(std::uint64_t size) {
     checkRemaining(size);
     std::vector<std::byte> content;
     while (content.size() < size) {
-        // Grows with the data, like fill(): a pipe may announce more bytes than it sends.
+        // The result grows with the received bytes, because a pipe may announce more bytes than it sends.
         const std::size_t have = content.size();
         const std::size_t missing = static_cast<std::size_t>(size) - have;
         content.resize(have + (fileSize_ ? missing : std::min(missing, std::max(have, kBufferSize))));
@@ -163,13 +163,13 @@ void ImageReader::checkRemaining(std::uint64_t size) const {
         fail("{}: a payload of {} bytes doesn't fit in the file's {}", position(), size, *fileSize_);
 }
 
-// Reads at least `size` bytes into the buffer; returns false if the file ends before.
+// Reads until the buffer has at least `size` unread bytes. Returns false if the file ends before.
 bool ImageReader::fill(std::size_t size) {
     while (end_ - begin_ < size) {
         const std::uint64_t known = bufferOffset_ + end_;
         if (fileSize_ && known >= *fileSize_)
             return false;
-        // Grows with the data: a pipe may announce more bytes than it sends.
+        // The buffer grows with the received bytes, because a pipe may announce more bytes than it sends.
         const std::size_t missing = size - (end_ - begin_);
         reserve(end_ - begin_ + (fileSize_ ? missing : std::min(missing, std::max(end_ - begin_, kBufferSize))));
         const std::size_t got = readSome(buffer_.get() + end_, capacity_ - end_);
@@ -180,7 +180,7 @@ bool ImageReader::fill(std::size_t size) {
     return true;
 }
 
-// Makes room for `size` bytes after begin_; moves unread bytes to the front.
+// Makes space for `size` bytes from begin_ on; moves unread bytes to the start of the buffer if needed.
 void ImageReader::reserve(std::size_t size) {
     if (capacity_ - begin_ >= size)
         return;

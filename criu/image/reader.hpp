@@ -16,17 +16,17 @@
 
 namespace criu {
 
-/// Reader of an image: magics, then records (a 32-bit size and a protobuf message), with payload after some of them.
-/// Reads a small file by one read(2). Treats content as untrusted: throws Error, which names file, record and
-/// offset, for each inconsistency. The file's size limits the memory (kMaxRecordSize for pipes). An error makes the
-/// reader unusable. Only one thread may use a reader.
+/// Reader of an image: magics, then records (a 32-bit size and a protobuf message), with payload after some records.
+/// Reads a small file by one read(2). Only one thread may use a reader.
+/// Content is untrusted: the reader throws Error for each inconsistency; the error names file, record and offset. The
+/// reader can't be used after an error. It allocates at most the size of the file (kMaxRecordSize for pipes).
 class ImageReader {
 public:
-    /// Takes over `fd`, at the start of a regular file or the read end of a pipe (streamed images), and checks the
-    /// magics of `kind`. For raw kinds, it checks nothing and only reads payload.
+    /// Takes over `fd`: a regular file at its start, or the read end of a pipe (streamed images). Checks the magics of
+    /// `kind`. Raw kinds have no magics and only payload.
     ImageReader(UniqueFd fd, ImageKind kind, std::string name, ImageVersion version = ImageVersion::V1_1);
 
-    /// Reads the next record; returns nothing at the end of the file.
+    /// Reads the next record. Returns nullopt at the end of the file.
     template <Message T>
     std::optional<Record<T>> next() {
         AnyRecord record = nextOf(*MessageTraits<T>::descriptor);
@@ -35,11 +35,11 @@ public:
         return Record<T>(reinterpret_cast<T*>(record.release()));
     }
 
-    /// Reads the next record of a message type that is known only at run time (imageInfo().record). Returns null at
+    /// Reads the next record with a message type that is known only at run time (imageInfo().record). Returns null at
     /// the end of the file.
     AnyRecord nextOf(const ProtobufCMessageDescriptor& descriptor);
 
-    /// Reads the next record; throws Error at the end of the file.
+    /// Reads the next record. Throws Error at the end of the file.
     template <Message T>
     Record<T> one() {
         auto record = next<T>();
@@ -48,7 +48,7 @@ public:
         return std::move(*record);
     }
 
-    /// Reads the only record; throws Error if more data follows.
+    /// Reads the only record of the file. Throws Error if more data follows.
     template <Message T>
     Record<T> only() {
         Record<T> record = one<T>();
@@ -65,19 +65,19 @@ public:
         return records;
     }
 
-    /// Fills `target` with the following bytes.
+    /// Fills `target` with the next bytes of payload.
     void readPayload(std::span<std::byte> target);
-    /// Reads `size` bytes. Allocates only memory for bytes that the file has.
+    /// Reads `size` bytes of payload. Allocates memory only for bytes that the file has.
     std::vector<std::byte> payload(std::uint64_t size);
-    /// Skips `size` bytes of payload; throws Error if the file has less.
+    /// Skips `size` bytes of payload. Throws Error if the file has less.
     void skipPayload(std::uint64_t size);
-    /// Reads all bytes up to the end, at most `limit`.
+    /// Reads all bytes up to the end of the file. Throws Error if there are more than `limit`.
     std::vector<std::byte> rest(std::size_t limit);
-    /// Throws Error unless the whole file was read.
+    /// Throws Error if the file has unread bytes.
     void expectEnd();
 
-    /// Returns the file offset of the next record or payload. Payload of a regular file can be read there by
-    /// pread(2) on fd(), followed by skipPayload().
+    /// Returns the file offset of the next record or payload. In a regular file, the caller may read payload by
+    /// pread(2) from fd() at this offset, and then calls skipPayload().
     [[nodiscard]] std::uint64_t offset() const noexcept { return bufferOffset_ + begin_; }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -97,13 +97,13 @@ private:
 
     UniqueFd fd_;
     std::string name_;
-    std::optional<std::uint64_t> fileSize_;  // none: a pipe
+    std::optional<std::uint64_t> fileSize_;  // size of the file in bytes; unset for a pipe
     std::unique_ptr<std::byte[]> buffer_;
     std::size_t capacity_ = 0;
-    std::size_t begin_ = 0;           // first unread byte in buffer_
-    std::size_t end_ = 0;             // end of valid bytes in buffer_
+    std::size_t begin_ = 0;           // index of the first unread byte in buffer_
+    std::size_t end_ = 0;             // index behind the last valid byte in buffer_
     std::uint64_t bufferOffset_ = 0;  // file offset of buffer_[0]
-    std::uint64_t record_ = 0;        // records read so far
+    std::uint64_t record_ = 0;        // number of records that were read
 };
 
 }  // namespace criu

@@ -10,8 +10,8 @@
 namespace criu {
 namespace {
 
-// Check of a message's structure before protobuf-c decodes it. protobuf-c recurses into nested messages without
-// limit, and truncates a string at a zero byte. The decoder itself rejects data that this check can't parse.
+// Check of a message's structure before protobuf-c decodes it. protobuf-c recurses into nested messages without limit,
+// and ends a string at a zero byte. Data that this check can't parse pass the check: protobuf-c rejects such data.
 class StructureCheck {
 public:
     void check(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes, unsigned depth) const {
@@ -62,8 +62,8 @@ private:
         return ::protobuf_c_message_descriptor_get_field(&descriptor, static_cast<unsigned>(number));
     }
 
-    /// Throws Error for a negative enumerator. Our enumerations have none, so the C type may be unable to hold one,
-    /// and reading it is undefined behaviour. The reader of a field handles unknown non-negative numbers.
+    /// Throws Error for a negative number in an enumeration. Our enumerations have no negative values, so reading such
+    /// a number may be undefined behaviour in C++. Code that uses the field handles other unknown numbers.
     static void checkNumber(const ProtobufCMessageDescriptor& descriptor, std::uint64_t number, std::uint64_t value) {
         if (static_cast<std::uint32_t>(value) <= INT32_MAX)
             return;
@@ -84,7 +84,7 @@ private:
                  std::find(value.begin(), value.end(), std::byte{0}) != value.end())
             fail("{}.{} holds a zero byte", descriptor.name, field->name);
         else if (field->type == PROTOBUF_C_TYPE_ENUM)
-            for (std::uint64_t element = 0; takeVarint(value, element);)  // packed field
+            for (std::uint64_t element = 0; takeVarint(value, element);)  // repeated field in packed form
                 checkNumber(descriptor, number, element);
     }
 

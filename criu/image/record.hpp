@@ -10,7 +10,8 @@
 
 namespace criu {
 
-/// Limits that keep damaged or hostile images from exhausting memory or the stack.
+/// Maximum bytes of a record, and maximum depth of nested messages. Without these limits, damaged or hostile images
+/// could exhaust memory or the stack.
 inline constexpr std::size_t kMaxRecordSize = std::size_t{256} << 20;
 inline constexpr unsigned kMaxRecordNesting = 100;
 
@@ -23,7 +24,7 @@ struct MessageDeleter {
 /// Owner of a decoded message of any type.
 using AnyRecord = std::unique_ptr<ProtobufCMessage, MessageDeleter>;
 
-/// Owner of a decoded message and all its data. Never null.
+/// Owner of a decoded message and all its data. A message always exists.
 template <Message T>
 class Record {
 public:
@@ -41,11 +42,11 @@ private:
     std::unique_ptr<T, MessageDeleter> message_;
 };
 
-/// Decodes one message. Throws Error if the bytes are invalid, nest deeper than kMaxRecordNesting, or contain a
-/// string with a zero byte. Never returns null.
+/// Decodes one message; never returns null. Throws Error if the bytes are invalid, if messages are nested deeper than
+/// kMaxRecordNesting, or if a string contains a zero byte.
 AnyRecord decodeMessage(const ProtobufCMessageDescriptor& descriptor, std::span<const std::byte> bytes);
 
-/// Decodes a message of type T, for data other than image files (RPC, GPU images).
+/// Decodes a message of type T that isn't in an image file, for instance of RPC or in GPU images.
 template <Message T>
 Record<T> decode(std::span<const std::byte> bytes) {
     return Record<T>(reinterpret_cast<T*>(decodeMessage(*MessageTraits<T>::descriptor, bytes).release()));
@@ -69,7 +70,8 @@ std::span<T> list(T* elements, std::size_t count) noexcept {
 inline std::span<const std::byte> bytesOf(const ProtobufCBinaryData& field) noexcept {
     return std::as_bytes(std::span(field.data, field.len));
 }
-/// Makes a field for a message to be written. The caller keeps ownership of the bytes.
+/// Returns a bytes field for a message that criu will write. The field refers to `bytes`, which must outlive the
+/// message.
 inline ProtobufCBinaryData fieldOf(std::span<const std::byte> bytes) noexcept {
     return {bytes.size(), const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(bytes.data()))};
 }

@@ -31,18 +31,18 @@ using crypto::Hash;
 /// Version of a signature with an Ed25519 key and without certificates.
 constexpr std::uint32_t kFirstSignature = 1;
 constexpr std::uint32_t kSignatureVersion = 2;
-/// Limit of certificates, since each one costs time.
+/// Maximum number of certificates, because each certificate takes time.
 constexpr std::size_t kMostCertificates = 16;
-/// Bytes of a hash, so that several threads can work on one file.
+/// Bytes that one hash covers. A file has several hashes, so that several threads can hash it.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 struct HashedFile {
     std::string name;
     std::uint64_t size = 0;
-    std::vector<Hash> pieces;  ///< hash of each kPiece bytes
+    std::vector<Hash> pieces;  ///< hash of each kPiece bytes; the last piece may be shorter
 };
 
-/// Returns the sorted names of files that a signature covers.
+/// Returns the names of the files that a signature covers, in sorted order.
 std::vector<std::string> signedNames(const ImageDir& images) {
     std::vector<std::string> names = namesIn(images);
     const std::string own = imageName(ImageKind::Signature);
@@ -51,7 +51,7 @@ std::vector<std::string> signedNames(const ImageDir& images) {
     return names;
 }
 
-/// A file of the directory.
+/// File that the images directory contains.
 struct PresentFile {
     std::string name;
     std::uint64_t size = 0;
@@ -70,10 +70,10 @@ PresentFile presentFile(const ImageDir& images, const std::string& name) {
     return {name, static_cast<std::uint64_t>(status.st_size)};
 }
 
-/// A file while threads read it in pieces. The first thread opens it, and the last one closes it.
+/// File that several threads read in pieces. The first thread opens the file; the destructor closes it.
 class Reading {
 public:
-    /// `into` is the directory for a copy; null: no copy.
+    /// `into`: directory for a copy of the file; null for no copy.
     Reading(const ImageDir& images, const PresentFile& file, const ImageDir* into)
         : images_(images), into_(into), file_(file) {}
 
@@ -86,7 +86,7 @@ public:
         return bytes;
     }
 
-    /// Writes a piece into the copy. Skips zeroes, because the copy has the size of the file from the beginning.
+    /// Writes a piece into the copy. Skips a piece of zeroes: the copy has its final size, so its holes read as zeroes.
     void store(std::size_t number, std::span<const std::byte> bytes) const {
         if (into_ == nullptr ||
             std::all_of(bytes.begin(), bytes.end(), [](std::byte each) { return each == std::byte{}; }))
@@ -120,15 +120,16 @@ private:
     UniqueFd to_;
 };
 
-/// Callback for the hash of a piece. Any thread calls it.
+/// Function that receives the hash of a piece. Any thread may call it.
 using TakePiece = std::function<void(std::size_t file, std::size_t number, const Hash& hash)>;
 
-/// Reads all pieces of all files once, with all cores. Copies a piece into `into` unless `take` throws.
+/// Reads all pieces of all files once, by threads on all processors, and calls `take` with each hash. Then copies the
+/// piece into `into`, if it isn't null and `take` didn't throw.
 void hashAll(const ImageDir& images, std::span<const PresentFile> files, const ImageDir* into,
              const CheckStop& checkStop, const TakePiece& take) {
     const crypto::Symmetric symmetric;
     BufferPool buffers(kPiece);
-    ThreadPool pool(availableCores());  // last object: its threads use the others
+    ThreadPool pool(availableCores());  // declared last, because its threads use the other variables
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (files[i].pieces() == 0 && into != nullptr)
             (void)into->createNamed(files[i].name);
@@ -145,8 +146,8 @@ void hashAll(const ImageDir& images, std::span<const PresentFile> files, const I
     pool.wait();
 }
 
-/// Returns the signed bytes. From version 2 on they contain the signer's key, so an attacker can't add another key
-/// for which the signature is valid too.
+/// Returns the bytes that a signature covers. From version 2 on, they contain the signer's key, so that an attacker
+/// can't present another key for which the signature is valid.
 std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& signer,
                                    const std::optional<SignedId>& parent, std::span<const HashedFile> files) {
     std::vector<std::byte> all;
@@ -173,7 +174,7 @@ std::vector<std::byte> statementOf(std::uint32_t version, const crypto::Der& sig
     return all;
 }
 
-/// Returns the signer's key in the form of X509::signerOf().
+/// Returns the public key of the signer in the form of X509::signerOf().
 crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
     if (entry.version != kFirstSignature) {
         const crypto::Bytes given = bytesOf(entry.signer);
@@ -187,8 +188,8 @@ crypto::Der signerIn(const crypto::X509& x509, const SignatureEntry& entry) {
     return crypto::X509::ed25519(bytesOf(entry.signer));
 }
 
-/// Returns the certificates of the signature if the first one is the signer's. Otherwise returns the signer's
-/// certificate among the trusted ones.
+/// Returns the certificates in the signature if the first one is of the signer's key. If it isn't, returns the signer's
+/// certificate in `trusted`, or an empty list.
 std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry& entry, const crypto::Der& signer,
                                  std::span<const crypto::Der> trusted) {
     const auto isSigners = [&](const crypto::Der& certificate) {
@@ -202,7 +203,7 @@ std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry&
     if (!chain.empty() && isSigners(chain.front()))
         return chain;
     chain.clear();
-    // Ignores certificates of authorities that don't allow signatures.
+    // Ignores certificates that don't allow signatures, such as certificates of authorities.
     const auto own = std::find_if(trusted.begin(), trusted.end(), [&](const crypto::Der& each) {
         try {
             return isSigners(each);
@@ -215,7 +216,8 @@ std::vector<crypto::Der> chainOf(const crypto::X509& x509, const SignatureEntry&
     return chain;
 }
 
-/// Throws Error unless the user trusts the signer.
+/// Throws Error if `signers` (--signed-by) contains neither the signer's key nor an authority that certifies the
+/// signer.
 void requireTrusted(const crypto::X509& x509, const SignatureEntry& entry, const crypto::Der& signer,
                     const Signers& signers) {
     if (std::find(signers.keys.begin(), signers.keys.end(), signer) != signers.keys.end())
@@ -233,7 +235,7 @@ struct Statement {
     std::vector<HashedFile> files;
 };
 
-/// Reads the signature and verifies it.
+/// Reads signature.img, and verifies the signature over the list of files in it.
 Statement readSigned(const ImageDir& images, const Signers& signers) {
     const std::string name = fmt::format("{}/{}", images.name(), imageName(ImageKind::Signature));
     auto image = images.openRead(ImageKind::Signature);
@@ -270,8 +272,8 @@ Statement readSigned(const ImageDir& images, const Signers& signers) {
     return {{crypto::Symmetric().hash(said), parent}, std::move(files)};
 }
 
-/// Returns the files of the directory. Throws Error unless they have the names and sizes of the signed files. Reads
-/// no file of another size: it may be a hole of exabytes.
+/// Returns the files of the directory. Throws Error if their names or sizes differ from the signed files. A file with
+/// another size isn't read: it may be a hole of exabytes.
 std::vector<PresentFile> requireSameFiles(const ImageDir& images, std::span<const HashedFile> expected) {
     const std::vector<std::string> names = signedNames(images);
     std::vector<PresentFile> present;

@@ -6,7 +6,7 @@
 
 #include "criu/image/key_files.hpp"
 
-/// Signatures over all images of a directory (Documentation/images.md).
+/// Signatures that cover all images of a directory (Documentation/images.md).
 namespace criu {
 
 class ImageDir;
@@ -14,26 +14,28 @@ class ImageDir;
 /// Id of signed images: SHA-256 of the signed bytes.
 using SignedId = crypto::Hash;
 
-/// Hashes all images with all cores and writes signature.img. `parent` is the id of the images that these build on.
-/// Any thread calls `checkStop` between pieces; it throws to end the work. Throws Error.
+/// Hashes all images by threads on all processors, signs the hashes, and writes signature.img. `parent`: id of the
+/// parent images, if there are any. Any thread may call `checkStop` between pieces; `checkStop` throws to stop the
+/// work. Throws Error.
 void signImages(const ImageDir& images, const Signer& signer, const std::optional<SignedId>& parent,
                 const std::function<void()>& checkStop);
 
-/// Part of the parent images to verify.
+/// Images that requireSigned() reads and verifies.
 enum class SignedPart {
     All,
-    Records,  ///< records (the inventory and pagemaps), or the head of encrypted images, without pages
+    Records,  ///< only records (the inventory and pagemaps), and encryption.img
 };
 
-/// One dump of a chain.
+/// Ids by which signed images of a chain of dumps refer to their parents.
 struct SignedLink {
     SignedId id{};
-    std::optional<SignedId> parent;  ///< id of the images that it builds on
+    std::optional<SignedId> parent;  ///< id of the parent images; unset if there are none
 };
 
-/// Reads the images once, with all cores. Throws Error, which names file and offset, unless one of the signers
-/// signed exactly these images. A signer with a certificate must be valid now. `into` gets a copy of the verified
-/// data without the signature (null: no copy). A restore from the copy is safe against later changes of the images.
+/// Reads the images once, by threads on all processors. Throws Error if none of `signers` has signed exactly these
+/// images; the error names file and offset. A signer's certificate must be valid at this time.
+/// `into`: directory that gets a copy of the verified images without the signature; null for no copy. A restore reads
+/// the copy, because the images may change after the verification.
 SignedLink requireSigned(const ImageDir& images, const Signers& signers, const ImageDir* into,
                          const std::function<void()>& checkStop, SignedPart part = SignedPart::All);
 

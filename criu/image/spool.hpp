@@ -9,12 +9,12 @@
 
 namespace criu {
 
-/// Makes a spool: a tmpfs without a mount point, for images in transit. The kernel frees it with the last
-/// descriptor, however criu ends. `limit` is its maximum size in bytes; the kernel's default is half of the
-/// machine's memory. `name` appears in messages. Needs Linux 5.2 and CAP_SYS_ADMIN. Throws Error.
+/// Creates a spool: a tmpfs without a mount point, for images in transit. The kernel frees it when its last descriptor
+/// is closed, even if criu is killed. Needs Linux 5.2 and CAP_SYS_ADMIN. Throws Error.
+/// `limit`: maximum size in bytes; if unset, half of the machine's memory. `name` appears in messages.
 [[nodiscard]] ImageDir makeSpool(std::optional<std::uint64_t> limit, std::string name = "the stream");
 
-/// Removes all files of a spool. The kernel frees the memory when all of them are closed.
+/// Removes all files of a spool. The kernel frees the memory of a file when its last descriptor is closed.
 void emptySpool(const ImageDir& spool) noexcept;
 
 }  // namespace criu

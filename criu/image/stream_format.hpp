@@ -10,45 +10,45 @@
 #include "criu/image/checksum.hpp"
 
 /// Format of a checkpoint as one stream of bytes (Documentation/images.md): a header, then records. Each record
-/// names its file, so several files may be in transit. Numbers are little-endian.
+/// contains the number of its file, so records of several files may alternate. Numbers are little-endian.
 namespace criu::stream {
 
 inline constexpr std::array<char, 8> kMagic{'C', 'R', 'I', 'U', 'S', 'T', 'R', '\n'};
 inline constexpr std::uint32_t kVersion = 1;
 
-/// Maximum payload of a record in bytes. A reader needs memory for one record.
+/// Maximum bytes of a record's payload. A reader needs memory for one record.
 inline constexpr std::uint64_t kMostPayload = std::uint64_t{1} << 20;
-/// Maximum number of files that are open at the same time.
+/// Maximum number of files in a stream that are open (RecordType::Open) at the same time.
 inline constexpr std::size_t kMostOpen = 512;
 /// Maximum size of a file in bytes.
 inline constexpr std::uint64_t kLongestFile = std::uint64_t{1} << 62;
 
-/// Header of a stream.
+/// Header at the start of a stream.
 struct Head {
     std::array<char, 8> magic = kMagic;
     std::uint32_t version = kVersion;
-    std::uint32_t flags = 0;     ///< must be 0
-    std::uint64_t id = 0;        ///< random number, the seed of all checksums of the stream
-    std::uint64_t checksum = 0;  ///< checksum of the bytes before it
+    std::uint32_t flags = 0;     ///< flags of the stream; must be 0
+    std::uint64_t id = 0;        ///< random number, which is the seed of all checksums in the stream
+    std::uint64_t checksum = 0;  ///< checksum of all fields before this field
 };
 static_assert(sizeof(Head) == 32);
 
 enum class RecordType : std::uint32_t {
-    Open = 1,   ///< a file begins; the payload is its name
-    Data = 2,   ///< the payload is its content at `offset`
-    Close = 3,  ///< the file is complete with `offset` bytes; unsent ranges are zeroes
-    End = 4,    ///< the stream ends after `offset` files
+    Open = 1,   ///< begins a file; the payload is the file's name
+    Data = 2,   ///< the payload is content of the file from `offset` on
+    Close = 3,  ///< ends a file, which has `offset` bytes; ranges without Data are zeroes
+    End = 4,    ///< ends the stream, which has `offset` files
 };
 
-/// Header of a record.
+/// Header of each record, which the payload follows.
 struct RecordHead {
     std::uint32_t type = 0;
-    std::uint32_t file = 0;    ///< index of the file in the order of Open records; 0 in End
-    std::uint64_t number = 0;  ///< records count from 0, to detect a lost one
-    std::uint64_t offset = 0;  ///< see RecordType
-    std::uint64_t size = 0;    ///< bytes of payload
+    std::uint32_t file = 0;    ///< number of the file: the first Open record has 0, the next 1, and so on; 0 for End
+    std::uint64_t number = 0;  ///< number of the record in the stream, from 0 on; shows that a record is missing
+    std::uint64_t offset = 0;  ///< offset or number; RecordType explains its meaning
+    std::uint64_t size = 0;    ///< bytes of payload after this header
     std::uint64_t payloadChecksum = 0;
-    std::uint64_t checksum = 0;  ///< checksum of the bytes before it
+    std::uint64_t checksum = 0;  ///< checksum of all fields before this field
 };
 static_assert(sizeof(RecordHead) == 48);
 
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] std::uint64_t of(std::span<const std::byte> bytes, std::uint64_t id) const noexcept {
         return checksum_.seeded(bytes, id);
     }
-    /// Returns the checksum of a header's bytes before its own checksum.
+    /// Returns the checksum of a header without its last field, which contains this checksum.
     [[nodiscard]] std::uint64_t of(const Head& head) const noexcept { return withoutLast(head, head.id); }
     [[nodiscard]] std::uint64_t of(const RecordHead& head, std::uint64_t id) const noexcept {
         return withoutLast(head, id);
@@ -76,8 +76,8 @@ private:
     Checksum checksum_;
 };
 
-/// True if a stream may contain a file with this name. It is one component of letters, digits, '.', '_' and '-',
-/// doesn't begin with '.', and has the suffix of images. So a received stream replaces only images in a directory.
+/// Returns true if a stream may contain a file with this name. The name has only letters, digits, '.', '_' and '-',
+/// doesn't begin with '.', and ends in ".img". So a received stream can only replace images in a directory.
 [[nodiscard]] bool isFileName(std::string_view name) noexcept;
 
 }  // namespace criu::stream

@@ -27,7 +27,8 @@ namespace {
 using stream::RecordHead;
 using stream::RecordType;
 
-/// Magic of a compressed stream, and the program that decompresses it, for the error message.
+/// Compression format by which a user may have compressed a stream. The error message names the program that
+/// decompresses it.
 struct Packed {
     std::string_view magic;
     std::string_view program;
@@ -40,7 +41,7 @@ public:
     Receiver(ByteStream& in, const ImageDir& into)
         : in_(in), into_(into), payload_(std::make_unique_for_overwrite<std::byte[]>(stream::kMostPayload)) {}
 
-    /// Removes the files of an incomplete stream.
+    /// Removes the created files if the stream is incomplete.
     ~Receiver() {
         for (const auto& [name, inode] : made_)
             (void)removeIfSame(into_.fd(), name.c_str(), inode);
@@ -59,7 +60,7 @@ public:
 private:
     struct Open {
         UniqueFd fd;
-        std::uint64_t end = 0;  ///< end of the received content
+        std::uint64_t end = 0;  ///< offset behind the last received content
         std::string name;
     };
 
@@ -93,7 +94,7 @@ private:
         }
     }
 
-    /// Reads one record; returns false after the last.
+    /// Reads one record. Returns false if it is the last record.
     bool readRecord() {
         RecordHead head;
         readAll(std::as_writable_bytes(std::span(&head, 1)));
@@ -109,7 +110,7 @@ private:
         readAll(payload);
         if (sums_.of(payload, id_) != head.payloadChecksum)
             damaged("the checksum of what a record carries is wrong");
-        offset_ = start;  // errors name the offset of the record
+        offset_ = start;  // errors of take() contain the offset of the record
         const bool more = take(head, payload);
         offset_ = start + sizeof(head) + head.size;
         return more;
@@ -207,7 +208,7 @@ private:
     const stream::Sums sums_;
     const std::unique_ptr<std::byte[]> payload_;
     std::uint64_t id_ = 0;
-    std::uint64_t offset_ = 0;  ///< offset of the next read
+    std::uint64_t offset_ = 0;  ///< offset in the stream of the next read
     std::uint64_t records_ = 0;
     std::uint32_t files_ = 0;
     std::map<std::uint32_t, Open> open_;

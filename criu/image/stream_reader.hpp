@@ -8,17 +8,16 @@ namespace criu {
 class ByteStream;
 class ImageDir;
 
-/// Amount of received data.
+/// Number of received files, and bytes of the stream.
 struct StreamAmounts {
     std::uint32_t files = 0;
-    std::uint64_t bytes = 0;  ///< bytes of the stream itself
+    std::uint64_t bytes = 0;  ///< bytes of the stream, including headers
 };
 
-/// Reads a stream (stream_format) up to its end record. Puts the files into a directory and replaces files with
-/// equal names. Leaves bytes after the end record in the stream.
-///
-/// Uses no data before it has verified the checksum. Throws Error, which names the offset, if the stream is damaged,
-/// incomplete or of another format, and removes the files that it began.
+/// Reads a stream (stream_format) up to its End record, and stores its files in a directory. Replaces files with equal
+/// names. Doesn't read bytes after the End record.
+/// Uses data only after it has verified their checksum. Throws Error if the stream is damaged, incomplete or of another
+/// format; the error contains the offset. Removes the files that it created if it fails.
 StreamAmounts receiveStream(ByteStream& in, const ImageDir& into);
 
 }  // namespace criu

@@ -15,11 +15,11 @@
 
 namespace criu {
 
-/// Writer of images as one stream (stream_format). Threads write blocks of several files in any order. The writer
-/// has no buffer.
+/// Outlet that writes images as one stream (stream_format). Several threads may write blocks of several files in any
+/// order. The outlet has no buffer.
 class StreamWriter final : public ImageOutlet {
 public:
-    /// Writes the header.
+    /// Writes the header of the stream to `out`.
     explicit StreamWriter(ByteStream out);
 
     [[nodiscard]] std::unique_ptr<File> create(const std::string& name) override;
@@ -40,7 +40,8 @@ private:
     std::uint64_t records_ = 0;
     std::uint32_t files_ = 0;
     std::uint32_t unfinished_ = 0;
-    std::optional<Error> failure_;  ///< a failed write left a partial record, so nothing may follow
+    /// Error of a failed write, which may have left an incomplete record; later writes throw it.
+    std::optional<Error> failure_;
 };
 
 }  // namespace criu

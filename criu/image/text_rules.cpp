@@ -12,7 +12,7 @@
 namespace criu {
 namespace {
 
-// Functions of <cctype> depend on the locale, so they aren't used here.
+// Functions of <cctype> depend on the locale, so criu doesn't use them.
 constexpr bool isDigit(char c) noexcept {
     return c >= '0' && c <= '9';
 }
@@ -35,7 +35,7 @@ bool isNameOfFile(std::string_view text) noexcept {
 }  // namespace
 
 bool isRunId(std::string_view text) noexcept {
-    constexpr std::size_t kLongest = 36;  // UUID in text form
+    constexpr std::size_t kLongest = 36;  // length of a UUID as text
     return !text.empty() && text.size() <= kLongest &&
            consistsOf(text, [](char c) { return isHexDigit(c) || c == '-'; });
 }
@@ -58,7 +58,7 @@ bool isHierarchyName(std::string_view text) noexcept {
 
 bool isGroupBelow(std::string_view text) noexcept {
     if (text.find('\n') != std::string_view::npos)
-        return false;  // rule of the kernel, cgroup_mkdir()
+        return false;  // the kernel refuses such a name (cgroup_mkdir())
     for (;;) {
         const std::size_t end = std::min(text.find('/'), text.size());
         if (!isNameOfFile(text.substr(0, end)))

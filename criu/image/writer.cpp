@@ -91,7 +91,7 @@ void ImageWriter::zeros(std::size_t count) {
 
 int ImageWriter::flush() {
     writeOut();
-    summing_.reset();  // the writer doesn't see the caller's writes
+    summing_.reset();  // the caller will write to the descriptor, so the checksums would be incomplete
     return fd_.get();
 }
 

@@ -17,21 +17,20 @@ namespace criu {
 class FileSumming;
 class WrittenSums;
 
-/// Returns an image with one record as bytes. Throws Error if a required field is unset.
+/// Returns the bytes of an image with one record. Throws Error if a required field is unset.
 [[nodiscard]] std::vector<std::byte> imageOf(ImageKind kind, const ProtobufCMessage& record);
 
-/// Writer of an image: magics, then records and payload. It buffers output, so that a small image takes one
-/// write(2). The file is complete only after finish(); without it, for instance after an exception, the file is
-/// incomplete. Only one thread may use a writer.
+/// Writer of an image: magics, then records and payload. It buffers output, so that a small image takes one write(2).
+/// The file is incomplete until finish() has returned. Only one thread may use a writer.
 class ImageWriter {
 public:
-    /// Takes over `fd`, an empty file or the write end of a pipe. Raw kinds have no header and only payload.
+    /// Takes over `fd`: an empty file, or the write end of a pipe. Raw kinds have no magics and only payload.
     ImageWriter(UniqueFd fd, ImageKind kind, std::string name);
     ~ImageWriter();
     ImageWriter(ImageWriter&&) noexcept;
     ImageWriter& operator=(ImageWriter&&) noexcept;
 
-    /// Adds the file's checksums to `sums` in finish(), unless flush() was called. Must precede all writes.
+    /// Makes finish() add the checksums of the file to `sums`, unless flush() is called. Must precede all writes.
     void sumInto(std::shared_ptr<WrittenSums> sums);
 
     /// Appends a record. Throws Error if a required field is unset.
@@ -39,20 +38,20 @@ public:
     void write(const T& message) {
         writeAny(asBase(message));
     }
-    /// Appends a record of a message type that is known only at run time.
+    /// Appends a record with a message type that is known only at run time.
     void writeAny(const ProtobufCMessage& message);
 
-    /// Appends bytes without change.
+    /// Appends payload: bytes outside of records.
     void payload(std::span<const std::byte> bytes);
 
     /// Appends zero bytes, for instance for alignment.
     void zeros(std::size_t count);
 
-    /// Writes the buffer and returns the descriptor. The caller may then write at its current position (write,
-    /// splice, copy_file_range), and later appends follow.
+    /// Writes the buffer to the file and returns the file's descriptor. The caller may write at its present position
+    /// (write, splice, copy_file_range); the writer then continues behind these bytes.
     int flush();
 
-    /// Writes the buffer and closes the file. Throws Error for failures of both, for instance a full disk.
+    /// Writes the buffer and closes the file. Throws Error if one of them fails, for instance because the disk is full.
     void finish();
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -64,7 +63,7 @@ private:
     UniqueFd fd_;
     std::string name_;
     std::vector<std::byte> buffer_;
-    std::shared_ptr<WrittenSums> sums_;  ///< null: no checksums are taken
+    std::shared_ptr<WrittenSums> sums_;  ///< object that gets the checksums of the file; null if none are computed
     std::unique_ptr<FileSumming> summing_;
 };
 

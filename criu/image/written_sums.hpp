@@ -11,15 +11,15 @@
 
 namespace criu {
 
-/// Checksums of the files that this process wrote into a directory, so that criu needn't read them again. Several
-/// threads may use one object.
+/// Checksums of the files that this process has written into a directory, so that criu needn't read the files again.
+/// Several threads may use one object.
 class WrittenSums {
 public:
     [[nodiscard]] const Checksum& checksum() const noexcept { return checksum_; }
 
-    /// Adds a written file, and replaces an earlier one with this name.
+    /// Adds the checksums of a file, and replaces older checksums of a file with this name.
     void add(FileSum file);
-    /// Forgets a file that was removed or changed.
+    /// Removes the checksums of a file that was removed or changed.
     void forget(const std::string& name);
     [[nodiscard]] std::optional<FileSum> find(const std::string& name) const;
     [[nodiscard]] std::vector<FileSum> all() const;
