@@ -10,15 +10,16 @@ class ImageDir;
 
 namespace criu::memory {
 
-/// Frees the storage of pages in pages files of parents if a later dump replaces these pages, so no restore from
-/// `images` reads them. The files keep their lengths and get holes.
-/// - `images` must have its parents open and all pages files. No parent may be signed, and no directory encrypted.
-/// - `checkStop` is called between pieces, and throws to end the work.
-/// - The result is the number of freed bytes, in which ranges that were already holes count again.
-/// - A thrown Error means that nothing was freed, except if a file operation failed.
+/// Frees pages in the pages files of all parents if `images` has newer content of these pages, which a restore reads in
+/// their place. The pages files get holes and keep their lengths. Returns the number of freed bytes, including older
+/// holes.
+/// `images` must have its parents open. `checkStop` is called between ranges, and throws to stop the work.
+/// Throws Error if a parent is signed, or if images of the chain are encrypted; no page is freed in these cases. Throws
+/// Error if a pages file is missing or too short, or if a file operation fails; pages of other objects may then be
+/// freed.
 std::uint64_t freeReplacedPages(const ImageDir& images, const std::function<void()>& checkStop);
 
-/// Punches a hole into a file without changing the length of the file. Throws Error.
+/// Punches a hole into a file, which keeps its length. Throws Error.
 void punchHole(int file, std::uint64_t offset, std::uint64_t bytes);
 
 }  // namespace criu::memory
