@@ -16,7 +16,6 @@
 #include "criu/base/thread_pool.hpp"
 #include "criu/engine/dump/frozen_tree.hpp"
 #include "criu/engine/dump/memory/dump_lazy_pages.hpp"
-#include "criu/engine/dump/memory/memory_clone.hpp"
 #include "criu/engine/dump/memory/memory_layout.hpp"
 #include "criu/engine/dump/memory/memory_snapshots.hpp"
 #include "criu/engine/dump/memory/memory_tracking.hpp"
@@ -174,7 +173,7 @@ bool DumpMemory::Work::isSmall(const Item& item) {
 /// Throws Error if a process has killed the item's clone: the kernel doesn't report the removed pages as missing.
 /// `reason`: text of the failure that the end of the clone has caused; empty if there was none.
 void DumpMemory::Work::requireClone(const Item& item, std::string_view reason) {
-    if (!item.clone || item.clone->isStopped())
+    if (!item.clone || isStopped(*item.clone))
         return;
     fail("the clone of process {} was killed{}{}", item.pid, reason.empty() ? "" : ": ", reason);
 }

@@ -58,6 +58,10 @@ SnapshotFiles filesOf(const MemoryClone& clone) noexcept {
     return {clone.dir(), clone.memory()};
 }
 
+bool isStopped(const MemoryClone& clone) noexcept {
+    return clone.isStopped();
+}
+
 MemorySnapshots::MemorySnapshots(FrozenTree& tree, std::uint64_t most, Log& log)
     : adoption_(std::make_unique<ReparentCheck>(tree)), tree_(tree), most_(most), log_(log) {}
 

@@ -35,6 +35,8 @@ struct SnapshotFiles {
     int memory;
 };
 [[nodiscard]] SnapshotFiles filesOf(const MemoryClone& clone) noexcept;
+/// Returns MemoryClone::isStopped().
+[[nodiscard]] bool isStopped(const MemoryClone& clone) noexcept;
 
 /// Decides which processes of a dump with --background get a memory snapshot, and limits the memory of all snapshots.
 class MemorySnapshots {
