@@ -3,10 +3,12 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 from cases import Failed
-from played import (LOCKED, RUNNING, Driver, begin, kill, look_at_child, require_failure, running, started, traced)
+from played import (LOCKED, RUNNING, Driver, await_end_of_all, begin, kill, look_at_child, require_failure, running,
+                    started, traced)
 
 MOMENTS = 10
 
@@ -103,11 +105,14 @@ def killed_at_moments(settings):
     with started(settings) as run:
         run.dump("--leave-running")
         for moment in range(MOMENTS):
-            with begin(run, "dump", "none", "-t", str(run.pid), "--leave-running") as dump:
+            with begin(run, "dump", "none", "-t", str(run.pid), "--leave-running", stdout=subprocess.PIPE) as dump:
                 time.sleep(run.times["dump"] * moment / MOMENTS)
                 kill(dump, of_worker=False)
-            run.until(lambda: not traced(run.pid), 60, "the end of what a killed dump was at")
-            driver.until(run, RUNNING)
+                # A next dump that starts earlier would find the process locked, and take that for its usual state.
+                await_end_of_all(dump)
+            if traced(run.pid) or driver.state(run.pid) != RUNNING:
+                raise Failed(f"a dump killed at moment {moment} left the process traced or in state "
+                             f"{driver.state(run.pid)}: {run.log('dump')[-2000:]}")
         run.end(1)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import select
 import signal
 import subprocess
 
@@ -88,7 +89,10 @@ class Driver:
 
     def until(self, run, state, seconds=60):
         """Waits until another process has brought a process into a state."""
-        run.until(lambda: self.state(run.pid) == state, seconds, f"state {state} of the driver")
+        try:
+            run.until(lambda: self.state(run.pid) == state, seconds, f"state {state} of the driver")
+        except Failed as problem:
+            raise Failed(f"{problem}; its state is {self.state(run.pid)}") from problem
 
     @staticmethod
     def must(result):
@@ -137,13 +141,20 @@ def kill(criu, of_worker):
             pass  # the process has ended
 
 
+def await_end_of_all(criu):
+    """Waits until all processes of a criu with `stdout=subprocess.PIPE` have ended: each has the pipe's write end."""
+    ended, _, _ = select.select([criu.stdout], [], [], 60)
+    if not ended or criu.stdout.read() != b"":
+        raise Failed("a process of criu works on 60 s after the guardian's death, or it has written to stdout")
+
+
 def require_failure(criu):
     """Requires criu to fail after a signal."""
     if criu.wait(60) == 0:
         raise Failed("it ended well")
 
 
-def begin(run, verb, wanted, *options):
+def begin(run, verb, wanted, *options, stdout=None):
     """Starts criu, and waits until the fault has happened. The fault happens once, so that a rollback isn't affected.
     """
     os.makedirs(run.images, exist_ok=True)
@@ -152,6 +163,7 @@ def begin(run, verb, wanted, *options):
         os.unlink(come)
     process = subprocess.Popen(
         run.command(verb, *options), stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+        stdout=stdout,
         env={**os.environ, **run.settings.environment, "FAKE_CUDA_FAULT": wanted, "FAKE_CUDA_ONCE": come})
     if wanted != "none":
         run.until(lambda: os.path.exists(come) or process.poll() is not None, 60, "the fault")
